@@ -1,0 +1,57 @@
+"""Array types and the checks that every data class makes once, on construction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from osteon.core.errors import GeometryError
+
+__all__ = ["Float32", "Float64", "FloatArray", "Int32", "checked", "checked_indices", "first_bad"]
+
+Float32 = NDArray[np.float32]
+Float64 = NDArray[np.float64]
+FloatArray = NDArray[np.floating[Any]]
+Int32 = NDArray[np.int32]
+
+
+def checked(
+    name: str, value: ArrayLike, shape: Sequence[int | None], dtype: type[np.generic] = np.float32
+) -> NDArray[Any]:
+    """`value` as a read-only C-ordered array of `dtype`; `None` in `shape` fits any size. Refuses NaN and infinity.
+
+    An array that already fits is not copied: a view of it is frozen.
+    """
+    array = np.ascontiguousarray(value, dtype=dtype)
+    if array.ndim != len(shape) or any(w is not None and w != g for w, g in zip(shape, array.shape, strict=True)):
+        wanted = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
+        raise GeometryError(f"{name}: expected shape {wanted}, got {array.shape}")
+    if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array.sum(dtype=np.float64)):
+        bad = first_bad(array)
+        if bad is not None:
+            raise GeometryError(f"{name}: value at index {bad} is not finite; repair or leave out that sample")
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def checked_indices(name: str, value: ArrayLike, shape: Sequence[int | None], count: int) -> Int32:
+    """Like `checked`, for indices that must lie in 0 … count - 1."""
+    raw = np.asarray(value)
+    if raw.size and raw.dtype.kind not in "iu":
+        raise GeometryError(f"{name}: expected whole numbers, got {raw.dtype}")
+    if raw.size and (int(raw.min()) < 0 or int(raw.max()) >= count):
+        raise GeometryError(f"{name}: indices must lie in 0 … {count - 1}, got {int(raw.min())} … {int(raw.max())}")
+    array: Int32 = checked(name, raw, shape, np.int32)
+    return array
+
+
+def first_bad(array: FloatArray) -> tuple[int, ...] | None:
+    """The index of the first NaN or infinity, or None."""
+    flat = ~np.isfinite(array)
+    if not flat.any():
+        return None
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(flat)), array.shape))
