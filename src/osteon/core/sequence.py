@@ -49,7 +49,7 @@ class Material:
 class Asset:
     """What the input carried besides positions. Every field may be absent (None or empty)."""
 
-    uvs: Float32 | None = None  # (t,3,2) one texture coordinate per triangle corner
+    uvs: Float32 | None = None  # (t,3,2) one texture coordinate per triangle corner, origin at the bottom left
     colors: Float32 | None = None  # (v,4) RGBA in 0 … 1
     materials: tuple[Material, ...] = ()
     triangle_material: Int32 | None = None  # (t,) index into materials

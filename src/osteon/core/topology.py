@@ -1,0 +1,69 @@
+"""Connectivity of triangle meshes: neighbours, shells, areas. Nothing here knows about time."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from osteon.core.arrays import Float64, FloatArray, Int32
+
+__all__ = ["degenerate_triangles", "shells", "triangle_areas", "triangle_neighbors", "vertex_graph"]
+
+#: A triangle this flat (height over longest edge) has no reliable normal in float32.
+FLATNESS = 1e-6
+#: An edge this short (over the bounding-box diagonal) is a point in float32.
+SHORTNESS = 1e-7
+
+
+def triangle_areas(vertices: FloatArray, faces: Int32) -> Float64:
+    """(t,) areas."""
+    a, b, c = (vertices[faces[:, i]].astype(np.float64) for i in range(3))
+    areas: Float64 = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    return areas
+
+
+def degenerate_triangles(vertices: FloatArray, faces: Int32) -> np.ndarray:
+    """(t,) True where a triangle has (nearly) no area, so that it has no orientation."""
+    corners = vertices[faces].astype(np.float64)
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1, initial=0)
+    diagonal = float(np.linalg.norm(np.ptp(vertices.astype(np.float64), axis=0)))
+    height = 2 * triangle_areas(vertices, faces) / np.maximum(longest, 1e-300)
+    return np.asarray((longest <= SHORTNESS * diagonal) | (height <= FLATNESS * longest))
+
+
+def triangle_neighbors(faces: Int32) -> Int32:
+    """(t,3) the triangle across each edge, -1 at a border. Of an edge with more than two, consecutive ones pair up."""
+    n = len(faces)
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1).astype(np.int64)
+    key = edges[:, 0] * (int(faces.max(initial=0)) + 1) + edges[:, 1]
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(key[order[1:]] == key[order[:-1]])
+    first, second = order[same], order[same + 1]
+    neighbors = np.full((n, 3), -1, np.int32)
+    neighbors[first % n, first // n] = second % n
+    neighbors[second % n, second // n] = first % n
+    return neighbors
+
+
+def vertex_graph(faces: Int32, n_vertices: int) -> csr_array:
+    """(v,v) ones where two vertices share an edge."""
+    i = np.concatenate([faces[:, 0], faces[:, 1], faces[:, 2]])
+    j = np.concatenate([faces[:, 1], faces[:, 2], faces[:, 0]])
+    graph = csr_array((np.ones(2 * len(i)), (np.r_[i, j], np.r_[j, i])), shape=(n_vertices, n_vertices))
+    graph.sum_duplicates()
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    graph.data[:] = 1
+    return graph
+
+
+def shells(faces: Int32, n_vertices: int) -> tuple[int, Int32]:
+    """How many connected pieces the referenced vertices form, and (v,) which one each is in (-1: unreferenced)."""
+    _, label = connected_components(vertex_graph(faces, n_vertices), directed=False)
+    used = np.zeros(n_vertices, bool)
+    used[faces] = True
+    pieces, renumbered = np.unique(label[used], return_inverse=True)
+    out = np.full(n_vertices, -1, np.int32)
+    out[used] = renumbered
+    return len(pieces), out

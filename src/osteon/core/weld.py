@@ -1,0 +1,32 @@
+"""Vertices that a file stores twice (at texture seams, between primitives) but that move as one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osteon.core.arrays import Int32
+from osteon.core.sequence import MeshSequence
+
+__all__ = ["weld_vertices"]
+
+
+def weld_vertices(sequence: MeshSequence) -> tuple[Int32, Int32]:
+    """Indices (u,) of one vertex out of every set that coincides at rest and in all frames; (v,) which of them each is.
+
+    Fitted once and copied, such vertices get equal weights, and no crack opens between them.
+    """
+    n = sequence.n_vertices
+    rest = np.ascontiguousarray(sequence.rest + np.float32(0))  # -0 becomes 0
+    _, inverse, counts = np.unique(rest, axis=0, return_inverse=True, return_counts=True)
+    inverse = inverse.reshape(-1)
+    shared = np.flatnonzero(counts[inverse] > 1)
+    representative = np.arange(n, dtype=np.int32)
+    if len(shared):
+        tracks = np.ascontiguousarray(sequence.frames[:, shared].transpose(1, 0, 2).reshape(len(shared), -1))
+        tracks = np.concatenate([inverse[shared].astype(np.float32)[:, None], tracks + np.float32(0)], axis=1)
+        # Rows as opaque byte strings, which can be sorted in one go.
+        rows = tracks.view(np.dtype((np.void, tracks.dtype.itemsize * tracks.shape[1]))).ravel()
+        _, first, same = np.unique(rows, return_index=True, return_inverse=True)
+        representative[shared] = shared[first[same.reshape(-1)]]
+    unique, which = np.unique(representative, return_inverse=True)
+    return unique.astype(np.int32), which.reshape(-1).astype(np.int32)

@@ -1,0 +1,1 @@
+"""The runtime half: pose in, vertices out, nothing fitted."""

@@ -1,0 +1,196 @@
+"""Mean shift in the L1 norm for very long points, on one byte a coordinate.
+
+    climb    z <- sum_j w_j z_j / sum_j w_j,   w_j = weight_j (1 - |z - z_j|_1 / h)^2  where |z - z_j|_1 < h
+
+Based on: Georgescu, Shimshoni and Meer, Mean Shift Based Clustering in High Dimensions, 2003 (the kernel, and joining
+modes closer than h/2), as used by James and Twigg, Skinning Mesh Animations, 2005, section 4.2, eq. 4.
+
+| symbol | name |
+| --- | --- |
+| z_j    | points (m,d), uint8 |
+| z      | a climbing point |
+| h      | bandwidth, in the unit of the bytes |
+
+Coordinates in -1 … 1 become bytes (255 steps). The rounded distance |round(a) - round(b)| is an unbiased estimate of
+|a - b|, so over hundreds of coordinates the L1 distance of bytes is right to a fraction of a percent, at a quarter of
+the memory traffic and four times the lanes of float32.
+
+Where the work is saved, without changing the answer beyond that rounding:
+- a distance is summed in chunks and given up once it passes the bound;
+- neighbours are gathered within 1.5 h and searched again only after the point has moved h/2 (triangle inequality);
+- a point that comes within h/10 of a mode found before has arrived.
+
+Notes, horse, 16,843 points of 432 coordinates: float32 100 ns a distance, int16 sums of bytes 27 ns (10 ns with
+rejection). All points climbing over all points: float32 35 s, bytes 2.1 s, with 30 / 29 modes and 82 / 80 % assigned.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.kernels import kernel
+from osteon.core.parallel import for_blocks
+
+__all__ = ["CHUNK", "climb_all", "join_modes", "nearest_mode", "to_bytes"]
+
+#: Coordinates summed before a distance is compared with its bound: 128 x 255 still fits in 16 bits.
+CHUNK = 128
+#: Bytes a unit of coordinate.
+SCALE = 127.5
+
+MAX_STEPS = 100
+#: A step shorter than this part of h ends a climb.
+STEP_TOLERANCE = 2e-3
+#: A climb ends within this part of h of a known mode.
+ARRIVAL = 0.1
+
+Bytes = NDArray[np.uint8]
+
+
+@kernel
+def _distance(a, i, b, j, limit):
+    """|a_i - b_j|_1, or some number above `limit` as soon as it is known to pass it."""
+    total = np.int64(0)
+    for chunk in range(a.shape[1] // CHUNK):
+        part = np.int16(0)
+        for c in range(CHUNK):
+            difference = np.int16(a[i, chunk * CHUNK + c]) - np.int16(b[j, chunk * CHUNK + c])
+            part = np.int16(part + np.int16(abs(difference)))
+        total += part
+        if total > limit:
+            break
+    return total
+
+
+@kernel
+def _climb(points, weights, h, starts, modes, n_modes, begin, end, shifted, density):
+    m, d = points.shape
+    near = np.empty(m, np.int64)
+    z = np.empty(d, np.float32)
+    mean = np.empty(d, np.float32)
+    here = np.empty((2, d), np.uint8)  # row 0: z as bytes; row 1: where the neighbours were gathered
+    reach = h + h // 2
+    arrival = np.int64(ARRIVAL * h)
+    for i in range(begin, end):
+        for k in range(d):
+            z[k] = starts[i, k]
+            here[0, k] = starts[i, k]
+        n_near = -1
+        for _ in range(MAX_STEPS):
+            if n_near < 0 or _distance(here, 0, here, 1, h) >= h // 2:
+                n_near = 0
+                for k in range(d):
+                    here[1, k] = here[0, k]
+                for j in range(m):
+                    if _distance(here, 0, points, j, reach) < reach:
+                        near[n_near] = j
+                        n_near += 1
+            mass = np.float32(0)
+            count = np.float32(0)
+            mean[:] = 0
+            for c in range(n_near):
+                j = near[c]
+                distance = _distance(here, 0, points, j, h)
+                if distance < h:
+                    x = np.float32(1) - np.float32(distance) / np.float32(h)
+                    w = weights[j] * x * x
+                    mass += w
+                    count += weights[j]
+                    for k in range(d):
+                        mean[k] += w * np.float32(points[j, k])
+            density[i] = count
+            if mass == 0:
+                break
+            moved = np.float32(0)
+            for k in range(d):
+                value = mean[k] / mass
+                moved += abs(value - z[k])
+                z[k] = value
+                here[0, k] = np.uint8(value + np.float32(0.5))
+            if moved < STEP_TOLERANCE * h:
+                break
+            arrived = -1
+            for q in range(n_modes):
+                if _distance(here, 0, modes, q, arrival) < arrival:
+                    arrived = q
+                    break
+            if arrived >= 0:
+                for k in range(d):
+                    here[0, k] = modes[arrived, k]
+                break
+        for k in range(d):
+            shifted[i, k] = here[0, k]
+
+
+@kernel
+def _join(shifted, weights, order, radius, modes, mode_of):
+    """Each point in turn joins the first mode within `radius`, or becomes one. Returns the number of modes."""
+    n_modes = 0
+    for q in range(order.shape[0]):
+        i = order[q]
+        found = -1
+        for k in range(n_modes):
+            if _distance(shifted, i, shifted, modes[k], radius) < radius:
+                found = k
+                break
+        if found < 0:
+            modes[n_modes] = i
+            found = n_modes
+            n_modes += 1
+        mode_of[i] = found
+    return n_modes
+
+
+@kernel
+def _nearest(shifted, modes, limit, begin, end, out):
+    for i in range(begin, end):
+        best = limit
+        out[i] = -1
+        for q in range(modes.shape[0]):
+            distance = _distance(shifted, i, modes, q, best)
+            if distance < best:
+                best = distance
+                out[i] = q
+
+
+def to_bytes(points: NDArray[np.float32]) -> Bytes:
+    """Coordinates in -1 … 1 as bytes, padded with equal bytes to whole chunks."""
+    n, d = points.shape
+    out = np.full((n, -(-d // CHUNK) * CHUNK), 127, np.uint8)
+    np.rint((points + 1) * np.float32(SCALE), out=out[:, :d], casting="unsafe")
+    return out
+
+
+def climb_all(
+    points: Bytes, weights: NDArray[np.float32], h: int, starts: Bytes, modes: Bytes, threads: int
+) -> tuple[Bytes, NDArray[np.float32]]:
+    """Where every start ends up, and how many points (by weight) lie within h of it there."""
+    shifted = np.empty_like(starts)
+    density = np.zeros(len(starts), np.float32)
+    known = modes if len(modes) else starts[:1]
+
+    def work(begin: int, end: int) -> None:
+        _climb(points, weights, h, starts, known, len(modes), begin, end, shifted, density)
+
+    for_blocks(work, len(starts), 32, threads)
+    return shifted, density
+
+
+def join_modes(
+    shifted: Bytes, weights: NDArray[np.float32], radius: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices of the shifted points that stand for modes, and the mode that each one joined, heavy points first."""
+    order = np.argsort(-weights, kind="stable")
+    modes = np.empty(len(shifted), np.int64)
+    mode_of = np.empty(len(shifted), np.int64)
+    n_modes = _join(shifted, weights, order, radius, modes, mode_of)
+    return modes[:n_modes], mode_of
+
+
+def nearest_mode(shifted: Bytes, modes: Bytes, limit: int, threads: int) -> NDArray[np.int64]:
+    """The closest mode nearer than `limit`, or -1."""
+    out = np.full(len(shifted), -1, np.int64)
+    if len(modes):
+        for_blocks(lambda a, b: _nearest(shifted, modes, limit, a, b, out), len(shifted), 256, threads)
+    return out

@@ -1,0 +1,106 @@
+"""The fit's own copy of a sequence: centred, scaled, vertex by vertex.
+
+    minimise over bones T and weights w:   sum_v sum_f || sum_b w_vb T_b^f p_v - x_v^f ||^2
+
+| symbol | name |
+| --- | --- |
+| p_v   | points (v,4), homogeneous rest position |
+| x_v^f | targets (v,3f), row v holds all frames of a vertex |
+
+Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius. Bones absorb the
+difference exactly (weights sum to one), and a character that walks across the scene loses no digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32
+from osteon.core.errors import GeometryError
+from osteon.core.sequence import MeshSequence
+
+__all__ = ["FitProblem", "pose_problem"]
+
+#: Vertices converted at a time, so that no float64 copy of the sequence is ever whole in memory.
+BLOCK = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class FitProblem:
+    """Normalised rest points and targets, and the way back."""
+
+    points: Float64  # (v,4)
+    targets: Float32  # (v,3f)
+    energy: Float64  # (v,) squared norm of a row of targets
+    rest_center: Float64  # (3,)
+    frame_centers: Float64  # (f,3)
+    scale: float  # world units of one unit here
+    motion: float  # || P - time mean of P ||, the denominator of E, in units here
+
+    @property
+    def n_frames(self) -> int:
+        return int(self.targets.shape[1] // 3)
+
+    @property
+    def n_vertices(self) -> int:
+        return int(self.points.shape[0])
+
+    def error_percent(self, squared_errors: Float64) -> float:
+        """E % from the squared error of every vertex."""
+        return float(100 * np.sqrt(max(0.0, float(squared_errors.sum()))) / self.motion)
+
+    def subset(self, vertices: Int32) -> FitProblem:
+        """The same problem for some of the vertices; E is then an estimate of the whole's."""
+        share = len(vertices) / self.n_vertices
+        return FitProblem(
+            self.points[vertices],
+            self.targets[vertices],
+            self.energy[vertices],
+            self.rest_center,
+            self.frame_centers,
+            self.scale,
+            self.motion * float(np.sqrt(share)),
+        )
+
+    def to_world(self, transforms: Float64) -> Float64:
+        """posed_from_rest in the units of the input. (f,b,3,4)"""
+        out = transforms.copy()
+        out[..., 3] = self.scale * transforms[..., 3] + self.frame_centers[:, None]
+        out[..., 3] -= transforms[..., :3] @ self.rest_center
+        return out
+
+    def from_world(self, transforms: FloatArray) -> Float64:
+        """The opposite of `to_world`."""
+        out = np.array(transforms, np.float64)
+        out[..., 3] += out[..., :3] @ self.rest_center
+        out[..., 3] = (out[..., 3] - self.frame_centers[:, None]) / self.scale
+        return out
+
+
+def pose_problem(sequence: MeshSequence, vertices: Int32 | None = None, frames: Int32 | None = None) -> FitProblem:
+    """Centre and scale a sequence, or only some vertices and frames of it, for fitting."""
+    chosen = np.arange(sequence.n_vertices, dtype=np.int32) if vertices is None else vertices
+    source = sequence.frames if frames is None else sequence.frames[frames]
+    n_frames, n_vertices = len(source), len(chosen)
+    rest = sequence.rest[chosen].astype(np.float64)
+    rest_center = rest.mean(axis=0)
+    rest -= rest_center
+    scale = float(np.sqrt((rest**2).sum(axis=1).mean()))
+    if scale <= 0:
+        raise GeometryError("rest: all vertices lie in one point; give a rest pose with an extent")
+    frame_centers = source.mean(axis=1, dtype=np.float64)
+    targets = np.empty((n_vertices, 3 * n_frames), np.float32)
+    energy = np.empty(n_vertices)
+    motion = 0.0
+    for start in range(0, n_vertices, BLOCK):
+        part = source[:, chosen[start : start + BLOCK]].astype(np.float64)
+        motion += float(((part - part.mean(axis=0)) ** 2).sum())
+        local = ((part - frame_centers[:, None]) / scale).transpose(1, 0, 2).reshape(-1, 3 * n_frames)
+        targets[start : start + BLOCK] = local
+        energy[start : start + BLOCK] = (targets[start : start + BLOCK].astype(np.float64) ** 2).sum(axis=1)
+    if motion <= (1e-9 * scale) ** 2 * n_frames * n_vertices:
+        raise GeometryError("frames: nothing moves, all frames are equal; give a sequence that deforms")
+    points = np.concatenate([rest / scale, np.ones((n_vertices, 1))], axis=1)
+    return FitProblem(points, targets, energy, rest_center, frame_centers, scale, float(np.sqrt(motion)) / scale)

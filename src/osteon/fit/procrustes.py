@@ -1,0 +1,87 @@
+"""The rotation closest to a 3x3 matrix, for kernels.
+
+    maximise trace(R'C) over rotations R (det +1)
+
+Based on: Horn, Closed-form solution of absolute orientation using unit quaternions, 1987: the quaternion of R is the
+eigenvector of the largest eigenvalue of a symmetric 4x4 matrix built from C. Found by cyclic Jacobi rotations, which
+need no care for singular or reflecting C.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osteon.core.kernels import kernel
+
+__all__ = ["rotation_to", "rotations_of"]
+
+
+@kernel
+def _jacobi(N, V):
+    """Diagonalise symmetric N (4,4) in place; columns of V become the eigenvectors."""
+    size = 0.0
+    for i in range(4):
+        for j in range(4):
+            V[i, j] = 1.0 if i == j else 0.0
+            size += N[i, j] * N[i, j]
+    for _ in range(12):
+        off = 0.0
+        for i in range(4):
+            for j in range(i):
+                off += N[i, j] * N[i, j]
+        if off <= 1e-30 * size:
+            break
+        for a in range(3):
+            for b in range(a + 1, 4):
+                if N[a, b] == 0:
+                    continue
+                theta = (N[b, b] - N[a, a]) / (2 * N[a, b])
+                t = (1.0 if theta >= 0 else -1.0) / (abs(theta) + np.sqrt(theta * theta + 1))
+                c = 1 / np.sqrt(t * t + 1)
+                s = t * c
+                for i in range(4):
+                    u, w = N[i, a], N[i, b]
+                    N[i, a], N[i, b] = c * u - s * w, s * u + c * w
+                for i in range(4):
+                    u, w = N[a, i], N[b, i]
+                    N[a, i], N[b, i] = c * u - s * w, s * u + c * w
+                for i in range(4):
+                    u, w = V[i, a], V[i, b]
+                    V[i, a], V[i, b] = c * u - s * w, s * u + c * w
+
+
+@kernel
+def rotation_to(C, N, V, R):
+    """R (3,3) = argmax trace(R'C). N and V are (4,4) scratch."""
+    N[0, 0] = C[0, 0] + C[1, 1] + C[2, 2]
+    N[1, 1] = C[0, 0] - C[1, 1] - C[2, 2]
+    N[2, 2] = C[1, 1] - C[0, 0] - C[2, 2]
+    N[3, 3] = C[2, 2] - C[0, 0] - C[1, 1]
+    N[0, 1] = C[2, 1] - C[1, 2]
+    N[0, 2] = C[0, 2] - C[2, 0]
+    N[0, 3] = C[1, 0] - C[0, 1]
+    N[1, 2] = C[0, 1] + C[1, 0]
+    N[1, 3] = C[0, 2] + C[2, 0]
+    N[2, 3] = C[1, 2] + C[2, 1]
+    for i in range(4):
+        for j in range(i):
+            N[i, j] = N[j, i]
+    _jacobi(N, V)
+    k = 0
+    for i in range(1, 4):
+        if N[i, i] > N[k, k]:
+            k = i
+    w, x, y, z = V[0, k], V[1, k], V[2, k], V[3, k]
+    R[0, 0], R[0, 1], R[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
+    R[1, 0], R[1, 1], R[1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
+    R[2, 0], R[2, 1], R[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
+
+
+@kernel
+def rotations_of(transforms, out):
+    """out (f,b,3,3) = the rotation closest to the linear part of transforms (f,b,3,4)."""
+    N = np.empty((4, 4))
+    V = np.empty((4, 4))
+    for f in range(transforms.shape[0]):
+        for b in range(transforms.shape[1]):
+            rotation_to(transforms[f, b], N, V, out[f, b])

@@ -1,0 +1,236 @@
+"""Bones from weights, weights from bones, until nothing is gained.
+
+    minimise over T, w:   sum_v sum_f || sum_b w_vb T_b^f p_v - x_v^f ||^2,   w >= 0, sum w = 1, at most k a vertex
+
+A round is `solve_bones`, then `select_influences` from the influences of the round before. Both are exact minimisers of
+their half, so the error falls in every round; it falls slowly, because each half keeps what the other has decided.
+
+Two remedies:
+- **Extrapolation.** Bones go on past their new place by a part beta of their last step. A round that would raise the
+  error is done again without, and beta is halved; otherwise beta grows a little.
+- **Moving bones.** After a few rounds the bones that matter least leave and start again where the error is largest.
+  Both ways are followed for a few rounds, and the better one is kept.
+Meshes of more than `sample` vertices go through the rounds on a random sample first: bones need no more.
+
+Based on: alternating least squares for linear blend skinning as in Le and Deng, Smooth Skinning Decomposition with
+Rigid Bones, 2012; the extrapolation is a safeguarded form of Nesterov's.
+
+Notes, E % after 30 rounds without / with extrapolation / with moved bones too: horse, 30 bones, flexible
+1.33 / 1.15 / 1.04, rigid 1.75 / 1.52 / 1.45; elasticcow, 18, flexible 0.563 / 0.541 / 0.541; clothhorse, 6, flexible
+4.21 / 3.95 / 3.95. beta from 0.5 or from 1.0 makes no difference. Moving a fifth of the bones at once loses more than
+it gains; a tenth is right.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from osteon.core.arrays import Float64
+from osteon.core.errors import OptionError
+from osteon.core.fit_report import FitReport
+from osteon.core.model import BoneType
+from osteon.core.parallel import available_threads
+from osteon.core.progress import Progress, report_progress
+from osteon.fit.influences import Influences, select_influences
+from osteon.fit.problem import FitProblem
+from osteon.fit.procrustes import rotations_of
+from osteon.fit.relocate import relocate_bones
+from osteon.fit.solve_bones import solve_bones
+
+__all__ = ["RefineFit", "RefineOptions", "refine_skin"]
+
+#: Rounds between two tries to move bones, and the longest extrapolation.
+ROUNDS_BEFORE_MOVE = 6
+MAX_BETA = 2.0
+#: The stopping test looks this many rounds back.
+LOOK_BACK = 3
+#: Rounds on all vertices that follow the rounds on a sample.
+FULL_ROUNDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class RefineOptions:
+    """How bones and weights are refined."""
+
+    bone_type: BoneType = "flexible"
+    influences: int = 4  # bones a vertex, 1 … 8
+    rounds: int = 30
+    tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
+    stiffness: float = 1e-4  # pull of flexible bones towards their rotation, of the data's own weight
+    smooth: float = 0.0  # pull of weights towards their neighbours', 0 … 1
+    moves: int = 2  # tries to move the least useful bones
+    sample: int = 12_000  # vertices that take part in the first rounds
+    seed: int = 0
+    threads: int = 0  # 0: all
+
+    def __post_init__(self) -> None:
+        if self.rounds < 0:
+            raise OptionError(f"rounds: expected 0 or more, got {self.rounds}")
+        if self.smooth < 0:
+            raise OptionError(f"smooth: expected 0 or more, got {self.smooth}")
+
+
+@dataclass(frozen=True, slots=True)
+class RefineFit:
+    """Refined bones and weights of a problem."""
+
+    transforms: Float64  # (f,b,3,4), in the problem's units
+    influences: Influences
+    report: FitReport
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    transforms: Float64
+    influences: Influences
+    last: Float64  # transforms before extrapolation
+
+    @property
+    def error(self) -> float:
+        return float(self.influences[2].sum())
+
+
+def _dense(influences: Influences, n_bones: int) -> Float64:
+    """(v,b) weights with a column for every bone."""
+    bones, weights, _ = influences
+    out = np.zeros((len(bones), n_bones))
+    np.add.at(out, (np.arange(len(bones))[:, None], bones), weights)
+    return out
+
+
+class _Descent:
+    """One problem, its options, and the rounds done so far."""
+
+    def __init__(
+        self, problem: FitProblem, options: RefineOptions, graph: csr_array | None, tell: Callable[[float], None]
+    ) -> None:
+        self.problem, self.options, self.tell = problem, options, tell
+        self.threads = available_threads(options.threads)
+        self.history: list[float] = []
+        self.stopped_by = "rounds"
+        self.graph = graph if options.smooth > 0 else None
+        self.pull = options.smooth * problem.motion**2 / problem.n_vertices
+
+    def weigh(self, transforms: Float64, earlier: Influences | None) -> Influences:
+        """Weights for these bones."""
+        wanted = None
+        if self.graph is not None and earlier is not None:
+            wanted = self.graph @ _dense(earlier, transforms.shape[1])
+        return select_influences(
+            self.problem,
+            transforms,
+            self.options.influences,
+            earlier=earlier,
+            pull=0.0 if wanted is None else self.pull,
+            wanted=wanted,
+            threads=self.threads,
+        )
+
+    def start(self, transforms: Float64) -> _State:
+        return _State(transforms, self.weigh(transforms, None), transforms)
+
+    def run(self, state: _State, rounds: int, beta: float = 1.0) -> _State:
+        """Up to `rounds` rounds, the last one without extrapolation."""
+        options, errors = self.options, [state.error]
+        for done in range(rounds):
+            solved = solve_bones(
+                self.problem,
+                state.influences[0],
+                state.influences[1],
+                state.transforms,
+                options.bone_type,
+                stiffness=options.stiffness,
+                threads=self.threads,
+            )
+            ahead = solved
+            if 0 < done < rounds - 1:
+                ahead = self._extrapolate(solved, state.last, beta)
+            influences = self.weigh(ahead, state.influences)
+            if ahead is not solved:
+                beta = min(1.1 * beta, MAX_BETA)
+                if influences[2].sum() > errors[-1]:
+                    ahead, beta = solved, beta / 2
+                    influences = self.weigh(ahead, state.influences)
+            state = _State(ahead, influences, solved)
+            errors.append(state.error)
+            self.history.append(self.problem.error_percent(influences[2]))
+            self.tell(self.history[-1])
+            if len(errors) > LOOK_BACK and errors[-1] >= errors[-1 - LOOK_BACK] * (1 - options.tolerance) ** (
+                2 * LOOK_BACK
+            ):
+                self.stopped_by = "tolerance"
+                break
+        return state
+
+    def _extrapolate(self, transforms: Float64, last: Float64, beta: float) -> Float64:
+        ahead = transforms + beta * (transforms - last)
+        if self.options.bone_type == "rigid":
+            rotations = np.empty((*ahead.shape[:2], 3, 3))
+            rotations_of(ahead, rotations)
+            ahead[..., :3] = rotations
+        return ahead
+
+    def move_bones(self, state: _State) -> _State:
+        """Move a tenth of the bones, if that is the better way on."""
+        count = state.transforms.shape[1] // 10
+        for _ in range(self.options.moves if count else 0):
+            moved = relocate_bones(self.problem, state.transforms, state.influences, count, self.threads)
+            tried = self.run(self.start(moved), ROUNDS_BEFORE_MOVE)
+            stayed = self.run(state, ROUNDS_BEFORE_MOVE)
+            if stayed.error <= tried.error:
+                return stayed
+            state = tried
+        return state
+
+
+def refine_skin(
+    problem: FitProblem,
+    transforms: Float64,
+    *,
+    options: RefineOptions | None = None,
+    graph: csr_array | None = None,
+    progress: Progress | None = None,
+) -> RefineFit:
+    """Refine bones (f,b,3,4) and find their weights. `graph` (v,v), rows summing to one, is what `smooth` needs."""
+    options = options or RefineOptions()
+    begin = time.perf_counter()
+    expected = options.rounds + ROUNDS_BEFORE_MOVE * (1 + 2 * options.moves)
+    count = 0
+
+    def tell(error_percent: float) -> None:
+        nonlocal count
+        count += 1
+        report_progress(progress, "refine", count / expected, error_percent)
+
+    sampled = problem.n_vertices > 1.5 * options.sample
+    coarse = problem
+    if sampled:
+        rng = np.random.default_rng(options.seed)
+        coarse = problem.subset(np.sort(rng.permutation(problem.n_vertices)[: options.sample]).astype(np.int32))
+    descent = _Descent(coarse, options, None if sampled else graph, tell)
+    state = descent.start(transforms)
+    if options.rounds:
+        state = descent.run(state, min(ROUNDS_BEFORE_MOVE, options.rounds))
+        state = descent.move_bones(state)
+        state = descent.run(state, max(0, options.rounds - ROUNDS_BEFORE_MOVE))
+    history = descent.history
+    if sampled:
+        full = _Descent(problem, options, graph, tell)
+        state = full.run(full.start(state.transforms), min(FULL_ROUNDS, options.rounds))
+        history = history + full.history
+    report = FitReport(
+        "refine",
+        time.perf_counter() - begin,
+        iterations=count,
+        converged=descent.stopped_by == "tolerance",
+        stopped_by=descent.stopped_by,
+        history=tuple(history),
+        options=asdict(options),
+        seed=options.seed,
+    )
+    return RefineFit(state.transforms, state.influences, report)

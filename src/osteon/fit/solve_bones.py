@@ -1,0 +1,121 @@
+"""Bone transforms of all frames, given the weights.
+
+    flexible:  minimise || Z T - X ||^2 + stiffness sum_b mass_b || A_b - R_b ||^2    (R_b: rotation of the last A_b)
+    rigid:     minimise || Z T - X ||^2   with every A_b a rotation
+
+| symbol | name |
+| --- | --- |
+| Z      | blends (v,4b): w_vb p_v |
+| T      | stacked transforms (4b,3f); A_b is the 3x3 part of bone b |
+| mass_b | sum_v w_vb^2 |
+
+Based on: the normal equations of James and Twigg, Skinning Mesh Animations, 2005, appendix A, for all bones at once;
+rigid bones by block descent, each bone a weighted Procrustes problem on what the others leave.
+
+Flexible: the matrix is the same for all frames, so one Cholesky factor serves them all. The stiffness keeps bones well
+conditioned: without it blends come close to singular (smallest singular value 1e-5) and cannot carry corrections.
+Rigid: with Z'Z and Z'X at hand a sweep over the bones touches no vertex; it costs b^2 f small products.
+
+Notes, horse, 30 flexible bones after 40 rounds, E % and 1st percentile of the smallest singular value of the blends:
+stiffness 1e-3: 1.47, 0.78; 1e-4: 1.27, 0.67; 1e-5: 1.22, 0.47.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from osteon.core.arrays import Float64
+from osteon.core.kernels import kernel
+from osteon.core.model import BoneType
+from osteon.core.parallel import for_blocks
+from osteon.fit.moments import blend_moments
+from osteon.fit.problem import FitProblem
+from osteon.fit.procrustes import rotation_to, rotations_of
+
+__all__ = ["solve_bones", "stack_transforms", "unstack_transforms"]
+
+#: Draws every unknown to its last value: bones without vertices stay where they are.
+INERTIA = 1e-9
+
+
+def stack_transforms(transforms: Float64) -> Float64:
+    """(f,b,3,4) to (4b,3f)."""
+    n_frames, n_bones = transforms.shape[:2]
+    return np.ascontiguousarray(transforms.transpose(1, 3, 0, 2)).reshape(4 * n_bones, 3 * n_frames)
+
+
+def unstack_transforms(stacked: Float64) -> Float64:
+    """(4b,3f) to (f,b,3,4)."""
+    n_bones, n_frames = stacked.shape[0] // 4, stacked.shape[1] // 3
+    return np.ascontiguousarray(stacked.reshape(n_bones, 4, n_frames, 3).transpose(2, 0, 3, 1))
+
+
+@kernel
+def _rigid_sweeps(zz, zx, transforms, start, stop, sweeps):
+    n_bones = transforms.shape[1]
+    left = np.empty((4, 3))
+    C = np.empty((3, 3))
+    R = np.empty((3, 3))
+    N = np.empty((4, 4))
+    V = np.empty((4, 4))
+    for f in range(start, stop):
+        for _ in range(sweeps):
+            for b in range(n_bones):
+                mass = zz[4 * b + 3, 4 * b + 3]
+                if mass < 1e-12:
+                    continue
+                for i in range(4):
+                    for j in range(3):
+                        left[i, j] = zx[4 * b + i, 3 * f + j]
+                for c in range(n_bones):
+                    if c == b or zz[4 * b + 3, 4 * c + 3] == 0:
+                        continue
+                    for i in range(4):
+                        for k in range(4):
+                            z = zz[4 * b + i, 4 * c + k]
+                            for j in range(3):
+                                left[i, j] -= z * transforms[f, c, j, k]
+                for i in range(3):
+                    for j in range(3):
+                        C[j, i] = left[i, j] - zz[4 * b + 3, 4 * b + i] * left[3, j] / mass
+                rotation_to(C, N, V, R)
+                for j in range(3):
+                    t = left[3, j]
+                    for i in range(3):
+                        transforms[f, b, j, i] = R[j, i]
+                        t -= R[j, i] * zz[4 * b + 3, 4 * b + i]
+                    transforms[f, b, j, 3] = t / mass
+
+
+def _solve_flexible(zz: Float64, zx: Float64, transforms: Float64, stiffness: float) -> Float64:
+    n_frames, n_bones = transforms.shape[:2]
+    rotations = np.empty((n_frames, n_bones, 3, 3))
+    rotations_of(transforms, rotations)
+    pull = np.full((n_bones, 4), INERTIA)
+    pull[:, :3] += stiffness * zz[np.arange(3, 4 * n_bones, 4), np.arange(3, 4 * n_bones, 4)][:, None]
+    aim = transforms.copy()
+    aim[..., :3] = rotations
+    right = zx + pull.reshape(-1, 1) * stack_transforms(aim)
+    factor = cho_factor(zz + np.diag(pull.ravel()), lower=True)
+    return unstack_transforms(cho_solve(factor, right))
+
+
+def solve_bones(
+    problem: FitProblem,
+    bones: np.ndarray,
+    weights: Float64,
+    transforms: Float64,
+    bone_type: BoneType,
+    *,
+    stiffness: float = 1e-4,
+    sweeps: int = 5,
+    threads: int = 1,
+) -> Float64:
+    """New transforms (f,b,3,4), starting from the last ones."""
+    zz, zx = blend_moments(problem, bones, weights, transforms.shape[1], threads)
+    if bone_type == "flexible":
+        return _solve_flexible(zz, zx, transforms, stiffness)
+    out = transforms.copy()
+    for_blocks(lambda a, b: _rigid_sweeps(zz, zx, out, a, b, sweeps), len(out), 8, threads)
+    return out

@@ -1,0 +1,1 @@
+"""How far a result is from its source, and how large it is."""

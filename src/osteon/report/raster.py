@@ -1,0 +1,298 @@
+"""A small software rasteriser: a mesh becomes a picture without a graphics card, a window or a browser.
+
+Triangles are scan-converted into a depth buffer that remembers, for every sample, the triangle and the place in it;
+colours and normals are interpolated and lit afterwards, once per visible sample. A sample lies at the centre of its
+cell; on shared edges the top-left rule decides, so two triangles that meet neither overlap nor leave a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from osteon.core.arrays import Float32, Float64, Int32, checked, checked_indices
+from osteon.core.errors import GeometryError, OptionError
+
+__all__ = ["Camera", "DrawOptions", "Image", "draw_mesh", "frame_camera"]
+
+Image = NDArray[np.uint8]  # (h,w,3) sRGB
+
+BACKGROUNDS = {"light": (0.985, 0.935), "dark": (0.25, 0.15)}  # grey level at the top and at the bottom
+KEY_LIGHT = (-0.50, 0.72, 0.55)  # towards the light, in camera axes: right, up, towards the eye
+FILL_LIGHT = (0.85, 0.10, 0.45)
+SUN_HEIGHT = 7.0  # how high the shadow-casting light stands per unit it stands aside
+SUN_POINTS = 32
+SUN_SPREAD = 0.30  # half width of that light at the same scale; gives shadows that soften with height
+
+
+@dataclass(frozen=True, slots=True)
+class DrawOptions:
+    """How a mesh is shown."""
+
+    width: int = 640  # pixels
+    height: int = 480  # pixels
+    azimuth: float | Literal["auto"] = "auto"  # degrees about the up axis; auto: three-quarter view of the long side
+    elevation: float = 14.0  # degrees above the horizon, 0 … 90; never from below
+    up: Literal["x", "y", "z"] = "y"
+    projection: Literal["perspective", "orthographic"] = "perspective"
+    field_of_view: float = 26.0  # degrees, perspective only
+    margin: float = 0.07  # free border as a fraction of the smaller picture side
+    background: Literal["light", "dark"] = "light"
+    samples: int = 2  # per pixel and direction, 1 … 4
+    shading: Literal["smooth", "flat", "none"] = "smooth"
+    shadow: bool = True  # a soft shadow on the ground below the mesh
+    color_per: Literal["auto", "vertex", "triangle"] = "auto"  # auto: by the number of colours, vertices first
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.height < 1:
+            raise OptionError(f"width, height: expected at least 1 pixel, got {self.width} x {self.height}")
+        if not 0 <= self.elevation <= 90:
+            raise OptionError(f"elevation: expected 0 … 90 degrees, got {self.elevation}")
+        if not 1 <= self.samples <= 4:
+            raise OptionError(f"samples: expected 1 … 4, got {self.samples}")
+        if not (1 <= self.field_of_view <= 120 and 0 <= self.margin < 0.5):
+            raise OptionError("field_of_view: expected 1 … 120 degrees; margin: expected 0 … 0.5")
+
+
+DEFAULT_DRAW = DrawOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """Takes world points to pixels. Share one between pictures to frame them alike."""
+
+    axes: Float64  # (3,3) rows: right, up and towards the eye, in world coordinates
+    center: Float64  # (3,) the point looked at
+    distance: float  # from the eye to the centre; infinite for a parallel projection
+    zoom: float  # pixels per unit at the centre
+    shift: tuple[float, float]  # pixel of the centre
+    up: Float64  # (3,) unit vector
+    ground: float  # height of the floor along `up`
+
+    def project(self, points: ArrayLike) -> Float64:
+        """(n,3) pixel x, pixel y (down), and a nearness that is linear in the picture and grows towards the eye."""
+        seen = (np.asarray(points, np.float64) - self.center) @ self.axes.T
+        if np.isinf(self.distance):
+            scale, near = np.ones(len(seen)), seen[:, 2]
+        else:
+            ahead = self.distance - seen[:, 2]
+            near = np.where(ahead > 1e-3 * self.distance, 1.0, np.nan) / ahead  # behind the eye: nowhere in the picture
+            scale = self.distance * near
+        x = self.shift[0] + self.zoom * scale * seen[:, 0]
+        y = self.shift[1] - self.zoom * scale * seen[:, 1]
+        return np.stack([x, y, near], axis=1)
+
+
+def frame_camera(points: ArrayLike, options: DrawOptions = DEFAULT_DRAW) -> Camera:
+    """The camera of `options` that shows all `points` (n,3); pass the points of several frames to frame them alike."""
+    cloud: Float64 = np.asarray(points, np.float64).reshape(-1, 3)
+    if not len(cloud):
+        raise GeometryError("points: nothing to look at")
+    low, high = cloud.min(axis=0), cloud.max(axis=0)
+    axes, up = _view_axes(high - low, options)
+    radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-9)
+    perspective = options.projection == "perspective"
+    distance = radius / np.sin(np.radians(options.field_of_view) / 2) if perspective else np.inf
+    camera = Camera(axes, (low + high) / 2, distance, 1.0, (0.0, 0.0), up, float((cloud @ up).min()))
+    flat = camera.project(cloud)[:, :2]
+    size = np.array([options.width, options.height], np.float64)
+    room = size - 2 * options.margin * size.min()
+    spread = np.maximum(np.ptp(flat, axis=0), 1e-12)
+    zoom = float((room / spread).min())
+    shift = size / 2 - zoom * (flat.min(axis=0) + flat.max(axis=0)) / 2
+    return Camera(axes, camera.center, distance, zoom, (float(shift[0]), float(shift[1])), up, camera.ground)
+
+
+def _view_axes(extent: Float64, options: DrawOptions) -> tuple[Float64, Float64]:
+    """Camera axes and the up vector. The eye stands at azimuth 0 over the axis that follows `up` (z for y up)."""
+    u = "xyz".index(options.up)
+    ahead, side = (u + 1) % 3, (u + 2) % 3
+    azimuth = options.azimuth
+    if azimuth == "auto":
+        azimuth = -58.0 if extent[ahead] >= extent[side] else 32.0
+    turn, rise = np.radians(azimuth), np.radians(options.elevation)
+    basis = np.eye(3)
+    level = np.cos(turn) * basis[ahead] + np.sin(turn) * basis[side]
+    right = np.cross(basis[u], level)
+    toward = np.cos(rise) * level + np.sin(rise) * basis[u]
+    return np.stack([right, np.cross(toward, right), toward]), basis[u]
+
+
+def draw_mesh(
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    colors: ArrayLike = (0.72, 0.74, 0.78),
+    *,
+    options: DrawOptions = DEFAULT_DRAW,
+    camera: Camera | None = None,
+) -> Image:
+    """A picture (h,w,3) of a mesh.
+
+    `colors` is one colour (3,), one a vertex (v,3) or one a triangle (t,3): sRGB in 0 … 1, or uint8.
+    """
+    points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
+    triangles = checked_indices("faces", faces, (None, 3), len(points))
+    paint, per_vertex = _paint(colors, len(points), len(triangles), options.color_per)
+    camera = camera or frame_camera(points, options)
+    n, size = options.samples, (options.height * options.samples, options.width * options.samples)
+    flat = camera.project(points) * (n, n, 1)
+    hit, corners = _scan(flat, triangles, size)
+    y, x = np.nonzero(hit >= 0)
+    weights, t = corners[y, x], hit[y, x]
+    if np.isfinite(camera.distance):  # undo the perspective: weights linear in space, not in the picture
+        weights = weights * flat[:, 2].astype(np.float32)[triangles[t]]
+        weights /= weights.sum(axis=1, keepdims=True)
+    color = np.einsum("nk,nkc->nc", weights, paint[triangles[t]]) if per_vertex else paint[t]
+    if options.shading != "none":
+        normal = _normals(points @ camera.axes.T, triangles, t, weights, options.shading == "smooth")
+        color = _light(color, normal, camera.axes @ camera.up)
+    layer = np.zeros((*size, 4), np.float32)
+    layer[y, x, :3], layer[y, x, 3] = color, 1
+    pixels: Float32 = np.add.reduce([layer[i::n, j::n] for i in range(n) for j in range(n)]) / np.float32(n * n)
+    picture = _background(points, triangles, camera, options) * (1 - pixels[..., 3:]) + pixels[..., :3]
+    image: Image = np.clip(picture * 255 + 0.5, 0, 255).astype(np.uint8)
+    return image
+
+
+def _paint(colors: ArrayLike, n_vertices: int, n_triangles: int, color_per: str) -> tuple[Float32, bool]:
+    """Colours as float32 rows, and whether they belong to vertices."""
+    raw = np.asarray(colors)
+    paint: Float32 = raw.astype(np.float32) / np.float32(255 if raw.dtype == np.uint8 else 1)
+    if paint.shape == (3,):
+        return np.broadcast_to(paint, (n_vertices, 3)), True
+    for kind, count in (("vertex", n_vertices), ("triangle", n_triangles)):
+        if paint.shape == (count, 3) and color_per in ("auto", kind):
+            return paint, kind == "vertex"
+    raise GeometryError(
+        f"colors: expected (3,), ({n_vertices}, 3) for vertices or ({n_triangles}, 3) for triangles, got {paint.shape}"
+    )
+
+
+def _normals(points: Float64, triangles: Int32, t: Int32, weights: Float32, smooth: bool) -> Float32:
+    """Unit normals (n,3) of the samples in triangles `t`, turned towards the eye; points are in camera axes."""
+    corner = points[triangles]
+    facing = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])  # length is twice the area
+    normal: Float32 = facing.astype(np.float32)[t]
+    if smooth:
+        total = np.zeros_like(points)
+        for k, c in np.ndindex(3, 3):
+            total[:, c] += np.bincount(triangles[:, k], facing[:, c], len(points))
+        total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)
+        normal = np.einsum("nk,nkc->nc", weights, total[triangles[t]].astype(np.float32), dtype=np.float32)
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), np.float32(1e-30))
+    return np.where(normal[:, 2:] < 0, -normal, normal)
+
+
+def _light(base: Float32, normal: Float32, up: Float64) -> Float32:
+    """Lit sRGB colours (n,3): a soft key light, a weak fill light, sky and floor along `up`, and a thin bright rim."""
+    key, fill = (np.asarray(v, np.float32) / np.float32(np.linalg.norm(v)) for v in (KEY_LIGHT, FILL_LIGHT))
+    wrapped = np.clip((normal @ key + 0.25) / 1.25, 0, 1) ** 1.3
+    sky = 0.5 + 0.5 * (normal @ up.astype(np.float32))
+    rim = np.clip(1 - normal[:, 2], 0, 1) ** 4 * sky
+    shade = 0.13 + 0.15 * sky + 0.80 * wrapped + 0.12 * np.clip(normal @ fill, 0, 1)
+    linear = base**2.2 * shade[:, None] + (0.10 * rim)[:, None]
+    lit: Float32 = (np.clip(linear, 0, 1) ** (1 / 2.2)).astype(np.float32)
+    return lit
+
+
+def _background(points: Float64, triangles: Int32, camera: Camera, options: DrawOptions) -> Float32:
+    """A quiet gradient (h,w,1), with the mesh's soft shadow on the floor if asked for."""
+    top, bottom = BACKGROUNDS[options.background]
+    picture = np.repeat(np.linspace(top, bottom, options.height, dtype=np.float32)[:, None], options.width, axis=1)
+    if options.shadow and len(triangles):
+        depth = 0.36 if options.background == "light" else 0.60
+        picture *= 1 - depth * _shadow(points, triangles, camera, (options.height, options.width))
+    return picture[..., None]
+
+
+def _shadow(points: Float64, triangles: Int32, camera: Camera, size: tuple[int, int]) -> Float32:
+    """(h,w) how much of the sun the mesh hides from the floor: softer where it falls from high; at half resolution."""
+    from scipy.ndimage import gaussian_filter
+
+    half = ((size[0] + 1) // 2, (size[1] + 1) // 2)
+    hidden = np.zeros(half, np.float32)
+    height = points @ camera.up - camera.ground
+    rays = _sun_rays(camera)
+    for ray in rays:
+        fallen = camera.project(points - height[:, None] * ray) * (0.5, 0.5, 1)
+        hidden += _scan(fallen, triangles, half)[0] >= 0
+    full = hidden.repeat(2, axis=0).repeat(2, axis=1)[: size[0], : size[1]]
+    soft: Float32 = gaussian_filter(full / len(rays), 0.010 * min(size))
+    return soft
+
+
+def _sun_rays(camera: Camera) -> Float64:
+    """Directions (n,3) from points of a wide sun to the floor, scaled to fall one unit along `up`."""
+    right = camera.axes[0]
+    back = np.cross(camera.up, right)  # horizontal, away from or towards the eye
+    i = np.arange(SUN_POINTS)
+    turns = i * 2.399963  # golden angle: even cover of a disc
+    radius = SUN_SPREAD * np.sqrt((i + 0.5) / SUN_POINTS)
+    aside = (-1 / SUN_HEIGHT + radius * np.cos(turns))[:, None] * right + (radius * np.sin(turns))[:, None] * back
+    rays: Float64 = camera.up + aside
+    return rays
+
+
+def _scan(flat: Float64, triangles: Int32, size: tuple[int, int]) -> tuple[Int32, Float32]:
+    """For every sample the nearest triangle (h,w), -1 where there is none, and the weights of its corners (h,w,3)."""
+    near = np.full(size, -np.inf)
+    hit = np.full(size, -1, np.int32)
+    corners = np.zeros((*size, 3), np.float32)
+    _kernel()(np.ascontiguousarray(flat, np.float64), np.ascontiguousarray(triangles, np.int32), near, hit, corners)
+    return hit, corners
+
+
+@lru_cache(maxsize=1)
+def _kernel() -> Callable[..., None]:
+    """The compiled scan; numba is imported only when the first picture is drawn."""
+    import numba
+
+    compiled: Callable[..., None] = numba.njit(cache=True, nogil=True, error_model="numpy")(_scan_triangles)
+    return compiled
+
+
+def _scan_triangles(flat: Any, triangles: Any, near: Any, hit: Any, corners: Any) -> None:
+    """Depth-tested scan conversion of all triangles; both sides are drawn, triangles without area are not."""
+    height, width = near.shape
+    for t in range(triangles.shape[0]):
+        i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        area = (flat[j, 0] - flat[i, 0]) * (flat[k, 1] - flat[i, 1])
+        area -= (flat[j, 1] - flat[i, 1]) * (flat[k, 0] - flat[i, 0])
+        if area == 0 or not np.isfinite(area):
+            continue
+        flipped = area < 0
+        if flipped:
+            j, k, area = k, j, -area
+        ax, ay, bx, by, cx, cy = flat[i, 0], flat[i, 1], flat[j, 0], flat[j, 1], flat[k, 0], flat[k, 1]
+        left = max(0, int(np.ceil(min(ax, bx, cx) - 0.5)))
+        right = min(width - 1, int(np.floor(max(ax, bx, cx) - 0.5)))
+        top = max(0, int(np.ceil(min(ay, by, cy) - 0.5)))
+        bottom = min(height - 1, int(np.floor(max(ay, by, cy) - 0.5)))
+        # Clockwise on screen: a top edge runs right on the level, a left edge runs up.
+        own_a = cy < by or (cy == by and cx > bx)
+        own_b = ay < cy or (ay == cy and ax > cx)
+        own_c = by < ay or (by == ay and bx > ax)
+        for y in range(top, bottom + 1):
+            py = y + 0.5
+            for x in range(left, right + 1):
+                px = x + 0.5
+                ea = (cx - bx) * (py - by) - (cy - by) * (px - bx)
+                eb = (ax - cx) * (py - cy) - (ay - cy) * (px - cx)
+                ec = (bx - ax) * (py - ay) - (by - ay) * (px - ax)
+                if ea < 0 or eb < 0 or ec < 0:
+                    continue
+                if (ea == 0 and not own_a) or (eb == 0 and not own_b) or (ec == 0 and not own_c):
+                    continue
+                wa, wb, wc = ea / area, eb / area, ec / area
+                z = wa * flat[i, 2] + wb * flat[j, 2] + wc * flat[k, 2]
+                if z > near[y, x]:
+                    near[y, x] = z
+                    hit[y, x] = t
+                    corners[y, x, 0] = wa
+                    corners[y, x, 1] = wc if flipped else wb
+                    corners[y, x, 2] = wb if flipped else wc

@@ -1,0 +1,163 @@
+"""Subjects whose skin is known: a model is written down, played, and handed out with what was played.
+
+A fit of the played sequence can be judged against the truth. Frames are evaluated from the stored float32 weights and
+transforms in float64 and rounded once, so playing the model gives them back. Frame 0 is always the rest pose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from osteon.core.arrays import Float64
+from osteon.core.errors import OptionError
+from osteon.core.model import BoneTrack, BoneType, Skin, SkinnedModel
+from osteon.core.sequence import MeshSequence
+from osteon.synth.motion import about, anchor_skin, bend_joints, joint_skin, rigid_skin, smooth_series, tumble
+from osteon.synth.shapes import Shape, join_shapes, make_ball, make_sphere, make_torus, make_tube
+
+__all__ = [
+    "BakeOptions",
+    "Baked",
+    "RandomOptions",
+    "bake_chain",
+    "bake_cylinder",
+    "bake_model",
+    "bake_random_model",
+    "bake_rigid_body",
+    "bake_shells",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Baked:
+    """A known skinned model and the sequence it plays."""
+
+    model: SkinnedModel
+    sequence: MeshSequence
+
+
+@dataclass(frozen=True, slots=True)
+class BakeOptions:
+    """How a known subject moves."""
+
+    frames: int = 32  # of one cycle
+    bend: float = 50.0  # degrees each joint swings to either side
+    softness: float = 0.5  # width of the blend around a joint as a fraction of the distance between joints, 0 … 1
+    seed: int = 0  # of the phases
+
+    def __post_init__(self) -> None:
+        if self.frames < 1 or not 0 <= self.softness <= 1:
+            raise OptionError("frames: expected at least 1; softness: expected 0 … 1")
+
+
+DEFAULT_BAKE = BakeOptions()
+DEFAULT_CHAIN = BakeOptions(bend=24.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomOptions:
+    """Size and kind of a random model."""
+
+    bones: int = 8
+    frames: int = 24
+    vertices: int = 600
+    influences: int = 4  # nonzero weights of a vertex, at most
+    bone_type: BoneType = "rigid"
+
+    def __post_init__(self) -> None:
+        if min(self.bones, self.frames, self.influences) < 1 or self.vertices < 4:
+            raise OptionError("bones, frames, influences: expected at least 1; vertices: at least 4")
+
+
+DEFAULT_RANDOM = RandomOptions()
+
+
+def bake_model(model: SkinnedModel) -> Baked:
+    """Play a model by linear blend skinning in float64."""
+    transforms = model.track.transforms.astype(np.float64)
+    point = np.concatenate([model.rest.astype(np.float64), np.ones((model.n_vertices, 1))], axis=1)
+    frames = np.zeros((model.n_frames, model.n_vertices, 3))
+    for k in range(model.skin.n_influences):
+        moved = np.einsum("fvij,vj->fvi", transforms[:, model.skin.bones[:, k]], point)
+        frames += model.skin.weights[:, k, None].astype(np.float64) * moved
+    sequence = MeshSequence(frames.astype(np.float32), model.faces, model.rest, model.clips, model.asset, model.name)
+    return Baked(model, sequence)
+
+
+def bake_cylinder(n_bends: int = 3, *, options: BakeOptions = DEFAULT_BAKE) -> Baked:
+    """A tube of n_bends + 1 rigid bones that bends at n_bends joints, with smooth weights of two bones each."""
+    if n_bends < 0:
+        raise OptionError(f"n_bends: expected 0 or more, got {n_bends}")
+    n_bones = n_bends + 1
+    length = 0.6 * n_bones
+    tube = make_tube(24, 14 * n_bones, 0.15, length)
+    skin = joint_skin(tube.vertices[:, 0], n_bones, length, options.softness)
+    transforms = bend_joints(n_bones, length, options.frames, options.bend, options.seed)
+    return _bake(tube, skin, transforms, "cylinder")
+
+
+def bake_chain(n_links: int = 6, *, options: BakeOptions = DEFAULT_CHAIN) -> Baked:
+    """A chain of linked rings, one shell and one rigid bone each."""
+    if n_links < 1:
+        raise OptionError(f"n_links: expected at least 1, got {n_links}")
+    ring, pitch = make_torus(36, 14, 0.25, 0.05).scaled((1.0, 1.0, 0.7)), 0.37
+    upright = Shape(ring.vertices[:, [0, 2, 1]] * (1, -1, 1), ring.faces)  # turned about x by a right angle
+    links = [(upright if i % 2 else ring).moved((pitch * (i + 0.5), 0, 0)) for i in range(n_links)]
+    skin = rigid_skin(np.repeat(np.arange(n_links), len(ring.vertices)))
+    transforms = bend_joints(n_links, pitch * n_links, options.frames, options.bend, options.seed)
+    return _bake(join_shapes(links), skin, transforms, "chain")
+
+
+def bake_shells(*, options: BakeOptions = DEFAULT_BAKE) -> Baked:
+    """Five shells: three tubes of two bones each, a ball and a ring of one; eight bones in all."""
+    tube = make_tube(18, 30, 0.10, 1.2)
+    shapes, skins, tracks = [], [], []
+    for i in range(3):
+        start = np.array([0.0, 0.5 * i, 0.0])
+        shapes.append(tube.moved((0.0, 0.5 * i, 0.0)))
+        skins.append(joint_skin(tube.vertices[:, 0], 2, 1.2, options.softness))
+        track = bend_joints(2, 1.2, options.frames, options.bend, options.seed + i + 1)
+        track[..., 3] += start - track[..., :3] @ start  # the same motion about the tube's own start
+        tracks.append(track)
+    for i, shape in enumerate(
+        (make_sphere(3, 0.22).moved((1.8, 0.1, 0)), make_torus(36, 14, 0.22, 0.08).moved((1.8, 0.9, 0)))
+    ):
+        shapes.append(shape)
+        skins.append(joint_skin(shape.vertices[:, 0], 1, 1.0, 0.0))
+        tracks.append(tumble(shape.vertices.mean(axis=0), options.frames, options.seed + i))
+    starts = np.cumsum([0, *(t.shape[1] for t in tracks[:-1])])
+    bones = np.concatenate([s.bones + b for s, b in zip(skins, starts, strict=True)])
+    skin = Skin(bones.astype(np.int32), np.concatenate([s.weights for s in skins]))
+    return _bake(join_shapes(shapes), skin, np.concatenate(tracks, axis=1), "shells")
+
+
+def bake_rigid_body(*, options: BakeOptions = DEFAULT_BAKE) -> Baked:
+    """A ring that tumbles as one piece: a single bone."""
+    ring = make_torus()
+    track = tumble(np.zeros(3), options.frames, options.seed)
+    return _bake(ring, rigid_skin(np.zeros(len(ring.vertices))), track, "rigid")
+
+
+def bake_random_model(seed: int = 0, *, options: RandomOptions = DEFAULT_RANDOM) -> Baked:
+    """A lumpy ball of exactly the given size, with smooth random weights and smooth random motion of its bones."""
+    rng = np.random.default_rng(seed)
+    ball = make_ball(options.vertices, 1.0)
+    lumps = 1 + 0.06 * np.sin(ball.vertices @ rng.normal(0, 2.0, (3, 4)) + rng.uniform(0, 6, 4)).sum(axis=1)
+    shape = Shape(ball.vertices * lumps[:, None], ball.faces)
+    anchors = make_ball(max(options.bones, 4), 0.8).vertices[: options.bones]
+    skin = anchor_skin(shape.vertices, anchors, min(options.influences, options.bones))
+    size = (options.frames, options.bones)
+    turn = 0.22 * smooth_series(rng, options.frames, (options.bones, 3))
+    linear = Rotation.from_rotvec(turn.reshape(-1, 3)).as_matrix().reshape(*size, 3, 3)
+    if options.bone_type == "flexible":
+        linear = linear @ (np.eye(3) + 0.10 * smooth_series(rng, options.frames, (options.bones, 3, 3)))
+    goals = anchors + 0.10 * smooth_series(rng, options.frames, (options.bones, 3))
+    return _bake(shape, skin, about(linear, anchors, goals), f"random_{seed}", options.bone_type)
+
+
+def _bake(shape: Shape, skin: Skin, transforms: Float64, name: str, bone_type: BoneType = "rigid") -> Baked:
+    track = BoneTrack(transforms.astype(np.float32), bone_type)
+    return bake_model(SkinnedModel(shape.vertices.astype(np.float32), shape.faces, skin, track, name=name))
