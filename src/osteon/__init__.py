@@ -1,3 +1,57 @@
-"""Osteon turns any deforming mesh into a skinned character that every engine can play."""
+"""Osteon turns any deforming mesh into a skinned character that every engine can play.
+
+The names below are imported when they are first used, so that `import osteon` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "BoneTrack": "osteon.core.model",
+    "Clip": "osteon.core.sequence",
+    "LoadOptions": "osteon.io",
+    "MeshSequence": "osteon.core.sequence",
+    "OsteonError": "osteon.core.errors",
+    "Skin": "osteon.core.model",
+    "SkinFit": "osteon.pipeline",
+    "SkinOptions": "osteon.core.options",
+    "SkinnedModel": "osteon.core.model",
+    "fit_bones": "osteon.fit.given",
+    "fit_weights": "osteon.fit.given",
+    "join_clips": "osteon.core.sequence",
+    "load_model": "osteon.io",
+    "load_sequence": "osteon.io",
+    "measure_distortion": "osteon.measure.distortion",
+    "pose_frames": "osteon.deform.linear_blend",
+    "pose_vertices": "osteon.deform.linear_blend",
+    "save_model": "osteon.io",
+    "save_sequence": "osteon.io",
+    "skin_sequence": "osteon.pipeline",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+if TYPE_CHECKING:
+    from osteon.core.errors import OsteonError
+    from osteon.core.model import BoneTrack, Skin, SkinnedModel
+    from osteon.core.options import SkinOptions
+    from osteon.core.sequence import Clip, MeshSequence, join_clips
+    from osteon.deform.linear_blend import pose_frames, pose_vertices
+    from osteon.fit.given import fit_bones, fit_weights
+    from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
+    from osteon.measure.distortion import measure_distortion
+    from osteon.pipeline import SkinFit, skin_sequence
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'osteon' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

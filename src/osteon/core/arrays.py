@@ -29,8 +29,10 @@ def checked(
     if array.ndim != len(shape) or any(w is not None and w != g for w, g in zip(shape, array.shape, strict=True)):
         wanted = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
         raise GeometryError(f"{name}: expected shape {wanted}, got {array.shape}")
-    if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array.sum(dtype=np.float64)):
-        bad = first_bad(array)
+    if np.issubdtype(array.dtype, np.floating):
+        with np.errstate(invalid="ignore"):
+            total = array.sum(dtype=np.float64)  # one pass without a temporary; only a bad sum is looked into
+        bad = None if np.isfinite(total) else first_bad(array)
         if bad is not None:
             raise GeometryError(f"{name}: value at index {bad} is not finite; repair or leave out that sample")
     array = array.view()

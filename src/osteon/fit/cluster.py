@@ -46,7 +46,7 @@ class ClusterOptions:
     assign_radius: float = 0.25  # of h: triangles farther than this from every mode are outliers
     support: float = 40.0  # triangles a mode needs, of every 10,000 …
     support_fraction: float = 0.01  # … but never more than this fraction
-    max_samples: int = 8192  # triangles that make up the density
+    max_samples: int = 20_000  # triangles that make up the density
     max_frames: int = 400  # frames compared
     seed: int = 0
     threads: int = 0  # 0: all

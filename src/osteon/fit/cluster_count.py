@@ -18,7 +18,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import triangle_areas
-from osteon.fit.cluster import ClusterOptions, Clustering, cluster_triangles
+from osteon.fit.cluster import Clustering, ClusterOptions, cluster_triangles
 from osteon.fit.rotations import mean_rotations, triangle_rotations
 
 __all__ = ["cluster_exactly", "sample_triangles"]

@@ -16,25 +16,20 @@ rounding in float64. If weights sum to (nearly) zero, which TSVD allows, the ver
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.kernels import kernel
+from osteon.core.options import WeightMethod
 from osteon.fit.influences import MAX_INFLUENCES, Influences
 from osteon.fit.moments import prediction_moments, products
 from osteon.fit.nonnegative import MAX_UNKNOWNS, minimise_nonnegative
 from osteon.fit.problem import FitProblem
 
-__all__ = ["TSVD_THRESHOLD", "WeightMethod", "nearest_influences", "solve_weights"]
+__all__ = ["nearest_influences", "solve_weights"]
 
-WeightMethod = Literal["tsvd", "nnls", "bounded"]
-
-#: Singular values below this part of the largest are dropped.
-TSVD_THRESHOLD = 1e-5
 #: Weights whose sum is smaller than this cannot be normalised.
 SMALLEST_SUM = 1e-3
 
@@ -65,7 +60,7 @@ def solve_weights(
     n_influences: int,
     *,
     method: WeightMethod = "nnls",
-    threshold: float = TSVD_THRESHOLD,
+    threshold: float = 1e-5,
     delta: float = 0.0,
     threads: int = 1,
 ) -> Influences:

@@ -1,0 +1,52 @@
+"""Options of skinning, checked on construction. The command line reads its flags' defaults from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from osteon.core.errors import OptionError
+from osteon.core.model import BoneType
+
+__all__ = ["Preset", "SkinOptions", "WeightMethod"]
+
+Preset = Literal["default", "paper"]
+WeightMethod = Literal["tsvd", "nnls", "bounded"]
+
+
+@dataclass(frozen=True, slots=True)
+class SkinOptions:
+    """How a sequence is skinned."""
+
+    preset: Preset = "default"
+    bones: int = 0  # exactly this many; 0: as many as mean shift finds
+    bone_type: BoneType = "flexible"
+    influences: int = 4  # bones a vertex, 1 … 8
+    tolerance: float = 0.05  # eps of mean shift: rotation-matrix entries, 0 … 2
+    weights: WeightMethod = "nnls"  # tsvd and bounded need the paper preset
+    delta: float = 0.0  # weights >= -delta with 'bounded'
+    tsvd_threshold: float = 1e-5  # of the largest singular value
+    rounds: int = 30  # of refinement
+    stiffness: float = 1e-4  # pull of flexible bones towards their rotation
+    smooth_weights: float = 0.0  # pull of weights towards their neighbours', 0: none
+    holdout: int = 0  # leave every K-th frame out of the fit; 0: none
+    seed: int = 0
+    threads: int = 0  # 0: all
+
+    def __post_init__(self) -> None:
+        if self.preset not in ("default", "paper"):
+            raise OptionError(f"preset: expected default or paper, got {self.preset!r}")
+        if self.bone_type not in ("rigid", "flexible"):
+            raise OptionError(f"bone_type: expected rigid or flexible, got {self.bone_type!r}")
+        if self.bones < 0:
+            raise OptionError(f"bones: expected 1 or more (or 0 to find the number), got {self.bones}")
+        if not 1 <= self.influences <= 8:
+            raise OptionError(f"influences: expected 1 … 8, got {self.influences}")
+        if self.preset == "default" and self.weights != "nnls":
+            raise OptionError(f"weights: '{self.weights}' needs --preset paper; the default preset keeps weights >= 0")
+        if self.weights not in ("tsvd", "nnls", "bounded"):
+            raise OptionError(f"weights: expected tsvd, nnls or bounded, got {self.weights!r}")
+        if self.preset == "paper" and self.smooth_weights > 0:
+            raise OptionError("smooth_weights: the paper preset has no smoothness term; use the default preset")
+        if self.holdout == 1 or self.holdout < 0:
+            raise OptionError(f"holdout: expected 0 (none) or 2 and more, got {self.holdout}")
