@@ -107,10 +107,10 @@ def _frames_apart_first(sequence: MeshSequence, chosen: NDArray[np.int64]) -> ND
     return np.argsort(-spread, kind="stable")
 
 
-def _support(n: int, options: ClusterOptions) -> float:
-    """Triangles a mode needs: 40 of the points that the published program looks at (every k-th, at most 10,000)."""
+def _support_fraction(n: int, options: ClusterOptions) -> float:
+    """Part of n triangles that a mode needs: 40 of those the program named looks at (every k-th, at most 10,000)."""
     thinning = -(-n // 10_000)
-    return max(1.0, min(options.support * thinning, options.support_fraction * n))
+    return min(options.support * thinning / n, options.support_fraction)
 
 
 def cluster_triangles(
@@ -124,7 +124,6 @@ def cluster_triangles(
     options = options or ClusterOptions()
     start = time.perf_counter()
     chosen = np.arange(sequence.n_triangles, dtype=np.int32) if triangles is None else np.asarray(triangles, np.int32)
-    threads = available_threads(options.threads)
     report_progress(progress, "rotations", 0.0)
     points, valid, n_frames = _rotation_bytes(sequence, chosen, options)
     chosen, points = chosen[valid], points[valid]
@@ -133,7 +132,8 @@ def cluster_triangles(
     n_bones = 0
     if len(chosen):
         report_progress(progress, "clusters", 0.0)
-        found, n_bones = _find_modes(points, sequence.faces[chosen], h, options, threads, progress)
+        needed = max(1.0, _support_fraction(sequence.n_triangles, options) * len(chosen))
+        found, n_bones = _find_modes(points, sequence.faces[chosen], h, needed, options, progress)
         labels[chosen] = found
     eta = float((labels[chosen] >= 0).mean()) if len(chosen) else 0.0
     report = FitReport("cluster", time.perf_counter() - start, options=asdict(options), seed=options.seed)
@@ -141,10 +141,10 @@ def cluster_triangles(
 
 
 def _find_modes(
-    points: Bytes, faces: Int32, h: int, options: ClusterOptions, threads: int, progress: Progress | None
+    points: Bytes, faces: Int32, h: int, needed: float, options: ClusterOptions, progress: Progress | None
 ) -> tuple[NDArray[np.int64], int]:
-    """Label of every point and the number of modes, most supported first."""
-    n = len(points)
+    """Label of every point and the number of modes that `needed` points reach, most supported first."""
+    n, threads = len(points), available_threads(options.threads)
     rng = np.random.default_rng(options.seed)
     sample = np.sort(rng.permutation(n)[: options.max_samples])
     density = np.ascontiguousarray(points[sample])
@@ -163,7 +163,6 @@ def _find_modes(
     shifted, neighbors = climb_all(density, weights, h, starts, known, threads)
     report_progress(progress, "clusters", 0.9)
 
-    needed = _support(n, options)
     crowded = np.flatnonzero(neighbors >= 0.5 * needed)  # a point without neighbours is nobody's mode
     modes, mode_of = join_modes(shifted[crowded], mass[crowded], int(options.join_radius * h))
     support = np.bincount(mode_of, weights=mass[crowded], minlength=len(modes))

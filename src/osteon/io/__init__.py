@@ -1,7 +1,7 @@
 """Files in and out, one module a format, one registry by suffix."""
 
 from osteon.io.frames_out import check_sequence_output, save_sequence, write_sequence
-from osteon.io.model import load_model, save_model
+from osteon.io.model import holds_model, load_model, save_model
 from osteon.io.options import LoadOptions
 from osteon.io.registry import FORMATS
 from osteon.io.sequence_files import load_sequence
@@ -14,6 +14,7 @@ __all__ = [
     "atomic_folder",
     "check_output",
     "check_sequence_output",
+    "holds_model",
     "load_model",
     "load_sequence",
     "save_model",

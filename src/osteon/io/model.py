@@ -20,7 +20,7 @@ from osteon.io.npz import check_version
 from osteon.io.source import PathLike, Source
 from osteon.io.write import atomic_file
 
-__all__ = ["MODEL_FORMAT", "MODEL_VERSION", "load_model", "save_model"]
+__all__ = ["MODEL_FORMAT", "MODEL_VERSION", "holds_model", "load_model", "save_model"]
 
 MODEL_FORMAT = "osteon-model"
 MODEL_VERSION = 1
@@ -45,6 +45,14 @@ def save_model(model: SkinnedModel, path: PathLike) -> None:
     stamp: dict[str, NDArray[Any]] = {"format": np.array(MODEL_FORMAT), "version": np.array(MODEL_VERSION)}
     with atomic_file(path) as temporary:
         write_archive(temporary, stamp | arrays | {"header": pack_header(header)})
+
+
+def holds_model(path: PathLike) -> bool:
+    """Whether this is an .npz with a skinned model, rather than a mesh or a sequence."""
+    if not (Path(path).suffix.lower() == ".npz" and Path(path).is_file()):
+        return False
+    with open_archive(Source(Path(path))) as archive:
+        return archive.text("format") == MODEL_FORMAT
 
 
 def load_model(path: PathLike) -> SkinnedModel:

@@ -1,0 +1,1 @@
+"""Measurements of Osteon itself; `osteon bench NAME` runs them."""

@@ -1,0 +1,114 @@
+"""`osteon demo`: the whole way from a mesh sequence to a skinned model, with a subject that Osteon makes itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from osteon.cli.common import console, json_option, progress_bar, write_json
+
+if TYPE_CHECKING:
+    from osteon.core.model import BoneType
+    from osteon.core.sequence import MeshSequence
+    from osteon.pipeline import SkinFit
+
+__all__ = ["demo"]
+
+BONES = 32
+
+
+@click.command()
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("osteon-demo"),
+    show_default=True,
+    help="Folder for the model, the report and the picture.",
+)
+@click.option("--bones", "-b", default=BONES, show_default=True)
+@click.option("--threads", default=0, show_default=True, help="0: all there are.")
+@json_option
+def demo(folder: Path, bones: int, threads: int, json_file: str | None, quiet: bool) -> None:
+    """Skin a galloping fox that Osteon makes itself.
+
+    Its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox-flexible.npz,
+    fox-rigid.npz, report.json and picture.png.
+    """
+    from osteon.core.options import SkinOptions
+    from osteon.io import save_model
+    from osteon.pipeline import skin_sequence
+    from osteon.synth import SUBJECTS
+
+    kinds: tuple[BoneType, ...] = ("flexible", "rigid")
+    fits: dict[str, SkinFit] = {}
+    with progress_bar(quiet) as progress:
+        sequence = SUBJECTS["creature"]()
+        for kind in kinds:
+            options = SkinOptions(bones=bones, bone_type=kind, threads=threads)
+            fits[kind] = skin_sequence(sequence, options=options, progress=progress)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, fit in fits.items():
+        save_model(fit.model, folder / f"fox-{name}.npz")
+    report = {name: fit.report.to_json() for name, fit in fits.items()}
+    write_json(report, str(folder / "report.json"))
+    write_json(report, json_file)
+    draw_demo(sequence, fits["flexible"], folder / "picture.png")
+    if not quiet and json_file != "-":
+        _print_table(sequence, fits, folder)
+
+
+def draw_demo(sequence: MeshSequence, fit: SkinFit, path: Path) -> None:
+    """Source, bones and error side by side, in the frame that is worst."""
+    import numpy as np
+
+    from osteon.deform.linear_blend import pose_vertices
+    from osteon.report.picture import HeatScale, bone_colors, draw_mesh, frame_camera, heat_colors, panel_row, save_png
+    from osteon.report.raster import DrawOptions
+
+    report, model = fit.report, fit.model
+    frame = fit.distortion.worst.frame
+    source, result = sequence.frames[frame], pose_vertices(model, frame)
+    view = DrawOptions(width=560, height=400)
+    camera = frame_camera(source, view)
+    distance = np.linalg.norm(source.astype(np.float64) - result, axis=1)
+    largest = float(np.ceil(1e4 * distance.max() / sequence.diagonal) / 1e4)
+    coat = sequence.asset.colors[:, :3] if sequence.asset.colors is not None else np.full((len(source), 3), 0.7)
+    weights = model.skin.dense(model.n_bones) @ bone_colors(model.n_bones)
+    panels = [
+        (coat, source, f"source: {sequence.n_vertices:,} vertices, {sequence.n_frames} frames"),
+        (weights, result, f"skinned: {report.bones} bones in {report.seconds['fit']:.1f} s"),
+        (heat_colors(distance / sequence.diagonal, largest), result, f"error: E = {report.error_percent:.2f} %"),
+    ]
+    images = [draw_mesh(vertices, sequence.faces, paint, options=view, camera=camera) for paint, vertices, _ in panels]
+    scale = HeatScale(100 * largest, "%", "distance, of the diagonal")
+    title = f"osteon demo, frame {frame} (the worst)"
+    save_png(panel_row(images, [p[2] for p in panels], title=title, scale=scale), path)
+
+
+def _print_table(sequence: MeshSequence, fits: dict[str, SkinFit], folder: Path) -> None:
+    from rich.table import Table
+
+    out = console()
+    out.print(
+        f"A galloping fox: {sequence.n_frames} frames, {sequence.n_vertices:,} vertices, "
+        f"{sequence.n_triangles:,} triangles"
+    )
+    table = Table(box=None, pad_edge=False)
+    for column in ("bones", "E %", "worst, % of size", "normals", "smaller by", "seconds"):
+        table.add_column(column, justify="left" if column == "bones" else "right")
+    for kind, fit in fits.items():
+        report = fit.report
+        table.add_row(
+            f"{report.bones} {kind}",
+            f"{report.error_percent:.3f}",
+            f"{100 * fit.distortion.worst.distance / sequence.diagonal:.2f}",
+            f"{fit.distortion.normal_mean:.2f}°",
+            f"{report.compression_ratio:.1f} x",
+            f"{report.seconds['fit']:.2f}",
+        )
+    out.print(table)
+    out.print(f"written to {folder}/: fox-flexible.npz, fox-rigid.npz, report.json, picture.png")

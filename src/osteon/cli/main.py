@@ -1,0 +1,73 @@
+"""`osteon`: one verb a job. A command's file is imported when it is named, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from osteon import __version__
+from osteon.core.errors import OsteonError
+
+__all__ = ["cli", "main"]
+
+#: What `osteon --help` lists; each is a file of this folder and a function in it.
+COMMANDS = {
+    "demo": "Skin a galloping fox that Osteon makes itself.",
+    "skin": "Turn a mesh sequence into a skinned model.",
+    "info": "Tell what a mesh, a sequence or a model holds.",
+    "bench": "Measure Osteon: against the paper, against Dem Bones, and as inputs grow.",
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"osteon.cli.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="osteon")
+def cli() -> None:
+    """Turn any deforming mesh into a skinned character that every engine can play.
+
+    \b
+    osteon demo                          try it, no data needed
+    osteon skin cloth/*.obj -o cloth.npz skin a sequence
+    osteon info cloth.npz                look into a file
+    """
+
+
+def main() -> None:
+    """Run the command line. Bad input is one line on standard error and exit code 2."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("osteon: stopped; nothing was written", err=True)
+        sys.exit(130)
+    except OsteonError as error:
+        click.echo(f"osteon: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except OSError as error:
+        where = f"'{error.filename}': " if error.filename else ""
+        click.echo(f"osteon: {where}{error.strerror or error}", err=True)
+        sys.exit(2)
+    except MemoryError:
+        click.echo("osteon: not enough memory; fit fewer frames, or a machine with more", err=True)
+        sys.exit(2)
