@@ -83,11 +83,14 @@ class _telling:
 def _print_rows(rows: list[Row]) -> None:
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    for column, side in (("case", "left"), ("figure", "left"), ("value", "right"), ("bound", "right"), ("", "left")):
-        table.add_column(column, justify="left" if side == "left" else "right")
-    for row in rows:
-        bound = "" if row.bound is None else f"{'<=' if row.kind == 'max' else '>='} {row.bound:.4g}"
-        mark = "" if row.bound is None else "[green]ok[/]" if row.ok else "[red]missed[/]"
-        table.add_row(row.case, row.metric, f"{row.value:.4g}", bound, mark)
-    console().print(table)
+    out = console()
+    for case in dict.fromkeys(row.case for row in rows):
+        table = Table(box=None, pad_edge=False, title=case, title_justify="left", title_style="bold", show_header=False)
+        for side in ("left", "right", "right", "left"):
+            table.add_column(justify="left" if side == "left" else "right")
+        for row in rows:
+            if row.case == case:
+                bound = "" if row.bound is None else f"{'<=' if row.kind == 'max' else '>='} {row.bound:.4g}"
+                mark = "" if row.bound is None else "[green]ok[/]" if row.ok else "[red]missed[/]"
+                table.add_row(f"  {row.metric}", f"{row.value:.4g}", bound, mark)
+        out.print(table)
