@@ -1,6 +1,6 @@
 """From a mesh sequence to a skinned model: the one place that knows the order of stages.
 
-default:  count bones (mean shift on a sample, unless a number is asked for) - seed - refine - measure
+default:  mean shift on a sample (counts bones if no number is asked for) - seed - refine - measure
 paper:    rotations - mean shift - bones of core triangles - influences by gamma - weights - measure
 """
 
@@ -30,7 +30,7 @@ from osteon.fit.given import settle_bones, weigh_bones
 from osteon.fit.influences import Influences
 from osteon.fit.problem import FitProblem, pose_problem
 from osteon.fit.refine import RefineOptions, refine_skin
-from osteon.fit.seed import seed_bones
+from osteon.fit.seed import complete_bones, seed_bones
 from osteon.measure.distortion import Distortion, measure_distortion
 from osteon.measure.skin_report import SkinReport, write_skin_report
 
@@ -159,9 +159,6 @@ def _fit_default(
     n_bones = min(wanted, problem.n_vertices)
     if options.bones > n_bones:
         raise OptionError(f"bones: {options.bones} asked for, but the mesh has only {n_bones} distinct vertices")
-    report_progress(progress, "seed", 0.0)
-    with watch.stage("seed"):
-        seeds = seed_bones(problem, n_bones, threads)
     refine = RefineOptions(
         bone_type=options.bone_type,
         influences=options.influences,
@@ -171,9 +168,16 @@ def _fit_default(
         seed=options.seed,
         threads=options.threads,
     )
+    report_progress(progress, "seed", 0.0)
+    with watch.stage("seed"):
+        coarse = problem.sampled(refine.sample, options.seed)
+        starts = [seed_bones(coarse, n_bones, threads)]
+        if clustering.n_bones:
+            core = problem.from_world(fit_core_bones(sequence, clustering.labels, "rigid").transforms)
+            starts.append(complete_bones(coarse, core, n_bones, threads))
     with watch.stage("refine"):
         graph = _neighbor_mean(sequence, vertices, which) if options.smooth_weights > 0 else None
-        fit = refine_skin(problem, seeds, options=refine, graph=graph, progress=progress)
+        fit = refine_skin(problem, starts, options=refine, graph=graph, progress=progress)
     return _Solution(
         problem.to_world(fit.transforms),
         fit.influences,

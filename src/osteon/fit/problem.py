@@ -64,6 +64,13 @@ class FitProblem:
             self.motion * float(np.sqrt(share)),
         )
 
+    def sampled(self, count: int, seed: int) -> FitProblem:
+        """The problem of about `count` random vertices, or this one if it is not much larger."""
+        if self.n_vertices <= 1.25 * count:
+            return self
+        chosen = np.random.default_rng(seed).permutation(self.n_vertices)[:count]
+        return self.subset(np.sort(chosen).astype(np.int32))
+
     def to_world(self, transforms: Float64) -> Float64:
         """posed_from_rest in the units of the input. (f,b,3,4)"""
         out = transforms.copy()

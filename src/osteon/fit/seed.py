@@ -5,17 +5,19 @@
 Based on: Linde, Buzo and Gray, An algorithm for vector quantizer design, 1980, in the form that Le and Deng, Smooth
 Skinning Decomposition with Rigid Bones, 2012, use: fit, assign, split the worst, until there are enough.
 
-Differs from them: up to half as many bones again are added at a time, each at the worst vertex of a bad cluster and
-its nearest quarter in the rest pose, so any number of bones is reached exactly.
+Differs from them: as many clusters are split as bones are still wanted, at most all of them, each at its worst vertex
+and the nearest quarter in the rest pose, so any number of bones is reached exactly.
 
-Notes: why not the mean shift clusters of cluster.py? Measured, E % after 30 rounds of refinement from the same number
-of bones, flexible / rigid:
-|            | bones | mean shift start | splitting start |
-| horse      | 31    | 1.61 / 2.18      | 1.37 / 1.77     |
-| chicken    | 23    | 0.116 / 0.267    | 0.117 / 0.260   |
-| elasticcow | 29    | 0.426 / 0.731    | 0.388 / 0.689   |
-| clothhorse | 6     | 4.66 / 6.51      | 4.19 / 5.71     |
-Rotations say which triangles move alike; positions say where the error is.
+Notes: why not only the mean shift clusters of cluster.py? Measured, E % after 30 rounds of refinement from the same
+number of bones, flexible / rigid:
+|             | bones | mean shift start | splitting start |
+| horse       | 31    | 1.61 / 2.18      | 1.37 / 1.77     |
+| chicken     | 23    | 0.116 / 0.267    | 0.117 / 0.260   |
+| elasticcow  | 29    | 0.426 / 0.731    | 0.388 / 0.689   |
+| clothhorse  | 6     | 4.66 / 6.51      | 4.19 / 5.71     |
+| cheburashka | 11    | 0.56 / 0.97      | 0.96 / 1.73     |
+Rotations say which triangles move alike; positions say where the error is. Soft bodies want the second, articulated
+ones the first: refine.py follows both for a few rounds and goes on with the better.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from osteon.fit.moments import squared_errors
 from osteon.fit.problem import FitProblem
 from osteon.fit.solve_bones import solve_bones
 
-__all__ = ["bones_of_labels", "seed_bones"]
+__all__ = ["bones_of_labels", "complete_bones", "seed_bones"]
 
 #: Rounds of assigning and fitting after each split, and at the end.
 SETTLE_ROUNDS = 3
@@ -57,6 +59,15 @@ def seed_bones(problem: FitProblem, n_bones: int, threads: int) -> Float64:
     for _ in range(FINAL_ROUNDS):
         transforms = _settle(problem, transforms, threads, rounds=1)
     return transforms
+
+
+def complete_bones(problem: FitProblem, transforms: Float64, n_bones: int, threads: int) -> Float64:
+    """Exactly `n_bones` from given ones: the first of them, or all of them and more where the error is."""
+    while (count := transforms.shape[1]) < n_bones:
+        labels = _split(problem, squared_errors(problem, transforms, threads), n_bones - count)
+        added = bones_of_labels(problem, labels, int(labels.max()) + 1, threads)[:, count:]
+        transforms = np.concatenate([transforms, added], axis=1)
+    return transforms[:, :n_bones]
 
 
 def _settle(problem: FitProblem, transforms: Float64, threads: int, rounds: int = SETTLE_ROUNDS) -> Float64:
