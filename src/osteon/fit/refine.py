@@ -65,7 +65,7 @@ class RefineOptions:
     influences: int = 4  # bones a vertex, 1 … 8
     rounds: int = 30
     tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
-    stiffness: float = 1e-4  # pull of flexible bones towards their rotation, of the data's own weight
+    stiffness: float = 5e-3  # pull of flexible bones towards their rotation, of the data's own weight
     smooth: float = 0.0  # pull of weights towards their neighbours', 0 … 1
     moves: int = 2  # tries to move the least useful bones
     sample: int = 4_000  # vertices that take part in the first rounds
