@@ -26,7 +26,7 @@ class SkinOptions:
     weights: WeightMethod = "nnls"  # tsvd and bounded need the paper preset
     delta: float = 0.0  # weights >= -delta with 'bounded'
     tsvd_threshold: float = 1e-5  # of the largest singular value
-    rounds: int = 30  # of refinement
+    rounds: int = 24  # of refinement
     stiffness: float = 5e-3  # pull of flexible bones towards their rotation, of the data's own weight
     smooth_weights: float = 0.0  # pull of weights towards their neighbours', 0: none
     holdout: int = 0  # leave every K-th frame out of the fit; 0: none

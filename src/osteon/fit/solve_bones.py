@@ -127,7 +127,7 @@ def solve_bones(
     bone_type: BoneType,
     *,
     stiffness: float = 5e-3,
-    sweeps: int = 5,
+    sweeps: int = 3,
     threads: int = 1,
 ) -> Float64:
     """New transforms (f,b,3,4), starting from the last ones."""
