@@ -25,12 +25,13 @@ def checked(
 
     An array that already fits is not copied: a view of it is frozen.
     """
-    array = np.ascontiguousarray(value, dtype=dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # what does not fit becomes infinite, and is refused below
+        array = np.ascontiguousarray(value, dtype=dtype)
     if array.ndim != len(shape) or any(w is not None and w != g for w, g in zip(shape, array.shape, strict=True)):
         wanted = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
         raise GeometryError(f"{name}: expected shape {wanted}, got {array.shape}")
     if np.issubdtype(array.dtype, np.floating):
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             total = array.sum(dtype=np.float64)  # one pass without a temporary; only a bad sum is looked into
         bad = None if np.isfinite(total) else first_bad(array)
         if bad is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
-from osteon.core.sequence import Asset, Clip
+from osteon.core.sequence import Asset, Clip, check_clips
 
 __all__ = ["BoneTrack", "BoneType", "Corrections", "Skeleton", "Skin", "SkinnedModel"]
 
@@ -141,8 +141,7 @@ class SkinnedModel:
             raise GeometryError(f"skin: {len(self.skin.weights)} rows for {self.n_vertices} vertices")
         if self.skin.bones.size and self.skin.bones.max() >= self.track.n_bones:
             raise GeometryError(f"skin: names bone {self.skin.bones.max()} of {self.track.n_bones}")
-        if self.clips[-1].stop != self.n_frames:
-            raise GeometryError(f"clips end at frame {self.clips[-1].stop}, the track at {self.n_frames}")
+        check_clips(self.clips, self.n_frames)
         if self.corrections is not None:
             rank, frames = self.corrections.rank, self.n_frames
             checked("basis", self.corrections.basis, (rank, self.n_vertices, 3))

@@ -13,6 +13,15 @@ __all__ = ["Preset", "SkinOptions", "WeightMethod"]
 Preset = Literal["default", "paper"]
 WeightMethod = Literal["tsvd", "nnls", "bounded"]
 
+_RANGES = (
+    ("delta", 0, 1e6),
+    ("tsvd_threshold", 0, 1),
+    ("stiffness", 0, 1e6),
+    ("smooth_weights", 0, 1e6),
+    ("rounds", 0, 1e6),
+    ("seed", 0, 2**63),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SkinOptions:
@@ -48,5 +57,9 @@ class SkinOptions:
             raise OptionError(f"weights: expected tsvd, nnls or bounded, got {self.weights!r}")
         if self.preset == "paper" and self.smooth_weights > 0:
             raise OptionError("smooth_weights: the paper preset has no smoothness term; use the default preset")
+        for name, low, high in _RANGES:
+            value = getattr(self, name)
+            if not low <= value <= high:  # also refuses NaN
+                raise OptionError(f"{name}: expected {low:g} … {high:g}, got {value}")
         if self.holdout == 1 or self.holdout < 0:
             raise OptionError(f"holdout: expected 0 (none) or 2 and more, got {self.holdout}")

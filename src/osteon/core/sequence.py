@@ -9,7 +9,7 @@ import numpy as np
 from osteon.core.arrays import Float32, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 
-__all__ = ["DEFAULT_FPS", "Asset", "Clip", "Material", "MeshSequence", "join_clips"]
+__all__ = ["DEFAULT_FPS", "Asset", "Clip", "Material", "MeshSequence", "check_clips", "join_clips"]
 
 DEFAULT_FPS = 24.0
 
@@ -32,6 +32,13 @@ class Clip:
     @property
     def n_frames(self) -> int:
         return self.stop - self.start
+
+
+def check_clips(clips: tuple[Clip, ...], n_frames: int) -> None:
+    """Refuse clips that leave gaps, overlap, or do not end with the last frame."""
+    stops = [0, *(c.stop for c in clips)]
+    if [c.start for c in clips] != stops[:-1] or stops[-1] != n_frames:
+        raise GeometryError(f"clips must follow each other and cover all {n_frames} frames")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +104,7 @@ class MeshSequence:
             raise GeometryError("frames: the sequence is empty")
         put("clips", tuple(self.clips) or (Clip("clip", 0, self.n_frames),))
         put("asset", self.asset.checked(self.n_vertices, self.n_triangles))
-        stops = [0, *(c.stop for c in self.clips)]
-        if [c.start for c in self.clips] != stops[:-1] or stops[-1] != self.n_frames:
-            raise GeometryError(f"clips must follow each other and cover all {self.n_frames} frames")
+        check_clips(self.clips, self.n_frames)
 
     @property
     def n_frames(self) -> int:
@@ -129,6 +134,8 @@ class MeshSequence:
 
 def join_clips(sequences: list[MeshSequence]) -> MeshSequence:
     """Several sequences of one mesh become one sequence with a clip each; the first gives rest pose and asset."""
+    if not sequences:
+        raise GeometryError("no sequences to join")
     first = sequences[0]
     clips: list[Clip] = []
     start = 0

@@ -127,7 +127,7 @@ def cluster_triangles(
     report_progress(progress, "rotations", 0.0)
     points, valid, n_frames = _rotation_bytes(sequence, chosen, options)
     chosen, points = chosen[valid], points[valid]
-    h = int(9 * n_frames * options.tolerance * SCALE)
+    h = max(1, int(9 * n_frames * options.tolerance * SCALE))
     labels = np.full(sequence.n_triangles, -1, np.int32)
     n_bones = 0
     if len(chosen):
@@ -164,9 +164,12 @@ def _find_modes(
     report_progress(progress, "clusters", 0.9)
 
     crowded = np.flatnonzero(neighbors >= 0.5 * needed)  # a point without neighbours is nobody's mode
-    modes, mode_of = join_modes(shifted[crowded], mass[crowded], int(options.join_radius * h))
+    modes, mode_of = join_modes(shifted[crowded], mass[crowded], max(1, int(options.join_radius * h)))
     support = np.bincount(mode_of, weights=mass[crowded], minlength=len(modes))
     strong = np.argsort(-support, kind="stable")[: int((support >= needed).sum())]
     kept = np.ascontiguousarray(shifted[crowded][modes[strong]])
-    labels = nearest_mode(shifted, kept, int(options.assign_radius * h), threads)
-    return labels[leader_of], len(strong)
+    labels = nearest_mode(shifted, kept, max(1, int(options.assign_radius * h)), threads)
+    used = np.unique(labels[labels >= 0])
+    number = np.full(len(strong) + 1, -1, np.int64)  # the last one is that of outliers
+    number[used] = np.arange(len(used))
+    return number[labels[leader_of]], len(used)

@@ -40,7 +40,7 @@ def weigh_bones(problem: FitProblem, transforms: Float64, options: SkinOptions) 
             delta=options.delta,
             threads=threads,
         )
-    return select_influences(problem, transforms, options.influences, threads=threads)
+    return select_influences(problem, transforms, options.influences, thorough=True, threads=threads)
 
 
 def settle_bones(
@@ -64,6 +64,8 @@ def settle_bones(
 def fit_weights(sequence: MeshSequence, track: BoneTrack, *, options: SkinOptions | None = None) -> Skin:
     """Weights for bones that are given, such as a rig's own."""
     options = options or SkinOptions()
+    if track.n_bones == 0:
+        raise GeometryError("track: there are no bones")
     if track.n_frames != sequence.n_frames:
         raise GeometryError(f"track: {track.n_frames} frames for a sequence of {sequence.n_frames}")
     vertices, which = weld_vertices(sequence)

@@ -9,6 +9,8 @@ Differs from the paper: bones are not ranked by their error alone (gamma, eq. 5:
 they add. Start from the best bone; add the bone that lowers the constrained optimum most; stop at k bones or when
 nothing helps; then exchange the bone that matters least for the one that would help most, as long as that helps.
 The sum of one is exact instead of a row of the system. A round that starts from earlier influences begins with them.
+A thorough search adds up to twice k bones, then drops the least needed: a bone that misled the first
+choices goes when the right ones are there. Known weights of random models are found again that way and only that way.
 
 | symbol | name |
 | --- | --- |
@@ -171,7 +173,28 @@ def _least_needed(w, n, inverse, sums, total):
 
 
 @kernel
-def _select(product, forms, cross, energy, pull, wanted, n_slots, warm, start, stop, bones, weights, errors):
+def _drop_least(rows, chosen, w, n, gram, inverse, work, sums, ones):
+    """Leave out the bone that is needed least; returns how many are left and their value."""
+    _take_gram(rows, chosen, n, gram)
+    total = _invert(gram, n, work, inverse, sums)
+    w[_least_needed(w, n, inverse, sums, total)] = 0.0
+    n = _drop_unused(chosen, w, rows, n)
+    _take_gram(rows, chosen, n, gram)
+    value = minimise_on_simplex(gram, n, ones, w)
+    return _drop_unused(chosen, w, rows, n), value
+
+
+@kernel
+def _smoothness(chosen, w, n, target, offset):
+    """|w - m|^2 over all bones, for w that is zero outside of the chosen."""
+    total = offset
+    for i in range(n):
+        total += w[i] * w[i] - 2 * w[i] * target[chosen[i]]
+    return total
+
+
+@kernel
+def _select(product, forms, cross, energy, pull, wanted, n_slots, n_search, warm, start, stop, bones, weights, errors):
     n_bones = forms.shape[0]
     diagonal = np.empty(n_bones)
     rows = np.empty((MAX_UNKNOWNS, n_bones))
@@ -216,38 +239,40 @@ def _select(product, forms, cross, energy, pull, wanted, n_slots, warm, start, s
         best = np.inf
         n_best = 0
         exchanges = 0
-        for _ in range(4 * n_slots + 4):
+        searching = n_search > n_slots
+        for _ in range(4 * n_search + 4):
             n = _drop_unused(chosen, w, rows, n)
-            if value < best:
+            if n <= n_slots and value < best:
                 best = value
                 n_best = n
                 for i in range(n):
                     best_chosen[i] = chosen[i]
                     best_w[i] = w[i]
-            elif n == n_slots:
+            elif n == n_slots and not searching:
                 break
-            _take_gram(rows, chosen, n, gram)
-            total = _invert(gram, n, work, inverse, sums)
-            if n == n_slots:
+            if not searching and n == n_slots:
                 if exchanges == MAX_EXCHANGES or n_slots >= n_bones or n == 1:
                     break
                 exchanges += 1
-                least = _least_needed(w, n, inverse, sums, total)
-                w[least] = 0.0
-                n = _drop_unused(chosen, w, rows, n)
-                _take_gram(rows, chosen, n, gram)
-                value = minimise_on_simplex(gram, n, ones, w)
-                n = _drop_unused(chosen, w, rows, n)
-                _take_gram(rows, chosen, n, gram)
-                total = _invert(gram, n, work, inverse, sums)
+                n, value = _drop_least(rows, chosen, w, n, gram, inverse, work, sums, ones)
+            _take_gram(rows, chosen, n, gram)
+            total = _invert(gram, n, work, inverse, sums)
             added, gain = _best_addition(rows, diagonal, chosen, w, n, value, inverse, sums, total)
-            if added < 0 or gain <= WORTH_ADDING * value:
+            stuck = added < 0 or gain <= WORTH_ADDING * value
+            if searching and (stuck or n == n_search):
+                searching = False
+                while n > n_slots:
+                    n, value = _drop_least(rows, chosen, w, n, gram, inverse, work, sums, ones)
+                continue
+            if stuck:
                 break
             chosen[n] = added
             _fill_row(product[v], forms, cross[v], energy[v], pull, target, offset, added, rows[n])
             n += 1
             _take_gram(rows, chosen, n, gram)
             value = minimise_on_simplex(gram, n, ones, w)
+        if pull > 0:
+            best -= pull * _smoothness(best_chosen, best_w, n_best, target, offset)
         _store(best_chosen, best_w, n_best, n_slots, v, bones, weights)
         errors[v] = max(best, 0.0)
 
@@ -278,17 +303,20 @@ def select_influences(
     n_influences: int,
     *,
     earlier: Influences | None = None,
+    thorough: bool = False,
     pull: float = 0.0,
     wanted: Float64 | None = None,
     threads: int = 1,
 ) -> Influences:
     """At most `n_influences` bones a vertex with non-negative weights that sum to one.
 
-    `earlier` influences are where the search begins. With `pull` > 0 the weights are drawn towards `wanted` (v,b).
+    `earlier` influences are where the search begins. `thorough` searches longer. With `pull` > 0 the weights are drawn
+    towards `wanted` (v,b). The errors are those of positions alone.
     """
     if not 1 <= n_influences <= MAX_INFLUENCES:
         raise OptionError(f"influences: expected 1 … {MAX_INFLUENCES}, got {n_influences}")
     n_slots = min(n_influences, transforms.shape[1])
+    n_search = min(2 * n_slots, MAX_UNKNOWNS - 1, transforms.shape[1]) if thorough else n_slots
     cross, forms = prediction_moments(problem, transforms, threads)
     product = products(problem.points)
     errors = np.empty(problem.n_vertices)
@@ -301,7 +329,8 @@ def select_influences(
     target = np.zeros((1, 1)) if wanted is None else wanted
 
     def work(start: int, stop: int) -> None:
-        _select(product, forms, cross, problem.energy, pull, target, n_slots, warm, start, stop, bones, weights, errors)
+        sums, limits, out = (cross, problem.energy, pull, target), (n_slots, n_search, warm), (bones, weights, errors)
+        _select(product, forms, *sums, *limits, start, stop, *out)
 
     for_blocks(work, problem.n_vertices, 512, threads)
     return bones, weights, errors

@@ -17,8 +17,8 @@ from osteon.core.kernels import kernel
 
 __all__ = ["MAX_UNKNOWNS", "minimise_nonnegative", "minimise_on_simplex"]
 
-#: Influences of one vertex, and one spare.
-MAX_UNKNOWNS = 9
+#: Influences of one vertex, and some to choose from.
+MAX_UNKNOWNS = 16
 RIDGE = 1e-12
 
 

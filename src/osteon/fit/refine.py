@@ -55,8 +55,10 @@ MAX_BETA = 1.0
 #: The stopping test looks this many rounds back.
 LOOK_BACK = 3
 #: While a round still lowers the error by this fraction, up to EXTENSION times as many rounds are done.
-FAST = 0.02
+FAST = 0.01
 EXTENSION = 8
+#: Vertices times bones up to which every round searches thoroughly: then known models are found again exactly.
+SMALL = 40_000
 #: Rounds on all vertices that follow the rounds on a sample.
 FULL_ROUNDS = 10
 
@@ -127,11 +129,13 @@ class _Descent:
         self.threads = available_threads(options.threads)
         self.history: list[float] = []
         self.stopped_by = "rounds"
+        self.final = False  # whether the next run is the last one
         self.graph = graph if options.smooth > 0 else None
         self.pull = options.smooth * problem.motion**2 / problem.n_vertices
 
-    def weigh(self, transforms: Float64, earlier: Influences | None) -> Influences:
-        """Weights for these bones."""
+    def weigh(self, transforms: Float64, earlier: Influences | None, *, thorough: bool = False) -> Influences:
+        """Weights for these bones; the search is always thorough where that is cheap."""
+        small = self.problem.n_vertices * transforms.shape[1] <= SMALL
         wanted = None
         if self.graph is not None and earlier is not None:
             wanted = self.graph @ _dense(earlier, transforms.shape[1])
@@ -140,6 +144,7 @@ class _Descent:
             transforms,
             self.options.influences,
             earlier=earlier,
+            thorough=small or thorough,
             pull=0.0 if wanted is None else self.pull,
             wanted=wanted,
             threads=self.threads,
@@ -164,7 +169,7 @@ class _Descent:
                 threads=self.threads,
             )
             ahead = solved if done == 0 or last else self._extrapolate(solved, state.last, beta)
-            influences = self.weigh(ahead, state.influences)
+            influences = self.weigh(ahead, state.influences, thorough=last and self.final)
             if ahead is not solved:
                 beta = min(1.1 * beta, MAX_BETA)
                 if influences[2].sum() > errors[-1]:
@@ -230,12 +235,15 @@ def refine_skin(
     if options.rounds:
         tried = min(TRIAL_ROUNDS, options.rounds)
         state = min((descent.run(state, tried) for state in states), key=lambda s: s.error)
-        state = descent.run(descent.move_bones(state), max(0, options.rounds - tried), extend=True)
+        state = descent.move_bones(state)
+        descent.final = coarse is problem
+        state = descent.run(state, max(0, options.rounds - tried), extend=True)
     else:
         state = min(states, key=lambda s: s.error)
     history = descent.history
     if coarse is not problem:
         full = _Descent(problem, options, graph, tell)
+        full.final = True
         state = full.run(full.start(state.transforms), min(FULL_ROUNDS, options.rounds), extend=True)
         history = history + full.history
     report = FitReport(

@@ -30,6 +30,8 @@ from osteon.fit.problem import FitProblem
 
 __all__ = ["nearest_influences", "solve_weights"]
 
+#: A vertex that stays this close to the centroids (squared, of the mean vertex) is scaled as if it were that far away.
+STILL = 1e-9
 #: Weights whose sum is smaller than this cannot be normalised.
 SMALLEST_SUM = 1e-3
 
@@ -75,7 +77,7 @@ def solve_weights(
     own = np.take_along_axis(cross, bones, axis=1)
     raw = np.einsum("vi,vabi->vab", product, forms[bones[:, :, None], bones[:, None, :]], optimize=True)
 
-    scale = 1 / np.maximum(problem.energy, 1e-300)  # c squared
+    scale = 1 / np.maximum(problem.energy, STILL * problem.energy.mean())  # c squared
     gram = scale[:, None, None] * raw + 1  # [cA; 1]'[cA; 1]
     right = scale[:, None] * own + 1
     weights = _solve(gram, right, method, threshold, delta)

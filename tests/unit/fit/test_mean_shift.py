@@ -12,18 +12,18 @@ from osteon.fit.cluster import ClusterOptions, cluster_triangles
 from osteon.fit.mean_shift import CHUNK, SCALE, climb_all, join_modes, nearest_mode, to_bytes
 from osteon.fit.rotations import triangle_rotations
 
-from .conftest import random_turns, soup
+from ...subjects import random_turns, soup
 
 
 def distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.abs(a[:, None] - b).sum(axis=2)
 
 
-def climb_by_numpy(points: np.ndarray, h: float, starts: np.ndarray) -> np.ndarray:
+def climb_by_numpy(points: np.ndarray, h: float, starts: np.ndarray, power: int = 2) -> np.ndarray:
     """Every start moves to the mean of the points around it, weighted by (1 - d/h)^2, until nothing moves."""
     z = starts.copy()
     for _ in range(500):
-        weights = np.clip(1 - distances(z, points) / h, 0, None) ** 2
+        weights = np.clip(1 - distances(z, points) / h, 0, None) ** power
         moved = weights @ points / weights.sum(axis=1, keepdims=True)
         step = np.abs(moved - z).sum(axis=1).max()
         z = moved
@@ -95,13 +95,27 @@ def test_climbs_end_where_the_plain_ones_end(seed):
     assert density.tolist() == (distances(expected, points) < h).sum(axis=1).tolist()
 
 
+def test_the_kernel_is_a_square():
+    """Points that crowd at one end of a line: how fast the kernel falls decides where the climb ends."""
+    rng = np.random.default_rng(0)
+    points = 0.12 * rng.exponential(size=(300, 1)) * np.ones(150) - 0.5
+    h = 0.5 * 150
+    coded = to_bytes(points.astype(np.float32))
+    ended = climb_all(coded, np.ones(300, np.float32), int(h * SCALE), coded, coded[:0], 2)[0][:, :150] / SCALE - 1
+    squared, linear = (climb_by_numpy(points, h, points[:1], power) for power in (2, 1))
+    assert np.abs(linear - squared).sum() > 0.04 * h
+    assert np.abs(ended - squared).sum(axis=1).max() < 0.02 * h
+
+
 def test_weights_count_like_copies():
     rng = np.random.default_rng(0)
     points = to_bytes(rng.uniform(-0.2, 0.2, (20, 60)).astype(np.float32))
     copies = rng.integers(1, 5, 20)
     h = int(0.2 * 60 * SCALE)
     weighted, mass = climb_all(points, copies.astype(np.float32), h, points, points[:0], 1)
-    repeated, count = climb_all(np.repeat(points, copies, 0), np.ones(copies.sum(), np.float32), h, points, points[:0], 1)
+    repeated, count = climb_all(
+        np.repeat(points, copies, 0), np.ones(copies.sum(), np.float32), h, points, points[:0], 1
+    )
     assert np.abs(weighted.astype(int) - repeated).max() <= 1
     assert mass.tolist() == count.tolist()
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.model import Skin
+from osteon.core.model import BoneTrack, Skin, SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.fit.influences import Influences
 from osteon.fit.problem import FitProblem, pose_problem
-from osteon.synth.baked import RandomOptions, bake_random_model
+from osteon.synth.baked import Baked, RandomOptions, bake_model, bake_random_model
+from osteon.synth.motion import bend_joints, joint_skin
+from osteon.synth.shapes import make_tube
 
 TRIANGLE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.3, 0.8, 0.2]])
 
@@ -29,6 +31,14 @@ def soup(turns: np.ndarray) -> MeshSequence:
     frames = np.einsum("ftij,cj->ftci", turns, rest) + centers[:, None]
     flat = (rest + centers[:, None]).reshape(-1, 3)
     return MeshSequence(frames.reshape(len(turns), -1, 3), np.arange(3 * n).reshape(-1, 3), flat)
+
+
+def bent_tube(n_bones: int = 2, n_frames: int = 8, softness: float = 0.5) -> Baked:
+    """A coarse tube of rigid bones in a row."""
+    tube = make_tube(8, 6 * n_bones, 0.15, 0.6 * n_bones)
+    skin = joint_skin(tube.vertices[:, 0], n_bones, 0.6 * n_bones, softness)
+    track = BoneTrack(bend_joints(n_bones, 0.6 * n_bones, n_frames, 50.0, 0), "rigid")
+    return bake_model(SkinnedModel(tube.vertices, tube.faces, skin, track))
 
 
 def random_problem(
