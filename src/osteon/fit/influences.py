@@ -321,11 +321,13 @@ def select_influences(
     product = products(problem.points)
     errors = np.empty(problem.n_vertices)
     warm = earlier is not None
-    if earlier is None:
-        bones = np.zeros((problem.n_vertices, n_slots), np.int64)
-        weights = np.zeros((problem.n_vertices, n_slots))
-    else:
-        bones, weights = earlier[0].copy(), earlier[1].copy()
+    bones = np.zeros((problem.n_vertices, n_slots), np.int64)
+    weights = np.zeros((problem.n_vertices, n_slots))
+    if earlier is not None:
+        kept = min(n_slots, earlier[0].shape[1])
+        bones[:, :kept], weights[:, :kept] = earlier[0][:, :kept], earlier[1][:, :kept]
+    if pull > 0 and (wanted is None or wanted.shape != cross.shape):
+        raise OptionError(f"wanted: a pull needs weights of shape {cross.shape} to draw to")
     target = np.zeros((1, 1)) if wanted is None else wanted
 
     def work(start: int, stop: int) -> None:

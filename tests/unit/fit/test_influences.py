@@ -76,7 +76,7 @@ def test_a_warm_start_is_never_worse(n_bones, n_influences):
 
 @pytest.mark.parametrize("call", ["select_influences(p, T, 4, earlier=few)", "select_influences(p, T, 4, pull=1.0)"])
 def test_arguments_that_do_not_fit_are_refused_or_used(call):
-    """Earlier influences of two slots for four; a pull towards nothing. In a process of its own: kernels trust sizes."""
+    """Earlier influences of two slots for four; a pull towards nothing. In another process: kernels trust sizes."""
     code = f"""
 import sys; sys.path.insert(0, {str(ROOT)!r})
 from osteon.core.errors import OsteonError

