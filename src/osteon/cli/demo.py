@@ -39,6 +39,7 @@ def demo(folder: Path, bones: int, threads: int, json_file: str | None, quiet: b
     fox-rigid.npz, report.json and picture.png.
     """
     from osteon.core.options import SkinOptions
+    from osteon.core.progress import report_progress
     from osteon.io import save_model
     from osteon.pipeline import skin_sequence
     from osteon.synth import SUBJECTS
@@ -46,6 +47,9 @@ def demo(folder: Path, bones: int, threads: int, json_file: str | None, quiet: b
     kinds: tuple[BoneType, ...] = ("flexible", "rigid")
     fits: dict[str, SkinFit] = {}
     with progress_bar(quiet) as progress:
+        report_progress(progress, "compile", 0.0)  # half a minute the first time, nothing later; not part of the times
+        for kind in kinds:
+            skin_sequence(SUBJECTS["rigid"](), options=SkinOptions(bones=1, bone_type=kind, threads=threads))
         sequence = SUBJECTS["creature"]()
         for kind in kinds:
             options = SkinOptions(bones=bones, bone_type=kind, threads=threads)
