@@ -99,6 +99,7 @@ class _State:
     transforms: Float64
     influences: Influences
     last: Float64  # transforms before extrapolation
+    history: tuple[float, ...] = ()  # E % of the rounds that led here, not of ways given up
 
     @property
     def error(self) -> float:
@@ -127,7 +128,6 @@ class _Descent:
     ) -> None:
         self.problem, self.options, self.tell = problem, options, tell
         self.threads = available_threads(options.threads)
-        self.history: list[float] = []
         self.stopped_by = "rounds"
         self.final = False  # whether the next run is the last one
         self.graph = graph if options.smooth > 0 else None
@@ -150,8 +150,8 @@ class _Descent:
             threads=self.threads,
         )
 
-    def start(self, transforms: Float64) -> _State:
-        return _State(transforms, self.weigh(transforms, None), transforms)
+    def start(self, transforms: Float64, history: tuple[float, ...] = ()) -> _State:
+        return _State(transforms, self.weigh(transforms, None), transforms, history)
 
     def run(self, state: _State, rounds: int, *, extend: bool = False) -> _State:
         """Up to `rounds` rounds, or with `extend` more while the error falls fast. The last is not extrapolated."""
@@ -175,10 +175,10 @@ class _Descent:
                 if influences[2].sum() > errors[-1]:
                     ahead, beta = solved, beta / 2
                     influences = self.weigh(ahead, state.influences)
-            state = _State(ahead, influences, solved)
+            error_percent = self.problem.error_percent(influences[2])
+            state = _State(ahead, influences, solved, (*state.history, error_percent))
             errors.append(state.error)
-            self.history.append(self.problem.error_percent(influences[2]))
-            self.tell(self.history[-1])
+            self.tell(error_percent)
             if len(errors) > LOOK_BACK and not _falls(errors, options.tolerance):
                 self.stopped_by = "tolerance"
                 break
@@ -199,7 +199,7 @@ class _Descent:
         count = state.transforms.shape[1] // 10
         for _ in range(self.options.moves if count else 0):
             moved = relocate_bones(self.problem, state.transforms, state.influences, count, self.threads)
-            tried = self.run(self.start(moved), TRIAL_ROUNDS)
+            tried = self.run(self.start(moved, state.history), TRIAL_ROUNDS)
             stayed = self.run(state, TRIAL_ROUNDS)
             if stayed.error <= tried.error:
                 return stayed
@@ -240,19 +240,17 @@ def refine_skin(
         state = descent.run(state, max(0, options.rounds - tried), extend=True)
     else:
         state = min(states, key=lambda s: s.error)
-    history = descent.history
     if coarse is not problem:
         full = _Descent(problem, options, graph, tell)
         full.final = True
-        state = full.run(full.start(state.transforms), min(FULL_ROUNDS, options.rounds), extend=True)
-        history = history + full.history
+        state = full.run(full.start(state.transforms, state.history), min(FULL_ROUNDS, options.rounds), extend=True)
     report = FitReport(
         "refine",
         time.perf_counter() - begin,
         iterations=count,
         converged=descent.stopped_by == "tolerance",
         stopped_by=descent.stopped_by,
-        history=tuple(history),
+        history=state.history,
         options=asdict(options),
         seed=options.seed,
     )
