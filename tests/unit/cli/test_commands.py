@@ -107,7 +107,14 @@ def test_demo_writes_everything(run):
 
 def test_interrupt_leaves_nothing_half_written(run, tube_npz, tmp_path: Path):
     command = [sys.executable, "-m", "osteon", "demo", "-o", str(tmp_path / "out")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs the tests in the background has made us, and so our children, deaf to Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     time.sleep(3)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
