@@ -19,8 +19,7 @@ choices goes when the right ones are there. Known weights of random models are f
 | mu, m  | pull, wanted: smoothness adds mu |w - m|^2, with m the mean of the neighbours' weights. As sum w = 1 this is
            a quadratic form too: G_bc + mu (delta_bc - m_b - m_c + m'm) |
 
-Notes, horse, 30 bones, 4 influences, one round on 2 threads: this 45 ms. Flexible fit after 30 rounds: without the
-exchange E = 1.61, with it 1.30; choosing by gamma instead stops at 2.9.
+Notes, horse, 30 bones, 4 influences, one warm round: 32 ms on one thread, 19 ms on two.
 """
 
 from __future__ import annotations
