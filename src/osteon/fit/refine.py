@@ -17,13 +17,13 @@ Based on: alternating least squares for linear blend skinning as in Le and Deng,
 Rigid Bones, 2012; the extrapolation is a safeguarded form of Nesterov's.
 
 Notes, E % after 30 rounds without / with extrapolation: horse, 30 bones, flexible 1.33 / 1.15, rigid 1.75 / 1.52;
-elasticcow, 18, flexible 0.563 / 0.541; clothhorse, 6, flexible 4.21 / 3.95. Moving bones, on top of that, took the horse
-from 1.13 to 0.99 (flexible) and from 1.47 to 1.36 (rigid) at about 40 rounds, and was turned down on the other two.
-A largest beta of 2 or more changes nothing: the safeguard keeps it near one. Anderson's mixing of
-2, 5 or 10 rounds instead: horse, flexible, 1.32, rigid 1.75. Moving a fifth of the bones at once loses more than it
-gains; a tenth is right. Horse on a sample of 4,000 with 10 full rounds: 1.07 in 1.9 s; on all vertices in all rounds:
-0.97 in 2.9 s. Rounds and tries to move, horse, rigid: 30 and 2: 1.38 in 2.3 s; 30 and 1: 1.47 in 2.0 s; 24 and 1: 1.48
-in 1.6 s; other sequences differ by less than 2 %.
+elasticcow, 18, flexible 0.563 / 0.541; clothhorse, 6, flexible 4.21 / 3.95. Moving bones, on top of that, took the
+horse from 1.13 to 0.99 (flexible) and from 1.47 to 1.36 (rigid) at about 40 rounds, and was turned down on the other
+two. A largest beta of 2 or more changes nothing: the safeguard keeps it near one. Anderson's mixing of 2, 5 or 10
+rounds instead: horse, flexible, 1.32, rigid 1.75. Moving a fifth of the bones at once loses more than it gains; a
+tenth is right. Horse on a sample of 4,000 with 10 full rounds: 1.07 in 1.9 s; on all vertices in all rounds: 0.97 in
+2.9 s. Rounds and tries to move, horse, rigid: 30 and 2: 1.38 in 2.3 s; 30 and 1: 1.47 in 2.0 s; 24 and 1: 1.48 in 1.6
+s; other sequences differ by less than 2 %.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ polar factor of such a block is the rotation by the angle of (a + c, -b). No ite
 Differs from the paper: a triangle that collapses in a frame takes the rotation of the frame before it
 (at the start: of the first frame in which it has an area).
 
-Notes: 16,843 triangles x 48 frames, one core: this closed form 28 ns a rotation; Newton's iteration in blocks of 64
-laid out component-first 55 ns; NumPy's SVD 3,300 ns. All agree to float32 rounding.
+Notes: 16,843 triangles x 48 frames, one core: 64 ns a rotation, with the copying of collapsed frames; the bare formula
+28 to 40 ns. Agrees with NumPy's SVD to 7e-6. Vectors held in small arrays instead of scalars made it five times slower.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLLAPSED = 1e-6
 def _orthonormal_frame(ax, ay, az, bx, by, bz):
     """Unit e1, unit e2 orthogonal to it, normal; then |e1|, e2 along e1, e2 across e1; then whether it has an area.
 
-    Vectors are passed as scalars: arrays of three made this ten times slower.
+    Vectors are passed as scalars: arrays of three made this several times slower.
     """
     aa = ax * ax + ay * ay + az * az
     bb = bx * bx + by * by + bz * bz
