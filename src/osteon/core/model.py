@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -101,11 +101,14 @@ class Skeleton:
 class Corrections:
     """Rest-frame displacements added before the skin moves the vertex (eq. 12 of Skinning Mesh Animations)."""
 
-    basis: Float32  # (r,v,3)
+    basis: Float32  # (r,v,3) the most useful first
     coefficients: Float32  # (f,r)
+    normal_basis: Float32 | None = None  # (r,v,3) added to the rest normals by the same coefficients: n = F (n + N q)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "basis", checked("basis", self.basis, (None, None, 3)))
+        if self.normal_basis is not None:
+            object.__setattr__(self, "normal_basis", checked("normal_basis", self.normal_basis, self.basis.shape))
         object.__setattr__(
             self, "coefficients", checked("coefficients", self.coefficients, (None, self.basis.shape[0]))
         )
@@ -113,6 +116,11 @@ class Corrections:
     @property
     def rank(self) -> int:
         return int(self.basis.shape[0])
+
+    def cut(self, rank: int) -> Corrections:
+        """Only the first `rank` columns."""
+        normals = None if self.normal_basis is None else self.normal_basis[:rank]
+        return Corrections(self.basis[:rank], self.coefficients[:, :rank], normals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +166,14 @@ class SkinnedModel:
     @property
     def n_bones(self) -> int:
         return self.track.n_bones
+
+    @property
+    def rank(self) -> int:
+        """Columns of the corrections; 0 without any."""
+        return 0 if self.corrections is None else self.corrections.rank
+
+    def cut(self, rank: int) -> SkinnedModel:
+        """The same model with only the first `rank` corrections."""
+        if self.corrections is None or rank >= self.rank:
+            return self
+        return replace(self, corrections=self.corrections.cut(rank) if rank > 0 else None)

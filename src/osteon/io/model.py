@@ -1,91 +1,57 @@
-"""A skinned model in an .npz, whole and versioned.
-
-Arrays by name: rest (v,3), faces (t,3), bones and weights (v,k), transforms (f,b,3,4); basis (r,v,3) and coefficients
-(f,r) if there are corrections; joint_parents (j,) and world_from_joint (j,3,4) if there is a skeleton; those of the
-asset that are there. All that is not an array is JSON text under `header`. Nothing needs a pickle.
-"""
+"""Skinned models in files: one registry by suffix, one way in, one way out."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
-from osteon.io.archive import Archive, open_archive, pack_header, write_archive
-from osteon.io.asset_arrays import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
-from osteon.io.npz import check_version
-from osteon.io.source import PathLike, Source
+from osteon.core.errors import FileFormatError
+from osteon.core.model import SkinnedModel
+from osteon.io.model_npz import holds_npz_model, read_npz_model, write_npz_model
+from osteon.io.options import DEFAULT_SAVE_OPTIONS, SaveOptions
+from osteon.io.source import PathLike
 from osteon.io.write import atomic_file
 
-__all__ = ["MODEL_FORMAT", "MODEL_VERSION", "holds_model", "load_model", "save_model"]
-
-MODEL_FORMAT = "osteon-model"
-MODEL_VERSION = 1
+__all__ = ["MODEL_FORMATS", "ModelFormat", "holds_model", "load_model", "model_format_of", "save_model"]
 
 
-def save_model(model: SkinnedModel, path: PathLike) -> None:
-    """Write all of `model` to an .npz; `load_model` gives the same back."""
-    arrays, header = pack_asset(model.asset)
-    header |= {
-        "name": model.name,
-        "clips": pack_clips(model.clips),
-        "bone_type": model.track.bone_type,
-        "bone_names": list(model.track.names),
-        "joint_names": list(model.skeleton.names) if model.skeleton is not None else [],
-    }
-    arrays |= {"rest": model.rest, "faces": model.faces, "bones": model.skin.bones, "weights": model.skin.weights}
-    arrays |= {"transforms": model.track.transforms}
-    if model.corrections is not None:
-        arrays |= {"basis": model.corrections.basis, "coefficients": model.corrections.coefficients}
-    if model.skeleton is not None:
-        arrays |= {"joint_parents": model.skeleton.parents, "world_from_joint": model.skeleton.world_from_joint}
-    stamp: dict[str, NDArray[Any]] = {"format": np.array(MODEL_FORMAT), "version": np.array(MODEL_VERSION)}
-    with atomic_file(path) as temporary:
-        write_archive(temporary, stamp | arrays | {"header": pack_header(header)})
+@dataclass(frozen=True, slots=True)
+class ModelFormat:
+    """A file holds a skinned model."""
+
+    name: str
+    holds: Callable[[Path], bool]  # whether this file holds a model, rather than a mesh or a sequence
+    read: Callable[[Path], SkinnedModel]
+    write: Callable[[Path, SkinnedModel, SaveOptions], None]
+
+
+MODEL_FORMATS: dict[str, ModelFormat] = {
+    ".npz": ModelFormat("NumPy archive", holds_npz_model, read_npz_model, write_npz_model),
+}
+
+
+def model_format_of(path: PathLike) -> ModelFormat:
+    """The format of a model's file, by its suffix."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    if found is None:
+        raise FileFormatError(f"{path}: not a suffix for a skinned model; known are {', '.join(MODEL_FORMATS)}")
+    return found
 
 
 def holds_model(path: PathLike) -> bool:
-    """Whether this is an .npz with a skinned model, rather than a mesh or a sequence."""
-    if not (Path(path).suffix.lower() == ".npz" and Path(path).is_file()):
-        return False
-    with open_archive(Source(Path(path))) as archive:
-        return archive.text("format") == MODEL_FORMAT
+    """Whether this file holds a skinned model, rather than a mesh or a sequence."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    return found is not None and Path(path).is_file() and found.holds(Path(path))
+
+
+def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS) -> None:
+    """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back."""
+    found = model_format_of(path)
+    with atomic_file(path) as temporary:
+        found.write(temporary, model, options)
 
 
 def load_model(path: PathLike) -> SkinnedModel:
-    """The model that `save_model` wrote. Other versions are refused by name."""
-    source = Source(Path(path))
-    with open_archive(source) as archive:
-        found = archive.text("format")
-        if found != MODEL_FORMAT:
-            what = f"'{found}'" if found else "no format name"
-            raise source.format_error(f"holds {what}, expected '{MODEL_FORMAT}'; is it a mesh sequence?")
-        check_version(archive, MODEL_FORMAT, MODEL_VERSION)
-        header = archive.header()
-        with damage_named(source):
-            return _unpack(archive, header)
-
-
-def _unpack(archive: Archive, header: dict[str, Any]) -> SkinnedModel:
-    corrections = None
-    if "basis" in archive:
-        corrections = Corrections(archive.array("basis"), archive.array("coefficients"))
-    skeleton = None
-    if "joint_parents" in archive:
-        names = tuple(str(name) for name in header["joint_names"])
-        skeleton = Skeleton(names, archive.array("joint_parents"), archive.array("world_from_joint"))
-    names = tuple(str(name) for name in header["bone_names"])
-    return SkinnedModel(
-        rest=archive.array("rest"),
-        faces=archive.array("faces"),
-        skin=Skin(archive.array("bones"), archive.array("weights")),
-        track=BoneTrack(archive.array("transforms"), header["bone_type"], names),
-        clips=unpack_clips(header["clips"]),
-        corrections=corrections,
-        skeleton=skeleton,
-        asset=unpack_asset(archive, header),
-        name=str(header["name"]),
-    )
+    """The skinned model in a file."""
+    return model_format_of(path).read(Path(path))

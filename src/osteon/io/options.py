@@ -1,4 +1,4 @@
-"""What a caller may say about an input, and what a reader of whole animations is given."""
+"""What a caller may say about an input or an output, and what a reader of whole animations is given."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from osteon.core.errors import OptionError
 from osteon.core.progress import Progress
 from osteon.core.sequence import DEFAULT_FPS, Asset
 
-__all__ = ["DEFAULT_LOAD_OPTIONS", "Connectivity", "LoadOptions", "ReadRequest"]
+__all__ = [
+    "DEFAULT_LOAD_OPTIONS",
+    "DEFAULT_SAVE_OPTIONS",
+    "Connectivity",
+    "LoadOptions",
+    "ReadRequest",
+    "SaveOptions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +73,19 @@ class ReadRequest:
     options: LoadOptions = DEFAULT_LOAD_OPTIONS
     connectivity: Connectivity | None = None  # from LoadOptions.faces
     progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SaveOptions:
+    """How a skinned model is written."""
+
+    quantize: bool = False  # 16-bit positions, weights, corrections and rotations where the format has them
+    key_error: float = 0.0  # keys may go while no vertex moves by more than this part of the diagonal, 0 … 1
+    normals: bool = True  # write normals and their corrections
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.key_error <= 1:
+            raise OptionError(f"key_error: expected 0 … 1 of the diagonal, got {self.key_error}")
+
+
+DEFAULT_SAVE_OPTIONS = SaveOptions()
