@@ -54,4 +54,6 @@ def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DE
 
 def load_model(path: PathLike) -> SkinnedModel:
     """The skinned model in a file."""
+    if Path(path).is_dir():
+        raise FileFormatError(f"{path}: is a folder, expected the file of a skinned model")
     return model_format_of(path).read(Path(path))
