@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +28,10 @@ __all__ = [
     "json_option",
     "load_inputs",
     "number_options",
+    "parse_bytes",
     "progress_bar",
+    "save_options",
+    "size_text",
     "write_json",
 ]
 
@@ -64,6 +68,36 @@ def number_options(function: F) -> F:
     return _stack(
         click.option("--seed", default=default_of("seed"), show_default=True, help="Same seed, same result."),
         click.option("--threads", default=default_of("threads"), show_default=True, help="0: all there are."),
+    )(function)
+
+
+def parse_bytes(text: str) -> int:
+    """A number of bytes: 400k, 2M, 1.5 MB, 300000. A thousand is 1000."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kKmMgG]?)[bB]?\s*", text)
+    if found is None:
+        raise click.BadParameter(f"expected bytes such as 400k, 2M or 300000, got '{text}'")
+    return int(float(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2].lower()])
+
+
+def size_text(count: int) -> str:
+    """Bytes for people."""
+    if count < 10_000:
+        return f"{count:,} bytes"
+    return f"{count / 1e3:,.0f} kB" if count < 10_000_000 else f"{count / 1e6:,.1f} MB"
+
+
+def save_options(function: F) -> F:
+    """How models are written."""
+    return _stack(
+        click.option("--quantize", is_flag=True, help="16-bit numbers: a glTF of about half the size."),
+        click.option(
+            "--key-error",
+            default=0.0,
+            show_default=True,
+            metavar="PERCENT",
+            help="Drop keys while no vertex moves by more than this part of the body's diagonal.",
+        ),
+        click.option("--no-normals", is_flag=True, help="Positions only."),
     )(function)
 
 

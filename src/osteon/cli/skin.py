@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -15,18 +17,27 @@ from osteon.cli.common import (
     json_option,
     load_inputs,
     number_options,
+    parse_bytes,
     progress_bar,
+    save_options,
+    size_text,
     write_json,
 )
-from osteon.core.errors import OptionError
+from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.options import Preset, SkinOptions, WeightMethod
+from osteon.core.sequence import MeshSequence
+from osteon.io.options import SaveOptions
 
 if TYPE_CHECKING:
-    from osteon.core.model import BoneType
+    from osteon.core.model import BoneType, SkinnedModel
+    from osteon.core.progress import Progress
     from osteon.measure.skin_report import SkinReport
-    from osteon.pipeline import SkinFit
+    from osteon.pipeline import SkinFit, Try
 
-__all__ = ["print_report", "skin"]
+__all__ = ["check_outputs", "print_report", "skin", "write_outputs"]
+
+#: Error in percent, worst distance, bytes; None where not asked for.
+Limits = tuple[float | None, float | None, int | None]
 
 
 @click.command()
@@ -38,7 +49,7 @@ __all__ = ["print_report", "skin"]
     multiple=True,
     required=True,
     metavar="OUT",
-    help="model.npz, or frames: a folder, 'out_####.obj' or .ply. May be repeated.",
+    help="Model: .glb .gltf .usdc .usda .usdz .npz. Frames: a folder, 'out_####.obj', .ply, .abc. May be repeated.",
 )
 @click.option("--bones", "-b", default=default_of("bones"), help="Exactly this many.  [as many as mean shift finds]")
 @click.option(
@@ -49,6 +60,18 @@ __all__ = ["print_report", "skin"]
     help="Flexible bones may stretch and shear.",
 )
 @click.option("--influences", "-k", default=default_of("influences"), show_default=True, help="Bones a vertex, 1 to 8.")
+@click.option(
+    "--rank",
+    "-r",
+    default=default_of("rank"),
+    show_default=True,
+    help="Progressive corrections: morph targets that bring the skin closer.",
+)
+@click.option("--max-error", type=float, metavar="PERCENT", help="Find bones and rank for this E, with few bytes.")
+@click.option("--max-distance", type=float, metavar="UNITS", help="The same for the worst vertex.")
+@click.option("--max-bytes", type=parse_bytes, metavar="SIZE", help="The least error in a file of this size: 400k, 2M.")
+@click.option("--rig", type=click.Path(path_type=Path), metavar="FILE", help="Keep the joints of this character.")
+@click.option("--helpers", default=default_of("helpers"), show_default=True, help="Bones to add to the rig.")
 @click.option(
     "--preset",
     type=click.Choice(["default", "paper"]),
@@ -94,6 +117,8 @@ __all__ = ["print_report", "skin"]
     show_default=True,
     help="Leave every K-th frame out of the fit and report its error.",
 )
+@save_options
+@click.option("--report", "html", metavar="FILE.html", help="Write a page with pictures, curves and advice.")
 @input_options
 @number_options
 @json_option
@@ -103,6 +128,12 @@ def skin(
     bones: int,
     bone_type: BoneType,
     influences: int,
+    rank: int,
+    max_error: float | None,
+    max_distance: float | None,
+    max_bytes: int | None,
+    rig: Path | None,
+    helpers: int,
     preset: Preset,
     tolerance: float,
     weights: WeightMethod,
@@ -112,6 +143,10 @@ def skin(
     stiffness: float,
     smooth_weights: float,
     holdout: int,
+    quantize: bool,
+    key_error: float,
+    no_normals: bool,
+    html: str | None,
     fps: float | None,
     faces: Path | None,
     rest: str | None,
@@ -127,15 +162,18 @@ def skin(
     become several clips on one rig.
 
     \b
-    osteon skin cloth/ -o cloth.npz
-    osteon skin walk/ run/ --bones 40 -o both.npz
-    osteon skin fox.glb --fps 30 --bone-type rigid -o fox.npz -o frames/
+    osteon skin cloth/ -o cloth.glb --rank 5
+    osteon skin face.abc --max-error 0.5 -o face.glb --report face.html
+    osteon skin walk/ run/ --bones 40 -o both.usdc
+    osteon skin anim.abc --rig character.glb --helpers 4 -o character2.glb
     """
     options = SkinOptions(
         preset=preset,
         bones=bones,
         bone_type=bone_type,
         influences=influences,
+        rank=rank,
+        helpers=helpers,
         tolerance=tolerance,
         weights=weights,
         delta=delta,
@@ -147,29 +185,91 @@ def skin(
         seed=seed,
         threads=threads,
     )
-    _check_outputs(outputs)
+    save = SaveOptions(quantize=quantize, key_error=key_error / 100, normals=not no_normals)
+    limits = (max_error, max_distance, max_bytes)
+    _check_options(options, limits, rig)
+    check_outputs(outputs, html)
     with progress_bar(quiet) as progress:
         sequence = load_inputs(inputs, fps=fps, faces=faces, rest=rest, clips=clips, progress=progress)
-        from osteon.pipeline import skin_sequence
+        fit, tries, met = _fit(sequence, options, limits, rig, _sizer(outputs[0], save), progress, quiet)
+        write_outputs(fit, outputs, save)
+        report = replace(fit.report, output_bytes=_size_of(outputs[0]))
+        if html is not None:
+            from osteon.report.curves import report_curves
+            from osteon.report.html import write_html_report
 
-        fit = skin_sequence(sequence, options=options, progress=progress)
-        _write_outputs(fit, outputs)
-    report = replace(fit.report, output_bytes=_size_of(outputs[0]))
-    write_json(report.to_json(), json_file)
+            fit = replace(fit, report=report)
+            write_html_report(html, fit, sequence, curves=report_curves(sequence, report, options, progress))
+    write_json(report.to_json() | ({"tries": [asdict(t) for t in tries], "bound_met": met} if tries else {}), json_file)
     if not quiet and json_file != "-":
-        print_report(report, outputs)
+        print_report(report, (*outputs, *([html] if html else [])))
+    if not met:
+        raise BoundNotReached("the bound was not reached; the best that was found has been written")
+
+
+def _check_options(options: SkinOptions, limits: Limits, rig: Path | None) -> None:
+    """Refuse options that contradict each other."""
+    asked = any(limit is not None for limit in limits)
+    if options.helpers and rig is None:
+        raise OptionError("--helpers: adds bones to a rig; name one with --rig FILE")
+    if asked and rig is not None:
+        raise OptionError("--rig: brings its own bones, so a bound cannot be searched for; use --helpers and --rank")
+    if asked and options.rank:
+        raise OptionError("--rank: a bound finds the rank itself; leave --rank away")
+    if asked and options.preset == "paper":
+        raise OptionError("--preset paper: has no search for a bound; use the default preset")
+    if asked and options.holdout:
+        raise OptionError("--holdout: not together with a bound; fit again with the bones and rank it finds")
+
+
+def _fit(
+    sequence: MeshSequence,
+    options: SkinOptions,
+    limits: Limits,
+    rig: Path | None,
+    size_of: Callable[[SkinnedModel], int],
+    progress: Progress | None,
+    quiet: bool,
+) -> tuple[SkinFit, tuple[Try, ...], bool]:
+    from osteon.pipeline import Budget, fit_to_budget, skin_sequence
+
+    if all(limit is None for limit in limits):
+        joints = None
+        if rig is not None:
+            from osteon.io import load_model
+
+            joints = load_model(rig)
+        return skin_sequence(sequence, options=options, rig=joints, progress=progress), (), True
+    out = console(stderr=True)
+
+    def tell(tried: Try) -> None:
+        if not quiet:
+            out.print(
+                f"{tried.bones:4d} bones, rank {tried.rank:2d}: E {tried.error_percent:.3f} %, "
+                f"worst {tried.worst:.3g}, {size_text(tried.bytes)}"
+            )
+
+    found = fit_to_budget(sequence, Budget(*limits), size_of=size_of, options=options, tell=tell, progress=progress)
+    return found.fit, found.tries, found.met
 
 
 def _is_model(path: str) -> bool:
-    return Path(path).suffix.lower() == ".npz"
+    from osteon.io import MODEL_FORMATS
+
+    return Path(path).suffix.lower() in MODEL_FORMATS
 
 
-def _check_outputs(outputs: tuple[str, ...]) -> None:
+def check_outputs(outputs: tuple[str, ...], html: str | None = None) -> None:
     """Refuse a bad output before the work, not after it."""
     from osteon.io import check_output, check_sequence_output
 
-    if len(set(outputs)) != len(outputs):
+    named = (*outputs, *([html] if html else []))
+    if len({Path(name).absolute() for name in named}) != len(named):
         raise OptionError("-o: the same output is named twice")
+    if html is not None:
+        if Path(html).suffix.lower() not in (".html", ".htm"):
+            raise OptionError(f"--report: '{html}' should end in .html")
+        check_output(html)
     for path in outputs:
         if _is_model(path):
             check_output(path)
@@ -177,17 +277,36 @@ def _check_outputs(outputs: tuple[str, ...]) -> None:
             check_sequence_output(path)
 
 
-def _write_outputs(fit: SkinFit, outputs: tuple[str, ...]) -> None:
-    from osteon.deform.linear_blend import pose_vertices
-    from osteon.io import save_model, write_sequence
+def write_outputs(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions) -> None:
+    """Write every output in the format its name says."""
+    from osteon.deform.linear_blend import pose_frames, pose_vertices
+    from osteon.io import FORMATS, save_model, save_sequence, write_sequence
 
     model = fit.model
     for path in outputs:
         if _is_model(path):
-            save_model(model, path)
+            save_model(model, path, options=options)
+        elif Path(path).suffix.lower() in FORMATS and getattr(FORMATS[Path(path).suffix.lower()], "write", None):
+            frames = pose_frames(model)
+            save_sequence(MeshSequence(frames, model.faces, model.rest, model.clips, model.asset, model.name), path)
         else:
-            frames = (pose_vertices(model, f) for f in range(model.n_frames))
-            write_sequence(frames, model.faces, path, asset=model.asset)
+            frames_of = (pose_vertices(model, f) for f in range(model.n_frames))
+            write_sequence(frames_of, model.faces, path, asset=model.asset)
+
+
+def _sizer(path: str, options: SaveOptions) -> Callable[[SkinnedModel], int]:
+    """Bytes of a model as the first output will hold it; as a GLB where that is frames."""
+    suffix = Path(path).suffix.lower() if _is_model(path) else ".glb"
+
+    def size_of(model: SkinnedModel) -> int:
+        from osteon.io import save_model
+
+        with TemporaryDirectory() as folder:
+            target = Path(folder) / f"model{suffix}"
+            save_model(model, target, options=options)
+            return target.stat().st_size
+
+    return size_of
 
 
 def _size_of(path: str) -> int:
@@ -210,6 +329,10 @@ def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
     rows = [
         ("input", f"{counts['frames']} frames, {counts['vertices']:,} vertices, {counts['triangles']:,} triangles"),
         ("bones", f"{report.bones} {report.bone_type}, {report.influences} a vertex"),
+        (
+            "rank",
+            f"{report.rank}   (cut to rank 0: E {report.error_percent_by_rank['0']:.3f} %)" if report.rank else "",
+        ),
         ("error E", f"[bold]{report.error_percent:.3f} %[/]   (Karni-Gotsman {report.karni_gotsman_percent:.3f} %)"),
         ("RMS", f"{report.rms:.4g}"),
         ("worst", f"{worst['distance']:.4g} at vertex {worst['vertex']}, frame {worst['frame']}"),
@@ -217,6 +340,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
         ("near-rigid", f"{report.near_rigid_fraction:.0%} of the triangles at tolerance {report.tolerance:g}"),
         ("held out", "" if report.heldout_error_percent is None else f"{report.heldout_error_percent:.3f} %"),
         ("smaller by", f"{report.compression_ratio:.1f} x (as floats)"),
+        ("size", "" if report.output_bytes is None else size_text(report.output_bytes)),
         ("time", f"{report.seconds['fit']:.2f} s"),
         ("written", ", ".join(outputs)),
     ]

@@ -31,6 +31,8 @@ class SkinOptions:
     bones: int = 0  # exactly this many; 0: as many as mean shift finds
     bone_type: BoneType = "flexible"
     influences: int = 4  # bones a vertex, 1 … 8
+    rank: int = 0  # columns of progressive corrections; more than there are frames count as many
+    helpers: int = 0  # bones added to a rig that is given
     tolerance: float = 0.05  # eps of mean shift: rotation-matrix entries, 0 … 2
     weights: WeightMethod = "nnls"  # tsvd and bounded need the paper preset
     delta: float = 0.0  # weights >= -delta with 'bounded'
@@ -49,6 +51,10 @@ class SkinOptions:
             raise OptionError(f"bone_type: expected rigid or flexible, got {self.bone_type!r}")
         if self.bones < 0:
             raise OptionError(f"bones: expected 1 or more (or 0 to find the number), got {self.bones}")
+        if self.rank < 0:
+            raise OptionError(f"rank: expected 0 or more, got {self.rank}")
+        if self.helpers < 0:
+            raise OptionError(f"helpers: expected 0 or more, got {self.helpers}")
         if not 1 <= self.influences <= 8:
             raise OptionError(f"influences: expected 1 … 8, got {self.influences}")
         if self.preset == "default" and self.weights != "nnls":

@@ -66,10 +66,15 @@ class FitProblem:
 
     def sampled(self, count: int, seed: int) -> FitProblem:
         """The problem of about `count` random vertices, or this one if it is not much larger."""
+        chosen = self.sampled_vertices(count, seed)
+        return self if chosen is None else self.subset(chosen)
+
+    def sampled_vertices(self, count: int, seed: int) -> Int32 | None:
+        """About `count` random vertices in order, or None if there are not many more."""
         if self.n_vertices <= 1.25 * count:
-            return self
+            return None
         chosen = np.random.default_rng(seed).permutation(self.n_vertices)[:count]
-        return self.subset(np.sort(chosen).astype(np.int32))
+        return np.sort(chosen).astype(np.int32)
 
     def to_world(self, transforms: Float64) -> Float64:
         """posed_from_rest in the units of the input. (f,b,3,4)"""

@@ -10,6 +10,7 @@ takes its second best.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.fit.influences import Influences
@@ -17,7 +18,7 @@ from osteon.fit.moments import prediction_moments, products
 from osteon.fit.problem import FitProblem
 from osteon.fit.seed import bones_of_labels
 
-__all__ = ["relocate_bones", "removal_costs"]
+__all__ = ["place_bones", "relocate_bones", "removal_costs"]
 
 #: A moved bone is fitted to at least this many vertices.
 SMALLEST_SEED = 8
@@ -55,19 +56,27 @@ def relocate_bones(
 ) -> Float64:
     """Transforms in which the `count` least useful bones stand elsewhere."""
     leaving = np.argsort(removal_costs(problem, transforms, influences, threads), kind="stable")[:count]
-    strongest, errors = influences[0][:, 0], influences[2]
-    free = ~np.isin(strongest, leaving)
+    placed = place_bones(problem, influences, count, ~np.isin(influences[0][:, 0], leaving), threads)
     out = transforms.copy()
-    for bone in leaving:
-        if not free.any():
-            break
-        blame = np.bincount(strongest[free], weights=errors[free], minlength=transforms.shape[1])
+    out[:, leaving[: placed.shape[1]]] = placed
+    return out
+
+
+def place_bones(
+    problem: FitProblem, influences: Influences, count: int, free: NDArray[np.bool_], threads: int
+) -> Float64:
+    """Up to `count` rigid bones (f,b,3,4), each where the error of the free vertices (v,) is largest."""
+    strongest, errors = influences[0][:, 0], influences[2]
+    free = free.copy()
+    placed: list[Float64] = []
+    while len(placed) < count and free.any():
+        blame = np.bincount(strongest[free], weights=errors[free])
         group = np.flatnonzero(free & (strongest == int(blame.argmax())))
         center = problem.points[group[errors[group].argmax()]]
         far = ((problem.points - center) ** 2).sum(axis=1)
         take = min(max(SMALLEST_SEED, len(group) // 4), len(far) - 1)
         labels = np.full(problem.n_vertices, -1, np.int64)
         labels[np.argpartition(far, take)[:take]] = 0
-        out[:, bone] = bones_of_labels(problem, labels, 1, threads)[:, 0]
+        placed.append(bones_of_labels(problem, labels, 1, threads)[:, 0])
         free[group] = False
-    return out
+    return np.stack(placed, axis=1) if placed else np.empty((problem.n_frames, 0, 3, 4))

@@ -38,7 +38,15 @@ from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.procrustes import rotation_to, rotations_of
 
-__all__ = ["solve_bones", "stack_transforms", "unstack_transforms"]
+__all__ = [
+    "bone_pull",
+    "solve_bones",
+    "solve_frame_flexible",
+    "solve_frame_rigid",
+    "solve_from_moments",
+    "stack_transforms",
+    "unstack_transforms",
+]
 
 #: Draws every unknown to its last value: bones without vertices stay where they are.
 INERTIA = 1e-9
@@ -106,17 +114,33 @@ def _spreads(zz: Float64) -> Float64:
     return spreads
 
 
-def _solve_flexible(zz: Float64, zx: Float64, transforms: Float64, stiffness: float) -> Float64:
+def bone_pull(zz: Float64, stiffness: float) -> Float64:
+    """(4b,) how strongly each row of the stacked transforms is drawn to its rotation, or to its last value."""
+    pull = np.full((len(zz) // 4, 4), INERTIA)
+    pull[:, :3] += stiffness * _spreads(zz)[:, None]
+    return pull.ravel()
+
+
+def _solve_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Float64) -> Float64:
     n_frames, n_bones = transforms.shape[:2]
     rotations = np.empty((n_frames, n_bones, 3, 3))
     rotations_of(transforms, rotations)
-    pull = np.full((n_bones, 4), INERTIA)
-    pull[:, :3] += stiffness * _spreads(zz)[:, None]
     aim = transforms.copy()
     aim[..., :3] = rotations
-    right = zx + pull.reshape(-1, 1) * stack_transforms(aim)
-    factor = cho_factor(zz + np.diag(pull.ravel()), lower=True)
+    right = zx + pull[:, None] * stack_transforms(aim)
+    factor = cho_factor(zz + np.diag(pull), lower=True)
     return unstack_transforms(cho_solve(factor, right))
+
+
+def solve_frame_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Float64) -> Float64:
+    """Transforms (b,3,4) of one frame from its own Z'Z (4b,4b) and Z'X (4b,3)."""
+    solved: Float64 = _solve_flexible(zz, zx, transforms[None], pull)[0]
+    return solved
+
+
+def solve_frame_rigid(zz: Float64, zx: Float64, transforms: Float64, sweeps: int = 3) -> None:
+    """Move transforms (1,b,3,4) of one frame by sweeps over its bones."""
+    _rigid_sweeps(zz, zx, transforms, 0, 1, sweeps)
 
 
 def solve_bones(
@@ -132,8 +156,22 @@ def solve_bones(
 ) -> Float64:
     """New transforms (f,b,3,4), starting from the last ones."""
     zz, zx = blend_moments(problem, bones, weights, transforms.shape[1], threads)
+    return solve_from_moments(zz, zx, transforms, bone_type, stiffness=stiffness, sweeps=sweeps, threads=threads)
+
+
+def solve_from_moments(
+    zz: Float64,
+    zx: Float64,
+    transforms: Float64,
+    bone_type: BoneType,
+    *,
+    stiffness: float = 5e-3,
+    sweeps: int = 3,
+    threads: int = 1,
+) -> Float64:
+    """The same from Z'Z (4b,4b) and Z'X (4b,3f)."""
     if bone_type == "flexible":
-        return _solve_flexible(zz, zx, transforms, stiffness)
+        return _solve_flexible(zz, zx, transforms, bone_pull(zz, stiffness))
     out = transforms.copy()
     for_blocks(lambda a, b: _rigid_sweeps(zz, zx, out, a, b, sweeps), len(out), 8, threads)
     return out

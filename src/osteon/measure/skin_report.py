@@ -13,6 +13,7 @@ from osteon.core.fit_report import FitReport
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.measure.by_rank import error_percent_by_rank
 from osteon.measure.conditioning import measure_conditioning
 from osteon.measure.distortion import Distortion
 from osteon.measure.size import compression_ratio
@@ -32,6 +33,7 @@ class SkinReport:
     bones: int
     bone_type: str
     influences: int
+    rank: int  # columns of corrections
     weights: str
     near_rigid_fraction: float  # eta
     tolerance: float  # eps
@@ -40,7 +42,8 @@ class SkinReport:
     karni_gotsman_percent: float
     rms: float  # units of the input
     worst: dict[str, float | int]
-    normal_deviation_degrees: dict[str, float]
+    normal_deviation_degrees: dict[str, float]  # of the surfaces
+    shading_deviation_degrees: dict[str, float]  # of the normals a player shows, without and with corrections
     smallest_singular_value: dict[str, float]  # of the blended transforms
     heldout_error_percent: float | None
     compression_ratio: float
@@ -68,10 +71,13 @@ def write_skin_report(
     last_stage: FitReport,
     n_degenerate: int,
     heldout_error_percent: float | None,
+    shading: dict[str, float],
+    warnings: tuple[str, ...],
     seconds: dict[str, float],
 ) -> SkinReport:
     """Gather what is known about a fit."""
     conditioning = measure_conditioning(model)
+    by_rank = error_percent_by_rank(model, sequence.frames, threads=options.threads)
     return SkinReport(
         input={
             "frames": sequence.n_frames,
@@ -82,31 +88,45 @@ def write_skin_report(
         },
         preset=options.preset,
         bones=model.n_bones,
-        bone_type=options.bone_type,
+        bone_type=model.track.bone_type,
         influences=options.influences,
+        rank=model.rank,
         weights=options.weights,
         near_rigid_fraction=near_rigid_fraction,
         tolerance=tolerance,
         error_percent=distortion.error_percent,
-        error_percent_by_rank={"0": distortion.error_percent},
+        error_percent_by_rank={str(r): float(by_rank[r]) for r in shown_ranks(model.rank)},
         karni_gotsman_percent=distortion.karni_gotsman_percent,
         rms=distortion.rms,
         worst=asdict(distortion.worst),
         normal_deviation_degrees={"mean": distortion.normal_mean, "max": distortion.normal_max},
+        shading_deviation_degrees=shading,
         smallest_singular_value={"min": conditioning.smallest, "percentile_1": conditioning.first_percentile},
         heldout_error_percent=heldout_error_percent,
         compression_ratio=compression_ratio(
-            sequence.n_vertices, sequence.n_frames, model.n_bones, options.influences, options.bone_type
+            sequence.n_vertices,
+            sequence.n_frames,
+            model.n_bones,
+            options.influences,
+            model.track.bone_type,
+            model.rank,
         ),
         output_bytes=None,
         seconds=seconds,
         peak_memory_mb=peak_memory_mb(),
         rounds=last_stage.iterations,
         stopped_by=last_stage.stopped_by,
-        warnings=_warnings(sequence, near_rigid_fraction, n_degenerate, options),
+        warnings=_warnings(sequence, near_rigid_fraction, n_degenerate, options) + warnings,
         seed=options.seed,
         version=__version__,
     )
+
+
+def shown_ranks(rank: int) -> list[int]:
+    """Ranks worth a line: every one up to 20, then about twenty to a decade, and the last."""
+    dense = list(range(min(rank, 20) + 1))
+    sparse = [int(r) for r in np.geomspace(20, rank, 1 + int(20 * np.log10(rank / 20)))] if rank > 20 else []
+    return sorted({*dense, *sparse, rank})
 
 
 def _warnings(sequence: MeshSequence, eta: float, n_degenerate: int, options: SkinOptions) -> tuple[str, ...]:
@@ -116,6 +136,8 @@ def _warnings(sequence: MeshSequence, eta: float, n_degenerate: int, options: Sk
     unused = sequence.n_vertices - len(np.unique(sequence.faces))
     if unused:
         out.append(f"{unused} vertices belong to no triangle; they were skinned all the same")
+    if options.rank > sequence.n_frames:
+        out.append(f"rank {options.rank} asked for, but {sequence.n_frames} frames need no more than as many")
     if eta < LOW_NEAR_RIGID:
         advice = "" if options.bones else "; ask for a number with --bones"
         out.append(f"only {eta:.0%} of the triangles move nearly rigidly: expect to need many bones{advice}")

@@ -1,0 +1,67 @@
+"""The error of every rank of a model with corrections, in one pass over the frames.
+
+e_r = sum_v sum_f || A_v^f (p_v + sum_{s <= r} U_sv q_s^f) + t_v^f - x_v^f ||^2,   E_r = 100 sqrt(e_r) / || P - mean ||
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Float64
+from osteon.core.kernels import kernel
+from osteon.core.model import SkinnedModel
+from osteon.core.parallel import available_threads, for_blocks
+
+__all__ = ["error_percent_by_rank"]
+
+
+@kernel
+def _squared_by_rank(rest, bones, weights, transforms, basis, coefficients, frame, source, out):
+    rank = basis.shape[0]
+    A = np.empty((3, 4))
+    left = np.empty(3)
+    for v in range(rest.shape[0]):
+        for i in range(3):
+            for j in range(4):
+                total = 0.0
+                for k in range(bones.shape[1]):
+                    total += np.float64(weights[v, k]) * transforms[frame, bones[v, k], i, j]
+                A[i, j] = total
+        for i in range(3):
+            left[i] = A[i, 0] * rest[v, 0] + A[i, 1] * rest[v, 1] + A[i, 2] * rest[v, 2] + A[i, 3] - source[v, i]
+        out[0] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2
+        for r in range(rank):
+            q = np.float64(coefficients[frame, r])
+            for i in range(3):
+                left[i] += q * (A[i, 0] * basis[r, v, 0] + A[i, 1] * basis[r, v, 1] + A[i, 2] * basis[r, v, 2])
+            out[r + 1] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2
+
+
+def error_percent_by_rank(model: SkinnedModel, frames: Float32, *, threads: int = 0) -> Float64:
+    """(r+1,) E % of the model cut to rank 0, 1, … and whole, against the source's frames (f,v,3)."""
+    rank = model.rank
+    basis = np.zeros((0, model.n_vertices, 3), np.float32) if model.corrections is None else model.corrections.basis
+    none = np.zeros((model.n_frames, 0), np.float32)
+    coefficients = none if model.corrections is None else model.corrections.coefficients
+    mean = frames.mean(axis=0, dtype=np.float64)
+    squared, motion = np.zeros((model.n_frames, rank + 1)), np.zeros(model.n_frames)
+
+    def work(start: int, stop: int) -> None:
+        for f in range(start, stop):
+            source = frames[f].astype(np.float64)
+            motion[f] = float(((source - mean) ** 2).sum())
+            _squared_by_rank(
+                model.rest,
+                model.skin.bones,
+                model.skin.weights,
+                model.track.transforms,
+                basis,
+                coefficients,
+                f,
+                source,
+                squared[f],
+            )
+
+    for_blocks(work, model.n_frames, 1, available_threads(threads))
+    total: Float64 = 100 * np.sqrt(squared.sum(axis=0) / max(motion.sum(), 1e-300))
+    return total

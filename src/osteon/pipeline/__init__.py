@@ -1,0 +1,15 @@
+"""The one place that knows the order of stages: a mesh sequence in, a skinned model and its report out."""
+
+from osteon.pipeline.budget import Budget, BudgetFit, Try, fit_to_budget
+from osteon.pipeline.skin import SkinFit, check_sequence, cut_fit, skin_sequence
+
+__all__ = [
+    "Budget",
+    "BudgetFit",
+    "SkinFit",
+    "Try",
+    "check_sequence",
+    "cut_fit",
+    "fit_to_budget",
+    "skin_sequence",
+]

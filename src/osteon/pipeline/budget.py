@@ -1,0 +1,310 @@
+"""A bound instead of knobs: the fewest bytes within an error, or the least error within a size.
+
+    error bound:  minimise bytes(B, R)   subject to   E(B, R) <= bound   (and the worst distance, and the size)
+    size bound:   minimise E(B, R)       subject to   bytes(B, R) <= bound
+
+One fit of B bones with R corrections gives the errors of all lower ranks too, because corrections are progressive; a
+fit with other bones starts from the bones of the last one. Sizes are affine in B and R for every format, so three files
+written once (a model, with twice the bones, with one correction) predict them all.
+
+The way: (1) without corrections, climb by a factor of GROWTH until the bound holds, then halve the interval; (2) from
+there on try fewer bones with as many corrections as the best size so far allows, and cut what is not needed. For a
+size: (1) a ladder of bones, each with the corrections that still fit; (2) the gaps beside the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.core.errors import OptionError
+from osteon.core.model import BoneTrack, Corrections, SkinnedModel
+from osteon.core.options import SkinOptions
+from osteon.core.progress import Progress
+from osteon.core.sequence import MeshSequence
+from osteon.pipeline.skin import SkinFit, cut_fit, skin_sequence
+
+__all__ = ["Budget", "BudgetFit", "Try", "fit_to_budget"]
+
+GROWTH = 1.6
+#: Bones are found to this part of their number.
+PRECISION = 0.08
+#: Parts of the plain number of bones that are tried with corrections.
+FEWER = (0.7, 0.45, 0.25, 0.1)
+#: Steps of the ladder for a size.
+LADDER = 6
+MOST_BONES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What must hold. At least one is given."""
+
+    max_error: float | None = None  # E, percent
+    max_distance: float | None = None  # of the worst vertex, units of the input
+    max_bytes: int | None = None  # of the first output file
+
+    def __post_init__(self) -> None:
+        for name in ("max_error", "max_distance", "max_bytes"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise OptionError(f"{name}: expected a positive number, got {value}")
+        if self.max_error is None and self.max_distance is None and self.max_bytes is None:
+            raise OptionError("budget: give max_error, max_distance or max_bytes")
+
+    @property
+    def bounds_error(self) -> bool:
+        return self.max_error is not None or self.max_distance is not None
+
+    def close_enough(self, attempt: Try) -> bool:
+        """Whether the error is within the bound."""
+        return (self.max_error is None or attempt.error_percent <= self.max_error) and (
+            self.max_distance is None or attempt.worst <= self.max_distance
+        )
+
+    def small_enough(self, attempt: Try) -> bool:
+        return self.max_bytes is None or attempt.bytes <= self.max_bytes
+
+    def excess(self, attempt: Try) -> float:
+        """How far off the worst bound is, as a factor; at most 1 when all hold."""
+        factors = [
+            attempt.error_percent / self.max_error if self.max_error else 0.0,
+            attempt.worst / self.max_distance if self.max_distance else 0.0,
+            attempt.bytes / self.max_bytes if self.max_bytes else 0.0,
+        ]
+        return max(factors)
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One point of the search."""
+
+    bones: int
+    rank: int
+    error_percent: float
+    worst: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetFit:
+    """The best model found, whether it keeps the bound, and the steps of the search."""
+
+    fit: SkinFit
+    met: bool
+    tries: tuple[Try, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """bytes(B, R) = base + bone B + rank R."""
+
+    base: float
+    bone: float
+    rank: float
+
+    def of(self, bones: int, rank: int) -> float:
+        return self.base + self.bone * bones + self.rank * rank
+
+    def ranks_within(self, bones: int, limit: float) -> int:
+        return int((limit - self.of(bones, 0)) // self.rank) if limit > self.of(bones, 0) else -1
+
+
+def _measure_sizes(model: SkinnedModel, size_of: Callable[[SkinnedModel], int]) -> _Sizes:
+    """Three files: the plain model, one with twice the bones, one with a correction."""
+    plain = model.cut(0)
+    once = size_of(plain)
+    twice = size_of(replace(plain, track=_doubled(plain.track), skeleton=None))
+    rng = np.random.default_rng(0)
+    basis = rng.normal(size=(1, model.n_vertices, 3)).astype(np.float32)
+    column = Corrections(basis, rng.normal(size=(model.n_frames, 1)).astype(np.float32), basis)
+    corrected = size_of(replace(plain, corrections=column))
+    bone = max(1.0, (twice - once) / model.n_bones)
+    return _Sizes(once - bone * model.n_bones, bone, max(1.0, float(corrected - once)))
+
+
+def _doubled(track: BoneTrack) -> BoneTrack:
+    names = (*track.names, *(f"{name}_" for name in track.names))
+    return BoneTrack(np.concatenate([track.transforms, track.transforms], axis=1), track.bone_type, names)
+
+
+class _Search:
+    """The tries so far, and the best of them."""
+
+    def __init__(
+        self,
+        sequence: MeshSequence,
+        budget: Budget,
+        options: SkinOptions,
+        size_of: Callable[[SkinnedModel], int],
+        tell: Callable[[Try], None],
+        progress: Progress | None,
+    ) -> None:
+        self.sequence, self.budget, self.options = sequence, budget, options
+        self.size_of, self.tell, self.progress = size_of, tell, progress
+        self.tries: list[Try] = []
+        self.last: SkinFit | None = None
+        self.best: tuple[SkinFit, Try] | None = None
+        self.sizes: _Sizes | None = None
+
+    @property
+    def most_bones(self) -> int:
+        distinct = len(np.unique(self.sequence.rest, axis=0))
+        return max(1, min(MOST_BONES, distinct // 2, self.sequence.n_triangles))
+
+    def attempt(self, bones: int, rank: int) -> Try:
+        """Fit, cut to the lowest rank that keeps the bound, and remember it if it is the best."""
+        wanted = replace(self.options, bones=bones, rank=rank)
+        self.last = skin_sequence(self.sequence, options=wanted, start=self.last, progress=self.progress)
+        fit = self._cut(self.last)
+        if self.sizes is None:
+            self.sizes = _measure_sizes(fit.model, self.size_of)
+        report = fit.report
+        tried = Try(
+            bones, fit.model.rank, report.error_percent, float(report.worst["distance"]), self.size_of(fit.model)
+        )
+        self.tries.append(tried)
+        self.tell(tried)
+        if self.best is None or self._better(tried, self.best[1]):
+            self.best = (fit, tried)
+        return tried
+
+    def _cut(self, fit: SkinFit) -> SkinFit:
+        """The fewest corrections that keep the error bound; all of them when no error is asked for or none keeps it."""
+        budget = self.budget
+        if fit.model.rank == 0 or not budget.bounds_error:
+            return fit
+        low, high = 0, fit.model.rank
+        if not self._close(fit):
+            return fit
+        while low < high:
+            middle = (low + high) // 2
+            if self._close(cut_fit(fit, self.sequence, middle)):
+                high = middle
+            else:
+                low = middle + 1
+        return cut_fit(fit, self.sequence, high)
+
+    def _close(self, fit: SkinFit) -> bool:
+        report = fit.report
+        return self.budget.close_enough(Try(0, 0, report.error_percent, float(report.worst["distance"]), 0))
+
+    def _better(self, new: Try, old: Try) -> bool:
+        budget = self.budget
+        new_met, old_met = budget.excess(new) <= 1, budget.excess(old) <= 1
+        if new_met != old_met:
+            return new_met
+        if not new_met:
+            return budget.excess(new) < budget.excess(old)
+        return new.bytes < old.bytes if budget.bounds_error else new.error_percent < old.error_percent
+
+    # -- an error is given ---------------------------------------------------------------------------------------
+    def within_error(self) -> None:
+        plain = self._fewest_bones()
+        limit = float(plain.bytes) if self.budget.close_enough(plain) else np.inf
+        if self.budget.max_bytes is not None:
+            limit = min(limit, self.budget.max_bytes)
+        for part in FEWER:
+            bones = max(1, round(part * plain.bones))
+            self._with_corrections(bones, limit)
+            if self.best is not None and self.budget.excess(self.best[1]) <= 1:
+                limit = min(limit, self.best[1].bytes)
+        if self.best is not None and not self.budget.close_enough(self.best[1]) and self.budget.max_bytes is None:
+            self.attempt(plain.bones, self.sequence.n_frames)  # as many corrections as frames are exact
+
+    def _fewest_bones(self) -> Try:
+        """Without corrections: climb until the error holds, then halve the interval."""
+        low, bones, most = 0, min(self.options.bones or 8, self.most_bones), self.most_bones
+        tried = self.attempt(bones, 0)
+        while not self.budget.close_enough(tried) and bones < most:
+            if self.budget.max_bytes is not None and tried.bytes > self.budget.max_bytes:
+                break
+            if len(self.tries) > 1 and self._flat():
+                break
+            low, bones = bones, min(most, max(bones + 1, round(GROWTH * bones)))
+            tried = self.attempt(bones, 0)
+        if not self.budget.close_enough(tried):
+            return tried
+        while bones - low > max(1, PRECISION * bones):
+            middle = (low + bones) // 2
+            between = self.attempt(middle, 0)
+            if self.budget.close_enough(between):
+                bones, tried = middle, between
+            else:
+                low = middle
+        return tried
+
+    def _flat(self) -> bool:
+        """Whether the last step of bones bought too little to reach the bound by bones alone."""
+        before, after = self.tries[-2], self.tries[-1]
+        gain = np.log(max(before.error_percent, 1e-12) / max(after.error_percent, 1e-12))
+        steps = np.log(max(self.budget.excess(replace(after, bytes=0)), 1.0)) / max(gain, 1e-6)
+        return bool(after.bones * GROWTH**steps > 2 * self.most_bones)
+
+    def _with_corrections(self, bones: int, limit: float) -> None:
+        if self.sizes is None or any(t.bones == bones and t.rank > 0 for t in self.tries):
+            return
+        rank = self.sizes.ranks_within(bones, limit) if np.isfinite(limit) else self._enough_ranks()
+        if rank >= 1:
+            self.attempt(bones, min(rank, self._enough_ranks()))
+
+    def _enough_ranks(self) -> int:
+        return max(1, min(self.sequence.n_frames // 2, 32))
+
+    # -- a size is given -----------------------------------------------------------------------------------------
+    def within_size(self) -> None:
+        limit = float(self.budget.max_bytes or 0)
+        self.attempt(min(8, self.most_bones), 0)
+        sizes = self.sizes
+        if sizes is None:
+            return
+        most = int(np.clip((limit - sizes.base) // sizes.bone, 1, self.most_bones))
+        ladder = sorted({int(b) for b in np.unique(np.geomspace(1, most, LADDER).round())})
+        for bones in ladder:
+            self._fill(bones, limit)
+        for _ in range(2):
+            best = self.best[1].bones if self.best is not None else 1
+            tried = sorted({t.bones for t in self.tries})
+            at = tried.index(best)
+            gaps = [(tried[at - 1] + best) // 2] if at > 0 else []
+            gaps += [(best + tried[at + 1]) // 2] if at + 1 < len(tried) else []
+            for bones in gaps:
+                if bones not in tried and bones <= most:
+                    self._fill(bones, limit)
+
+    def _fill(self, bones: int, limit: float) -> None:
+        """This many bones with as many corrections as fit; one fewer if the file turns out a little larger."""
+        if self.sizes is None:
+            return
+        rank = max(0, min(self.sizes.ranks_within(bones, limit), self.sequence.n_frames))
+        tried = self.attempt(bones, rank)
+        if not self.budget.small_enough(tried) and rank > 0 and self.last is not None:
+            fit = cut_fit(self.last, self.sequence, rank - 1)
+            smaller = replace(
+                tried, rank=rank - 1, error_percent=fit.report.error_percent, bytes=self.size_of(fit.model)
+            )
+            self.tries.append(smaller)
+            if self.best is None or self._better(smaller, self.best[1]):
+                self.best = (fit, smaller)
+
+
+def fit_to_budget(
+    sequence: MeshSequence,
+    budget: Budget,
+    *,
+    size_of: Callable[[SkinnedModel], int],
+    options: SkinOptions | None = None,
+    tell: Callable[[Try], None] = lambda _: None,
+    progress: Progress | None = None,
+) -> BudgetFit:
+    """Find bones and rank; `size_of` writes a model the way it will be written and tells the bytes."""
+    search = _Search(sequence, budget, options or SkinOptions(), size_of, tell, progress)
+    if budget.bounds_error:
+        search.within_error()
+    else:
+        search.within_size()
+    assert search.best is not None  # every way begins with a try
+    fit, best = search.best
+    return BudgetFit(fit, budget.excess(best) <= 1, tuple(search.tries))

@@ -1,0 +1,196 @@
+"""A rig that exists already: which of its parts fit the sequence, and the stages that use them.
+
+| the rig has                              | what is kept                 | what is found |
+| --- | --- | --- |
+| as many frames as the sequence           | joints and their motion      | weights, helpers |
+| the same vertices, another motion or none | joints, its weights as start | motion, weights, helpers |
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.fit_report import FitReport
+from osteon.core.model import BoneType, Skeleton, SkinnedModel
+from osteon.core.options import SkinOptions
+from osteon.core.parallel import available_threads
+from osteon.core.progress import report_progress
+from osteon.core.sequence import MeshSequence
+from osteon.core.transforms import compose, invert
+from osteon.fit.corrections import SkinState, fit_corrections
+from osteon.fit.given import settle_bones
+from osteon.fit.influences import Influences, select_influences
+from osteon.fit.problem import FitProblem
+from osteon.fit.refine import RefineOptions, refine_skin
+from osteon.fit.relocate import place_bones
+from osteon.fit.rig import RigOptions, fit_rig
+from osteon.fit.seed import bones_of_labels
+from osteon.pipeline.presets import Job, Solution, correct_solution
+
+__all__ = ["fit_to_rig", "posed_by_rig"]
+
+#: Above this E % the rig's motion has little to do with the sequence.
+FAR_OFF = 50.0
+ROTATION_TOLERANCE = 1e-4
+
+
+def _moves(sequence: MeshSequence, rig: SkinnedModel) -> bool:
+    """Whether the rig brings the motion of every frame."""
+    return rig.n_frames == sequence.n_frames and rig.n_frames > 1
+
+
+def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
+    return rig.n_vertices == sequence.n_vertices
+
+
+def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions) -> MeshSequence:
+    """The sequence with the rest pose that the rig was bound in; refuses a rig that does not match."""
+    if options.preset == "paper":
+        raise OptionError("rig: the paper preset finds its own bones; use the default preset with a rig")
+    if options.bones:
+        raise OptionError("bones: a rig brings its own number; add to it with --helpers N")
+    if options.holdout:
+        raise OptionError("holdout: not with a rig; its joints are given for all frames")
+    if rig.n_bones == 0:
+        raise GeometryError(f"rig '{rig.name}': there are no joints")
+    if not (_moves(sequence, rig) or _same_vertices(sequence, rig)):
+        raise GeometryError(
+            f"rig '{rig.name}' has {rig.n_frames} frames and {rig.n_vertices} vertices, but '{sequence.name}' has "
+            f"{sequence.n_frames} and {sequence.n_vertices}; a rig must share all frames or all vertices"
+        )
+    if not _same_vertices(sequence, rig):
+        return sequence
+    return MeshSequence(sequence.frames, sequence.faces, rig.rest, sequence.clips, sequence.asset, sequence.name)
+
+
+def _given_motion(sequence: MeshSequence, rig: SkinnedModel) -> Float64:
+    """(f,j,3,4) joints from the sequence's rest pose: the rig's bind pose, or else its first frame."""
+    transforms = rig.track.transforms.astype(np.float64)
+    if _same_vertices(sequence, rig):
+        return transforms
+    first = transforms[0]
+    if (np.abs(np.linalg.det(first[:, :3, :3])) < 1e-9).any():
+        raise GeometryError(f"rig '{rig.name}': a joint is flattened in the first frame, so nothing can be bound to it")
+    if not np.array_equal(sequence.rest, sequence.frames[0]):
+        raise GeometryError(
+            f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; leave --rest away"
+        )
+    return compose(transforms, invert(first)[None])
+
+
+def fit_to_rig(job: Job, rig: SkinnedModel) -> Solution:
+    """Weights for the joints of a rig, and helper bones."""
+    options, problem = job.options, job.problem
+    threads = available_threads(options.threads)
+
+    def tell(error_percent: float) -> None:
+        report_progress(job.progress, "rig", 0.5, error_percent)
+
+    given = _moves(job.sequence, rig)
+    report_progress(job.progress, "rig", 0.0)
+    with job.watch.stage("rig"):
+        if given:
+            joints = problem.from_world(_given_motion(job.sequence, rig))
+            kind = options.bone_type if options.helpers else _bone_type(joints)
+            how = RigOptions(options.influences, options.helpers, options.bone_type, options.stiffness, threads)
+            transforms, influences = fit_rig(problem, joints, how, tell)
+            if options.helpers and _bone_type(joints) == "flexible":
+                kind = "flexible"
+        else:
+            kind = options.bone_type
+            transforms, influences = _fit_unmoved(job, rig, threads)
+    names, skeleton = _named_joints(rig, problem, influences)
+    report = FitReport("rig", job.watch.seconds["rig"], stopped_by="rounds", options={}, seed=options.seed)
+    error = problem.error_percent(influences[2])
+    solution = Solution(
+        problem.to_world(transforms),
+        influences,
+        1.0,
+        options.tolerance,
+        np.empty(0, np.int32),
+        (report,),
+        bone_type=kind,
+        names=names,
+        skeleton=skeleton,
+        given_bones=given,
+        warnings=_warnings(error, given),
+    )
+    return _correct(job, solution, given) if options.rank else solution
+
+
+def _correct(job: Job, solution: Solution, given: bool) -> Solution:
+    """Corrections: of the skin as it is if its joints were given, else together with it."""
+    if not given:
+        return correct_solution(job, solution)
+    problem, (bones, weights, _) = job.problem, solution.influences
+    skin = SkinState(problem.from_world(solution.transforms), bones, weights)
+    with job.watch.stage("correct"):
+        columns = fit_corrections(problem, skin, job.options.rank, threads=available_threads(job.options.threads))
+    return replace(solution, columns=columns)
+
+
+def _fit_unmoved(job: Job, rig: SkinnedModel, threads: int) -> tuple[Float64, Influences]:
+    """Joints that follow the sequence, started from the rig's own weights, then refined with them."""
+    options, problem = job.options, job.problem
+    bones = rig.skin.bones[job.vertices].astype(np.int64)
+    weights = rig.skin.weights[job.vertices].astype(np.float64)
+    strongest = np.take_along_axis(bones, weights.argmax(axis=1)[:, None], axis=1)[:, 0]
+    start = bones_of_labels(problem, strongest, rig.n_bones, threads)
+    start = settle_bones(problem, bones, weights, start, options.bone_type, options)
+    if options.helpers:
+        found = select_influences(problem, start, options.influences, threads=threads)
+        everywhere = np.ones(problem.n_vertices, np.bool_)
+        while (missing := rig.n_bones + options.helpers - start.shape[1]) > 0:
+            start = np.concatenate([start, place_bones(problem, found, missing, everywhere, threads)], axis=1)
+            found = select_influences(problem, start, options.influences, threads=threads)
+    refine = RefineOptions(
+        bone_type=options.bone_type,
+        influences=options.influences,
+        rounds=options.rounds,
+        stiffness=options.stiffness,
+        moves=0,  # a joint that moved elsewhere would no longer be the rig's
+        seed=options.seed,
+        threads=options.threads,
+    )
+    fit = refine_skin(problem, [start], options=refine, progress=job.progress)
+    return fit.transforms, fit.influences
+
+
+def _bone_type(transforms: Float64) -> BoneType:
+    linear = transforms[..., :3]
+    off = np.abs(linear.swapaxes(-1, -2) @ linear - np.eye(3)).max()
+    return "rigid" if off < ROTATION_TOLERANCE and (np.linalg.det(linear) > 0).all() else "flexible"
+
+
+def _warnings(error: float, given: bool) -> tuple[str, ...]:
+    if error < FAR_OFF:
+        return ()
+    what = "motion" if given else "joints"
+    return (f"the rig's {what} leave E at {error:.0f} %: does the rig belong to this sequence, in the same units?",)
+
+
+def _named_joints(
+    rig: SkinnedModel, problem: FitProblem, influences: Influences
+) -> tuple[tuple[str, ...], Skeleton | None]:
+    """Names of all bones, and the rig's tree with a place for every helper below the joint it works with most."""
+    bones, weights, _ = influences
+    n_joints, n_bones = rig.n_bones, max(rig.n_bones, int(bones.max()) + 1)
+    helpers = tuple(f"helper_{h}" for h in range(n_bones - n_joints))
+    names = rig.track.names + helpers
+    if rig.skeleton is None or len(rig.skeleton.names) != n_joints:
+        return names, None
+    parents, places = list(rig.skeleton.parents), list(rig.skeleton.world_from_joint)
+    dense = np.zeros((len(bones), n_bones))
+    np.add.at(dense, (np.arange(len(bones))[:, None], bones), weights)
+    positions = problem.points[:, :3] * problem.scale + problem.rest_center
+    for helper in range(n_joints, n_bones):
+        share = dense[:, helper]
+        parents.append(int((share @ dense[:, :n_joints]).argmax()))
+        center = share @ positions / max(share.sum(), 1e-12)
+        places.append(np.concatenate([np.eye(3), center[:, None]], axis=1).astype(np.float32))
+    tree: Int32 = np.array(parents, np.int32)
+    return names, Skeleton(names, tree, np.stack(places).astype(np.float32))

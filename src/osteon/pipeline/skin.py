@@ -1,0 +1,242 @@
+"""From a mesh sequence to a skinned model: prepare - fit (presets.py) - build - measure."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from osteon.core.arrays import Int32
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.fit_report import FitReport, Stopwatch
+from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
+from osteon.core.options import SkinOptions
+from osteon.core.parallel import available_threads, single_threaded_blas
+from osteon.core.progress import Progress, report_progress
+from osteon.core.sequence import MeshSequence
+from osteon.core.topology import degenerate_triangles
+from osteon.core.weld import weld_vertices
+from osteon.deform.linear_blend import pose_frames
+from osteon.deform.normals import NormalCorrections
+from osteon.fit.corrected_skin import CorrectedSkin, fit_frames
+from osteon.fit.corrections import ColumnFit, SkinState, no_columns, solve_coefficients
+from osteon.fit.given import settle_bones
+from osteon.fit.normals import fit_normals, shading_deviation, with_normals
+from osteon.fit.problem import FitProblem, pose_problem
+from osteon.measure.distortion import Distortion, measure_distortion
+from osteon.measure.size import compression_ratio
+from osteon.measure.skin_report import SkinReport, write_skin_report
+from osteon.pipeline.presets import Job, Solution, Start, fit_default, fit_paper, joint_options
+from osteon.pipeline.rig import fit_to_rig, posed_by_rig
+
+__all__ = ["SkinFit", "check_sequence", "cut_fit", "skin_sequence"]
+
+
+#: Frames on which shading is compared.
+SHADING_FRAMES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class SkinFit:
+    """A skinned model, how good it is, and what happened on the way."""
+
+    model: SkinnedModel
+    report: SkinReport
+    distortion: Distortion
+    labels: Int32  # (t,) core bone of each triangle in the paper preset, -1 outlier; empty in the default preset
+    stages: tuple[FitReport, ...] = ()
+
+
+def skin_sequence(
+    sequence: MeshSequence,
+    *,
+    options: SkinOptions | None = None,
+    rig: SkinnedModel | None = None,
+    start: SkinFit | None = None,
+    progress: Progress | None = None,
+) -> SkinFit:
+    """Find bones, weights and corrections that play the sequence; with a `rig`, weights for its joints.
+
+    `start` is an earlier fit of the same sequence, whose bones the default preset begins with.
+    """
+    options = options or SkinOptions()
+    watch = Stopwatch()
+    started = time.perf_counter()
+    if rig is not None:
+        sequence = posed_by_rig(sequence, rig, options)
+    n_degenerate = check_sequence(sequence, options)
+    kept = _kept_frames(sequence, options)
+    with single_threaded_blas():
+        with watch.stage("prepare"):
+            vertices, which = weld_vertices(sequence)
+            problem = pose_problem(sequence, vertices, kept if options.holdout else None)
+        fitted = sequence.take_frames(kept) if options.holdout else sequence
+        first = None if start is None or options.holdout else Start.from_fit(start.model, start.report)
+        job = Job(fitted, problem, vertices, which, options, watch, progress, first)
+        solution = _solve(job, rig)
+        if options.holdout:
+            with watch.stage("heldout"):
+                solution = _fit_heldout(sequence, vertices, kept, solution, options)
+        model = _build_model(sequence, problem, which, solution)
+        if model.corrections is not None:
+            with watch.stage("normals"):
+                model = with_normals(model, sequence.frames, threads=options.threads)
+    watch.seconds["fit"] = time.perf_counter() - started
+    return _measure(sequence, model, solution, job, n_degenerate, kept)
+
+
+def _solve(job: Job, rig: SkinnedModel | None) -> Solution:
+    if rig is not None:
+        return fit_to_rig(job, rig)
+    return fit_paper(job) if job.options.preset == "paper" else fit_default(job)
+
+
+def _measure(
+    sequence: MeshSequence, model: SkinnedModel, solution: Solution, job: Job, n_degenerate: int, kept: Int32
+) -> SkinFit:
+    options, watch = job.options, job.watch
+    report_progress(job.progress, "measure", 0.0)
+    with watch.stage("measure"):
+        distortion = measure_distortion(
+            sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b, threads=options.threads)
+        )
+        report = write_skin_report(
+            sequence,
+            model,
+            distortion,
+            options=options,
+            near_rigid_fraction=solution.near_rigid_fraction,
+            tolerance=solution.tolerance,
+            last_stage=solution.stages[-1],
+            n_degenerate=n_degenerate,
+            heldout_error_percent=_heldout_error(sequence, model, kept) if options.holdout else None,
+            shading=_shading(sequence, model, options),
+            warnings=solution.warnings,
+            seconds=watch.seconds,
+        )
+    watch.seconds["total"] = watch.seconds["fit"] + watch.seconds["measure"]
+    report_progress(job.progress, "measure", 1.0, distortion.error_percent)
+    return SkinFit(model, report, distortion, solution.labels, solution.stages)
+
+
+def _shading(sequence: MeshSequence, model: SkinnedModel, options: SkinOptions) -> dict[str, float]:
+    """Mean angle between the normals a player shows and the source's, on a few frames."""
+    frames = np.unique(np.linspace(0, sequence.n_frames - 1, SHADING_FRAMES).astype(np.int32))
+    some = replace(
+        model.cut(0), track=replace(model.track, transforms=model.track.transforms[frames]), clips=(), corrections=None
+    )
+    source = sequence.frames[frames]
+    plain = fit_normals(some, source, threads=options.threads)
+    out = {"rank_0": shading_deviation(some, source, plain)}
+    if model.corrections is not None and model.corrections.normal_basis is not None:
+        q = model.corrections.coefficients[frames]
+        corrected = NormalCorrections(plain.rest, model.corrections.normal_basis, q)
+        out[f"rank_{model.rank}"] = shading_deviation(some, source, corrected)
+    return out
+
+
+def check_sequence(sequence: MeshSequence, options: SkinOptions) -> int:
+    """Refuse what cannot be skinned, with one line that says why; returns the number of degenerate triangles."""
+    if sequence.n_triangles == 0:
+        raise GeometryError(f"'{sequence.name}' has no triangles; give a mesh with faces")
+    if sequence.n_frames < 2:
+        raise GeometryError(f"'{sequence.name}' has one frame; a sequence needs at least two")
+    if options.bones > sequence.n_triangles:
+        raise OptionError(f"bones: {options.bones} asked for, but the mesh has only {sequence.n_triangles} triangles")
+    degenerate = int(degenerate_triangles(sequence.rest, sequence.faces).sum())
+    if degenerate == sequence.n_triangles:
+        raise GeometryError(
+            f"'{sequence.name}': every triangle of the rest pose has zero area; choose another frame with --rest"
+        )
+    return degenerate
+
+
+def _kept_frames(sequence: MeshSequence, options: SkinOptions) -> Int32:
+    frames = np.arange(sequence.n_frames, dtype=np.int32)
+    if not options.holdout:
+        return frames
+    kept: Int32 = frames[(frames + 1) % options.holdout != 0]
+    if len(kept) < 2 or len(kept) == len(frames):
+        raise OptionError(
+            f"holdout: every {options.holdout}th of {len(frames)} frames leaves nothing to fit or to test"
+        )
+    return kept
+
+
+def _fit_heldout(
+    sequence: MeshSequence, vertices: Int32, kept: Int32, solution: Solution, options: SkinOptions
+) -> Solution:
+    """Bones and coefficients for the frames that took no part, from the weights and basis found without them."""
+    left_out = np.setdiff1d(np.arange(sequence.n_frames, dtype=np.int32), kept)
+    nearest = np.abs(kept[None] - left_out[:, None]).argmin(axis=1)
+    problem = pose_problem(sequence, vertices, left_out)
+    bones, weights, _ = solution.influences
+    start = problem.from_world(solution.transforms[nearest])
+    solved = settle_bones(problem, bones, weights, start, options.bone_type, options)
+    columns = solution.columns
+    if columns is not None:
+        skin = SkinState(solved, bones, weights)
+        q = solve_coefficients(problem, skin, columns.basis, no_columns(problem), available_threads(options.threads))
+        state = fit_frames(problem, CorrectedSkin(skin, ColumnFit(columns.basis, q)), joint_options(options))
+        solved = state.skin.transforms
+        coefficients = np.empty((sequence.n_frames, columns.rank))
+        coefficients[kept], coefficients[left_out] = columns.coefficients, state.columns.coefficients
+        columns = ColumnFit(columns.basis, coefficients)
+    transforms = np.empty((sequence.n_frames, *solution.transforms.shape[1:]))
+    transforms[kept], transforms[left_out] = solution.transforms, problem.to_world(solved)
+    return replace(solution, transforms=transforms, columns=columns)
+
+
+def _build_model(sequence: MeshSequence, problem: FitProblem, which: Int32, solution: Solution) -> SkinnedModel:
+    bones, weights, _ = solution.influences
+    corrections = None
+    if solution.columns is not None:
+        basis = problem.scale * solution.columns.basis[which].transpose(1, 0, 2)
+        corrections = Corrections(
+            np.ascontiguousarray(basis, np.float32), solution.columns.coefficients.astype(np.float32)
+        )
+    return SkinnedModel(
+        rest=sequence.rest,
+        faces=sequence.faces,
+        skin=Skin(bones[which].astype(np.int32), weights[which].astype(np.float32)),
+        track=BoneTrack(solution.transforms.astype(np.float32), solution.bone_type, solution.names),
+        clips=sequence.clips,
+        corrections=corrections,
+        skeleton=solution.skeleton,
+        asset=sequence.asset,
+        name=sequence.name,
+    )
+
+
+def _heldout_error(sequence: MeshSequence, model: SkinnedModel, kept: Int32) -> float:
+    """E % of the frames that took no part in the fit."""
+    left_out = np.setdiff1d(np.arange(sequence.n_frames), kept)
+
+    def posed(start: int, stop: int) -> np.ndarray:
+        return np.concatenate([pose_frames(model, int(f), int(f) + 1) for f in left_out[start:stop]])
+
+    return measure_distortion(sequence.frames[left_out], sequence.faces, posed).error_percent
+
+
+def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
+    """The fit with only its first `rank` corrections, measured again."""
+    model = fit.model.cut(rank)
+    if model is fit.model:
+        return fit
+    distortion = measure_distortion(sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b))
+    by_rank = {r: e for r, e in fit.report.error_percent_by_rank.items() if int(r) <= rank}
+    by_rank[str(rank)] = distortion.error_percent
+    shape = (model.n_vertices, model.n_frames, model.n_bones, fit.report.influences)
+    report = replace(
+        fit.report,
+        rank=model.rank,
+        error_percent=distortion.error_percent,
+        error_percent_by_rank=by_rank,
+        karni_gotsman_percent=distortion.karni_gotsman_percent,
+        rms=distortion.rms,
+        worst=asdict(distortion.worst),
+        normal_deviation_degrees={"mean": distortion.normal_mean, "max": distortion.normal_max},
+        compression_ratio=compression_ratio(*shape, model.track.bone_type, model.rank),
+    )
+    return replace(fit, model=model, report=report, distortion=distortion)
