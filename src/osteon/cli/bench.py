@@ -20,7 +20,7 @@ DATA = Path("..") / "shared" / "data" / "sequences"
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["paper", "peers", "growth"]))
+@click.argument("name", type=click.Choice(["paper", "peers", "growth", "files"]))
 @click.option("--data", type=click.Path(path_type=Path), default=DATA, show_default=True, help="Folder of sequences.")
 @click.option("--threads", default=2, show_default=True)
 @click.option(
@@ -37,6 +37,7 @@ def bench(name: str, data: Path, threads: int, record: Path | None, json_file: s
     paper   Table 1 of Skinning Mesh Animations, the paper's figures beside ours
     peers   against Dem Bones on the same arrays, bones, influences and threads
     growth  time and memory while frames, vertices and bones double
+    files   size and truth of files, and whether three.js, USD and Khronos' validator agree
 
     Exit code 1 if a figure misses its bound.
     """
@@ -62,6 +63,10 @@ def _run(name: str, data: Path, threads: int, tell: Callable[[str], None]) -> li
         from osteon.bench.peers import bench_peers
 
         return bench_peers(data, threads, tell)
+    if name == "files":
+        from osteon.bench.files import bench_files
+
+        return bench_files(data, threads, tell)
     from osteon.bench.growth import bench_growth
 
     return bench_growth(threads, tell)

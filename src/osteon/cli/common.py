@@ -73,7 +73,7 @@ def number_options(function: F) -> F:
 
 def parse_bytes(text: str) -> int:
     """A number of bytes: 400k, 2M, 1.5 MB, 300000. A thousand is 1000."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kKmMgG]?)[bB]?\s*", text)
+    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d*)?)\s*([kKmMgG]?)[bB]?\s*", text)
     if found is None:
         raise click.BadParameter(f"expected bytes such as 400k, 2M or 300000, got '{text}'")
     return int(float(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2].lower()])

@@ -10,10 +10,12 @@ import click
 from osteon.cli.common import console, input_options, json_option, load_inputs, progress_bar, write_json
 
 if TYPE_CHECKING:
-    from osteon.core.model import SkinnedModel
-    from osteon.core.sequence import MeshSequence
+    from rich.console import Console
 
-__all__ = ["info"]
+    from osteon.core.model import SkinnedModel
+    from osteon.core.sequence import Asset, Clip, MeshSequence
+
+__all__ = ["describe_clips", "describe_model", "describe_sequence", "info", "print_facts"]
 
 
 @click.command()
@@ -30,20 +32,23 @@ def info(
     quiet: bool,
 ) -> None:
     """Tell what a mesh, a sequence or a model holds."""
-    from osteon.io import holds_model, load_model
+    from osteon.io import LoadOptions, holds_model, load_model
 
-    if len(inputs) == 1 and holds_model(inputs[0]):
-        facts = describe_model(load_model(inputs[0]))
-    else:
-        with progress_bar(quiet) as progress:
+    with progress_bar(quiet) as progress:
+        # A rest pose of one's own, or triangles, are questions about a sequence of frames.
+        if len(inputs) == 1 and rest is None and faces is None and holds_model(inputs[0]):
+            options = LoadOptions(fps="file" if fps is None else fps, clips=clips)
+            facts = describe_model(load_model(inputs[0], options=options))
+        else:
             sequence = load_inputs(inputs, fps=fps, faces=faces, rest=rest, clips=clips, progress=progress)
-        facts = describe_sequence(sequence)
+            facts = describe_sequence(sequence)
     write_json(facts, json_file)
     if not quiet and json_file != "-":
-        _print_facts(facts)
+        print_facts(facts, console())
 
 
-def _describe_clips(clips: tuple[Any, ...]) -> list[dict[str, Any]]:
+def describe_clips(clips: tuple[Clip, ...]) -> list[dict[str, Any]]:
+    """Name, number of frames and rate of each."""
     return [{"name": c.name, "frames": c.n_frames, "fps": c.fps} for c in clips]
 
 
@@ -51,70 +56,87 @@ def describe_sequence(sequence: MeshSequence) -> dict[str, Any]:
     """Facts about a sequence, with what may surprise."""
     import numpy as np
 
-    from osteon.core.topology import degenerate_triangles, shells
-    from osteon.core.weld import weld_vertices
-
-    asset = sequence.asset
-    used = np.unique(sequence.faces)
-    unique, which = weld_vertices(sequence)
     steps = np.linalg.norm(np.diff(sequence.frames.mean(axis=1, dtype=np.float64), axis=0), axis=1)
     return {
         "kind": "sequence" if sequence.n_frames > 1 else "mesh",
         "name": sequence.name,
         "frames": sequence.n_frames,
-        "vertices": sequence.n_vertices,
-        "triangles": sequence.n_triangles,
-        "shells": shells(which[sequence.faces], len(unique))[0],
-        "degenerate_triangles": int(degenerate_triangles(sequence.rest, sequence.faces).sum()),
-        "unreferenced_vertices": sequence.n_vertices - len(used),
-        "duplicate_vertices": sequence.n_vertices - len(unique),
-        "size": [float(x) for x in np.ptp(sequence.rest.astype(np.float64), axis=0)],
-        "diagonal": sequence.diagonal,
+        **_describe_mesh(sequence),
         "travel": float(steps.sum()),
-        "clips": _describe_clips(sequence.clips),
-        "carries": [
-            name
-            for name, there in (
-                ("uvs", asset.uvs is not None),
-                ("colors", asset.colors is not None),
-                ("materials", bool(asset.materials)),
-                ("polygons", asset.polygon_of_triangle is not None),
-            )
-            if there
-        ],
-        "materials": [m.name for m in asset.materials],
+        "clips": describe_clips(sequence.clips),
+        **_describe_asset(sequence.asset),
     }
 
 
 def describe_model(model: SkinnedModel) -> dict[str, Any]:
     """Facts about a skinned model."""
+    from osteon.core.sequence import MeshSequence
+
     used = (model.skin.weights != 0).sum(axis=1)
     return {
         "kind": "model",
         "name": model.name,
         "frames": model.n_frames,
-        "vertices": model.n_vertices,
-        "triangles": len(model.faces),
+        **_describe_mesh(MeshSequence(model.rest[None], model.faces, model.rest)),
         "bones": model.n_bones,
         "bone_type": model.track.bone_type,
+        "joints": 0 if model.skeleton is None else len(model.skeleton.names),  # of a tree
         "influences": model.skin.n_influences,
         "influences_used": {"mean": float(used.mean()), "max": int(used.max())},
         "smallest_weight": float(model.skin.weights.min()),
-        "rank": 0 if model.corrections is None else model.corrections.rank,
-        "clips": _describe_clips(model.clips),
-        "materials": [m.name for m in model.asset.materials],
+        "rank": model.rank,
+        "clips": describe_clips(model.clips),
+        **_describe_asset(model.asset),
     }
 
 
-def _print_facts(facts: dict[str, Any]) -> None:
+def _describe_mesh(sequence: MeshSequence) -> dict[str, Any]:
+    """Facts about the rest pose and the triangles."""
+    import numpy as np
+
+    from osteon.core.topology import degenerate_triangles, shells
+    from osteon.core.weld import weld_vertices
+
+    unique, which = weld_vertices(sequence)
+    return {
+        "vertices": sequence.n_vertices,
+        "triangles": sequence.n_triangles,
+        "shells": shells(which[sequence.faces], len(unique))[0],
+        "degenerate_triangles": int(degenerate_triangles(sequence.rest, sequence.faces).sum()),
+        "unreferenced_vertices": sequence.n_vertices - len(np.unique(sequence.faces)),
+        "duplicate_vertices": sequence.n_vertices - len(unique),
+        "size": [float(x) for x in np.ptp(sequence.rest.astype(np.float64), axis=0)],
+        "diagonal": sequence.diagonal,
+    }
+
+
+def _describe_asset(asset: Asset) -> dict[str, Any]:
+    """What is carried besides positions."""
+    carries = {
+        "uvs": asset.uvs is not None,
+        "colors": asset.colors is not None,
+        "materials": bool(asset.materials),
+        "polygons": asset.polygon_of_triangle is not None,
+        "textures": any(material.textures for material in asset.materials),
+    }
+    return {
+        "carries": [name for name, there in carries.items() if there],
+        "materials": [m.name for m in asset.materials],
+    }
+
+
+def print_facts(facts: dict[str, Any], out: Console) -> None:
+    """A table for people. Names come from files: nothing in them is taken for markup or moves the cursor."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim")
     table.add_column()
     for key, value in facts.items():
-        table.add_row(key.replace("_", " "), _shown(key, value))
-    console().print(table)
+        shown = _shown(key, value)
+        table.add_row(key.replace("_", " "), Text("".join(c if c.isprintable() else "\ufffd" for c in shown)))
+    out.print(table)
 
 
 def _shown(key: str, value: Any) -> str:

@@ -16,6 +16,7 @@ __all__ = ["cli", "main"]
 COMMANDS = {
     "demo": "Skin a galloping fox that Osteon makes itself.",
     "skin": "Turn a mesh sequence into a skinned model.",
+    "play": "Evaluate a skinned model back to vertices.",
     "info": "Tell what a mesh, a sequence or a model holds.",
     "bench": "Measure Osteon: against the paper, against Dem Bones, and as inputs grow.",
 }

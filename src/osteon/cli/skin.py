@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from osteon.core.model import BoneType, SkinnedModel
     from osteon.core.progress import Progress
     from osteon.measure.skin_report import SkinReport
-    from osteon.pipeline import SkinFit, Try
+    from osteon.pipeline import Budget, SkinFit, Try
 
 __all__ = ["check_outputs", "print_report", "skin", "write_outputs"]
 
@@ -189,9 +191,10 @@ def skin(
     limits = (max_error, max_distance, max_bytes)
     _check_options(options, limits, rig)
     check_outputs(outputs, html)
+    budget = _budget(limits)
     with progress_bar(quiet) as progress:
         sequence = load_inputs(inputs, fps=fps, faces=faces, rest=rest, clips=clips, progress=progress)
-        fit, tries, met = _fit(sequence, options, limits, rig, _sizer(outputs[0], save), progress, quiet)
+        fit, tries, met = _fit(sequence, options, budget, rig, _sizer(outputs[0], save), progress, quiet)
         write_outputs(fit, outputs, save)
         report = replace(fit.report, output_bytes=_size_of(outputs[0]))
         if html is not None:
@@ -214,6 +217,8 @@ def _check_options(options: SkinOptions, limits: Limits, rig: Path | None) -> No
         raise OptionError("--helpers: adds bones to a rig; name one with --rig FILE")
     if asked and rig is not None:
         raise OptionError("--rig: brings its own bones, so a bound cannot be searched for; use --helpers and --rank")
+    if asked and options.bones:
+        raise OptionError("--bones: a bound finds the number of bones itself; leave --bones away")
     if asked and options.rank:
         raise OptionError("--rank: a bound finds the rank itself; leave --rank away")
     if asked and options.preset == "paper":
@@ -222,18 +227,25 @@ def _check_options(options: SkinOptions, limits: Limits, rig: Path | None) -> No
         raise OptionError("--holdout: not together with a bound; fit again with the bones and rank it finds")
 
 
+def _budget(limits: Limits) -> Budget | None:
+    """What was asked for, checked before anything is read."""
+    from osteon.pipeline import Budget
+
+    return None if all(limit is None for limit in limits) else Budget(*limits)
+
+
 def _fit(
     sequence: MeshSequence,
     options: SkinOptions,
-    limits: Limits,
+    budget: Budget | None,
     rig: Path | None,
     size_of: Callable[[SkinnedModel], int],
     progress: Progress | None,
     quiet: bool,
 ) -> tuple[SkinFit, tuple[Try, ...], bool]:
-    from osteon.pipeline import Budget, fit_to_budget, skin_sequence
+    from osteon.pipeline import fit_to_budget, skin_sequence
 
-    if all(limit is None for limit in limits):
+    if budget is None:
         joints = None
         if rig is not None:
             from osteon.io import load_model
@@ -249,7 +261,7 @@ def _fit(
                 f"worst {tried.worst:.3g}, {size_text(tried.bytes)}"
             )
 
-    found = fit_to_budget(sequence, Budget(*limits), size_of=size_of, options=options, tell=tell, progress=progress)
+    found = fit_to_budget(sequence, budget, size_of=size_of, options=options, tell=tell, progress=progress)
     return found.fit, found.tries, found.met
 
 
@@ -264,7 +276,7 @@ def check_outputs(outputs: tuple[str, ...], html: str | None = None) -> None:
     from osteon.io import check_output, check_sequence_output
 
     named = (*outputs, *([html] if html else []))
-    if len({Path(name).absolute() for name in named}) != len(named):
+    if len({Path(name).resolve() for name in named}) != len(named):
         raise OptionError("-o: the same output is named twice")
     if html is not None:
         if Path(html).suffix.lower() not in (".html", ".htm"):
@@ -313,8 +325,8 @@ def _size_of(path: str) -> int:
     target = Path(path)
     if target.is_file():
         return target.stat().st_size
-    folder = target if target.is_dir() else target.parent
-    return sum(f.stat().st_size for f in folder.iterdir() if f.is_file())
+    folder, frames = (target, "*") if target.is_dir() else (target.parent, re.sub("#+", "*", escape(target.name)))
+    return sum(f.stat().st_size for f in folder.glob(frames) if f.is_file())
 
 
 def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:

@@ -89,12 +89,20 @@ class Skeleton:
         )
         if parents.size and (parents.min() < -1 or parents.max() >= len(parents)):
             raise GeometryError(f"parents: expected -1 … {len(parents) - 1}")
-        for start in range(len(parents)):
-            j, steps = start, 0
-            while j >= 0:
-                j, steps = int(parents[j]), steps + 1
-                if steps > len(parents):
-                    raise GeometryError(f"parents: joint {start} is its own ancestor")
+        _check_tree(parents)
+
+
+def _check_tree(parents: Int32) -> None:
+    """Refuse joints that are their own ancestors; every joint is visited once."""
+    walk_of = np.full(len(parents), -1, np.int64)
+    up = parents.tolist()
+    for start in range(len(up)):
+        j = start
+        while j >= 0 and walk_of[j] < 0:
+            walk_of[j] = start
+            j = up[j]
+        if j >= 0 and walk_of[j] == start:
+            raise GeometryError(f"parents: joint {j} is its own ancestor")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 
-__all__ = ["DEFAULT_FPS", "Asset", "Clip", "Material", "MeshSequence", "check_clips", "join_clips"]
+__all__ = [
+    "DEFAULT_FPS",
+    "AlphaMode",
+    "Asset",
+    "Clip",
+    "Image",
+    "Material",
+    "MeshSequence",
+    "TextureRole",
+    "check_clips",
+    "distinct_names",
+    "join_clips",
+]
 
 DEFAULT_FPS = 24.0
+
+AlphaMode = Literal["OPAQUE", "MASK", "BLEND"]
+TextureRole = Literal["base_color", "metallic_roughness", "normal", "occlusion", "emissive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +58,28 @@ def check_clips(clips: tuple[Clip, ...], n_frames: int) -> None:
         raise GeometryError(f"clips must follow each other and cover all {n_frames} frames")
 
 
+def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, each that came before with one to three _ added, or else a number: `a`, `a_`, …, `a_4`."""
+    taken: dict[str, None] = {}
+    times: dict[str, int] = {}
+    for name in names:
+        candidate = name
+        while candidate in taken:
+            times[name] = times.get(name, 0) + 1
+            candidate = name + "_" * times[name] if times[name] <= 3 else f"{name}_{times[name]}"
+        taken[candidate] = None
+    return tuple(taken)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture as its file holds it; never decoded, only carried."""
+
+    name: str  # without a suffix
+    mime: str  # "image/png" or "image/jpeg"
+    data: bytes = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Material:
     """How a group of triangles looks; enough to come out again on export."""
@@ -50,6 +89,22 @@ class Material:
     metallic: float = 0.0
     roughness: float = 0.9
     double_sided: bool = False
+    emissive: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    alpha_mode: AlphaMode = "OPAQUE"
+    alpha_cutoff: float = 0.5  # counts only with alpha_mode MASK
+    textures: tuple[tuple[TextureRole, Image], ...] = ()  # at most one a role, all on the asset's uvs
+
+    def __post_init__(self) -> None:
+        if self.alpha_mode not in get_args(AlphaMode):
+            raise GeometryError(f"material '{self.name}': alpha mode must be OPAQUE, MASK or BLEND")
+        roles = [role for role, _ in self.textures]
+        if len(set(roles)) != len(roles) or not set(roles) <= set(get_args(TextureRole)):
+            known = ", ".join(get_args(TextureRole))
+            raise GeometryError(f"material '{self.name}': a texture has one of the roles {known}, each at most once")
+
+    def texture(self, role: TextureRole) -> Image | None:
+        """The image of a role, if there is one."""
+        return dict(self.textures).get(role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +194,6 @@ def join_clips(sequences: list[MeshSequence]) -> MeshSequence:
     first = sequences[0]
     clips: list[Clip] = []
     start = 0
-    taken: set[str] = set()
     for sequence in sequences:
         if sequence.n_vertices != first.n_vertices:
             raise GeometryError(
@@ -153,10 +207,9 @@ def join_clips(sequences: list[MeshSequence]) -> MeshSequence:
             )
         for clip in sequence.clips:
             name = sequence.name if len(sequence.clips) == 1 else clip.name
-            while name in taken:
-                name += "_"
-            taken.add(name)
             clips.append(Clip(name, start + clip.start, start + clip.stop, clip.fps))
         start += sequence.n_frames
     frames = np.concatenate([s.frames for s in sequences]) if len(sequences) > 1 else first.frames
-    return replace(first, frames=frames, clips=tuple(clips))
+    names = distinct_names(clip.name for clip in clips)
+    named = tuple(replace(clip, name=name) for clip, name in zip(clips, names, strict=True))
+    return replace(first, frames=frames, clips=named)

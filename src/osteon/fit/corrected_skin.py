@@ -11,7 +11,7 @@ that is refined alone leaves a residue of high rank, so here every stage knows o
 Each half lowers the sum. Bones and coefficients go on by a part beta = n / (n + 3) of their last step (Nesterov); a
 round that would raise the sum is done again without, and n starts at 0.
 
-lambda = KEEP (e_r / e_0)^2 holds the model that remains when all corrections are cut: it balances the relative change
+lambda = KEEP e_r / e_0 holds the model that remains when all corrections are cut: it balances the relative change
 of both errors, so a rank that buys much may cost a little at rank 0.
 
 Notes, E % at rank 10 and of the same model cut to rank 0, 16 rounds, against corrections of the finished skin:
@@ -35,13 +35,13 @@ from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 from osteon.core.model import BoneType
 from osteon.core.parallel import for_blocks
+from osteon.fit.columns import moved_point
 from osteon.fit.corrections import (
     VERTICES_A_BLOCK,
     ColumnFit,
     SkinState,
     basis_of_vertex,
     fit_corrections,
-    moved_point,
     no_columns,
     order_columns,
     pair_products,
@@ -52,6 +52,7 @@ from osteon.fit.moments import blend_moments
 from osteon.fit.nonnegative import minimise_on_simplex
 from osteon.fit.problem import FitProblem
 from osteon.fit.procrustes import rotations_of
+from osteon.fit.progressive import never_rising
 from osteon.fit.solve_bones import bone_pull, solve_frame_flexible, solve_frame_rigid
 
 __all__ = ["CorrectedSkin", "JointOptions", "fit_frames", "refine_corrected_skin"]
@@ -302,7 +303,8 @@ def refine_corrected_skin(
         whole = SkinState(state.skin.transforms, skin.bones, skin.weights)
         basis, _ = solve_basis(problem, whole, q, full.nothing, options.threads)
         state = full.run(CorrectedSkin(whole, ColumnFit(basis, q), state.history), min(FULL_ROUNDS, options.rounds))
-    return CorrectedSkin(state.skin, order_columns(state.columns), state.history)
+    columns = never_rising(problem, state.skin, order_columns(state.columns), no_columns(problem), options.threads)
+    return CorrectedSkin(state.skin, columns, state.history)
 
 
 def fit_frames(problem: FitProblem, state: CorrectedSkin, options: JointOptions, rounds: int = 6) -> CorrectedSkin:

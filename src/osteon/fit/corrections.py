@@ -34,7 +34,18 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
+from osteon.fit.columns import (
+    ColumnFit,
+    SkinState,
+    add_columns,
+    blend_at,
+    cholesky_solve,
+    moved_point,
+    no_columns,
+)
+from osteon.fit.moments import PARTS
 from osteon.fit.problem import FitProblem
+from osteon.fit.progressive import errors_of_ranks, never_rising, rises
 
 __all__ = [
     "BLOCK_RANK",
@@ -42,6 +53,7 @@ __all__ = [
     "SkinState",
     "add_columns",
     "displacement_corrections",
+    "exact_corrections",
     "fit_corrections",
     "no_columns",
     "order_columns",
@@ -52,8 +64,6 @@ __all__ = [
 
 #: Columns that are fitted together.
 BLOCK_RANK = 16
-#: Damping of the displacements that the fit starts from, in units of a rotation's A'A.
-START_DAMPING = 1e-2
 #: Damping of the small systems, of their own diagonal.
 DAMPING = 1e-8
 ROUNDS = 2
@@ -61,82 +71,19 @@ VERTICES_A_BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
-class SkinState:
-    """A skin in the problem's units."""
+class Damping:
+    """Of displacements, in units of a rotation's A'A; iterated, it leaves a power of what it leaves once."""
 
-    transforms: Float64  # (f,b,3,4)
-    bones: np.ndarray  # (v,k)
-    weights: Float64  # (v,k)
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnFit:
-    """Corrections in the problem's units."""
-
-    basis: Float64  # (v,r,3)
-    coefficients: Float64  # (f,r)
-
-    @property
-    def rank(self) -> int:
-        return int(self.coefficients.shape[1])
+    amount: float
+    times: int = 1
 
 
-def no_columns(problem: FitProblem) -> ColumnFit:
-    """Corrections of rank 0."""
-    return ColumnFit(np.zeros((problem.n_vertices, 0, 3)), np.zeros((problem.n_frames, 0)))
-
-
-def add_columns(first: ColumnFit, more: ColumnFit) -> ColumnFit:
-    """The columns of both."""
-    basis = np.concatenate([first.basis, more.basis], axis=1)
-    return ColumnFit(basis, np.concatenate([first.coefficients, more.coefficients], axis=1))
-
-
-@kernel
-def blend_at(transforms, f, bones, weights, A):
-    """A (3,4): the blended transform of one vertex in frame f."""
-    for i in range(3):
-        for j in range(4):
-            total = 0.0
-            for k in range(bones.shape[0]):
-                total += weights[k] * transforms[f, bones[k], i, j]
-            A[i, j] = total
-
-
-@kernel
-def moved_point(point, basis, coefficients, P):
-    """P (3): the rest point with its corrections, p + U q."""
-    for i in range(3):
-        total = point[i]
-        for r in range(basis.shape[0]):
-            total += basis[r, i] * coefficients[r]
-        P[i] = total
-
-
-@kernel
-def _cholesky_solve(N, b, n):
-    """b becomes the solution of N u = b on the leading n unknowns; N (lower half) becomes its factor."""
-    for j in range(n):
-        pivot = N[j, j]
-        for k in range(j):
-            pivot -= N[j, k] * N[j, k]
-        pivot = np.sqrt(max(pivot, 1e-300))
-        N[j, j] = pivot
-        for i in range(j + 1, n):
-            value = N[i, j]
-            for k in range(j):
-                value -= N[i, k] * N[j, k]
-            N[i, j] = value / pivot
-    for i in range(n):
-        value = b[i]
-        for k in range(i):
-            value -= N[i, k] * b[k]
-        b[i] = value / N[i, i]
-    for i in range(n - 1, -1, -1):
-        value = b[i]
-        for k in range(i + 1, n):
-            value -= N[k, i] * b[k]
-        b[i] = value / N[i, i]
+#: What the fit starts from; what the paper has; and what is exact but where A all but vanishes (sigma below 0.02).
+START = Damping(1e-2)
+UNDAMPED = Damping(1e-14)
+NEARLY_EXACT = Damping(1e-4, 4)
+#: E % that as many columns as frames may leave.
+EXACT = 5e-4
 
 
 @kernel
@@ -184,7 +131,7 @@ def basis_of_vertex(point, target, fixed, fixed_q, q, qq, transforms, bones, wei
     for i in range(n):
         N[i, i] += DAMPING * trace / n + 1e-300
         out[i // 3, i % 3] = b[i]
-    _cholesky_solve(N, b, n)
+    cholesky_solve(N, b, n)
     for i in range(n):
         energy -= out[i // 3, i % 3] * b[i]
         out[i // 3, i % 3] = b[i]
@@ -288,8 +235,8 @@ def solve_coefficients(problem: FitProblem, skin: SkinState, basis: Float64, fix
 
 
 @kernel
-def _displacements(points, targets, fixed, fixed_q, transforms, bones, weights, start, stop, damping, out):
-    """out (v,3,f) of vertices start … stop: (A'A + damping)^-1 A'(x - A p - t)."""
+def _displacements(points, targets, fixed, fixed_q, transforms, bones, weights, start, stop, damping, times, out):
+    """out (v,3,f) of vertices start … stop: A^-1 (x - A p - t), by Tikhonov's damping, iterated `times` times."""
     A = np.empty((3, 4))
     P = np.empty(3)
     left = np.empty(3)
@@ -302,17 +249,24 @@ def _displacements(points, targets, fixed, fixed_q, transforms, bones, weights, 
             for i in range(3):
                 left[i] = targets[v, 3 * f + i] - A[i, 3] - A[i, 0] * P[0] - A[i, 1] * P[1] - A[i, 2] * P[2]
             for i in range(3):
-                b[i] = A[0, i] * left[0] + A[1, i] * left[1] + A[2, i] * left[2]
-                for j in range(3):
-                    N[i, j] = A[0, i] * A[0, j] + A[1, i] * A[1, j] + A[2, i] * A[2, j]
-                N[i, i] += damping
-            _cholesky_solve(N, b, 3)
-            for i in range(3):
-                out[v - start, i, f] = b[i]
+                out[v - start, i, f] = 0.0
+            for _ in range(times):
+                for i in range(3):
+                    b[i] = A[0, i] * left[0] + A[1, i] * left[1] + A[2, i] * left[2]
+                    for j in range(3):
+                        N[i, j] = A[0, i] * A[0, j] + A[1, i] * A[1, j] + A[2, i] * A[2, j]
+                # Of the size of A'A too, or rounding could leave a singular one with a negative pivot.
+                ridge = damping + 1e-14 * (N[0, 0] + N[1, 1] + N[2, 2])
+                for i in range(3):
+                    N[i, i] += ridge
+                cholesky_solve(N, b, 3)
+                for i in range(3):
+                    out[v - start, i, f] += b[i]
+                    left[i] -= A[i, 0] * b[0] + A[i, 1] * b[1] + A[i, 2] * b[2]
 
 
 def _displacement_block(
-    problem: FitProblem, skin: SkinState, fixed: ColumnFit, damping: float, start: int, stop: int
+    problem: FitProblem, skin: SkinState, fixed: ColumnFit, damping: Damping, start: int, stop: int
 ) -> Float64:
     out = np.empty((stop - start, 3, problem.n_frames))
     _displacements(
@@ -325,22 +279,25 @@ def _displacement_block(
         skin.weights,
         start,
         stop,
-        damping,
+        damping.amount,
+        damping.times,
         out,
     )
     return out.reshape(-1, problem.n_frames)
 
 
 def start_coefficients(
-    problem: FitProblem, skin: SkinState, rank: int, fixed: ColumnFit, damping: float, threads: int
+    problem: FitProblem, skin: SkinState, rank: int, fixed: ColumnFit, damping: Damping, threads: int
 ) -> Float64:
     """(f,r) orthonormal: the leading right singular vectors of the damped rest-frame displacements."""
-    block = max(1, problem.n_vertices // 64)
-    sums = np.zeros((-(-problem.n_vertices // block), problem.n_frames, problem.n_frames))
+    block = -(-problem.n_vertices // PARTS)
+    sums = np.zeros((PARTS, problem.n_frames, problem.n_frames))
 
     def work(start: int, stop: int) -> None:
-        rows = _displacement_block(problem, skin, fixed, damping, start, stop)
-        sums[start // block] = rows.T @ rows
+        for first in range(start, stop, VERTICES_A_BLOCK):
+            last = min(first + VERTICES_A_BLOCK, stop)
+            rows = _displacement_block(problem, skin, fixed, damping, first, last)
+            sums[start // block] += rows.T @ rows
 
     for_blocks(work, problem.n_vertices, block, threads)
     _, vectors = np.linalg.eigh(sums.sum(axis=0))
@@ -348,13 +305,38 @@ def start_coefficients(
 
 
 def displacement_corrections(problem: FitProblem, skin: SkinState, rank: int, threads: int) -> ColumnFit:
-    """The paper's own: truncated SVD of A^-1 (x - t) - p (eq. 12). Exact at full rank where every A has an inverse."""
+    """The paper's own: truncated SVD of A^-1 (x - t) - p (eq. 12)."""
+    q = start_coefficients(problem, skin, rank, no_columns(problem), UNDAMPED, threads)
+    return _project(problem, skin, q, UNDAMPED, threads)
+
+
+def exact_corrections(problem: FitProblem, skin: SkinState, threads: int) -> ColumnFit:
+    """As many columns as frames: all displacements, in the order of those that start the fit.
+
+    Where blends vanish, these may rise with the rank or miss the source. Then each frame gets a column of its own, the
+    one with the largest error first: not as good when cut, but exact, and no column harms another frame.
+    """
     nothing = no_columns(problem)
-    q = start_coefficients(problem, skin, rank, nothing, 1e-14, threads)
+    q = start_coefficients(problem, skin, problem.n_frames, nothing, START, threads)
+    columns = _project(problem, skin, q, NEARLY_EXACT, threads)
+    errors = errors_of_ranks(problem, skin, columns, nothing, threads)
+    if not len(rises(problem, errors.sum(axis=0))) and problem.error_percent(errors[:, -1]) < EXACT:
+        return _scaled(columns)
+    columns = _project(problem, skin, np.eye(problem.n_frames), UNDAMPED, threads)
+    gains = -np.diff(errors_of_ranks(problem, skin, columns, nothing, threads).sum(axis=0))
+    order = np.argsort(-gains, kind="stable")
+    return ColumnFit(
+        np.ascontiguousarray(columns.basis[:, order]), np.ascontiguousarray(columns.coefficients[:, order])
+    )
+
+
+def _project(problem: FitProblem, skin: SkinState, q: Float64, damping: Damping, threads: int) -> ColumnFit:
+    """Displacements projected on orthonormal coefficients (f,r)."""
+    nothing = no_columns(problem)
     basis = np.empty((problem.n_vertices, q.shape[1], 3))
 
     def work(start: int, stop: int) -> None:
-        rows = _displacement_block(problem, skin, nothing, 1e-14, start, stop)
+        rows = _displacement_block(problem, skin, nothing, damping, start, stop)
         basis[start:stop] = (rows @ q).reshape(stop - start, 3, -1).transpose(0, 2, 1)
 
     for_blocks(work, problem.n_vertices, VERTICES_A_BLOCK, threads)
@@ -369,13 +351,20 @@ def order_columns(columns: ColumnFit) -> ColumnFit:
     flat = columns.basis.transpose(0, 2, 1).reshape(-1, rank)
     left, upper = np.linalg.qr(flat)
     right, lower = np.linalg.qr(columns.coefficients)
-    u, s, vt = np.linalg.svd(upper @ lower.T)
-    q = right @ vt.T
-    # The largest coefficient of a column is 1: its basis then reads as a displacement.
-    peak = q[np.abs(q).argmax(axis=0), np.arange(rank)]
+    u, s, vt = np.linalg.svd(upper @ lower.T, full_matrices=False)
+    count = len(s)  # fewer than the rank if there are not that many coordinates: the other columns are empty
+    basis, q = np.zeros((len(columns.basis), rank, 3)), np.zeros((len(columns.coefficients), rank))
+    basis[:, :count] = (left @ (u * s)).reshape(-1, 3, count).transpose(0, 2, 1)
+    q[:, :count] = right @ vt.T
+    return _scaled(ColumnFit(basis, q))
+
+
+def _scaled(columns: ColumnFit) -> ColumnFit:
+    """The largest coefficient of every column becomes 1: its basis then reads as a displacement."""
+    q = columns.coefficients
+    peak = q[np.abs(q).argmax(axis=0), np.arange(columns.rank)]
     peak = np.where(peak == 0, 1.0, peak)
-    basis = (left @ (u * (s * peak))).reshape(-1, 3, rank).transpose(0, 2, 1)
-    return ColumnFit(np.ascontiguousarray(basis), q / peak)
+    return ColumnFit(columns.basis * peak[:, None], q / peak)
 
 
 def fit_corrections(
@@ -385,13 +374,13 @@ def fit_corrections(
     columns = no_columns(problem) if fixed is None else fixed
     total = columns.rank + rank
     if total >= problem.n_frames:
-        exact = displacement_corrections(problem, skin, problem.n_frames, threads)
-        return order_columns(exact)
+        return exact_corrections(problem, skin, threads)
     while columns.rank < total:
         count = min(BLOCK_RANK, total - columns.rank)
-        q = start_coefficients(problem, skin, count, columns, START_DAMPING, threads)
+        q = start_coefficients(problem, skin, count, columns, START, threads)
         for _ in range(ROUNDS):
             basis, _ = solve_basis(problem, skin, q, columns, threads)
             q = solve_coefficients(problem, skin, basis, columns, threads)
-        columns = add_columns(columns, order_columns(ColumnFit(basis, q)))
+        added = never_rising(problem, skin, order_columns(ColumnFit(basis, q)), columns, threads)
+        columns = add_columns(columns, added)
     return columns

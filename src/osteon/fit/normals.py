@@ -24,6 +24,7 @@ from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.model import Corrections, SkinnedModel
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.deform.normals import NormalCorrections, NormalForm, blended_linear, normal_map, pose_normals
+from osteon.fit.corrections import BLOCK_RANK
 from osteon.measure.distortion import vertex_normals
 
 __all__ = ["Coefficients", "fit_normals", "shading_deviation", "with_normals"]
@@ -127,16 +128,30 @@ def fit_normals(
         empty = np.zeros((0, model.n_vertices, 3), np.float32)
         return NormalCorrections(rest.astype(np.float32), empty, np.zeros((model.n_frames, 0), np.float32), form)
     maps, residues = _maps_and_residues(model, frames, rest, form, threads)
+    basis, q = np.empty((model.n_vertices, columns, 3)), np.empty((model.n_frames, columns))
     if shared and model.corrections is not None:
-        q = model.corrections.coefficients.astype(np.float64)
-        basis = _solve_basis(maps, residues, q, threads)
-    else:
-        q = _own_start(maps, residues, columns)
-        for _ in range(OWN_ROUNDS):
-            basis = _solve_basis(maps, residues, q, threads)
-            q = _solve_coefficients(maps, residues, basis, threads)
+        q[:] = model.corrections.coefficients
+    for start in range(0, columns, BLOCK_RANK):  # each block on what the ones before have left
+        block = slice(start, min(start + BLOCK_RANK, columns))
+        if not shared:
+            q[:, block] = _own_start(maps, residues, block.stop - start)
+        for _ in range(1 if shared else OWN_ROUNDS):
+            basis[:, block] = _solve_basis(maps, residues, q[:, block], threads)
+            if not shared:
+                q[:, block] = _solve_coefficients(maps, residues, basis[:, block], threads)
+        _subtract(maps, residues, basis[:, block], q[:, block], threads)
     stored = np.ascontiguousarray(basis.transpose(1, 0, 2), np.float32)
     return NormalCorrections(rest.astype(np.float32), stored, q.astype(np.float32), form)
+
+
+def _subtract(maps: Float32, residues: Float32, basis: Float64, q: Float64, threads: int) -> None:
+    """Take what a block of columns explains out of the residues."""
+
+    def work(start: int, stop: int) -> None:
+        moved = np.einsum("vrj,fr->vfj", basis[start:stop], q, optimize=True)
+        residues[start:stop] -= np.einsum("vfij,vfj->vfi", maps[start:stop], moved)
+
+    for_blocks(work, len(maps), BLOCK, threads)
 
 
 def with_normals(model: SkinnedModel, frames: Float32, *, threads: int = 0) -> SkinnedModel:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.sequence import Asset, Clip, Material
+from osteon.core.sequence import Asset, Clip, Image, Material
 from osteon.io.archive import Archive
 from osteon.io.source import Source
 
@@ -19,29 +20,60 @@ ASSET_ARRAYS = ("uvs", "colors", "triangle_material", "polygon_of_triangle", "pr
 
 
 def pack_asset(asset: Asset) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Arrays, and what goes into the header."""
+    """Arrays, and what goes into the header. Each picture is an array of bytes, `image_0`, `image_1`, …"""
+    images = list(dict.fromkeys(image for m in asset.materials for _, image in m.textures))
     arrays = {key: getattr(asset, key) for key in ASSET_ARRAYS if getattr(asset, key) is not None}
-    header = {"materials": [asdict(m) for m in asset.materials], "primitive_names": list(asset.primitive_names)}
+    arrays |= {f"image_{i}": np.frombuffer(image.data, np.uint8) for i, image in enumerate(images)}
+    header = {
+        "materials": [_packed(m, images) for m in asset.materials],
+        "images": [{"name": image.name, "mime": image.mime} for image in images],
+        "primitive_names": list(asset.primitive_names),
+    }
     return arrays, header
+
+
+def _packed(material: Material, images: list[Image]) -> dict[str, Any]:
+    stored = {f.name: getattr(material, f.name) for f in fields(material)}
+    return stored | {"textures": [[role, images.index(image)] for role, image in material.textures]}
 
 
 def unpack_asset(archive: Archive, header: dict[str, Any]) -> Asset:
     """The asset that `pack_asset` took apart; absent parts stay absent."""
+    images = [
+        Image(str(stored["name"]), str(stored["mime"]), _bytes(archive, f"image_{i}"))
+        for i, stored in enumerate(header.get("images", []))
+    ]
     return Asset(
         **{key: archive.optional(key) for key in ASSET_ARRAYS},
-        materials=tuple(_material(m) for m in header.get("materials", [])),
+        materials=tuple(_material(m, images) for m in header.get("materials", [])),
         primitive_names=tuple(str(name) for name in header.get("primitive_names", [])),
     )
 
 
-def _material(stored: dict[str, Any]) -> Material:
+def _bytes(archive: Archive, key: str) -> bytes:
+    array = archive.array(key)
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise archive.source.format_error(f"'{key}' is {array.dtype} of shape {array.shape}, expected bytes in a row")
+    return array.tobytes()
+
+
+def _material(stored: dict[str, Any], images: list[Image]) -> Material:
+    """A material; what came later than the first release may be absent."""
     red, green, blue, alpha = (float(c) for c in stored["base_color"])
+    glow_red, glow_green, glow_blue = (float(c) for c in stored.get("emissive", (0, 0, 0)))
+    numbers = [(role, int(number)) for role, number in stored.get("textures", [])]
+    if any(not 0 <= number < len(images) for _, number in numbers):
+        raise ValueError(f"material '{stored['name']}' names a picture that is not there")
     return Material(
         name=str(stored["name"]),
         base_color=(red, green, blue, alpha),
         metallic=float(stored["metallic"]),
         roughness=float(stored["roughness"]),
         double_sided=bool(stored["double_sided"]),
+        emissive=(glow_red, glow_green, glow_blue),
+        alpha_mode=stored.get("alpha_mode", "OPAQUE"),
+        alpha_cutoff=float(stored.get("alpha_cutoff", 0.5)),
+        textures=tuple((role, images[number]) for role, number in numbers),
     )
 
 

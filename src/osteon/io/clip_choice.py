@@ -10,6 +10,7 @@ import numpy as np
 
 from osteon.core.errors import OptionError
 from osteon.core.sequence import Clip, MeshSequence
+from osteon.io.source import quote
 
 __all__ = ["select_clips", "select_names"]
 
@@ -18,8 +19,8 @@ def select_names(there: Sequence[str], wanted: Sequence[str], path: Path) -> lis
     """Which of the names `there` are wanted, in their own order; all if nothing is wanted by name."""
     missing = [name for name in wanted if name not in there]
     if missing:
-        known = ", ".join(f"'{name}'" for name in there) or "none"
-        raise OptionError(f"clips: {path} has no clip '{missing[0]}'; it has {known}")
+        known = ", ".join(quote(name) for name in there) or "none"
+        raise OptionError(f"clips: {path} has no clip {quote(missing[0])}; it has {known}")
     return [i for i, name in enumerate(there) if not wanted or name in wanted]
 
 

@@ -46,7 +46,7 @@ class _Target:
 
     def pattern(self) -> re.Pattern[str]:
         """Names that this output may replace."""
-        return re.compile(rf"{re.escape(self.before)}\d+{re.escape(self.after)}|{_LIBRARY}\.mtl")
+        return re.compile(rf"{re.escape(self.before)}\d+{re.escape(self.after)}|{_LIBRARY}(\.mtl|_[\w-]+\.(png|jpg))")
 
 
 def write_sequence(

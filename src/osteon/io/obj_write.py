@@ -1,13 +1,14 @@
-"""Wavefront OBJ, writing: the polygons, texture coordinates, colours, objects and materials that were read."""
+"""Wavefront OBJ, writing: the polygons, texture coordinates, colours, objects and looks that were read."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset
+from osteon.core.sequence import Asset, Image
 from osteon.io.mesh import IntArray, join_fans
 from osteon.io.mtl import plain_name, write_materials
+from osteon.io.picture import picture_name
 
 __all__ = ["ObjWriter"]
 
@@ -35,8 +36,23 @@ class ObjWriter:
         return (self._head + self._row * len(values) % tuple(values.ravel().tolist()) + self._tail).encode()
 
     def extra_files(self) -> dict[str, bytes]:
-        """Files that all frames refer to, by name."""
-        return {self._library: write_materials(self._asset.materials)} if self._asset.materials else {}
+        """Files that all frames refer to, by name: the material library, and pictures of base colours."""
+        if not self._asset.materials:
+            return {}
+        names = _picture_names(self._asset, self._library.removesuffix(".mtl"))
+        pictures = {name: image.data for image, name in names.items()}
+        return {self._library: write_materials(self._asset.materials, names), **pictures}
+
+
+def _picture_names(asset: Asset, stem: str) -> dict[Image, str]:
+    """A file name of its own for each picture that is written."""
+    names: dict[Image, str] = {}
+    for material in asset.materials:
+        image = material.texture("base_color")
+        if image is not None and image not in names:
+            number = "" if picture_name(image, stem) not in names.values() else f"_{len(names)}"
+            names[image] = picture_name(image, stem + number)
+    return names
 
 
 def _uvs_and_faces(faces: Int32, asset: Asset) -> str:

@@ -10,6 +10,9 @@ from typing import Protocol
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import FileFormatError
 from osteon.core.sequence import Asset, MeshSequence
+from osteon.io.alembic.read import read_alembic
+from osteon.io.alembic.write import write_alembic
+from osteon.io.fbx.read import read_fbx
 from osteon.io.gltf.read import read_gltf
 from osteon.io.mesh import MeshScan
 from osteon.io.npy import read_npy
@@ -21,6 +24,8 @@ from osteon.io.options import ReadRequest
 from osteon.io.ply import scan_ply
 from osteon.io.ply_write import PlyWriter
 from osteon.io.source import Source
+from osteon.io.usd.read import read_usd
+from osteon.io.usd.write import write_usd_sequence
 
 __all__ = ["FORMATS", "FrameWriter", "MeshFormat", "SequenceFormat", "format_of", "mesh_suffixes", "writable_suffixes"]
 
@@ -61,6 +66,12 @@ FORMATS: dict[str, MeshFormat | SequenceFormat] = {
     ".npy": SequenceFormat("NumPy array", read_npy),
     ".glb": SequenceFormat("binary glTF", read_gltf),
     ".gltf": SequenceFormat("glTF", read_gltf),
+    ".abc": SequenceFormat("Alembic", read_alembic, write_alembic),
+    ".fbx": SequenceFormat("FBX", read_fbx),
+    ".usda": SequenceFormat("USD text", read_usd, write_usd_sequence),
+    ".usdc": SequenceFormat("binary USD", read_usd, write_usd_sequence),
+    ".usdz": SequenceFormat("USD package", read_usd, write_usd_sequence),
+    ".usd": SequenceFormat("USD", read_usd, write_usd_sequence),
 }
 
 

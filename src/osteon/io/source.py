@@ -46,8 +46,11 @@ def as_float32(values: FloatArray) -> Float32:
 
 
 def inside(folder: Path, path: Path) -> bool:
-    """Whether `path`, all links followed, lies in `folder`."""
-    return path.resolve().is_relative_to(folder.resolve())
+    """Whether `path`, all links followed, lies in `folder`; a path that leads nowhere lies nowhere."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # links in a circle, or a name that the system cannot hold
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class SkinReport:
     normal_deviation_degrees: dict[str, float]  # of the surfaces
     shading_deviation_degrees: dict[str, float]  # of the normals a player shows, without and with corrections
     smallest_singular_value: dict[str, float]  # of the blended transforms
-    heldout_error_percent: float | None
+    heldout_error_percent: float | None  # also None where the frames left out do not differ
     compression_ratio: float
     output_bytes: int | None
     seconds: dict[str, float]
@@ -78,6 +78,7 @@ def write_skin_report(
     """Gather what is known about a fit."""
     conditioning = measure_conditioning(model)
     by_rank = error_percent_by_rank(model, sequence.frames, threads=options.threads)
+    by_rank[-1] = distortion.error_percent  # of the vertices as they are stored, which are rounded once more
     return SkinReport(
         input={
             "frames": sequence.n_frames,

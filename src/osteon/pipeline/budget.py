@@ -23,7 +23,8 @@ from osteon.core.errors import OptionError
 from osteon.core.model import BoneTrack, Corrections, SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress
-from osteon.core.sequence import MeshSequence
+from osteon.core.sequence import MeshSequence, distinct_names
+from osteon.core.transforms import rotation_from_axis_angle
 from osteon.pipeline.skin import SkinFit, cut_fit, skin_sequence
 
 __all__ = ["Budget", "BudgetFit", "Try", "fit_to_budget"]
@@ -126,8 +127,11 @@ def _measure_sizes(model: SkinnedModel, size_of: Callable[[SkinnedModel], int]) 
 
 
 def _doubled(track: BoneTrack) -> BoneTrack:
-    names = (*track.names, *(f"{name}_" for name in track.names))
-    return BoneTrack(np.concatenate([track.transforms, track.transforms], axis=1), track.bone_type, names)
+    """Twice the bones; the second half turned, so that no packer finds the same bytes again."""
+    turn = rotation_from_axis_angle(np.array([1.0, 2.0, 3.0]), 0.1)
+    turned = np.einsum("ij,fbjk->fbik", turn, track.transforms).astype(np.float32)
+    names = distinct_names((*track.names, *track.names))
+    return BoneTrack(np.concatenate([track.transforms, turned], axis=1), track.bone_type, names)
 
 
 class _Search:
@@ -145,6 +149,7 @@ class _Search:
         self.sequence, self.budget, self.options = sequence, budget, options
         self.size_of, self.tell, self.progress = size_of, tell, progress
         self.tries: list[Try] = []
+        self.corrected: set[int] = set()  # numbers of bones that were tried with corrections
         self.last: SkinFit | None = None
         self.best: tuple[SkinFit, Try] | None = None
         self.sizes: _Sizes | None = None
@@ -158,13 +163,15 @@ class _Search:
         """Fit, cut to the lowest rank that keeps the bound, and remember it if it is the best."""
         wanted = replace(self.options, bones=bones, rank=rank)
         self.last = skin_sequence(self.sequence, options=wanted, start=self.last, progress=self.progress)
-        fit = self._cut(self.last)
         if self.sizes is None:
-            self.sizes = _measure_sizes(fit.model, self.size_of)
-        report = fit.report
-        tried = Try(
-            bones, fit.model.rank, report.error_percent, float(report.worst["distance"]), self.size_of(fit.model)
-        )
+            self.sizes = _measure_sizes(self.last.model, self.size_of)
+        return self._remember(self._cut(self.last))
+
+    def _remember(self, fit: SkinFit) -> Try:
+        """Tell of a fit, and keep it if it is the best."""
+        model, report = fit.model, fit.report
+        worst = float(report.worst["distance"])
+        tried = Try(model.n_bones, model.rank, report.error_percent, worst, self.size_of(model))
         self.tries.append(tried)
         self.tell(tried)
         if self.best is None or self._better(tried, self.best[1]):
@@ -244,8 +251,9 @@ class _Search:
         return bool(after.bones * GROWTH**steps > 2 * self.most_bones)
 
     def _with_corrections(self, bones: int, limit: float) -> None:
-        if self.sizes is None or any(t.bones == bones and t.rank > 0 for t in self.tries):
+        if self.sizes is None or bones in self.corrected:
             return
+        self.corrected.add(bones)
         rank = self.sizes.ranks_within(bones, limit) if np.isfinite(limit) else self._enough_ranks()
         if rank >= 1:
             self.attempt(bones, min(rank, self._enough_ranks()))
@@ -275,19 +283,14 @@ class _Search:
                     self._fill(bones, limit)
 
     def _fill(self, bones: int, limit: float) -> None:
-        """This many bones with as many corrections as fit; one fewer if the file turns out a little larger."""
+        """This many bones with as many corrections as fit; fewer if the file turns out larger."""
         if self.sizes is None:
             return
         rank = max(0, min(self.sizes.ranks_within(bones, limit), self.sequence.n_frames))
         tried = self.attempt(bones, rank)
-        if not self.budget.small_enough(tried) and rank > 0 and self.last is not None:
-            fit = cut_fit(self.last, self.sequence, rank - 1)
-            smaller = replace(
-                tried, rank=rank - 1, error_percent=fit.report.error_percent, bytes=self.size_of(fit.model)
-            )
-            self.tries.append(smaller)
-            if self.best is None or self._better(smaller, self.best[1]):
-                self.best = (fit, smaller)
+        while not self.budget.small_enough(tried) and tried.rank > 0 and self.last is not None:
+            over = -(-(tried.bytes - limit) // self.sizes.rank)
+            tried = self._remember(cut_fit(self.last, self.sequence, max(0, tried.rank - max(1, int(over)))))
 
 
 def fit_to_budget(

@@ -33,7 +33,16 @@ from osteon.fit.relocate import removal_costs
 from osteon.fit.seed import complete_bones, seed_bones
 from osteon.measure.skin_report import SkinReport
 
-__all__ = ["Job", "Solution", "Start", "correct_solution", "fit_default", "fit_paper", "joint_options"]
+__all__ = [
+    "Job",
+    "Solution",
+    "Start",
+    "cluster_sample",
+    "correct_solution",
+    "fit_default",
+    "fit_paper",
+    "joint_options",
+]
 
 #: Bones taken where mean shift finds no structure and no number was asked for.
 FALLBACK_BONES = 16
@@ -136,14 +145,20 @@ class _Begun:
     stages: tuple[FitReport, ...] = ()
 
 
+def cluster_sample(job: Job) -> Clustering:
+    """Mean shift on some triangles and frames: how many bones there are, and how nearly rigid the motion is."""
+    options = job.options
+    with job.watch.stage("count"):
+        sample = sample_triangles(job.sequence.n_triangles, COUNT_TRIANGLES, options.seed)
+        counting = replace(_cluster_options(options), max_frames=COUNT_FRAMES)
+        return cluster_triangles(job.sequence, options=counting, triangles=sample, progress=job.progress)
+
+
 def _count_and_seed(job: Job, coarse: FitProblem) -> _Begun:
     """Mean shift on a sample tells the number of bones; first bones by splitting and by its clusters."""
     sequence, problem, options = job.sequence, job.problem, job.options
     threads = available_threads(options.threads)
-    with job.watch.stage("count"):
-        sample = sample_triangles(sequence.n_triangles, COUNT_TRIANGLES, options.seed)
-        counting = replace(_cluster_options(options), max_frames=COUNT_FRAMES)
-        clustering = cluster_triangles(sequence, options=counting, triangles=sample, progress=job.progress)
+    clustering = cluster_sample(job)
     n_bones = _bones_that_fit(problem, options, clustering.n_bones)
     report_progress(job.progress, "seed", 0.0)
     with job.watch.stage("seed"):
@@ -164,7 +179,8 @@ def _start_again(job: Job, coarse: FitProblem, start: Start) -> _Begun:
             influences = select_influences(coarse, transforms, job.options.influences, threads=threads)
             costs = removal_costs(coarse, transforms, influences, threads)
             transforms = transforms[:, np.sort(np.argsort(-costs, kind="stable")[:n_bones])]
-        starts = [complete_bones(coarse, transforms, n_bones, threads)]
+        # Bones that grew out of very few may end in a poor valley: splitting afresh is followed for a few rounds too.
+        starts = [complete_bones(coarse, transforms, n_bones, threads), seed_bones(coarse, n_bones, threads)]
     return _Begun(starts, start.near_rigid_fraction, start.tolerance)
 
 

@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.core.arrays import Float64, Int32
+from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport
 from osteon.core.model import BoneType, Skeleton, SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads
 from osteon.core.progress import report_progress
-from osteon.core.sequence import MeshSequence
+from osteon.core.sequence import MeshSequence, distinct_names
 from osteon.core.transforms import compose, invert
 from osteon.fit.corrections import SkinState, fit_corrections
 from osteon.fit.given import settle_bones
@@ -29,13 +29,15 @@ from osteon.fit.refine import RefineOptions, refine_skin
 from osteon.fit.relocate import place_bones
 from osteon.fit.rig import RigOptions, fit_rig
 from osteon.fit.seed import bones_of_labels
-from osteon.pipeline.presets import Job, Solution, correct_solution
+from osteon.pipeline.presets import Job, Solution, cluster_sample, correct_solution
 
 __all__ = ["fit_to_rig", "posed_by_rig"]
 
 #: Above this E % the rig's motion has little to do with the sequence.
 FAR_OFF = 50.0
 ROTATION_TOLERANCE = 1e-4
+#: Vertices in another order make edges longer by at least this factor.
+LONGER_EDGES = 2.0
 
 
 def _moves(sequence: MeshSequence, rig: SkinnedModel) -> bool:
@@ -44,7 +46,24 @@ def _moves(sequence: MeshSequence, rig: SkinnedModel) -> bool:
 
 
 def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
-    return rig.n_vertices == sequence.n_vertices
+    """Whether the rig's vertices are the sequence's, in the same order.
+
+    As many in another order would make long edges of short ones; another pose or unit does not.
+    """
+    if rig.n_vertices != sequence.n_vertices:
+        return False
+    if np.array_equal(rig.faces, sequence.faces):
+        return True
+    ours, theirs = (_edge_length(points, sequence.faces) for points in (sequence.rest, rig.rest))
+    return theirs < LONGER_EDGES * ours and ours < LONGER_EDGES * theirs
+
+
+def _edge_length(points: Float32, faces: Int32) -> float:
+    """Mean length of the edges, in units of the mesh's RMS radius."""
+    corners = points.astype(np.float64)[faces]
+    edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+    radius = np.sqrt(((points - points.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1).mean())
+    return float(edges.mean() / max(radius, 1e-300))
 
 
 def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions) -> MeshSequence:
@@ -58,20 +77,24 @@ def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions
     if rig.n_bones == 0:
         raise GeometryError(f"rig '{rig.name}': there are no joints")
     if not (_moves(sequence, rig) or _same_vertices(sequence, rig)):
+        order = " in another order" if rig.n_vertices == sequence.n_vertices else ""
         raise GeometryError(
             f"rig '{rig.name}' has {rig.n_frames} frames and {rig.n_vertices} vertices, but '{sequence.name}' has "
-            f"{sequence.n_frames} and {sequence.n_vertices}; a rig must share all frames or all vertices"
+            f"{sequence.n_frames} and {sequence.n_vertices}{order}; a rig must share all frames or all vertices"
         )
     if not _same_vertices(sequence, rig):
         return sequence
     return MeshSequence(sequence.frames, sequence.faces, rig.rest, sequence.clips, sequence.asset, sequence.name)
 
 
-def _given_motion(sequence: MeshSequence, rig: SkinnedModel) -> Float64:
-    """(f,j,3,4) joints from the sequence's rest pose: the rig's bind pose, or else its first frame."""
-    transforms = rig.track.transforms.astype(np.float64)
+def _given_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Skeleton | None]:
+    """(f,j,3,4) joints from the sequence's rest pose, and where they stand in it.
+
+    The rest pose is the rig's bind pose, or else its first frame.
+    """
+    transforms, skeleton = rig.track.transforms.astype(np.float64), rig.skeleton
     if _same_vertices(sequence, rig):
-        return transforms
+        return transforms, skeleton
     first = transforms[0]
     if (np.abs(np.linalg.det(first[:, :3, :3])) < 1e-9).any():
         raise GeometryError(f"rig '{rig.name}': a joint is flattened in the first frame, so nothing can be bound to it")
@@ -79,7 +102,10 @@ def _given_motion(sequence: MeshSequence, rig: SkinnedModel) -> Float64:
         raise GeometryError(
             f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; leave --rest away"
         )
-    return compose(transforms, invert(first)[None])
+    if skeleton is not None and len(skeleton.names) == rig.n_bones:
+        places = compose(first, skeleton.world_from_joint)
+        skeleton = Skeleton(skeleton.names, skeleton.parents, places.astype(np.float32))
+    return compose(transforms, invert(first)[None]), skeleton
 
 
 def fit_to_rig(job: Job, rig: SkinnedModel) -> Solution:
@@ -87,14 +113,21 @@ def fit_to_rig(job: Job, rig: SkinnedModel) -> Solution:
     options, problem = job.options, job.problem
     threads = available_threads(options.threads)
 
+    rounds = 0
+
     def tell(error_percent: float) -> None:
+        nonlocal rounds
+        rounds += 1
         report_progress(job.progress, "rig", 0.5, error_percent)
 
     given = _moves(job.sequence, rig)
+    clustering = cluster_sample(job)
     report_progress(job.progress, "rig", 0.0)
+    skeleton = rig.skeleton
     with job.watch.stage("rig"):
         if given:
-            joints = problem.from_world(_given_motion(job.sequence, rig))
+            motion, skeleton = _given_motion(job.sequence, rig)
+            joints = problem.from_world(motion)
             kind = options.bone_type if options.helpers else _bone_type(joints)
             how = RigOptions(options.influences, options.helpers, options.bone_type, options.stiffness, threads)
             transforms, influences = fit_rig(problem, joints, how, tell)
@@ -103,16 +136,21 @@ def fit_to_rig(job: Job, rig: SkinnedModel) -> Solution:
         else:
             kind = options.bone_type
             transforms, influences = _fit_unmoved(job, rig, threads)
-    names, skeleton = _named_joints(rig, problem, influences)
-    report = FitReport("rig", job.watch.seconds["rig"], stopped_by="rounds", options={}, seed=options.seed)
+    world = problem.to_world(transforms)
+    if given:
+        world[:, : rig.n_bones] = motion  # bit for bit
+    names, skeleton = _with_helpers(rig.track.names, skeleton, problem, influences, world.shape[1])
+    report = FitReport(
+        "rig", job.watch.seconds["rig"], iterations=rounds, stopped_by="rounds", options={}, seed=options.seed
+    )
     error = problem.error_percent(influences[2])
     solution = Solution(
-        problem.to_world(transforms),
+        world,
         influences,
-        1.0,
-        options.tolerance,
+        clustering.near_rigid_fraction,
+        clustering.tolerance,
         np.empty(0, np.int32),
-        (report,),
+        (clustering.report, report),
         bone_type=kind,
         names=names,
         skeleton=skeleton,
@@ -173,17 +211,16 @@ def _warnings(error: float, given: bool) -> tuple[str, ...]:
     return (f"the rig's {what} leave E at {error:.0f} %: does the rig belong to this sequence, in the same units?",)
 
 
-def _named_joints(
-    rig: SkinnedModel, problem: FitProblem, influences: Influences
+def _with_helpers(
+    joints: tuple[str, ...], skeleton: Skeleton | None, problem: FitProblem, influences: Influences, n_bones: int
 ) -> tuple[tuple[str, ...], Skeleton | None]:
     """Names of all bones, and the rig's tree with a place for every helper below the joint it works with most."""
     bones, weights, _ = influences
-    n_joints, n_bones = rig.n_bones, max(rig.n_bones, int(bones.max()) + 1)
-    helpers = tuple(f"helper_{h}" for h in range(n_bones - n_joints))
-    names = rig.track.names + helpers
-    if rig.skeleton is None or len(rig.skeleton.names) != n_joints:
+    n_joints = len(joints)
+    names = distinct_names((*joints, *(f"helper_{h}" for h in range(n_bones - n_joints))))
+    if skeleton is None or len(skeleton.names) != n_joints:
         return names, None
-    parents, places = list(rig.skeleton.parents), list(rig.skeleton.world_from_joint)
+    parents, places = list(skeleton.parents), list(skeleton.world_from_joint)
     dense = np.zeros((len(bones), n_bones))
     np.add.at(dense, (np.arange(len(bones))[:, None], bones), weights)
     positions = problem.points[:, :3] * problem.scale + problem.rest_center

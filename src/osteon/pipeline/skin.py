@@ -111,7 +111,7 @@ def _measure(
             last_stage=solution.stages[-1],
             n_degenerate=n_degenerate,
             heldout_error_percent=_heldout_error(sequence, model, kept) if options.holdout else None,
-            shading=_shading(sequence, model, options),
+            shading=_shading(sequence, model, options.threads),
             warnings=solution.warnings,
             seconds=watch.seconds,
         )
@@ -120,14 +120,14 @@ def _measure(
     return SkinFit(model, report, distortion, solution.labels, solution.stages)
 
 
-def _shading(sequence: MeshSequence, model: SkinnedModel, options: SkinOptions) -> dict[str, float]:
+def _shading(sequence: MeshSequence, model: SkinnedModel, threads: int = 0) -> dict[str, float]:
     """Mean angle between the normals a player shows and the source's, on a few frames."""
     frames = np.unique(np.linspace(0, sequence.n_frames - 1, SHADING_FRAMES).astype(np.int32))
     some = replace(
         model.cut(0), track=replace(model.track, transforms=model.track.transforms[frames]), clips=(), corrections=None
     )
     source = sequence.frames[frames]
-    plain = fit_normals(some, source, threads=options.threads)
+    plain = fit_normals(some, source, threads=threads)
     out = {"rank_0": shading_deviation(some, source, plain)}
     if model.corrections is not None and model.corrections.normal_basis is not None:
         q = model.corrections.coefficients[frames]
@@ -209,14 +209,15 @@ def _build_model(sequence: MeshSequence, problem: FitProblem, which: Int32, solu
     )
 
 
-def _heldout_error(sequence: MeshSequence, model: SkinnedModel, kept: Int32) -> float:
-    """E % of the frames that took no part in the fit."""
+def _heldout_error(sequence: MeshSequence, model: SkinnedModel, kept: Int32) -> float | None:
+    """E % of the frames that took no part in the fit; None where they do not differ, such as a single one."""
     left_out = np.setdiff1d(np.arange(sequence.n_frames), kept)
 
     def posed(start: int, stop: int) -> np.ndarray:
         return np.concatenate([pose_frames(model, int(f), int(f) + 1) for f in left_out[start:stop]])
 
-    return measure_distortion(sequence.frames[left_out], sequence.faces, posed).error_percent
+    error = measure_distortion(sequence.frames[left_out], sequence.faces, posed).error_percent
+    return error if np.isfinite(error) else None
 
 
 def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
@@ -237,6 +238,7 @@ def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
         rms=distortion.rms,
         worst=asdict(distortion.worst),
         normal_deviation_degrees={"mean": distortion.normal_mean, "max": distortion.normal_max},
+        shading_deviation_degrees=_shading(sequence, model),
         compression_ratio=compression_ratio(*shape, model.track.bone_type, model.rank),
     )
     return replace(fit, model=model, report=report, distortion=distortion)

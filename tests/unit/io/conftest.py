@@ -1,30 +1,10 @@
-"""Helpers: small OBJ files, and complaints on one line."""
+"""Helpers: small OBJ files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
-from osteon.core.errors import OsteonError
-
-
-@contextmanager
-def one_line_error(kind: type[OsteonError], *parts: object) -> Iterator[None]:
-    """The block raises `kind`, with a message of one line that holds all `parts`."""
-    with pytest.raises(kind) as caught:
-        yield
-    message = str(caught.value)
-    assert "\n" not in message
-    for part in parts:
-        assert str(part) in message, message
-
-
-@pytest.fixture(name="refused")
-def _refused():
-    return one_line_error
 
 
 @pytest.fixture(name="put")

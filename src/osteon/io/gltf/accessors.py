@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.io.gltf.document import Document, JsonObject
+from osteon.io.source import quote
 
 __all__ = ["read_floats", "read_indices"]
 
@@ -20,6 +21,7 @@ def read_floats(document: Document, index: Any, widths: tuple[int, ...], user: s
     """(count, width) real numbers; normalised integers become -1 … 1 or 0 … 1."""
     entry = document.item("accessors", index, user)
     values = _read(document, entry, widths, f"accessor {index} ({user})")
+    document.claim(8 * values.size, user)
     floats: Float64 = values.astype(np.float64)
     if entry.get("normalized") is True and values.dtype.kind in "iu":
         floats = np.maximum(floats / np.iinfo(values.dtype).max, -1.0)
@@ -29,18 +31,21 @@ def read_floats(document: Document, index: Any, widths: tuple[int, ...], user: s
 
 
 def read_indices(document: Document, index: Any, widths: tuple[int, ...], user: str) -> NDArray[np.int64]:
-    """(count, width) whole numbers."""
+    """(count, width) whole numbers from 0."""
     entry = document.item("accessors", index, user)
     values = _read(document, entry, widths, f"accessor {index} ({user})")
     if values.dtype.kind == "f":
         raise document.error(f"accessor {index} ({user}) holds real numbers, expected whole ones")
+    document.claim(8 * values.size, user)
+    if values.min() < 0:
+        raise document.error(f"accessor {index} ({user}) holds negative numbers, expected indices from 0")
     return values.astype(np.int64)
 
 
 def _read(document: Document, entry: JsonObject, widths: tuple[int, ...], what: str) -> NDArray[Any]:
     width = _WIDTHS.get(str(entry.get("type")))
     if width is None or width not in widths:
-        raise document.error(f"{what} is of type {entry.get('type')!r}, which does not fit its use")
+        raise document.error(f"{what} is of type {quote(str(entry.get('type')))}, which does not fit its use")
     dtype = _component(document, entry, what)
     count = document.whole(entry, "count", what)
     if not count:
@@ -55,7 +60,7 @@ def _read(document: Document, entry: JsonObject, widths: tuple[int, ...], what: 
 def _component(document: Document, entry: JsonObject, what: str) -> np.dtype[Any]:
     code = entry.get("componentType")
     if not isinstance(code, int) or code not in _COMPONENTS:
-        raise document.error(f"{what} has the unknown componentType {code!r}")
+        raise document.error(f"{what} has the unknown componentType {quote(str(code))}")
     return np.dtype(_COMPONENTS[code])
 
 

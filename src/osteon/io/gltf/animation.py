@@ -6,14 +6,16 @@ before its first and after its last key it stands still. glTF 2.0, section 3.11 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.sequence import distinct_names
 from osteon.io.gltf.accessors import read_floats
 from osteon.io.gltf.document import Document, JsonObject
+from osteon.io.source import quote
 
 __all__ = ["Animation", "Channel", "ChannelPath", "read_animations"]
 
@@ -55,6 +57,7 @@ class Animation:
 
     name: str
     channels: tuple[Channel, ...]
+    number: int  # in the file
 
     @property
     def start(self) -> float:
@@ -117,11 +120,9 @@ def read_animations(document: Document, target_counts: dict[int, int]) -> list[A
         ]
         if not channels:
             continue
-        name = document.text(entry, "name", f"animation_{index}")
-        while any(a.name == name for a in found):
-            name += "_"
-        found.append(Animation(name, tuple(channels)))
-    return found
+        found.append(Animation(document.text(entry, "name", f"animation_{index}"), tuple(channels), index))
+    names = distinct_names(animation.name for animation in found)
+    return [replace(animation, name=name) for animation, name in zip(found, names, strict=True)]
 
 
 def _read_channel(
@@ -142,7 +143,7 @@ def _read_channel(
         raise document.error(f"{what} refers to sampler {sampler} of {len(samplers)}")
     interpolation = samplers[sampler].get("interpolation", "LINEAR")
     if interpolation not in ("STEP", "LINEAR", "CUBICSPLINE"):
-        raise document.error(f"{what} has the unknown interpolation {interpolation!r}")
+        raise document.error(f"{what} has the unknown interpolation {quote(str(interpolation))}")
     times = read_floats(document, samplers[sampler].get("input"), (1,), f"{what} key times")[:, 0]
     if (np.diff(times) < 0).any():
         raise document.error(f"the key times of {what} do not ascend")

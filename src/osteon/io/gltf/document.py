@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
+import os
 import struct
+from collections import Counter
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from osteon.core.errors import FileFormatError
-from osteon.io.source import Source, inside, quote
+from osteon.io.gltf.addresses import check_address, read_address
+from osteon.io.source import Source, quote
 
-__all__ = ["Document", "JsonObject", "open_document"]
+__all__ = ["MEMORY", "Document", "JsonObject", "open_document"]
 
 JsonObject = dict[str, Any]
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine; 64 GiB where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 64 << 30
+
+
+MEMORY = _memory()
 
 _MAGIC, _JSON_CHUNK, _BINARY_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
 _COMPRESSED = {
@@ -36,6 +47,7 @@ class Document:
         self._binary = binary
         self._buffers: dict[int, bytes] = {}
         self._lists: dict[str, list[JsonObject]] = {}
+        self._claimed = 0
 
     def error(self, problem: str) -> FileFormatError:
         return self.source.format_error(problem)
@@ -88,7 +100,9 @@ class Document:
 
     def text(self, owner: JsonObject, key: str, default: str) -> str:
         value = owner.get(key)
-        return value if isinstance(value, str) and value.strip() else default
+        if not isinstance(value, str) or not value.strip():
+            return default
+        return value.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be written anywhere
 
     def buffer(self, index: Any, user: str) -> bytes:
         """The bytes of a buffer, all of those it promises."""
@@ -102,33 +116,32 @@ class Document:
         return self._buffers[index]
 
     def _load_buffer(self, entry: JsonObject, index: int) -> bytes:
-        uri = entry.get("uri")
-        if uri is None:
-            if index == 0 and self._binary is not None:
-                return self._binary
-            raise self.error(f"buffer {index} has no data; the file is incomplete or compressed")
-        if not isinstance(uri, str):
-            raise self.error(f"the address of buffer {index} is not a text")
-        if uri.startswith("data:"):
-            head, _, body = uri.partition(",")
-            try:
-                return base64.b64decode(body, validate=True) if head.endswith(";base64") else unquote(body).encode()
-            except (binascii.Error, ValueError) as error:
-                raise self.error(f"the data of buffer {index} is not base64") from error
-        return self._beside(uri, index)
+        if entry.get("uri") is not None:
+            return read_address(self.source, entry["uri"], f"buffer {index}")
+        if index == 0 and self._binary is not None:
+            return self._binary
+        raise self.error(f"buffer {index} has no data; the file is incomplete or compressed")
 
-    def _beside(self, uri: str, index: int) -> bytes:
-        """The bytes of a file in the same folder (or below it)."""
-        name = unquote(uri)
-        folder = self.source.path.parent
-        if ":" in name or "\\" in name or "\0" in name or name.startswith("/"):
-            raise self.error(f"buffer {index} lies at {quote(uri)}; only files in the folder of the input are read")
-        path = folder / name
-        if not inside(folder, path):
-            raise self.error(f"buffer {index} lies at {quote(uri)}, outside the folder of the input; move it there")
-        if not path.is_file():
-            raise self.error(f"buffer {index} is missing: there is no file {quote(uri)} beside it")
-        return Source(path).read()
+    def view(self, index: Any, user: str) -> bytes:
+        """The bytes of a buffer view."""
+        entry = self.item("bufferViews", index, user)
+        data = self.buffer(entry.get("buffer"), user)
+        start, length = self.whole(entry, "byteOffset", user, 0), self.whole(entry, "byteLength", user)
+        if start + length > len(data):
+            raise self.error(f"{user} lies beyond the end of its buffer")
+        return data[start : start + length]
+
+    def claim(self, n_bytes: int, what: str) -> None:
+        """Refuse to go on when all that was asked for is more than the machine has; call before it is made.
+
+        A file of a few kilobytes can name the same numbers a million times.
+        """
+        self._claimed += n_bytes
+        if self._claimed > MEMORY:
+            raise self.error(
+                f"{what} brings this file to {self._claimed / 1e9:.0f} GB, more than this machine has; "
+                "load fewer clips, a lower frame rate, or parts of the scene"
+            )
 
 
 def open_document(path: Path) -> Document:
@@ -137,18 +150,35 @@ def open_document(path: Path) -> Document:
     data = source.read()
     text, binary = _chunks(data, source) if data[:4] == _MAGIC else (data, None)
     try:
-        root = json.loads(text.decode("utf-8-sig"), parse_constant=_no_constant)
+        root = json.loads(text.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_unique)
+    except _DoubleKeyError as error:
+        raise source.format_error(f"is not glTF: an object of its JSON has {error} twice") from error
     except (ValueError, RecursionError) as error:
         raise source.format_error("is not glTF: its JSON cannot be parsed") from error
     if not isinstance(root, dict):
         raise source.format_error("is not glTF: its JSON is not an object")
     document = Document(source, root, binary)
     _check_asset(document)
+    for key in ("buffers", "images"):
+        for index, entry in enumerate(document.items(key)):
+            if entry.get("uri") is not None:
+                check_address(source, entry["uri"], f"{key.removesuffix('s')} {index}")
     return document
 
 
 def _no_constant(name: str) -> None:
     raise ValueError(name)
+
+
+class _DoubleKeyError(Exception):
+    """A key occurs twice: programs differ in which of its values counts."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise _DoubleKeyError(quote(Counter(key for key, _ in pairs).most_common(1)[0][0]))
+    return made
 
 
 def _chunks(data: bytes, source: Source) -> tuple[bytes, bytes | None]:

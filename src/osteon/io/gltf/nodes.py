@@ -14,16 +14,19 @@ __all__ = ["NodeTree", "Placement", "compose", "read_nodes", "scene_nodes"]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a node stands in its parent: a matrix, or the three parts that animations move."""
+    """Where nodes stand in their parents: the three parts that animations move."""
 
-    translation: Float64  # (3,) or (f,3)
-    rotation: Float64  # (4,) or (f,4) quaternion x y z w
-    scale: Float64  # (3,) or (f,3)
-    matrix: Float64 | None = None  # (4,4), used instead where present
+    translation: Float64  # (…,3)
+    rotation: Float64  # (…,4) quaternion x y z w
+    scale: Float64  # (…,3)
 
     def parent_from_node(self) -> Float64:
         """(…,4,4)"""
-        return compose(self.translation, self.rotation, self.scale) if self.matrix is None else self.matrix
+        return compose(self.translation, self.rotation, self.scale)
+
+    def node(self, number: int) -> Placement:
+        """One of many."""
+        return Placement(self.translation[number], self.rotation[number], self.scale[number])
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +36,18 @@ class NodeTree:
     parents: list[int]  # -1 at a root
     order: list[int]  # parents before children
     depths: list[int]
-    placements: list[Placement]  # without animation
+    placements: Placement  # (n,…) without animation
+    parent_from_node: Float64  # (n,4,4) without animation
 
+    @np.errstate(over="ignore", invalid="ignore")  # what grows beyond all bounds is named by the frame it is in
     def world_from_node(self, moved: dict[int, Placement], n_frames: int) -> list[Float64]:
-        """(f,4,4) for each node, or (4,4) where neither it nor an ancestor is moved."""
+        """(f,4,4) for each node."""
         world: list[Float64] = [np.empty(0)] * len(self.parents)
         for node in self.order:
-            local = (moved.get(node) or self.placements[node]).parent_from_node()
+            local = moved[node].parent_from_node() if node in moved else self.parent_from_node[node]
             parent = self.parents[node]
             world[node] = local if parent < 0 else world[parent] @ local
-        return [np.broadcast_to(w, (n_frames, 4, 4)) for w in world]
+        return [w if w.ndim == 3 else np.broadcast_to(w, (n_frames, 4, 4)) for w in world]
 
 
 def compose(translation: Float64, rotation: Float64, scale: Float64) -> Float64:
@@ -85,20 +90,28 @@ def read_nodes(document: Document) -> NodeTree:
     if len(order) < len(entries):
         lost = min(set(range(len(entries))) - set(order))
         raise document.error(f"node {lost} is its own ancestor; the node tree has a cycle")
-    return NodeTree(parents, order, depths, [_placement(document, e, f"node {i}") for i, e in enumerate(entries)])
+    placements, local = _placements(document, entries)
+    return NodeTree(parents, order, depths, placements, local)
 
 
-def _placement(document: Document, entry: JsonObject, what: str) -> Placement:
-    matrix = None
-    if "matrix" in entry:
-        identity = [float(i % 5 == 0) for i in range(16)]
-        matrix = np.array(document.numbers(entry, "matrix", what, identity)).reshape(4, 4).T
-    return Placement(
-        np.array(document.numbers(entry, "translation", what, [0.0, 0.0, 0.0])),
-        np.array(document.numbers(entry, "rotation", what, [0.0, 0.0, 0.0, 1.0])),
-        np.array(document.numbers(entry, "scale", what, [1.0, 1.0, 1.0])),
-        matrix,
+def _placements(document: Document, entries: list[JsonObject]) -> tuple[Placement, Float64]:
+    """The three parts for all nodes, and their matrices; a matrix in the file goes before the parts."""
+
+    def gather(key: str, default: list[float]) -> Float64:
+        rows = [document.numbers(entry, key, f"node {i}", default) for i, entry in enumerate(entries)]
+        return np.array(rows).reshape(-1, len(default))
+
+    still = Placement(
+        gather("translation", [0.0, 0.0, 0.0]),
+        gather("rotation", [0.0, 0.0, 0.0, 1.0]),
+        gather("scale", [1.0, 1.0, 1.0]),
     )
+    with np.errstate(over="ignore", invalid="ignore"):
+        local = still.parent_from_node()
+    given = gather("matrix", [float(i % 5 == 0) for i in range(16)]).reshape(-1, 4, 4).transpose(0, 2, 1)
+    has_matrix = np.array(["matrix" in entry for entry in entries], bool)
+    local[has_matrix] = given[has_matrix]
+    return still, local
 
 
 def scene_nodes(document: Document, tree: NodeTree) -> list[int]:

@@ -1,0 +1,140 @@
+"""Players of the web in headless Chromium: three.js and Babylon.js, their own loaders, mixers and skinning.
+
+Pages, packages and files are handed to the browser by playwright; nothing goes over a network.
+
+three.js moves a vertex by four joints at most: it drops JOINTS_1 and normalises the rest. Our plugin beside this file
+adds the second set. Babylon.js reads both sets as it comes.
+"""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from osteon.bench.players.tools import PACKAGES, SCRIPTS, find_chromium, why_no_browser
+from osteon.core.arrays import Float32, Int32
+from osteon.core.errors import OsteonError
+
+__all__ = ["Engine", "Part", "WebPlayer", "start_players"]
+
+Engine = Literal["three", "babylon"]
+ORIGIN = "http://players.invalid"
+#: Software WebGL, and nothing that calls home.
+ARGUMENTS = (
+    *("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-sandbox"),
+    *("--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"),
+    "--disable-sync",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One primitive as a player holds it."""
+
+    name: str
+    skinned: bool
+    material: str
+    textured: bool
+    n_vertices: int
+    faces: Int32  # (t,3)
+
+
+class WebPlayer:
+    """A page that shows one glTF at a time."""
+
+    def __init__(self, browser: Any, engine: Engine, thread: Executor) -> None:
+        self._page = page = browser.new_page()
+        self._thread = thread
+        self._files: dict[str, Path] = {}
+        self._errors: list[str] = []
+        self.clips: tuple[str, ...] = ()
+        self.durations: tuple[float, ...] = ()
+        self.parts: tuple[Part, ...] = ()
+        page.on("pageerror", lambda error: self._errors.append(str(error)))
+        page.on("console", lambda message: self._errors.append(message.text) if message.type == "error" else None)
+        page.route("**/*", self._serve)
+        page.goto(f"{ORIGIN}/{engine}.html")
+        page.wait_for_function("window.player !== undefined", timeout=60_000)
+
+    def _serve(self, route: Any) -> None:
+        asked = route.request.url.removeprefix(ORIGIN).lstrip("/")
+        package = asked.removeprefix("packages/")
+        path = PACKAGES / package if package != asked else self._files.get(asked, SCRIPTS / asked)
+        if not path.is_file():
+            route.fulfill(status=204 if asked == "favicon.ico" else 404)
+            return
+        kind = "text/javascript" if path.suffix in (".js", ".mjs") else mimetypes.guess_type(path.name)[0]
+        route.fulfill(body=path.read_bytes(), content_type=kind or "application/octet-stream")
+
+    def open(self, path: Path, *, eight_influences: bool = False) -> None:
+        """Load a file; `eight_influences` adds our plugin to three.js, without it the player is stock."""
+        name = f"file{path.suffix}"
+        self._files = {name: path}
+        found = self._call("open", [f"/{name}", eight_influences])
+        self.clips = tuple(clip["name"] for clip in found["clips"])
+        self.durations = tuple(clip["duration"] for clip in found["clips"])
+        self.parts = tuple(
+            Part(p["name"], p["skinned"], p["material"], p["textured"], p["vertices"], _faces(p["faces"]))
+            for p in found["parts"]
+        )
+
+    def positions(self, clip: int | None, times: Sequence[float], way: Literal["cpu", "gpu"] = "cpu") -> list[Float32]:
+        """For each part (f,v,3) world positions at the given seconds of a clip; None is the scene without animation.
+
+        "cpu" is what the player reports, "gpu" what the shaders of three.js compute.
+        """
+        text = self._call("positions", [clip, [float(t) for t in times], way])
+        counts = [part.n_vertices for part in self.parts]
+        frames = np.frombuffer(base64.b64decode(text), "<f4").reshape(len(times), sum(counts), 3)
+        return list(np.split(frames, np.cumsum(counts)[:-1], axis=1))
+
+    def corners(self, clip: int | None, times: Sequence[float], way: Literal["cpu", "gpu"] = "cpu") -> Float32:
+        """(f,c,3) positions of all triangle corners, part after part."""
+        parts = self.positions(clip, times, way)
+        placed = [shown[:, part.faces.ravel()] for shown, part in zip(parts, self.parts, strict=True)]
+        return np.concatenate(placed, axis=1)
+
+    def _call(self, name: str, arguments: list[object]) -> Any:
+        self._errors.clear()
+        result = self._thread.submit(
+            self._page.evaluate, f"(given) => window.player.{name}(...given)", arguments
+        ).result()
+        if self._errors:
+            raise OsteonError(f"the player says: {self._errors[0].splitlines()[0]}")
+        return result
+
+
+@contextmanager
+def start_players() -> Iterator[dict[Engine, WebPlayer]]:
+    """A browser with both players in it, for as long as the block lasts."""
+    reason = why_no_browser()
+    if reason:
+        raise OsteonError(f"three.js and Babylon.js cannot play: {reason}")
+    # A thread of its own: playwright leaves an event loop running, in which nobody else could start one.
+    with ThreadPoolExecutor(1) as thread, ExitStack() as stack:
+        try:
+            yield thread.submit(_launch, stack, thread).result()
+        finally:
+            thread.submit(stack.close).result()
+
+
+def _launch(stack: ExitStack, thread: Executor) -> dict[Engine, WebPlayer]:
+    from playwright.sync_api import sync_playwright
+
+    playwright = stack.enter_context(sync_playwright())
+    browser = playwright.chromium.launch(executable_path=str(find_chromium()), args=list(ARGUMENTS))
+    stack.callback(browser.close)
+    engines: tuple[Engine, ...] = ("three", "babylon")
+    return {engine: WebPlayer(browser, engine, thread) for engine in engines}
+
+
+def _faces(text: str) -> Int32:
+    return np.frombuffer(base64.b64decode(text), "<u4").reshape(-1, 3).astype(np.int32)

@@ -1,0 +1,122 @@
+"""What `osteon play` shows of a file, in the order in which players hold its triangles, and how far a player is off.
+
+Files and models order triangles and vertices differently where vertices were split or triangles grouped by material.
+Triangles are therefore found again by where the player shows them in the first frame, without asking the file, and all
+frames are compared corner by corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from osteon.core.arrays import Float32, Int32
+from osteon.core.errors import OsteonError
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import Clip
+from osteon.deform.linear_blend import pose_frames
+from osteon.io.model import load_model
+
+__all__ = [
+    "TOLERANCE",
+    "Play",
+    "Reference",
+    "match_corners",
+    "read_reference",
+    "sampled_frames",
+    "worst_detour",
+    "worst_deviation",
+]
+
+#: Players may differ from `osteon play` by this part of the diagonal.
+TOLERANCE = 1e-5
+#: Frames of a clip that are compared, spread evenly from the first to the last.
+SAMPLES = 6
+
+#: (clip number, seconds) -> (f,c,3) corners as a player shows them.
+Play = Callable[[int, list[float]], Float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A file as Osteon plays it."""
+
+    model: SkinnedModel
+    vertices: Int32  # (c,) which vertex is at each triangle corner of the file
+
+    @property
+    def diagonal(self) -> float:
+        return float(np.linalg.norm(np.ptp(self.model.rest.astype(np.float64), axis=0)))
+
+    def rest(self) -> Float32:
+        """(c,3) corners of the rest pose."""
+        return np.asarray(self.model.rest[self.vertices])
+
+    def corners(self, frames: Int32) -> Float32:
+        """(f,c,3) corners in the given frames."""
+        posed = np.concatenate([pose_frames(self.model, int(f), int(f) + 1) for f in frames])
+        return np.asarray(posed[:, self.vertices])
+
+    def distance(self, shown: Float32, expected: Float32) -> Float32:
+        """(f,c) how far corners are apart, as part of the diagonal."""
+        if shown.shape != expected.shape:
+            raise OsteonError(f"the player shows {shown.shape[1]} corners, the file has {expected.shape[1]}")
+        apart = np.linalg.norm(shown.astype(np.float64) - expected, axis=-1) / self.diagonal
+        return np.asarray(apart, np.float32)
+
+
+def read_reference(path: Path, play: Play) -> Reference:
+    """The model in a file, its corners in the order in which the player has them."""
+    model = load_model(path)
+    return Reference(model, match_corners(play(0, [0.0])[0], pose_frames(model, 0, 1)[0], model.faces))
+
+
+def match_corners(shown: Float32, vertices: Float32, faces: Int32) -> Int32:
+    """(c,) which vertex is at each of the corners (c,3) that are shown, triangle by triangle."""
+    triangles = cKDTree(vertices[faces].reshape(-1, 9)).query(shown.reshape(-1, 9))[1]
+    if len(triangles) != len(faces) or len(np.unique(triangles)) != len(faces):
+        raise OsteonError(f"the player shows other triangles than the {len(faces)} of the model")
+    return np.asarray(faces[triangles].ravel(), np.int32)
+
+
+def sampled_frames(clip: Clip) -> Int32:
+    """A few frames of a clip, counted from its own start."""
+    return np.unique(np.linspace(0, clip.n_frames - 1, SAMPLES).round()).astype(np.int32)
+
+
+def worst_deviation(reference: Reference, play: Play) -> float:
+    """The farthest that any corner is off in the sampled frames of all clips, as part of the diagonal."""
+    worst = 0.0
+    for number, clip in enumerate(reference.model.clips):
+        frames = sampled_frames(clip)
+        shown = play(number, [float(f) / clip.fps for f in frames])
+        worst = max(worst, float(reference.distance(shown, reference.corners(clip.start + frames)).max()))
+    return worst
+
+
+def worst_detour(reference: Reference, play: Play) -> float:
+    """How much farther than the next frame a bone is halfway to it, as part of the diagonal; 0 if it never is.
+
+    A bone is as far away as the farthest of the corners that it has a part in.
+    """
+    model = reference.model
+    moves = model.skin.dense(model.n_bones)[reference.vertices] > 0
+    worst = 0.0
+    for number, clip in enumerate(model.clips):
+        for f in range(clip.start, clip.stop - 1):
+            before, after = reference.corners(np.array([f, f + 1], np.int32))[:, None]
+            halfway = play(number, [(f - clip.start + 0.5) / clip.fps])
+            step = _farthest(reference.distance(before, after), moves)
+            for end in (before, after):
+                worst = max(worst, float((_farthest(reference.distance(halfway, end), moves) - step).max()))
+    return worst
+
+
+def _farthest(distances: Float32, moves: NDArray[np.bool_]) -> Float32:
+    """(b,) the largest of the distances (1,c) of the corners that each bone moves (c,b)."""
+    return np.asarray((distances[0][:, None] * moves).max(axis=0), np.float32)

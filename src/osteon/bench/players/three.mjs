@@ -1,0 +1,133 @@
+// Loads a glTF with three.js' own loader, plays it with its own mixer, and hands out where the vertices are.
+import * as THREE from "three";
+import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
+import { encode } from "./encode.mjs";
+import { EightInfluences, addSecondSet } from "./eight_influences.mjs";
+
+const WIDTH = 256; // pixels a row of the target that vertices are drawn into
+let shown = null;
+
+async function open(url, eight) {
+  const loader = new GLTFLoader();
+  if (eight) loader.register((parser) => new EightInfluences(parser));
+  const gltf = await loader.loadAsync(url);
+  const meshes = [];
+  gltf.scene.traverse((object) => object.isMesh && meshes.push(object));
+  const place = (mesh) => gltf.parser.associations.get(mesh);
+  meshes.sort((a, b) => place(a).meshes - place(b).meshes || (place(a).primitives ?? 0) - (place(b).primitives ?? 0));
+  shown = { gltf, meshes, eight, mixer: new THREE.AnimationMixer(gltf.scene) };
+  return {
+    clips: gltf.animations.map((clip) => ({ name: clip.name, duration: clip.duration })),
+    parts: meshes.map((mesh) => ({
+      name: mesh.name,
+      skinned: mesh.isSkinnedMesh === true,
+      material: mesh.material.name,
+      textured: mesh.material.map !== null && mesh.material.map !== undefined,
+      vertices: mesh.geometry.attributes.position.count,
+      faces: encode(faces(mesh.geometry)),
+    })),
+  };
+}
+
+function faces(geometry) {
+  const count = geometry.attributes.position.count;
+  return geometry.index ? Uint32Array.from(geometry.index.array) : Uint32Array.from({ length: count }, (_, i) => i);
+}
+
+// For each moment the positions of all parts, one after another; `clip` null is the scene as it was loaded.
+function positions(clip, times, way) {
+  const { gltf, meshes, mixer } = shown;
+  mixer.stopAllAction();
+  if (clip !== null) {
+    const action = mixer.clipAction(gltf.animations[clip]);
+    action.setLoop(THREE.LoopOnce, 1);
+    action.clampWhenFinished = true;
+    action.play();
+  }
+  const read = way === "gpu" ? drawn : computed;
+  const total = meshes.reduce((sum, mesh) => sum + 3 * mesh.geometry.attributes.position.count, 0);
+  const out = new Float32Array(total * times.length);
+  let at = 0;
+  for (const time of times) {
+    if (clip !== null) mixer.setTime(time);
+    gltf.scene.updateMatrixWorld(true);
+    for (const mesh of meshes) {
+      const found = read(mesh);
+      out.set(found, at);
+      at += found.length;
+    }
+  }
+  return encode(out);
+}
+
+// What the player itself reports, in double precision.
+function computed(mesh) {
+  const count = mesh.geometry.attributes.position.count;
+  const out = new Float32Array(3 * count);
+  const point = new THREE.Vector3();
+  for (let i = 0; i < count; i++) mesh.getVertexPosition(i, point).applyMatrix4(mesh.matrixWorld).toArray(out, 3 * i);
+  return out;
+}
+
+const VERTEX = `
+#include <common>
+#include <morphtarget_pars_vertex>
+#include <skinning_pars_vertex>
+flat out vec3 place;
+void main() {
+  #include <skinbase_vertex>
+  #include <begin_vertex>
+  #include <morphtarget_vertex>
+  #include <skinning_vertex>
+  place = (modelMatrix * vec4(transformed, 1.0)).xyz;
+  vec2 pixel = vec2(gl_VertexID % ${WIDTH}, gl_VertexID / ${WIDTH}) + 0.5;
+  gl_Position = vec4(2.0 * pixel / vec2(${WIDTH}.0, rows) - 1.0, 0.0, 1.0);
+  gl_PointSize = 1.0;
+}`;
+const FRAGMENT = `
+flat in vec3 place;
+void main() { gl_FragColor = vec4(place, 1.0); }`;
+
+let renderer = null;
+
+// What the graphics card shows: three's own shader chunks, one pixel a vertex, in single precision.
+function drawn(mesh) {
+  renderer ??= new THREE.WebGLRenderer();
+  const count = mesh.geometry.attributes.position.count;
+  const rows = Math.ceil(count / WIDTH);
+  mesh.userData.points ??= pointsOf(mesh, rows);
+  const { points, target } = mesh.userData.points;
+  points.matrixWorld.copy(mesh.matrixWorld);
+  points.bindMatrixInverse?.copy(mesh.bindMatrixInverse);
+  renderer.setRenderTarget(target);
+  renderer.render(points, new THREE.Camera());
+  const pixels = new Float32Array(4 * WIDTH * rows);
+  renderer.readRenderTargetPixels(target, 0, 0, WIDTH, rows, pixels);
+  const out = new Float32Array(3 * count);
+  for (let i = 0; i < count; i++) out.set(pixels.subarray(4 * i, 4 * i + 3), 3 * i);
+  return out;
+}
+
+// The mesh as points that the renderer skins and morphs like the mesh itself.
+function pointsOf(mesh, rows) {
+  const geometry = mesh.geometry.clone();
+  geometry.setIndex(null);
+  const vertexShader = `uniform float rows;\n${VERTEX}`;
+  const material = new THREE.ShaderMaterial({ vertexShader, fragmentShader: FRAGMENT, uniforms: { rows: { value: rows } } });
+  material.blending = THREE.NoBlending;
+  if (shown.eight && geometry.hasAttribute("weights_1")) addSecondSet(material);
+  const points = new THREE.Points(geometry, material);
+  points.frustumCulled = false;
+  points.matrixAutoUpdate = points.matrixWorldAutoUpdate = false;
+  points.morphTargetInfluences = mesh.morphTargetInfluences;
+  if (mesh.isSkinnedMesh) {
+    points.isSkinnedMesh = true;
+    points.skeleton = mesh.skeleton;
+    points.bindMatrix = mesh.bindMatrix.clone();
+    points.bindMatrixInverse = mesh.bindMatrixInverse.clone();
+  }
+  const options = { type: THREE.FloatType, format: THREE.RGBAFormat, minFilter: THREE.NearestFilter, depthBuffer: false };
+  return { points, target: new THREE.WebGLRenderTarget(WIDTH, rows, options) };
+}
+
+window.player = { open, positions, revision: THREE.REVISION };

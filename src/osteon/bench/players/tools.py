@@ -1,0 +1,51 @@
+"""Where the programs and packages of the players are, and what to say when they are not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["PACKAGES", "SCRIPTS", "find_chromium", "why_no_browser", "why_no_usd", "why_no_validator"]
+
+#: JavaScript of ours, beside this file.
+SCRIPTS = Path(__file__).resolve().parent
+#: JavaScript of others, in the checkout this file belongs to.
+PACKAGES = SCRIPTS.parents[3] / "tests" / "players" / "node_modules"
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+_INSTALL = "run scripts/install-players"
+
+
+def find_chromium() -> Path | None:
+    """Chromium as OSTEON_CHROMIUM names it, or as the system has it."""
+    named = os.environ.get("OSTEON_CHROMIUM")
+    found = named or next((path for name in _BROWSERS if (path := shutil.which(name))), None)
+    return Path(found) if found and Path(found).is_file() else None
+
+
+def why_no_validator() -> str:
+    """Why files cannot be validated here; empty if they can."""
+    if shutil.which("node") is None:
+        return "node is not installed"
+    if not (PACKAGES / "gltf-validator").is_dir():
+        return f"the package gltf-validator is not installed; {_INSTALL}"
+    return ""
+
+
+def why_no_browser() -> str:
+    """Why three.js and Babylon.js cannot play here; empty if they can."""
+    for package in ("three", "babylonjs", "babylonjs-loaders"):
+        if not (PACKAGES / package).is_dir():
+            return f"the package {package} is not installed; {_INSTALL}"
+    if find_chromium() is None:
+        return f"Chromium is not installed; {_INSTALL}"
+    if find_spec("playwright") is None:
+        return "playwright is not installed; install the extra osteon[test]"
+    return ""
+
+
+def why_no_usd() -> str:
+    """Why USD cannot play here; empty if it can."""
+    return "" if find_spec("pxr") is not None else "USD is not installed; install the extra osteon[usd]"

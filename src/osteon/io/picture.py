@@ -1,0 +1,23 @@
+"""Pictures that are carried, never decoded: which kind they are, and how their files are named."""
+
+from __future__ import annotations
+
+import re
+
+from osteon.core.sequence import Image
+
+__all__ = ["picture_mime", "picture_name"]
+
+_SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+_SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg"}
+
+
+def picture_mime(data: bytes) -> str | None:
+    """The kind of a picture by its first bytes, or None if it is neither PNG nor JPEG."""
+    return next((mime for signature, mime in _SIGNATURES.items() if data.startswith(signature)), None)
+
+
+def picture_name(image: Image, stem: str) -> str:
+    """A file name for an image: `stem`, what is harmless of its own name, and the suffix of its kind."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", image.name).strip("-")[:60]
+    return f"{stem}_{plain or 'image'}{_SUFFIXES.get(image.mime, '.png')}"

@@ -1,0 +1,171 @@
+"""Stages: opened only from the folder of the input, and written whole.
+
+Before a stage is composed, every layer it would draw in (sublayers, references, payloads, in all variants) is looked
+up. One that lies outside the folder of the file, on the network, or behind a variable is refused, and so are value
+clips. What USD itself wants to say goes nowhere but into our one line.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from osteon.io.extras import load_extra
+from osteon.io.source import Source, inside, quote
+
+__all__ = ["load_pxr", "open_stage", "save_stage"]
+
+MODULES = ("Ar", "Gf", "Kind", "Sdf", "Tf", "Usd", "UsdGeom", "UsdShade", "UsdSkel", "UsdUtils", "Vt")
+MAGIC = {b"#usda": "text", b"#sdf ": "text", b"PXR-USDC": "binary", b"PK\x03\x04": "package"}
+KINDS = {".usda": ("text",), ".usdc": ("binary",), ".usdz": ("package",), ".usd": ("text", "binary")}
+
+
+def load_pxr(path: Path) -> Any:
+    """The modules of USD by name."""
+    load_extra("pxr", "usd", path)
+    return SimpleNamespace(**{name: import_module(f"pxr.{name}") for name in MODULES})
+
+
+@contextmanager
+def _quiet(pxr: Any) -> Iterator[None]:
+    """What USD would print is dropped."""
+    delegate = pxr.UsdUtils.CoalescingDiagnosticDelegate()
+    try:
+        yield
+    finally:
+        delegate.TakeUncoalescedDiagnostics()
+
+
+@contextmanager
+def _reading(pxr: Any, source: Source) -> Iterator[None]:
+    """What USD raises, or what values that contradict each other cause, becomes one line that names the file."""
+    try:
+        with _quiet(pxr):
+            yield
+    except pxr.Tf.ErrorException as error:
+        raise source.format_error(f"cannot be read as USD ({_reason(error)}); export it again") from error
+    except (RuntimeError, IndexError, TypeError, ValueError, OverflowError) as error:
+        raise source.format_error("its values do not fit together, it is damaged; export it again") from error
+
+
+def _reason(error: Exception) -> str:
+    """The first complaint of USD, without its own source lines and without paths."""
+    try:
+        text = str(error)
+    except UnicodeDecodeError:  # it quotes the bytes of the file
+        return "it holds bytes that are no text"
+    said = re.search(r": '(.*)", text) or re.search(r"(\S.*)", text)
+    line = re.sub(r"@?(/[^\s@':]+)+@?:?", "", said[1] if said else "no reason given").strip().strip("'")
+    return quote(line).strip("'\"") or "no reason given"
+
+
+@contextmanager
+def open_stage(path: Path) -> Iterator[tuple[Any, Any]]:
+    """The modules of USD and the composed stage."""
+    source = Source(path)
+    _check_head(source)
+    pxr = load_pxr(path)
+    with _reading(pxr, source):
+        layer = _open_layer(pxr, str(path.resolve()), source)
+        _check_layers(pxr, layer, source)
+        stage = pxr.Usd.Stage.Open(layer, pxr.Usd.Stage.LoadAll)
+        if stage is None:
+            raise source.format_error("cannot be read as USD; export it again")
+        yield pxr, stage
+
+
+def _check_head(source: Source) -> None:
+    with source.open() as file:
+        head = file.read(8)
+    if not head:
+        raise source.format_error("the file is empty; export it again")
+    found = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "unknown")
+    allowed = KINDS.get(source.path.suffix.lower(), tuple(MAGIC.values()))
+    if found not in allowed:
+        raise source.format_error(f"is not a USD file of the kind its suffix says; it begins with {quote(head)}")
+    if found == "package" and not zipfile.is_zipfile(source.path):
+        raise source.format_error("is cut off: the list of its contents is missing; export it again")
+
+
+def _open_layer(pxr: Any, identifier: str, source: Source) -> Any:
+    """The layer as it is on disk now, even if a former one is still in memory."""
+    held = pxr.Sdf.Layer.Find(identifier)
+    if held is not None:
+        held.Reload(True)
+    layer = held or pxr.Sdf.Layer.FindOrOpen(identifier)
+    if layer is None and identifier == str(source.path.resolve()):
+        raise source.format_error("cannot be read as USD, it is cut off or damaged; export it again")
+    if layer is None:
+        raise source.format_error(f"refers to {quote(Path(identifier).name)}, which cannot be opened")
+    return layer
+
+
+def _check_layers(pxr: Any, root: Any, source: Source) -> None:
+    """Refuse a stage that would read beyond the folder of its file."""
+    folder = source.path.resolve().parent
+    waiting, seen = [root], {root.identifier}
+    while waiting:
+        layer = waiting.pop()
+        _refuse_value_clips(pxr, layer, source)
+        for asset in layer.GetCompositionAssetDependencies():
+            if not asset:
+                continue
+            if "://" in asset or asset.startswith("`") or "${" in asset:
+                raise source.format_error(f"refers to {quote(asset)}; only files in its own folder are read")
+            address = pxr.Sdf.ComputeAssetPathRelativeToLayer(layer, asset)
+            outer = pxr.Ar.SplitPackageRelativePathOuter(address)[0] or address
+            if not inside(folder, Path(outer)):
+                raise source.format_error(f"refers to {quote(asset)}, outside its folder; move that file beside it")
+            if address not in seen:
+                seen.add(address)
+                waiting.append(_open_layer(pxr, address, source))
+
+
+def _refuse_value_clips(pxr: Any, layer: Any, source: Source) -> None:
+    found: list[str] = []
+
+    def visit(where: Any) -> None:
+        is_prim = where.IsPrimPath() or where.IsPrimVariantSelectionPath()
+        spec = layer.GetPrimAtPath(where) if is_prim else None
+        if spec is not None and spec.HasInfo("clips"):
+            found.append(str(where))
+
+    layer.Traverse(pxr.Sdf.Path.absoluteRootPath, visit)
+    if found:
+        raise source.format_error(
+            f"{quote(found[0])} takes its values from other files (value clips); flatten the stage"
+        )
+
+
+def save_stage(pxr: Any, stage: Any, path: Path, files: dict[str, bytes]) -> None:
+    """Write a stage that lives in memory; `files` are what it refers to, by name, and only packages hold them."""
+    source = Source(path)
+    try:
+        with _quiet(pxr):
+            written = _export(pxr, stage.GetRootLayer(), path, files)
+    except pxr.Tf.ErrorException as error:
+        raise source.format_error(f"cannot be written as USD ({_reason(error)})") from error
+    if not written:
+        raise source.format_error("cannot be written as USD")
+
+
+def _export(pxr: Any, layer: Any, path: Path, files: dict[str, bytes]) -> bool:
+    if path.suffix.lower() != ".usdz":
+        return bool(layer.Export(str(path)))
+    with tempfile.TemporaryDirectory(prefix="osteon-usd-") as folder:
+        inner = Path(folder, "model.usdc")
+        layer.Export(str(inner))
+        writer = pxr.Sdf.ZipFileWriter.CreateNew(str(path))
+        writer.AddFile(str(inner), inner.name)
+        for name, data in files.items():
+            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
+            Path(folder, name).write_bytes(data)
+            writer.AddFile(str(Path(folder, name)), name)
+        return bool(writer.Save())

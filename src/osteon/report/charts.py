@@ -1,0 +1,239 @@
+"""Charts as SVG text, by hand: small, sharp at any size, and dressed by the page's own style sheet.
+
+Every value that a reader may ask for is a hit area with the words to show. Without a script a browser shows them as
+tooltips; the page's script shows them below the chart, under the pointer or the arrow keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from osteon.report.numbers import log_ticks, nice_ticks, number
+
+__all__ = ["Axis", "Bar", "Mark", "Series", "bar_chart", "legend", "line_chart"]
+
+WIDTH, HEIGHT = 440, 260  # user units; a page scales them
+LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
+#: Values that lie this far apart need a logarithmic axis.
+DECADES = 20.0
+LEVELS = (TOP + 9, HEIGHT - BOTTOM - 7, TOP + 25, HEIGHT - BOTTOM - 23, TOP + 41)  # heights for the words of marks
+LETTER = 6.4  # width of a letter at the size of chart text, on the safe side
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One direction of a chart."""
+
+    label: str
+    log: bool | Literal["auto"] = False  # auto: where positive values span more than a decade
+    whole: bool = False  # ticks only at whole numbers
+    low: float | None = None  # the smallest value shown; None: of the data, and 0 on a linear y axis
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A line through points."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    words: Sequence[str] = ()  # shown for each point; () says the values
+    dots: bool = False
+    kind: int = 0  # 0 … 3: colour and dashes; lines of one chart differ in both
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something to notice: a line across at `x`, with a dot if `y` is given."""
+
+    x: float
+    label: str
+    y: float | None = None
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a bar chart."""
+
+    label: str
+    value: float
+    words: str
+    color: str = ""  # CSS; "" is the chart's own
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Takes values to user units."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def at(self, value: float) -> float:
+        low, high = self.low, self.high
+        if self.log:
+            value, low, high = (float(np.log10(max(v, self.low))) for v in (value, low, high))
+        return self.start + (value - low) / (high - low) * (self.end - self.start)
+
+    def ticks(self, count: int, whole: bool = False) -> list[float]:
+        found = log_ticks(self.low, self.high, count) if self.log else nice_ticks(self.low, self.high, count)
+        return [t for t in found if not whole or t == round(t)]
+
+
+def _scale(axis: Axis, values: Sequence[float], start: float, end: float, from_zero: bool) -> _Scale:
+    array = np.asarray([v for v in values if np.isfinite(v)] or [0.0, 1.0], np.float64)
+    low, high = float(array.min()), float(array.max())
+    positive = array[array > 0]
+    log = axis.log if axis.log != "auto" else bool(len(positive) and high > DECADES * float(positive.min()))
+    if log and len(positive):
+        bottom = float(positive.min())
+        pad = (high / bottom) ** 0.04 if high > bottom else 1.5
+        return _Scale(
+            bottom / pad if from_zero else bottom, high * pad if from_zero else high * 1.0000001, start, end, True
+        )
+    low = axis.low if axis.low is not None else min(0.0, 1.05 * low) if from_zero else low
+    high = 1.06 * high if from_zero else high
+    return _Scale(low, high if high > low else low + 1, start, end)
+
+
+def line_chart(series: Sequence[Series], *, title: str, x: Axis, y: Axis, marks: Sequence[Mark] = ()) -> str:
+    """Lines over a common x axis; the first line answers the pointer."""
+    across = _scale(x, [v for s in series for v in s.x], LEFT, WIDTH - RIGHT, False)
+    upward = _scale(y, [v for s in series for v in s.y], HEIGHT - BOTTOM, TOP, True)
+    parts = [_axes(across, upward, x, y)]
+    for s in series:
+        places = [(across.at(a), upward.at(b)) for a, b in zip(s.x, s.y, strict=True)]
+        path = "M" + "L".join(f"{px:.1f} {py:.1f}" for px, py in places)
+        parts.append(f'<path class="line k{s.kind}" d="{path}"/>')
+        if s.dots:
+            parts += [f'<circle class="dot k{s.kind}" cx="{px:.1f}" cy="{py:.1f}" r="3"/>' for px, py in places]
+    parts.append(_marks(marks, across, upward, series[0]))
+    parts.append(_hits(series, across, x, y))
+    return _svg(title, parts)
+
+
+def bar_chart(bars: Sequence[Bar], *, title: str, x: Axis, y: Axis) -> str:
+    """Upright bars with a name below each."""
+    upward = _scale(y, [bar.value for bar in bars], HEIGHT - BOTTOM, TOP, True)
+    slot = (WIDTH - LEFT - RIGHT) / max(1, len(bars))
+    room = max(1, int(-(-max(len(bar.label) for bar in bars) * LETTER // slot)))  # every room-th label fits
+    parts = [_rows(upward, y)]
+    hits = []
+    for i, bar in enumerate(bars):
+        left, top = LEFT + i * slot, upward.at(bar.value)
+        style = f' style="fill:{escape(bar.color)}"' if bar.color else ""
+        parts.append(
+            f'<rect class="bar"{style} x="{left + 0.14 * slot:.1f}" y="{top:.1f}" '
+            f'width="{0.72 * slot:.1f}" height="{max(0.0, HEIGHT - BOTTOM - top):.1f}"/>'
+        )
+        if i % room == 0:
+            parts.append(_text(left + slot / 2, HEIGHT - BOTTOM + 17, bar.label))
+        hits.append((left, slot, left + slot / 2, bar.words))
+    parts.append(_label(x))
+    parts.append(_areas(hits))
+    return _svg(title, parts)
+
+
+def legend(series: Sequence[Series]) -> str:
+    """Names of the lines with a piece of each; nothing for one line."""
+    if len(series) < 2:
+        return ""
+    items = "".join(
+        f'<li><svg class="key" viewBox="0 0 26 8" aria-hidden="true"><path class="line k{s.kind}" d="M1 4H25"/></svg>'
+        f"{escape(s.name)}</li>"
+        for s in series
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def _svg(title: str, parts: Sequence[str]) -> str:
+    body = "".join(parts)
+    return (
+        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" tabindex="0" '
+        f'aria-label="{escape(title)}. Arrow keys read the values.">{body}'
+        f'<line class="cursor" y1="{TOP}" y2="{HEIGHT - BOTTOM}" visibility="hidden"/></svg>'
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle", kind: str = "tick") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _rows(upward: _Scale, y: Axis) -> str:
+    """Grid lines, their numbers, the base line and the name of the y axis."""
+    parts = []
+    for tick in upward.ticks(5, y.whole):
+        level = upward.at(tick)
+        parts.append(f'<path class="grid" d="M{LEFT} {level:.1f}H{WIDTH - RIGHT}"/>')
+        parts.append(_text(LEFT - 6, level + 4, number(tick), "end"))
+    parts.append(f'<path class="base" d="M{LEFT} {HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>')
+    parts.append(_text(2, 11, y.label, "start", "axis"))
+    return "".join(parts)
+
+
+def _label(x: Axis) -> str:
+    return _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, x.label, kind="axis")
+
+
+def _axes(across: _Scale, upward: _Scale, x: Axis, y: Axis) -> str:
+    parts, taken = [_rows(upward, y)], -np.inf
+    for tick in across.ticks(7, x.whole):
+        place, text = across.at(tick), number(tick)
+        half = LETTER * len(text) / 2
+        if place - half > taken:
+            parts.append(f'<path class="base" d="M{place:.1f} {HEIGHT - BOTTOM}v4"/>')
+            parts.append(_text(place, HEIGHT - BOTTOM + 19, text))
+            taken = place + half + 4
+    parts.append(_label(x))
+    return "".join(parts)
+
+
+def _marks(marks: Sequence[Mark], across: _Scale, upward: _Scale, first: Series) -> str:
+    """Thin lines with words beside them, on the side that has room, away from the first line and from each other."""
+    out = ""
+    taken: list[tuple[int, float, float]] = []
+    for mark in marks:
+        place, width = across.at(mark.x), LETTER * len(mark.label)
+        left = place + width + 6 > WIDTH - RIGHT
+        start, end = (place - 5 - width, place - 5) if left else (place + 5, place + 5 + width)
+        line = [upward.at(y) for x, y in zip(first.x, first.y, strict=True) if start <= across.at(x) <= end]
+        line.append(upward.at(float(np.interp(mark.x, first.x, first.y))))
+        free = [y for y in LEVELS if all(y != t[0] or end < t[1] or start > t[2] for t in taken)] or [LEVELS[0]]
+        level = max(free, key=lambda y: min(20.0, *(abs(y - 4 - h) for h in line)))
+        taken.append((level, start - 6, end + 6))
+        kind = "quiet" if mark.quiet else "mark"
+        out += f'<path class="{kind}" d="M{place:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
+        if mark.y is not None:
+            out += f'<circle class="spot" cx="{place:.1f}" cy="{upward.at(mark.y):.1f}" r="4.5"/>'
+        out += _text(end if left else start, level, mark.label, "end" if left else "start", f"{kind}-text")
+    return out
+
+
+def _hits(series: Sequence[Series], across: _Scale, x: Axis, y: Axis) -> str:
+    """Hit areas between the middles of neighbouring points of the first line."""
+    first = series[0]
+    places = [across.at(value) for value in first.x]
+    edges = [float(LEFT), *((a + b) / 2 for a, b in pairwise(places)), float(WIDTH - RIGHT)]
+    words = first.words or [
+        f"{x.label} {number(a)}: " + ", ".join(f"{s.name or y.label} {number(s.y[i])}" for s in series if i < len(s.y))
+        for i, a in enumerate(first.x)
+    ]
+    return _areas([(edges[i], edges[i + 1] - edges[i], place, words[i]) for i, place in enumerate(places)])
+
+
+def _areas(hits: Sequence[tuple[float, float, float, str]]) -> str:
+    high = HEIGHT - BOTTOM - TOP
+    return "".join(
+        f'<rect class="hit" x="{left:.1f}" y="{TOP}" width="{max(0.1, width):.1f}" height="{high}" '
+        f'data-at="{at:.1f}"><title>{escape(words)}</title></rect>'
+        for left, width, at, words in hits
+    )

@@ -1,0 +1,36 @@
+// The value under the pointer, or under the arrow keys, in words below a chart. Without this, tooltips say the same.
+for (const plot of document.querySelectorAll("svg.plot")) {
+  const hits = [...plot.querySelectorAll(".hit")];
+  const cursor = plot.querySelector(".cursor");
+  const readout = plot.parentElement.querySelector(".readout");
+  const words = hits.map((hit) => {
+    const title = hit.querySelector("title");
+    const text = title.textContent;
+    title.remove();
+    return text;
+  });
+  let chosen = -1;
+  const choose = (index) => {
+    chosen = index;
+    const shown = index >= 0;
+    cursor.setAttribute("visibility", shown ? "visible" : "hidden");
+    readout.textContent = shown ? words[index] : "";
+    for (const end of ["x1", "x2"]) if (shown) cursor.setAttribute(end, hits[index].dataset.at);
+  };
+  hits.forEach((hit, index) => hit.addEventListener("pointerenter", () => choose(index)));
+  plot.addEventListener("pointerleave", () => choose(-1));
+  plot.addEventListener("blur", () => choose(-1));
+  plot.addEventListener("keydown", (event) => {
+    const last = hits.length - 1;
+    const next = {
+      ArrowRight: Math.min(last, chosen + 1),
+      ArrowLeft: Math.max(0, chosen < 0 ? last : chosen - 1),
+      Home: 0,
+      End: last,
+      Escape: -1,
+    }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    choose(next);
+  });
+}

@@ -1,0 +1,141 @@
+"""The paper's figures for one asset: 5 (bones by tolerance), 7 (sorted weights), 12 (by number of bones), 13 (by rank).
+
+Based on: James and Twigg, Skinning Mesh Animations, 2005.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osteon.core.model import Skin
+from osteon.measure.skin_report import SkinReport
+from osteon.report.charts import Axis, Bar, Mark, Series, bar_chart, legend, line_chart
+from osteon.report.curves import ReportCurves
+from osteon.report.figures import Figure
+from osteon.report.numbers import number, percent, share
+
+__all__ = ["bones_figures", "influences_figure", "rank_figure", "tolerance_figure", "weights_figure"]
+
+#: A weight below this moves little that can be seen.
+USED_WEIGHT = 0.01
+
+
+def rank_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
+    """Figure 13 of the paper: E against the rank of the corrections, of the model or else of a quick fit."""
+    pairs = sorted((int(rank), error) for rank, error in report.error_percent_by_rank.items())
+    own = curves.own(report)
+    quick = len(pairs) < 2 and own is not None
+    if quick and own is not None:
+        pairs = list(own.by_rank)
+    if len(pairs) < 2:
+        return None
+    words = [f"rank {rank}: E {percent(error)}" for rank, error in pairs]
+    line = Series("", [p[0] for p in pairs], [p[1] for p in pairs], words, dots=True)
+    title = "Error by rank of the corrections"
+    note = (
+        "This model has no corrections; a quick fit on a sample shows what they would do (the paper's figure 13)."
+        if quick
+        else f"Cut to fewer corrections the model still plays: E is {percent(pairs[0][1])} without any and "
+        f"{percent(pairs[-1][1])} with all {pairs[-1][0]} (the paper's figure 13)."
+    )
+    axes = Axis("rank", whole=True), Axis("E of the sample, %" if quick else "E, %", log="auto")
+    chart = line_chart([line], title=title, x=axes[0], y=axes[1])
+    return Figure(title, chart, "", note, ("rank", "E, %"), tuple((str(r), number(e)) for r, e in pairs))
+
+
+def bones_figures(report: SkinReport, curves: ReportCurves) -> tuple[Figure, ...]:
+    """Figure 12 of the paper: E, and the deviation of normals, against the number of bones."""
+    points = curves.bones
+    if len(points) < 2:
+        return ()
+    counts = [p.bones for p in points]
+    bare = Series("without corrections", counts, [p.error_percent for p in points], dots=True)
+    corrected = [p.corrected_percent for p in points if p.corrected_percent is not None]
+    lines = [bare]
+    if len(corrected) == len(points):
+        lines.append(Series(f"with rank {curves.rank}", counts, corrected, dots=True, kind=1))
+    own = Mark(report.bones, f"this model: {report.bones}", quiet=True)
+    note = (
+        "Quick fits on a sample of the mesh, so a little off; what counts is how the curve goes on to the right of "
+        "this model (the paper's figure 12)."
+    )
+    if report.preset == "paper":
+        note += " The paper's bones need all triangles; on a sample they are worse."
+    head = ("bones", *(line.name for line in lines))
+    rows = tuple((str(b), *(number(line.y[i]) for line in lines)) for i, b in enumerate(counts))
+    across, title = Axis("bones", log="auto", whole=True), "Error by number of bones"
+    chart = line_chart(lines, title=title, x=across, y=Axis("E of the sample, %", log="auto"), marks=[own])
+    first = Figure(title, chart, legend(lines), note, head, rows)
+    degrees = Series("", counts, [p.normal_degrees for p in points], dots=True)
+    title = "Normals by number of bones"
+    chart = line_chart([degrees], title=title, x=across, y=Axis("mean angle of normals, degrees"), marks=[own])
+    rows = tuple((str(p.bones), number(p.normal_degrees)) for p in points)
+    note = "Normals carry the shading: they show dents that positions hide. From the same quick fits" + (
+        f", with rank {curves.rank}." if curves.rank else "."
+    )
+    return first, Figure(title, chart, "", note, ("bones", "degrees"), rows)
+
+
+def tolerance_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
+    """Figure 5 of the paper: bones that mean shift finds, against its tolerance."""
+    points = curves.tolerances
+    if len(points) < 2 or not any(p.bones for p in points):
+        return None
+    words = [
+        f"tolerance {number(p.tolerance)}: {p.bones} bones, {share(p.near_rigid_fraction)} of the triangles near-rigid"
+        for p in points
+    ]
+    line = Series("", [p.tolerance for p in points], [p.bones for p in points], words, dots=True)
+    title = "Bones found by tolerance"
+    note = (
+        "Groups of triangles that turn alike, by how much difference still counts as alike, on a sample (the paper's "
+        f"figure 5). Near-rigid at {number(report.tolerance)}: {share(report.near_rigid_fraction)} of the triangles."
+    )
+    marks = [Mark(report.tolerance, f"used: {number(report.tolerance)}", quiet=True)]
+    axes = Axis("tolerance, eps", log=True), Axis("bones", whole=True)
+    chart = line_chart([line], title=title, x=axes[0], y=axes[1], marks=marks)
+    rows = tuple((number(p.tolerance), str(p.bones), share(p.near_rigid_fraction)) for p in points)
+    return Figure(title, chart, "", note, ("tolerance", "bones", "near-rigid"), rows)
+
+
+def weights_figure(skin: Skin) -> Figure:
+    """Figure 7 of the paper: the largest, second largest, … weight of every vertex, each sorted."""
+    weights = -np.sort(-skin.weights.astype(np.float64), axis=1)[:, :8]
+    at = np.linspace(0, 100, min(101, max(2, len(weights))))
+    names = ["largest", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"][: weights.shape[1]]
+    lines = [
+        Series(name, at.tolist(), np.percentile(weights[:, k], 100 - at).tolist(), kind=k % 4)
+        for k, name in enumerate(names)
+    ]
+    title = "Weights, sorted"
+    lowest = float(weights.min())
+    note = f"On average the largest weight of a vertex is {weights[:, 0].mean():.2f}" + (
+        "; no weight is negative (the paper's figure 7)."
+        if lowest >= 0
+        else f"; the most negative is {lowest:.2f}, a sign of over-fitting (the paper's figure 7)."
+    )
+    chart = line_chart(lines, title=title, x=Axis("% of the vertices"), y=Axis("weight"))
+    rows = tuple(
+        (name, f"{column.mean():.3f}", f"{column.min():.3f}", f"{column.max():.3f}")
+        for name, column in zip(names, weights.T, strict=True)
+    )
+    return Figure(title, chart, legend(lines), note, ("weight", "mean", "least", "most"), rows)
+
+
+def influences_figure(skin: Skin) -> Figure:
+    """How many bones move a vertex."""
+    used = np.maximum(1, (np.abs(skin.weights) > USED_WEIGHT).sum(axis=1))
+    counts = np.bincount(used, minlength=skin.n_influences + 1)[1:]
+    part = counts / max(1, counts.sum())
+    bars = [
+        Bar(str(k + 1), 100 * float(part[k]), f"{k + 1} bones: {counts[k]:,} vertices, {share(float(part[k]))}")
+        for k in range(len(counts))
+    ]
+    title = "Bones a vertex"
+    note = (
+        f"A vertex follows {float(used.mean()):.2f} bones on average, not counting weights below "
+        f"{percent(100 * USED_WEIGHT)}."
+    )
+    chart = bar_chart(bars, title=title, x=Axis("bones that move the vertex"), y=Axis("% of the vertices"))
+    rows = tuple((str(k + 1), f"{counts[k]:,}", share(float(part[k]))) for k in range(len(counts)))
+    return Figure(title, chart, "", note, ("bones", "vertices", "of all"), rows)

@@ -1,0 +1,76 @@
+"""Which frames a report shows, from where, and what can be seen from there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64, FloatArray, Int32
+from osteon.core.sequence import MeshSequence
+from osteon.report.raster import Camera, DrawOptions, draw_mesh, frame_camera
+
+__all__ = ["both_sides", "centering_shifts", "distinct_frames", "visible_vertices"]
+
+#: Triangles with a corner this near (of the diagonal) to a vertex belong to it and do not hide it.
+NEAR = 0.03
+
+
+def both_sides(points: FloatArray, options: DrawOptions) -> tuple[DrawOptions, DrawOptions]:
+    """The usual view of a mesh, and its mirror image: from the other side of the long axis."""
+    u = "xyz".index(options.up)
+    ahead, side = (u + 1) % 3, (u + 2) % 3
+    toward = frame_camera(points, options).axes[2]
+    azimuth = float(np.degrees(np.arctan2(toward[side], toward[ahead])))
+    extent = np.ptp(points, axis=0)
+    mirrored = -azimuth if extent[ahead] >= extent[side] else 180 - azimuth
+    return replace(options, azimuth=azimuth), replace(options, azimuth=mirrored)
+
+
+def visible_vertices(points: FloatArray, faces: Int32, camera: Camera, options: DrawOptions) -> NDArray[np.bool_]:
+    """(v,) True for the vertices that no other part of the mesh hides."""
+    number = np.arange(1, len(faces) + 1)
+    colors = np.stack([number // 65536 % 256, number // 256 % 256, number % 256], axis=1).astype(np.uint8)
+    flat = replace(options, samples=1, shading="none", shadow=False, color_per="triangle")
+    image = draw_mesh(points, faces, colors, options=flat, camera=camera).astype(np.int64)
+    place = np.nan_to_num(camera.project(points)[:, :2], nan=-1.0)
+    near = NEAR * np.linalg.norm(np.ptp(points, axis=0))
+    seen = np.zeros(len(points), np.bool_)
+    for dy, dx in np.ndindex(3, 3):  # on an outline the pixel itself may show what lies behind
+        x = np.clip(place[:, 0].astype(int) + 2 * (dx - 1), 0, options.width - 1)
+        y = np.clip(place[:, 1].astype(int) + 2 * (dy - 1), 0, options.height - 1)
+        hit = image[y, x] @ (65536, 256, 1) - 1
+        mesh = hit < len(faces)  # the paper is so light that its number is beyond any triangle's
+        corners = points[faces[np.where(mesh, hit, 0)]]
+        seen |= mesh & (np.linalg.norm(corners - points[:, None], axis=2) < near).any(axis=1)
+    return seen
+
+
+def distinct_frames(sequence: MeshSequence, count: int) -> NDArray[np.int64]:
+    """Up to `count` frames that differ most from each other and from the rest pose, in order of time.
+
+    Evenly spaced frames would show one phase of a gait over and over.
+    """
+    offered = np.unique(np.linspace(0, sequence.n_frames - 1, 96).round().astype(np.int64))
+    vertices = np.unique(np.linspace(0, sequence.n_vertices - 1, 400).round().astype(np.int64))
+    poses = sequence.frames[offered][:, vertices].astype(np.float64)
+    poses -= poses.mean(axis=1, keepdims=True)
+    rest = sequence.rest[vertices].astype(np.float64)
+    far = ((poses - (rest - rest.mean(axis=0))) ** 2).sum(axis=(1, 2))
+    taken: list[int] = []
+    while len(taken) < min(count, len(offered)):
+        taken.append(int(np.where(np.isin(np.arange(len(far)), taken), -1.0, far).argmax()))
+        far = np.minimum(far, ((poses - poses[taken[-1]]) ** 2).sum(axis=(1, 2)))
+    frames: NDArray[np.int64] = offered[np.sort(taken)]
+    return frames
+
+
+def centering_shifts(sequence: MeshSequence, frames: np.ndarray, up: int) -> Float64:
+    """(n,3) what brings the frames to one place: sideways always, in height only if they are far apart."""
+    low, high = (np.array([edge(sequence.frames[f], axis=0) for f in frames], np.float64) for edge in (np.min, np.max))
+    shift: Float64 = (low + high)[0] / 2 - (low + high) / 2
+    shift[:, up] = low[0, up] - low[:, up]
+    if np.ptp(low[:, up]) < 0.5 * (high - low)[:, up].max():
+        shift[:, up] = 0
+    return shift

@@ -1,0 +1,56 @@
+"""A real fit out to glTF: how small it is, how true, and the way it takes between frames.
+
+Runs where the data folder beside the repository exists.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from osteon.core.model import SkinnedModel
+from osteon.core.options import SkinOptions
+from osteon.core.sequence import MeshSequence
+from osteon.deform.linear_blend import pose_frames
+from osteon.io import LoadOptions, SaveOptions, load_sequence, save_model
+from osteon.pipeline import skin_sequence
+
+HORSE = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "sequences" / "horse.npz"
+pytestmark = pytest.mark.skipif(not HORSE.is_file(), reason="no shared data beside the repository")
+
+
+@pytest.fixture(name="horse", scope="module")
+def _horse() -> tuple[MeshSequence, SkinnedModel]:
+    sequence = load_sequence([HORSE])
+    return sequence, skin_sequence(sequence, options=SkinOptions(bones=30)).model
+
+
+def error_percent(sequence: MeshSequence, frames: np.ndarray) -> float:
+    source = sequence.frames.astype(np.float64)
+    return float(100 * np.linalg.norm(source - frames) / np.linalg.norm(source - source.mean(axis=0)))
+
+
+def test_sixteen_bits_take_a_twelfth_and_cost_no_accuracy(horse, tmp_path):
+    sequence, model = horse
+    path = tmp_path / "horse.glb"
+    save_model(model, path, options=SaveOptions(quantize=True))
+    assert 12 * path.stat().st_size <= sequence.frames.nbytes
+    before, after = error_percent(sequence, pose_frames(model)), error_percent(sequence, load_sequence([path]).frames)
+    assert after <= 1.01 * before
+
+
+def test_no_bone_takes_a_detour_between_frames(horse, tmp_path):
+    """A vertex counts for the bone that it follows most, and is shown with all its bones."""
+    _, model = horse
+    save_model(model, tmp_path / "horse.glb")
+    options = LoadOptions(fps=2 * model.clips[0].fps)
+    shown = load_sequence([tmp_path / "horse.glb"], options=options).frames.astype(np.float64)
+    owner = np.take_along_axis(model.skin.bones, model.skin.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
+    diagonal = np.linalg.norm(np.ptp(model.rest, axis=0))
+    for b in np.unique(owner):
+        mine = shown[:, owner == b]
+        moved = np.linalg.norm(mine[2::2] - mine[:-2:2], axis=-1).max(axis=1)
+        for end in (mine[:-2:2], mine[2::2]):
+            assert (np.linalg.norm(mine[1::2] - end, axis=-1).max(axis=1) <= moved + 3e-6 * diagonal).all()

@@ -1,0 +1,204 @@
+"""Pictures and looks: carried through glTF, OBJ and NPZ without a change, and never fetched from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pytest
+
+from osteon.core.errors import FileFormatError, GeometryError
+from osteon.core.sequence import Asset, Image, Material, MeshSequence
+from osteon.io import load_sequence, save_sequence
+
+PNG = b"\x89PNG\r\n\x1a\n and so on"
+JPEG = b"\xff\xd8\xff\xe0 and so on"
+QUAD = "v 0 0 0\nv 1 0 0\nv 1 1 0\nvt 0 0\nvt 1 0\nvt 1 1\n"
+
+
+def square(*materials: Material) -> MeshSequence:
+    rest = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
+    asset = Asset(np.zeros((2, 3, 2)), materials=materials, triangle_material=np.array([0, len(materials) - 1]))
+    return MeshSequence(np.stack([rest, rest + 1]), np.array([[0, 1, 2], [0, 2, 3]]), rest, asset=asset)
+
+
+def textured(glb, image: dict, **extra: object):
+    """A triangle whose material has this image as its base colour."""
+    root = glb.json
+    root["meshes"][0]["primitives"][0]["material"] = 0
+    root["materials"] = [{"name": "fur", "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, **extra}}}]
+    root["textures"] = [{"source": 0}]
+    root["images"] = [image]
+    return glb
+
+
+def only_texture(path) -> Image | None:
+    (material,) = load_sequence(path).asset.materials
+    return material.texture("base_color")
+
+
+def test_embedded_data_address_and_file(triangle_glb, tmp_path):
+    (tmp_path / "tex tures").mkdir()
+    (tmp_path / "tex tures" / "fur.jpg").write_bytes(JPEG)
+    address = "data:image/png;base64," + base64.b64encode(PNG).decode()
+    for image, expected in (
+        ({"bufferView": triangle_glb.view(PNG), "mimeType": "image/png"}, Image("image_0", "image/png", PNG)),
+        ({"uri": address, "name": "fur"}, Image("fur", "image/png", PNG)),
+        ({"uri": "tex%20tures/fur.jpg"}, Image("fur", "image/jpeg", JPEG)),
+    ):
+        assert only_texture(textured(triangle_glb, image).save(tmp_path / "t.glb")) == expected
+
+
+def test_pictures_that_are_not_carried(triangle_glb, tmp_path):
+    (tmp_path / "empty.png").write_bytes(b"")
+    view = triangle_glb.view(PNG)
+    for image, extra in (
+        ({"bufferView": triangle_glb.view(b"RIFF....WEBP")}, {}),
+        ({"uri": "missing.png"}, {}),
+        ({"uri": "empty.png"}, {}),
+        ({"uri": "data:image/png;base64,?"}, {}),
+        ({"bufferView": view}, {"texCoord": 1}),
+        ({"bufferView": view}, {"extensions": {"KHR_texture_transform": {"scale": [2, 2]}}}),
+    ):
+        assert only_texture(textured(triangle_glb, image, **extra).save(tmp_path / "t.glb")) is None
+    textured(triangle_glb, {"bufferView": view}).json["textures"] = [{"extensions": {"KHR_texture_basisu": {}}}]
+    assert only_texture(triangle_glb.save(tmp_path / "t.glb")) is None
+
+
+def test_all_roles_and_looks(triangle_glb, tmp_path):
+    root = textured(triangle_glb, {"bufferView": triangle_glb.view(PNG)}).json
+    root["images"].append({"bufferView": triangle_glb.view(JPEG)})
+    root["textures"].append({"source": 1})
+    root["materials"][0] |= {"normalTexture": {"index": 1, "scale": 2}, "occlusionTexture": {"index": 1}}
+    root["materials"][0] |= {"emissiveTexture": {"index": 0}, "emissiveFactor": [1, 0.5, 0]}
+    root["materials"][0] |= {"alphaMode": "MASK", "alphaCutoff": 0.25}
+    root["materials"][0]["pbrMetallicRoughness"]["metallicRoughnessTexture"] = {"index": 1}
+    (material,) = load_sequence(triangle_glb.save(tmp_path / "t.glb")).asset.materials
+    roles = {role: image.mime for role, image in material.textures}
+    assert roles == {
+        "base_color": "image/png",
+        "metallic_roughness": "image/jpeg",
+        "normal": "image/jpeg",
+        "occlusion": "image/jpeg",
+        "emissive": "image/png",
+    }
+    assert (material.emissive, material.alpha_mode, material.alpha_cutoff) == ((1, 0.5, 0), "MASK", 0.25)
+    assert material.texture("normal") is material.texture("occlusion")  # read once
+
+
+def test_npz_keeps_pictures(tmp_path):
+    fur, bump = Image("fur", "image/png", PNG), Image("../bump", "image/jpeg", JPEG)
+    first = Material("a", textures=(("base_color", fur), ("normal", bump)), emissive=(0, 0, 1), alpha_mode="BLEND")
+    second = Material("b", textures=(("emissive", fur),), alpha_mode="MASK", alpha_cutoff=0.75)
+    save_sequence(square(first, second), tmp_path / "a.npz")
+    assert load_sequence(tmp_path / "a.npz").asset.materials == (first, second)
+    with np.load(tmp_path / "a.npz") as stored:
+        assert sorted(key for key in stored if key.startswith("image")) == ["image_0", "image_1"]
+        assert stored["image_0"].tobytes() == PNG
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind"),
+    [
+        ("textures", [["base_color", 1]], FileFormatError),
+        ("textures", [["base_color", -1]], FileFormatError),
+        ("textures", [["smell", 0]], GeometryError),
+        ("textures", [["base_color", 0], ["base_color", 0]], GeometryError),
+        ("textures", 7, FileFormatError),
+        ("alpha_mode", "SOME", GeometryError),
+        ("emissive", [1], FileFormatError),
+    ],
+)
+def test_npz_with_spoiled_looks(tmp_path, refused, key, value, kind):
+    save_sequence(square(Material("a", textures=(("base_color", Image("x", "image/png", PNG)),))), tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    header = json.loads(str(arrays["header"]))
+    header["materials"][0][key] = value
+    np.savez(tmp_path / "bad.npz", **arrays | {"header": np.array(json.dumps(header))})
+    with refused(kind, "bad.npz"):
+        load_sequence(tmp_path / "bad.npz")
+
+
+def test_npz_without_its_picture(tmp_path, refused):
+    save_sequence(square(Material("a", textures=(("base_color", Image("x", "image/png", PNG)),))), tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    for change in ({"image_0": None}, {"image_0": np.zeros(3)}):
+        kept = {name: value for name, value in (arrays | change).items() if value is not None}
+        np.savez(tmp_path / "bad.npz", **kept)
+        with refused(FileFormatError, "bad.npz", "'image_0'"):
+            load_sequence(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("statement", ["fur.png", "-s 1 1 1 -o 0 0 fur.png", "-clamp on fur.png", "./fur.png"])
+def test_mtl_names_a_picture(tmp_path, statement):
+    (tmp_path / "fur.png").write_bytes(PNG)
+    (tmp_path / "a.mtl").write_text(f"newmtl m\nmap_Kd {statement}\nKd 1 1 1\nKe 0 0 0.5\n")
+    (tmp_path / "a.obj").write_text(f"mtllib a.mtl\n{QUAD}usemtl m\nf 1/1 2/2 3/3\n")
+    (material,) = load_sequence(tmp_path / "a.obj").asset.materials
+    assert material.textures == (("base_color", Image("fur", "image/png", PNG)),)
+    assert material.emissive == (0, 0, 0.5)
+
+
+def test_mtl_with_names_of_many_words_and_folders(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "my fur.png").write_bytes(PNG)
+    (tmp_path / "a.mtl").write_text("newmtl m\nmap_Kd sub\\my fur.png\n")
+    (tmp_path / "a.obj").write_text(f"mtllib a.mtl\n{QUAD}usemtl m\nf 1/1 2/2 3/3\n")
+    assert only_texture(tmp_path / "a.obj") == Image("my fur", "image/png", PNG)
+
+
+def test_mtl_reads_no_picture_from_elsewhere(tmp_path):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "fur.png").write_bytes(PNG)
+    (inner / "link.png").symlink_to(tmp_path / "fur.png")
+    (inner / "loop.png").symlink_to("loop.png")
+    (inner / "text.png").write_text("no picture")
+    for name in (
+        "../fur.png",
+        str(tmp_path / "fur.png"),
+        "link.png",
+        "loop.png",
+        "text.png",
+        "none.png",
+        ".",
+        "",
+        "\0",
+    ):
+        (inner / "a.mtl").write_text(f"newmtl m\nmap_Kd {name}\n")
+        (inner / "a.obj").write_text(f"mtllib a.mtl\n{QUAD}usemtl m\nf 1/1 2/2 3/3\n")
+        assert only_texture(inner / "a.obj") is None
+
+
+def test_obj_writes_pictures_beside_its_frames(tmp_path):
+    """Names from a file never lead out of the folder, and different pictures never share a name."""
+    images = [
+        Image("../../fur", "image/png", PNG),
+        Image("fur", "image/png", PNG + b"2"),
+        Image("fur", "image/jpeg", JPEG),
+        Image("", "image/png", PNG + b"3"),
+    ]
+    materials = [Material(f"m{i}", textures=(("base_color", image),)) for i, image in enumerate(images)]
+    save_sequence(square(materials[0], materials[1]), tmp_path / "frames")
+    assert {p.name for p in (tmp_path / "frames").iterdir()} == {
+        *("frame_0000.obj", "frame_0001.obj", "materials.mtl", "materials_fur.png", "materials_1_fur.png"),
+    }
+    again = load_sequence(tmp_path / "frames").asset.materials
+    assert [m.texture("base_color").data for m in again] == [PNG, PNG + b"2"]
+    save_sequence(square(materials[2], materials[3]), tmp_path / "other")
+    assert [m.texture("base_color").data for m in load_sequence(tmp_path / "other").asset.materials] == [
+        JPEG,
+        PNG + b"3",
+    ]
+    assert not (tmp_path.parent / "fur.png").exists()
+
+
+def test_a_material_refuses_what_it_cannot_be():
+    with pytest.raises(GeometryError, match="alpha mode"):
+        Material("m", alpha_mode="SOME")
+    with pytest.raises(GeometryError, match="roles"):
+        Material("m", textures=(("smell", Image("x", "image/png", PNG)),))
+    assert Material("m").texture("normal") is None

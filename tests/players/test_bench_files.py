@@ -1,0 +1,64 @@
+"""`osteon bench files` on a subject small enough for a test; its fits are given."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+
+from osteon.bench import files
+from osteon.bench.players import browser
+from osteon.bench.players.cases import make_cases
+from osteon.synth import SUBJECTS
+from osteon.synth.baked import bake_model
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What the bench says; the subject is a case, moved away from its model so that there is an error."""
+    model = next(case.model for case in make_cases() if case.name == "corrections")
+    played = bake_model(replace(model, corrections=None)).sequence
+    moved = replace(played, frames=played.frames * (1 + 0.01 * (played.frames > 0)))
+    monkeypatch.setattr(files, "_subject", lambda data, tell: moved)
+    monkeypatch.setattr(files, "_fit", lambda sequence, rank, threads: model.cut(rank))
+    return []
+
+
+def without_players(monkeypatch):
+    for name in ("why_no_validator", "why_no_browser", "why_no_usd"):
+        monkeypatch.setattr(files, name, lambda: "it is not here")
+
+
+def test_sizes_and_errors_without_players(monkeypatch, told, tmp_path):
+    without_players(monkeypatch)
+    rows = files.bench_files(tmp_path, 1, told.append)
+    bounds = {(row.case.rpartition(" bones, ")[2], row.metric): row.bound for row in rows if row.bound is not None}
+    assert bounds == {
+        ("rank 0", "quantised .glb / float32 positions"): pytest.approx(1 / 12, abs=1e-6),
+        ("rank 0", "change of E by quantisation, part of E"): 0.01,
+        ("rank 5, positions only", "quantised .glb / float32 positions"): pytest.approx(1 / 6, abs=1e-6),
+        ("rank 5, positions only", "change of E by quantisation, part of E"): 0.01,
+    }
+    assert all(row.value > 0 for row in rows if "change" not in row.metric)
+    assert {row.metric for row in rows} >= {"kB, .glb", "kB, .npz", "E %"}
+    assert sum("left out, it is not here" in line for line in told) == 3
+
+
+def test_players_judge_every_case(monkeypatch, told, tmp_path, messages, usd, players):
+    monkeypatch.setattr(browser, "start_players", lambda: nullcontext(players))  # one browser a process
+    cases = [case for case in make_cases() if case.name in ("rigid", "eight influences")]
+    monkeypatch.setattr(files, "make_cases", lambda: tuple(cases))
+    rows = files.bench_files(tmp_path, 1, told.append)
+    for title in ("gltf-validator", "three, from", "three, half", "babylon, from", "UsdValidation", "USD, from"):
+        metrics = [row.metric for row in rows if row.case.startswith(title)]
+        assert len(metrics) >= len(cases) + 2, title
+    assert any("with the plugin" in row.metric for row in rows if row.case.startswith("three"))
+    assert not any("with the plugin" in row.metric for row in rows if row.case.startswith("babylon"))
+
+
+def test_the_fox_stands_in(monkeypatch, tmp_path):
+    told: list[str] = []
+    monkeypatch.setitem(SUBJECTS, "creature", lambda: "the fox")
+    assert files._subject(tmp_path, told.append) == "the fox"
+    assert "built-in fox" in told[0]

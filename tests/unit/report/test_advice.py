@@ -1,0 +1,180 @@
+"""Every rule with a case that calls for it and one that does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from osteon.report import advice as rules
+from osteon.report.advice import RULES, Advice, advise
+from osteon.report.evidence import BoneShare, Evidence
+
+#: A good result in which nothing stands out.
+GOOD = Evidence(
+    error_percent=1.0,
+    bones=30,
+    bone_type="flexible",
+    influences=4,
+    near_rigid_fraction=0.85,
+    by_rank={0: 1.0},
+    per_frame=np.full(40, 0.01),
+    shares=(BoneShare(3, 0.05, 0.08, 17), *(BoneShare(b, 0.03, 0.03, b) for b in range(4, 33))),
+    bones_percent={15: 2.0, 30: 1.0, 45: 0.95, 60: 0.9},
+    trials=(("8 influences a vertex", "--influences 8", 0.95),),
+)
+
+
+def _spiked(height: float, count: int = 1) -> np.ndarray:
+    errors = np.full(40, 0.01)
+    errors[31 : 31 + count] = height
+    return errors
+
+
+SHARED = (BoneShare(3, 0.2, 0.5, 17), BoneShare(4, 0.8, 0.5, 2))
+
+CASES = {
+    "too_few_bones": (
+        {"bones_percent": {30: 1.0, 45: 0.7, 60: 0.5}},
+        {"bones_percent": {10: 0.2, 30: 1.0, 60: 0.95}},
+        ("with 45 instead of 30", "about 0.7\u00a0%"),
+        "--bones 45",
+    ),
+    "low_near_rigid": ({"near_rigid_fraction": 0.13}, {"near_rigid_fraction": 0.5}, ("13\u00a0%",), "--rank 5"),
+    "corrections_help": (
+        {"by_rank": {0: 2.0, 5: 1.5, 10: 1.0}},
+        {"by_rank": {0: 1.05, 5: 1.02, 10: 1.0}},
+        ("rank 20", "about 0.67\u00a0% instead of 1\u00a0%", "60 bones to 0.9\u00a0%"),
+        "--rank 20",
+    ),
+    "other_option": (
+        {"trials": (("flexible bones", "--bone-type flexible", 0.5), ("8 influences", "--influences 8", 0.8))},
+        {"trials": (("flexible bones", "--bone-type flexible", 0.9),)},
+        ("flexible bones", "about 0.5\u00a0%"),
+        "--bone-type flexible",
+    ),
+    "frame_jumps": ({"lone_frames": (17,)}, {}, ("Frame 17 of the source stands",), ""),
+    "source_cuts": ({"cuts": (24,)}, {}, ("at frame 24",), ""),
+    "error_spike": (
+        {"per_frame": _spiked(0.08)},
+        {"per_frame": _spiked(0.02)},
+        ("in 31", "frame 31 has 8.0 times"),
+        "--rank 3",
+    ),
+    "bad_region": (
+        {"shares": (BoneShare(12, 0.05, 0.34, 77), BoneShare(1, 0.95, 0.66, 2))},
+        {"shares": (BoneShare(12, 0.25, 0.34, 77), BoneShare(1, 0.75, 0.66, 2))},
+        ("Bone 12", "5.0\u00a0%", "34\u00a0%", "vertex 77"),
+        "--bones 35",
+    ),
+    "flat_blends": ({"smallest_singular": 0.004}, {"smallest_singular": 0.3}, ("0.004",), "--stiffness 0.02"),
+    "overfitted": (
+        {"heldout_percent": 3.2},
+        {"heldout_percent": 1.2},
+        ("3.2\u00a0% instead of 1\u00a0%",),
+        "--smooth-weights 0.01",
+    ),
+    "degenerate_mesh": ({"degenerate": 0.07}, {"degenerate": 0.001}, ("7.0\u00a0%",), "--rest FRAME"),
+    "shared_pieces": (
+        {"n_shells": 6, "shared": ((3, 4),), "shares": SHARED},
+        {"n_shells": 6, "shared": ((4, 4),), "shares": SHARED},
+        ("4 of 6 separate pieces share bone 3", "50\u00a0%"),
+        "--bones 33",
+    ),
+}
+
+
+def test_every_rule_has_a_case() -> None:
+    assert [rule.__name__ for rule in RULES] == [name for rule in RULES for name in CASES if name == rule.__name__]
+    assert len(RULES) == len(CASES) >= 12
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rule_speaks_when_it_should(name: str) -> None:
+    calls, _, words, option = CASES[name]
+    found = getattr(rules, name)(replace(GOOD, **calls))
+    assert isinstance(found, Advice)
+    for part in words:
+        assert part in found.sentence
+    assert found.option == option
+    assert found.sentence.endswith(".")
+    assert "\n" not in found.sentence
+    assert 0 < found.gain <= 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rule_is_silent_otherwise(name: str) -> None:
+    rule = getattr(rules, name)
+    assert rule(GOOD) is None
+    assert rule(replace(GOOD, **CASES[name][1])) is None
+
+
+def test_nothing_to_say_about_a_good_result() -> None:
+    assert advise(GOOD) == ()
+
+
+def test_the_most_promising_comes_first() -> None:
+    found = advise(replace(GOOD, bones_percent={30: 1.0, 45: 0.8}, near_rigid_fraction=0.1, degenerate=0.02))
+    assert [a.topic for a in found] == ["near-rigid fraction", "bones", "degenerate triangles"]
+    assert [a.gain for a in found] == sorted((a.gain for a in found), reverse=True)
+
+
+def test_rank_is_preferred_only_where_it_helps_more() -> None:
+    falling = replace(GOOD, by_rank={0: 1.4, 5: 1.2, 10: 1.0}, bones_percent={30: 1.0, 60: 0.3})
+    assert rules.corrections_help(falling) is None
+    assert rules.corrections_help(replace(falling, bones_percent={30: 1.0, 60: 0.8})) is not None
+
+
+def test_rank_that_was_tried() -> None:
+    tried = replace(GOOD, trials=(("corrections of rank 5", "--rank 5", 0.4),))
+    found = rules.corrections_help(tried)
+    assert found is not None
+    assert found.option == "--rank 5"
+    assert "about 0.4\u00a0%" in found.sentence
+    assert rules.other_option(tried) is None
+    assert rules.corrections_help(replace(tried, trials=(("corrections of rank 5", "--rank 5", 0.97),))) is None
+
+
+def test_an_exact_result_needs_nothing_but_a_sound_source() -> None:
+    exact = replace(GOOD, error_percent=0.001, near_rigid_fraction=0.1, lone_frames=(3,), heldout_percent=0.5)
+    assert {a.topic for a in advise(exact)} == {"a frame that jumps", "held-out frames"}
+
+
+def test_no_error_at_all() -> None:
+    nothing = replace(GOOD, error_percent=0.0, per_frame=np.zeros(40), by_rank={0: 0.0, 5: 0.0}, shares=())
+    assert advise(nothing) == ()
+
+
+def test_eight_influences_carry_a_warning() -> None:
+    found = rules.other_option(replace(GOOD, trials=(("8 influences a vertex", "--influences 8", 0.5),)))
+    assert found is not None
+    assert "only four" in found.sentence
+
+
+def test_fewer_bones_than_pieces() -> None:
+    everywhere = replace(GOOD, bones=2, n_shells=5, shared=((3, 3), (4, 2)), shares=SHARED)
+    found = rules.shared_pieces(everywhere)
+    assert found is not None
+    assert found.option == "--bones 5"
+
+
+def test_rigid_bones_that_collapse() -> None:
+    found = rules.flat_blends(replace(GOOD, bone_type="rigid", smallest_singular=0.01))
+    assert found is not None
+    assert found.option == "--bone-type flexible"
+
+
+def test_a_long_stretch_of_error_is_no_spike() -> None:
+    assert rules.error_spike(replace(GOOD, per_frame=_spiked(0.08, 5))) is not None
+    errors = np.where(np.arange(40) < 19, 0.08, 0.01)
+    assert rules.error_spike(replace(GOOD, per_frame=errors)) is None
+
+
+def test_frames_are_listed_for_people() -> None:
+    found = rules.frame_jumps(replace(GOOD, lone_frames=(3, 9, 10, 11, 20)))
+    assert found is not None
+    assert "Frames 3, 9–11 and 20 of the source stand" in found.sentence
+    many = rules.frame_jumps(replace(GOOD, lone_frames=tuple(range(0, 40, 4))))
+    assert many is not None
+    assert "0, 4, 8 and 7 more" in many.sentence

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from osteon.core.errors import FileFormatError
+from osteon.core.model import Corrections
+from osteon.core.options import SkinOptions
+from osteon.core.sequence import Clip, MeshSequence
+from osteon.pipeline import SkinFit, skin_sequence
+from osteon.report import gallery
+from osteon.report.curves import BonesPoint, ReportCurves, TolerancePoint, Trial
+from osteon.report.html import build_page, write_html_report
+from osteon.report.raster import DrawOptions
+from osteon.report.sections import verdict
+
+from ...subjects import bent_tube
+
+CURVES = ReportCurves(
+    bones=(BonesPoint(1, 40.0, 20.0, 9.0), BonesPoint(2, 4.0, 2.0, 3.0), BonesPoint(4, 1.0, 0.4, 1.0)),
+    tolerances=(TolerancePoint(0.02, 6, 0.5), TolerancePoint(0.05, 4, 0.8), TolerancePoint(0.2, 1, 1.0)),
+    trials=(Trial("8 influences a vertex", "--influences 8", 1.0, 2.0),),
+    rank=5,
+)
+EVIL = '<img src=x onerror=alert(1)> & "co"'
+VOID = {"meta", "img", "source"}
+
+
+class _Page(HTMLParser):
+    """Checks that tags close in order, and keeps what a test may ask for."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] not in (["style"], ["script"]):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_pictures() -> Iterator[None]:
+    """Most tests do not look at the pictures; drawing is what takes time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("LARGE", "SMALL"):
+            patch.setattr(gallery, name, DrawOptions(width=64, height=48, samples=1, shadow=False))
+        yield
+
+
+@pytest.fixture(scope="module")
+def tube() -> tuple[SkinFit, MeshSequence]:
+    sequence = replace(bent_tube(4, n_frames=12).sequence, name="tube", clips=(Clip("up", 0, 5), Clip("down", 5, 12)))
+    return skin_sequence(sequence, options=SkinOptions(bones=2, rounds=4, holdout=4, threads=1)), sequence
+
+
+@pytest.fixture(scope="module")
+def page(tube: tuple[SkinFit, MeshSequence]) -> _Page:
+    fit, sequence = tube
+    report = replace(fit.report, error_percent_by_rank={"0": 4.0, "1": 2.0, "5": 0.1}, output_bytes=123_456)
+    return _Page(build_page(replace(fit, report=report), sequence, curves=CURVES))
+
+
+def test_says_what_was_measured(page: _Page, tube: tuple[SkinFit, MeshSequence]) -> None:
+    fit, sequence = tube
+    worst = fit.distortion.worst
+    wanted = ("tube", f"{sequence.n_vertices:,}", "12", "2 clips", "rank 5", "123.5 kB", f"vertex {worst.vertex}")
+    for part in (
+        *wanted,
+        f"frame {worst.frame}",
+        "held-out E",
+        "If this is not good enough",
+        "Bones found by tolerance",
+    ):
+        assert part in page.text, part
+
+
+def test_has_every_chart_and_its_numbers(page: _Page) -> None:
+    titles = [
+        "Error by vertex, sorted",
+        "Error by bone",
+        "Error by frame",
+        "Motion of the source by frame",
+        "Error by rank of the corrections",
+        "Error by number of bones",
+        "Normals by number of bones",
+        "Bones found by tolerance",
+        "Weights, sorted",
+        "Bones a vertex",
+    ]
+    for title in titles:
+        assert title in page.text, title
+    plots = [a for tag, a in page.tags if tag == "svg" and a.get("class") == "plot"]
+    assert len(plots) == len(titles) == sum(tag == "details" for tag, _ in page.tags)
+    assert all(a["tabindex"] == "0" and a["aria-label"] for a in plots)
+
+
+def test_fetches_nothing_and_describes_every_picture(page: _Page) -> None:
+    images = [a for tag, a in page.tags if tag == "img"]
+    assert len(images) == 2 + 8 + 2 + 3
+    assert all(str(a["src"]).startswith("data:image/png;base64,") and a["alt"] for a in images)
+    for tag, attributes in page.tags:
+        assert tag not in ("link", "iframe", "object", "base")
+        for key in ("src", "href", "srcset"):
+            assert str(attributes.get(key) or "data:").startswith(("data:", "#")), (tag, key)
+    policy = next(a["content"] for tag, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert "default-src 'none'" in str(policy)
+
+
+def test_names_from_files_cannot_speak_html(tube: tuple[SkinFit, MeshSequence]) -> None:
+    fit, sequence = tube
+    named = replace(sequence, name=EVIL, clips=(Clip(EVIL, 0, 5), Clip("down", 5, 12)))
+    report = replace(fit.report, warnings=(EVIL,), stopped_by=EVIL, preset=EVIL)
+    text = build_page(replace(fit, report=report), named, curves=ReportCurves())
+    assert "<img src=x" not in text
+    assert not [a for tag, a in _Page(text).tags if "onerror" in a]
+    assert _Page(text).text.count(EVIL[:20]) >= 3
+
+
+def test_leaves_out_what_is_not_known(tube: tuple[SkinFit, MeshSequence]) -> None:
+    fit, sequence = tube
+    report = replace(fit.report, heldout_error_percent=None, output_bytes=None, peak_memory_mb=0.0)
+    page = _Page(build_page(replace(fit, report=report), sequence, curves=ReportCurves()))
+    for part in ("held-out E", "by tolerance", "by number of bones", "rank of the corrections", "What would change it"):
+        assert part not in page.text
+
+
+def test_two_frames_and_no_error() -> None:
+    """The shortest sequence there is, played exactly."""
+    sequence = bent_tube(2, n_frames=2).sequence
+    fit = skin_sequence(sequence, options=SkinOptions(bones=2, rounds=2, threads=1))
+    exact = replace(fit.distortion, per_frame=np.zeros(2), per_vertex=np.zeros(sequence.n_vertices), error_percent=0.0)
+    exact = replace(exact, worst=replace(exact.worst, distance=0.0), rms=0.0)
+    report = replace(fit.report, error_percent=0.0, rms=0.0, worst={"distance": 0.0, "vertex": 0, "frame": 0})
+    page = _Page(build_page(replace(fit, distortion=exact, report=report), sequence, curves=ReportCurves()))
+    assert "Nearly exact" in page.text
+    assert len([a for tag, a in page.tags if tag == "img"]) == 2 + 4 + 2 + 3
+    assert "nan" not in page.text
+
+
+def test_corrections_are_played_in_the_pictures(tube: tuple[SkinFit, MeshSequence]) -> None:
+    fit, sequence = tube
+    basis = np.zeros((1, sequence.n_vertices, 3))
+    basis[0, :, 1] = 0.2
+    model = replace(fit.model, corrections=Corrections(basis, np.ones((sequence.n_frames, 1))))
+    bare, moved = (build_page(replace(fit, model=m), sequence, curves=ReportCurves()) for m in (fit.model, model))
+    assert re.findall(r'<img src="([^"]*)" alt="result', bare) != re.findall(r'<img src="([^"]*)" alt="result', moved)
+
+
+def test_rank_of_a_quick_fit_where_the_model_has_none(tube: tuple[SkinFit, MeshSequence]) -> None:
+    fit, sequence = tube
+    own = BonesPoint(2, 4.0, 1.0, 3.0, by_rank=((0, 4.0), (1, 2.0), (2, 1.0)))
+    page = _Page(build_page(fit, sequence, curves=ReportCurves((own, BonesPoint(4, 1.0, 0.5, 1.0)), rank=2)))
+    assert "This model has no corrections" in page.text
+    assert "E of the sample, %" in page.text
+
+
+@pytest.mark.parametrize(
+    ("error", "off", "word"),
+    [
+        (0.05, 0.001, "Nearly exact"),
+        (0.99, 0.012, "Close"),
+        (0.9, 0.2, "one bad spot"),
+        (3, 0.1, "Fair"),
+        (80, 1, "Far off"),
+    ],
+)
+def test_verdict_in_plain_words(tube: tuple[SkinFit, MeshSequence], error: float, off: float, word: str) -> None:
+    worst: dict[str, float | int] = {"distance": 2 * off, "vertex": 7, "frame": 31}
+    sentence = verdict(replace(tube[0].report, error_percent=error, worst=worst), 2.0)
+    assert word in sentence
+    assert "in frame 31" in sentence
+
+
+def test_file_is_small_and_appears_whole(tube: tuple[SkinFit, MeshSequence], tmp_path: Path) -> None:
+    path = tmp_path / "new" / "report.html"
+    write_html_report(path, *tube, curves=CURVES)
+    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
+    assert path.read_text(encoding="utf-8").endswith("</html>\n")
+    assert 50_000 < path.stat().st_size < 500_000
+    with pytest.raises(FileFormatError):
+        write_html_report(tmp_path, *tube, curves=CURVES)
+
+
+def test_same_input_same_page(tube: tuple[SkinFit, MeshSequence]) -> None:
+    assert build_page(*tube, curves=CURVES) == build_page(*tube, curves=CURVES)

@@ -1,0 +1,243 @@
+"""What reports measure: jumps of the source, shares of bones, pieces, quick fits, views."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.options import SkinOptions
+from osteon.core.progress import ProgressEvent
+from osteon.core.sequence import Clip, MeshSequence
+from osteon.core.transforms import identity
+from osteon.pipeline import skin_sequence
+from osteon.report.curves import (
+    BonesPoint,
+    ReportCurves,
+    Trial,
+    bone_counts,
+    bones_curve,
+    option_trials,
+    quick_rank,
+    report_curves,
+    sample_sequence,
+    tolerance_curve,
+)
+from osteon.report.evidence import bone_shares, frame_steps, gather_evidence, lone_frames, shared_bones
+from osteon.report.gallery import round_up
+from osteon.report.raster import DrawOptions, frame_camera
+from osteon.report.views import both_sides, centering_shifts, distinct_frames, visible_vertices
+
+from ...subjects import bent_tube
+
+SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
+FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
+
+
+def _moving(offsets: list[float], clips: tuple[Clip, ...] = ()) -> MeshSequence:
+    """A square that stands at the given heights, one a frame."""
+    frames = SQUARE + np.array(offsets, np.float32)[:, None, None] * np.array([0, 0, 1], np.float32)
+    return MeshSequence(frames, FACES, SQUARE, clips)
+
+
+def _found(sequence: MeshSequence) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return lone_frames(*frame_steps(sequence), sequence.diagonal)
+
+
+def test_steps_end_where_clips_end() -> None:
+    steps, apart = frame_steps(_moving([0, 1, 3, 10, 11], (Clip("a", 0, 3), Clip("b", 3, 5))))
+    np.testing.assert_allclose(steps, [np.nan, 1, 2, np.nan, 1])
+    np.testing.assert_allclose(apart, [np.nan, 0.5, np.nan, np.nan, np.nan])
+
+
+WALK = [0.05 * np.sin(0.3 * f) + 0.01 * f for f in range(40)]
+
+
+def test_even_motion_has_no_jumps() -> None:
+    assert _found(_moving(WALK)) == ((), ())
+    assert _found(_moving([0.0] * 20)) == ((), ())
+
+
+@pytest.mark.parametrize("frame", [1, 17, 38])
+def test_one_frame_off_is_named(frame: int) -> None:
+    offsets = list(WALK)
+    offsets[frame] += 2
+    assert _found(_moving(offsets)) == ((frame,), ())
+
+
+def test_a_run_beside_a_walk_does_not_jump() -> None:
+    run = [30 * z for z in WALK[:20]]
+    assert _found(_moving([*WALK, *run], (Clip("walk", 0, 40), Clip("run", 40, 60)))) == ((), ())
+    faster = np.cumsum(np.geomspace(0.01, 3.0, 40)).tolist()
+    assert _found(_moving(faster)) == ((), ())
+    zigzag = [0.5 * (-1) ** f for f in range(30)]
+    assert _found(_moving(zigzag)) == ((), ())
+
+
+def test_a_jump_that_stays_is_a_cut() -> None:
+    offsets = [z + (3 if f >= 20 else 0) for f, z in enumerate(WALK)]
+    assert _found(_moving(offsets)) == ((), (20,))
+    clips = (Clip("a", 0, 20), Clip("b", 20, 40))
+    assert _found(_moving(offsets, clips)) == ((), ())
+
+
+def test_too_few_frames_say_nothing() -> None:
+    assert _found(_moving([0, 1, 0])) == ((), ())
+
+
+def _two_squares(bones: list[int], n_bones: int) -> SkinnedModel:
+    """Two separate squares, the vertices of each with one bone."""
+    rest = np.concatenate([SQUARE, SQUARE + 3])
+    faces = np.concatenate([FACES, FACES + 4])
+    skin = Skin(np.repeat(bones, 4)[:, None], np.ones((8, 1)))
+    return SkinnedModel(rest, faces, skin, BoneTrack(identity(2, n_bones)))
+
+
+def test_shares_of_error_and_mesh() -> None:
+    errors = np.array([0, 0, 0, 1.0, 0, 0, 3.0, 0])
+    first, second, third = bone_shares(_two_squares([0, 2], 3), errors)
+    assert (first.bone, second.bone, third.bone) == (2, 0, 1)
+    assert first.error == pytest.approx(0.9)
+    assert first.vertices == pytest.approx(0.5)
+    assert (first.vertex, second.vertex) == (6, 3)
+    assert third.error == third.vertices == 0
+
+
+def test_pieces_that_share_a_bone() -> None:
+    assert shared_bones(_two_squares([1, 1], 2)) == (2, ((1, 2),))
+    assert shared_bones(_two_squares([0, 1], 2)) == (2, ())
+
+
+def test_sample_is_a_part_of_the_sequence() -> None:
+    sequence = bent_tube(3, n_frames=20).sequence
+    sample = sample_sequence(sequence, 20, 5)
+    assert (sample.n_triangles, sample.n_frames) == (20, 5)
+    assert sample.n_vertices <= 60
+    whole = {tuple(p) for p in sequence.rest.tolist()}
+    assert {tuple(p) for p in sample.rest.tolist()} <= whole
+    np.testing.assert_array_equal(
+        sample.frames[-1][:3], sequence.frames[-1][[_index(sequence, p) for p in sample.rest[:3]]]
+    )
+
+
+def _index(sequence: MeshSequence, point: np.ndarray) -> int:
+    return int(np.flatnonzero((sequence.rest == point).all(axis=1))[0])
+
+
+def test_bone_counts_surround_the_model() -> None:
+    sequence = bent_tube(8, n_frames=3).sequence
+    counts = bone_counts(16, sequence)
+    assert counts[0] == 1
+    assert 16 in counts
+    assert max(counts) > 16
+    assert list(counts) == sorted(set(counts))
+    assert bone_counts(1, sequence) == (1, 2)
+
+
+@pytest.fixture(scope="module")
+def tube() -> MeshSequence:
+    return bent_tube(4, n_frames=10).sequence
+
+
+OPTIONS = SkinOptions(bones=2, rounds=3, threads=1)
+
+
+def test_error_falls_with_bones(tube: MeshSequence) -> None:
+    events: list[ProgressEvent] = []
+    points = bones_curve(tube, OPTIONS, (1, 2, 4), events.append)
+    assert [p.bones for p in points] == [1, 2, 4]
+    errors = [p.error_percent for p in points]
+    assert errors[0] > errors[1] > errors[2]
+    assert all(p.corrected_percent < p.error_percent for p in points)
+    assert points[2].normal_degrees < points[0].normal_degrees
+    assert {e.stage for e in events} == {"curves"}
+
+
+def test_tolerances_give_fewer_bones(tube: MeshSequence) -> None:
+    points = tolerance_curve(tube, replace(OPTIONS, tolerance=0.06), (0.05, 1.0))
+    assert [p.tolerance for p in points] == [0.05, 0.06, 1.0]
+    assert points[0].bones >= points[-1].bones == 1
+    assert points[-1].near_rigid_fraction == 1
+
+
+def test_trials_change_one_option(tube: MeshSequence) -> None:
+    own = BonesPoint(2, 2.0, 0.5, 1.0)
+    rigid = option_trials(tube, replace(OPTIONS, bone_type="rigid", influences=2), own)
+    assert [t.option for t in rigid] == ["--rank 2", "--bone-type flexible", "--influences 4"]
+    assert [t.base_percent for t in rigid] == [2.0, 2.0, 2.0]
+    assert rigid[0].error_percent == 0.5
+    paper = option_trials(tube, replace(OPTIONS, preset="paper", weights="tsvd", influences=8, rank=1), own)
+    assert [(t.option, t.base_percent) for t in paper] == [("--preset default", None)]
+
+
+def test_nothing_moves_in_the_sample(tube: MeshSequence) -> None:
+    still = replace(tube, frames=np.broadcast_to(tube.rest, (10, *tube.rest.shape)))
+    assert bones_curve(still, OPTIONS, (1, 2)) == ()
+
+
+def test_curves_and_evidence_of_a_fit(tube: MeshSequence) -> None:
+    fit = skin_sequence(tube, options=OPTIONS)
+    curves = report_curves(tube, fit.report, OPTIONS)
+    assert 2 in [p.bones for p in curves.bones]
+    evidence = gather_evidence(fit, tube, curves)
+    assert evidence.bones_percent[2] == pytest.approx(fit.report.error_percent)
+    assert evidence.bones_percent[max(evidence.bones_percent)] < fit.report.error_percent
+    assert [option for _, option, _ in evidence.trials] == ["--rank 2", "--influences 8"]
+    assert curves.own(fit.report).by_rank[0] == (0, curves.own(fit.report).error_percent)
+    assert len(evidence.shares) == 2
+
+
+def test_expectation_is_the_ratio_of_quick_fits(tube: MeshSequence) -> None:
+    report = replace(skin_sequence(tube, options=OPTIONS).report, error_percent=3.0)
+    points = (BonesPoint(2, 2.0, 0.5, 1.0), BonesPoint(4, 1.0, 0.4, 1.0))
+    curves = ReportCurves(points, trials=(Trial("a", "--a", 1.0, 2.0), Trial("b", "--b", 0.7, None)))
+    assert curves.by_bones(report) == pytest.approx({2: 3.0, 4: 1.5})
+    assert [t[2] for t in curves.by_trial(report)] == pytest.approx([1.5, 0.7])
+    corrected = replace(report, error_percent_by_rank={"0": 4.0, "5": 3.0})
+    assert curves.by_bones(corrected) == pytest.approx({2: 3.0, 4: 2.4})
+    assert ReportCurves(points[1:]).by_bones(report) == {}
+
+
+def test_rank_of_quick_fits_leaves_something_to_explain(tube: MeshSequence) -> None:
+    assert quick_rank(tube, OPTIONS) == 2
+    assert quick_rank(bent_tube(2, n_frames=60).sequence, OPTIONS) == 5
+    assert quick_rank(bent_tube(2, n_frames=60).sequence, replace(OPTIONS, rank=50)) == 8
+    assert quick_rank(_moving([0, 1]), OPTIONS) == 0
+
+
+def test_frames_shown_differ() -> None:
+    cycle = [0.0, 1.0, 2.0, 1.0] * 6
+    stretched = np.stack([SQUARE * (1, 1 + z, 1) for z in cycle]).astype(np.float32)
+    chosen = distinct_frames(MeshSequence(stretched, FACES, SQUARE), 3)
+    assert sorted(cycle[f] for f in chosen) == [0.0, 1.0, 2.0]
+    assert list(chosen) == sorted(chosen)
+    assert len(distinct_frames(_moving([0, 1]), 4)) == 2
+
+
+def test_a_walk_across_the_scene_stays_in_place() -> None:
+    sequence = _moving([0, 50, 100])
+    shift = centering_shifts(sequence, np.arange(3), up=1)
+    centers = [(sequence.frames[f] + shift[f]).mean(axis=0) for f in range(3)]
+    np.testing.assert_allclose(centers, [centers[0]] * 3, atol=1e-5)
+
+
+def test_only_the_near_side_is_visible() -> None:
+    two = np.concatenate([SQUARE - (0.5, 0.5, 0), SQUARE - (0.5, 0.5, 2)]) * (4, 4, 1)
+    faces = np.concatenate([FACES, FACES + 4])
+    options = DrawOptions(width=200, height=200, azimuth=0.0, elevation=0.0, projection="orthographic")
+    seen = visible_vertices(two * 0.9, faces, frame_camera(two, options), options)
+    assert not seen[4:].any()
+
+
+def test_both_sides_mirror_the_long_axis() -> None:
+    long = np.array([[-1, 0, -5], [1, 2, 5]])
+    first, second = (frame_camera(long, view).axes[2] for view in both_sides(long, DrawOptions()))
+    np.testing.assert_allclose(first * (-1, 1, 1), second, atol=1e-9)
+    assert first[1] > 0
+
+
+@pytest.mark.parametrize(("value", "top"), [(0.1234, 0.13), (1.0, 1.0), (99.2, 100.0), (0.00041, 0.00041), (0, 1e-6)])
+def test_scales_end_at_round_numbers(value: float, top: float) -> None:
+    assert round_up(value) == pytest.approx(top)
