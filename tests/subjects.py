@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.fit.influences import Influences
+from osteon.deform.linear_blend import pose_frames
+from osteon.fit.corrections import ColumnFit, SkinState
+from osteon.fit.influences import Influences, select_influences
 from osteon.fit.problem import FitProblem, pose_problem
 from osteon.synth.baked import Baked, RandomOptions, bake_model, bake_random_model
-from osteon.synth.motion import bend_joints, joint_skin
+from osteon.synth.motion import bend_joints, joint_skin, smooth_series
 from osteon.synth.shapes import make_tube
 
 TRIANGLE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.3, 0.8, 0.2]])
@@ -73,3 +77,43 @@ def direct_errors(problem: FitProblem, transforms: np.ndarray, influences: Influ
     weights = dense(influences, transforms.shape[1])
     posed = np.einsum("vb,vbx->vx", weights, predictions(problem, transforms))
     return ((posed - problem.targets) ** 2).sum(axis=1)
+
+
+def random_skin(
+    n_vertices: int = 60, n_bones: int = 5, n_frames: int = 8, seed: int = 0, noise: float = 0.02
+) -> tuple[FitProblem, SkinState]:
+    """A noisy skinned ball in the fit's units, and a skin that is near the true one."""
+    problem, transforms = random_problem(n_vertices, n_bones, n_frames, seed, noise)
+    bones, weights, _ = select_influences(problem, transforms, 3)
+    return problem, SkinState(transforms, bones, weights)
+
+
+def corrected(baked: Baked, rank: int, size: float = 0.05, seed: int = 0) -> Baked:
+    """The model with smooth random corrections of this rank, and what it plays then."""
+    rng = np.random.default_rng(seed)
+    model = baked.model
+    waves = np.sin(model.rest @ rng.normal(0, 1.5, (3, rank)) + rng.uniform(0, 6, rank))  # (v,r)
+    basis = size * np.einsum("vr,rj->rvj", waves, rng.normal(size=(rank, 3)))
+    columns = Corrections(basis.astype(np.float32), smooth_series(rng, model.n_frames, (rank,)).astype(np.float32))
+    model = replace(model, corrections=columns)
+    return Baked(model, replace(baked.sequence, frames=pose_frames(model)))
+
+
+def blends(skin: SkinState) -> np.ndarray:
+    """(f,v,3,4) the blended transform of every vertex in every frame."""
+    return np.einsum("vk,fvkij->fvij", skin.weights, skin.transforms[:, skin.bones], optimize=True)
+
+
+def corrected_errors(problem: FitProblem, skin: SkinState, columns: ColumnFit, rank: int | None = None) -> np.ndarray:
+    """(v,) squared errors with the first `rank` columns, by posing every vertex."""
+    rank = columns.rank if rank is None else rank
+    moved = problem.points[:, :3] + np.einsum(
+        "fr,vrj->fvj", columns.coefficients[:, :rank], columns.basis[:, :rank], optimize=True
+    )
+    posed = np.einsum("fvij,fvj->fvi", blends(skin)[..., :3], moved) + blends(skin)[..., 3]
+    return ((posed - frames_of(problem)) ** 2).sum(axis=(0, 2))
+
+
+def frames_of(problem: FitProblem) -> np.ndarray:
+    """(f,v,3) targets."""
+    return problem.targets.astype(np.float64).reshape(problem.n_vertices, -1, 3).transpose(1, 0, 2)

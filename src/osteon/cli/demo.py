@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from osteon.cli.common import console, json_option, progress_bar, write_json
+from osteon.cli.common import console, json_option, progress_bar, size_text, write_json
 
 if TYPE_CHECKING:
     from osteon.core.model import BoneType
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 BONES = 32
+#: Corrections and file of each kind of bones.
+RANKS: dict[str, int] = {"flexible": 5, "rigid": 0}
+FILES = {"flexible": "fox.glb", "rigid": "fox-rigid.glb"}
 
 
 @click.command()
@@ -35,13 +39,15 @@ BONES = 32
 def demo(folder: Path, bones: int, threads: int, json_file: str | None, quiet: bool) -> None:
     """Skin a galloping fox that Osteon makes itself.
 
-    Its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox-flexible.npz,
-    fox-rigid.npz, report.json and picture.png.
+    Its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox.glb (flexible bones and
+    five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
     """
     from osteon.core.options import SkinOptions
     from osteon.core.progress import report_progress
-    from osteon.io import save_model
+    from osteon.io import SaveOptions, save_model
     from osteon.pipeline import skin_sequence
+    from osteon.report.curves import report_curves
+    from osteon.report.html import write_html_report
     from osteon.synth import SUBJECTS
 
     kinds: tuple[BoneType, ...] = ("flexible", "rigid")
@@ -49,14 +55,20 @@ def demo(folder: Path, bones: int, threads: int, json_file: str | None, quiet: b
     with progress_bar(quiet) as progress:
         report_progress(progress, "compile", 0.0)  # half a minute the first time, nothing later; not part of the times
         for kind in kinds:
-            skin_sequence(SUBJECTS["rigid"](), options=SkinOptions(bones=1, bone_type=kind, threads=threads))
+            warm = SkinOptions(bones=1, bone_type=kind, rank=RANKS[kind], threads=threads)
+            skin_sequence(SUBJECTS["rigid"](), options=warm)
         sequence = SUBJECTS["creature"]()
         for kind in kinds:
-            options = SkinOptions(bones=bones, bone_type=kind, threads=threads)
+            options = SkinOptions(bones=bones, bone_type=kind, rank=RANKS[kind], threads=threads)
             fits[kind] = skin_sequence(sequence, options=options, progress=progress)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, fit in fits.items():
-        save_model(fit.model, folder / f"fox-{name}.npz")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, fit in fits.items():
+            path = folder / FILES[name]
+            save_model(fit.model, path, options=SaveOptions(quantize=True))
+            fits[name] = replace(fit, report=replace(fit.report, output_bytes=path.stat().st_size))
+        flexible = SkinOptions(bones=bones, rank=RANKS["flexible"], threads=threads)
+        curves = report_curves(sequence, fits["flexible"].report, flexible, progress)
+        write_html_report(folder / "report.html", fits["flexible"], sequence, curves=curves)
     report = {name: fit.report.to_json() for name, fit in fits.items()}
     write_json(report, str(folder / "report.json"))
     write_json(report, json_file)
@@ -84,7 +96,7 @@ def draw_demo(sequence: MeshSequence, fit: SkinFit, path: Path) -> None:
     weights = model.skin.dense(model.n_bones) @ bone_colors(model.n_bones)
     panels = [
         (coat, source, f"source: {sequence.n_vertices:,} vertices, {sequence.n_frames} frames"),
-        (weights, result, f"skinned: {report.bones} bones in {report.seconds['fit']:.1f} s"),
+        (weights, result, f"skinned: {report.bones} bones, rank {report.rank}, in {report.seconds['fit']:.1f} s"),
         (heat_colors(distance / sequence.diagonal, largest), result, f"error: E = {report.error_percent:.2f} %"),
     ]
     images = [draw_mesh(vertices, sequence.faces, paint, options=view, camera=camera) for paint, vertices, _ in panels]
@@ -102,17 +114,20 @@ def _print_table(sequence: MeshSequence, fits: dict[str, SkinFit], folder: Path)
         f"{sequence.n_triangles:,} triangles"
     )
     table = Table(box=None, pad_edge=False)
-    for column in ("bones", "E %", "worst, % of size", "normals", "smaller by", "seconds"):
+    for column in ("bones", "E %", "worst, % of size", "normals", "file", "seconds"):
         table.add_column(column, justify="left" if column == "bones" else "right")
     for kind, fit in fits.items():
         report = fit.report
         table.add_row(
-            f"{report.bones} {kind}",
+            f"{report.bones} {kind}" + (f", rank {report.rank}" if report.rank else ""),
             f"{report.error_percent:.3f}",
             f"{100 * fit.distortion.worst.distance / sequence.diagonal:.2f}",
             f"{fit.distortion.normal_mean:.2f}°",
-            f"{report.compression_ratio:.1f} x",
+            size_text(report.output_bytes or 0),
             f"{report.seconds['fit']:.2f}",
         )
     out.print(table)
-    out.print(f"written to {folder}/: fox-flexible.npz, fox-rigid.npz, report.json, picture.png")
+    source = 12 * sequence.n_frames * sequence.n_vertices
+    out.print(f"The source as float32 positions has {size_text(source)}.")
+    out.print(f"Written to {folder}/: {', '.join(FILES.values())}, report.html, report.json, picture.png.")
+    out.print("Drop a .glb into any glTF viewer, Blender or an engine, and open report.html in a browser.")

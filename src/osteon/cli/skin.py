@@ -198,11 +198,7 @@ def skin(
         write_outputs(fit, outputs, save)
         report = replace(fit.report, output_bytes=_size_of(outputs[0]))
         if html is not None:
-            from osteon.report.curves import report_curves
-            from osteon.report.html import write_html_report
-
-            fit = replace(fit, report=report)
-            write_html_report(html, fit, sequence, curves=report_curves(sequence, report, options, progress))
+            _write_page(html, replace(fit, report=report), sequence, options, rig is not None, progress)
     write_json(report.to_json() | ({"tries": [asdict(t) for t in tries], "bound_met": met} if tries else {}), json_file)
     if not quiet and json_file != "-":
         print_report(report, (*outputs, *([html] if html else [])))
@@ -263,6 +259,18 @@ def _fit(
 
     found = fit_to_budget(sequence, budget, size_of=size_of, options=options, tell=tell, progress=progress)
     return found.fit, found.tries, found.met
+
+
+def _write_page(
+    path: str, fit: SkinFit, sequence: MeshSequence, options: SkinOptions, rigged: bool, progress: Progress | None
+) -> None:
+    from osteon.report.curves import ReportCurves, report_curves
+    from osteon.report.html import write_html_report
+
+    # Quick fits find their own bones; beside a rig's they would say nothing.
+    found = replace(options, bones=fit.report.bones, rank=fit.report.rank)
+    curves = ReportCurves() if rigged else report_curves(sequence, fit.report, found, progress)
+    write_html_report(path, fit, sequence, curves=curves)
 
 
 def _is_model(path: str) -> bool:

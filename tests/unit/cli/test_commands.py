@@ -31,7 +31,7 @@ def test_help_does_not_import_numba():
     assert "skin" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["demo", "skin", "info", "bench"])
+@pytest.mark.parametrize("command", ["demo", "skin", "play", "info", "bench"])
 def test_every_command_has_help(run, command):
     done = run(command, "--help")
     assert done.returncode == 0
@@ -101,7 +101,7 @@ def test_demo_writes_everything(run):
     done = run("demo", "-o", "out", "--bones", 12)
     assert done.returncode == 0, done.stderr
     assert {p.name for p in (run.folder / "out").iterdir()} == {
-        "fox-flexible.npz", "fox-rigid.npz", "report.json", "picture.png",
+        "fox.glb", "fox-rigid.glb", "report.html", "report.json", "picture.png",
     }  # fmt: skip
 
 
