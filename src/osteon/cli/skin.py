@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -333,8 +331,8 @@ def _size_of(path: str) -> int:
     target = Path(path)
     if target.is_file():
         return target.stat().st_size
-    folder, frames = (target, "*") if target.is_dir() else (target.parent, re.sub("#+", "*", escape(target.name)))
-    return sum(f.stat().st_size for f in folder.glob(frames) if f.is_file())
+    folder = target if target.is_dir() else target.parent  # frames have a folder of their own
+    return sum(f.stat().st_size for f in folder.iterdir() if f.is_file())
 
 
 def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:

@@ -311,22 +311,24 @@ def displacement_corrections(problem: FitProblem, skin: SkinState, rank: int, th
 
 
 def exact_corrections(problem: FitProblem, skin: SkinState, threads: int) -> ColumnFit:
-    """As many columns as frames: all displacements, in the order of those that start the fit.
+    """As many columns as frames: all displacements, in an order that lowers the error with every column.
 
-    Where blends vanish, these may rise with the rank or miss the source. Then each frame gets a column of its own, the
-    one with the largest error first: not as good when cut, but exact, and no column harms another frame.
+    Tried in turn: the order of those that start the fit, then that of the undamped SVD. Where blends vanish, both may
+    rise with the rank or miss the source. Then each frame gets a column of its own, the one with the largest error
+    first: not as good when cut, but exact, and no column harms another frame.
     """
     nothing = no_columns(problem)
-    q = start_coefficients(problem, skin, problem.n_frames, nothing, START, threads)
-    columns = _project(problem, skin, q, NEARLY_EXACT, threads)
-    errors = errors_of_ranks(problem, skin, columns, nothing, threads)
-    if not len(rises(problem, errors.sum(axis=0))) and problem.error_percent(errors[:, -1]) < EXACT:
-        return _scaled(columns)
+    for order, inverse in ((START, NEARLY_EXACT), (UNDAMPED, UNDAMPED)):
+        q = start_coefficients(problem, skin, problem.n_frames, nothing, order, threads)
+        columns = _project(problem, skin, q, inverse, threads)
+        errors = errors_of_ranks(problem, skin, columns, nothing, threads)
+        if not len(rises(problem, errors.sum(axis=0))) and problem.error_percent(errors[:, -1]) < EXACT:
+            return _scaled(columns)
     columns = _project(problem, skin, np.eye(problem.n_frames), UNDAMPED, threads)
     gains = -np.diff(errors_of_ranks(problem, skin, columns, nothing, threads).sum(axis=0))
-    order = np.argsort(-gains, kind="stable")
+    ranked = np.argsort(-gains, kind="stable")
     return ColumnFit(
-        np.ascontiguousarray(columns.basis[:, order]), np.ascontiguousarray(columns.coefficients[:, order])
+        np.ascontiguousarray(columns.basis[:, ranked]), np.ascontiguousarray(columns.coefficients[:, ranked])
     )
 
 

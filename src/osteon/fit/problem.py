@@ -91,8 +91,13 @@ class FitProblem:
         return out
 
 
-def pose_problem(sequence: MeshSequence, vertices: Int32 | None = None, frames: Int32 | None = None) -> FitProblem:
-    """Centre and scale a sequence, or only some vertices and frames of it, for fitting."""
+def pose_problem(
+    sequence: MeshSequence, vertices: Int32 | None = None, frames: Int32 | None = None, *, still: bool = False
+) -> FitProblem:
+    """Centre and scale a sequence, or only some vertices and frames of it, for fitting.
+
+    Frames that do not differ are refused unless `still` allows them; their error in percent has no meaning.
+    """
     chosen = np.arange(sequence.n_vertices, dtype=np.int32) if vertices is None else vertices
     source = sequence.frames if frames is None else sequence.frames[frames]
     n_frames, n_vertices = len(source), len(chosen)
@@ -112,7 +117,7 @@ def pose_problem(sequence: MeshSequence, vertices: Int32 | None = None, frames: 
         local = ((part - frame_centers[:, None]) / scale).transpose(1, 0, 2).reshape(-1, 3 * n_frames)
         targets[start : start + BLOCK] = local
         energy[start : start + BLOCK] = (targets[start : start + BLOCK].astype(np.float64) ** 2).sum(axis=1)
-    if motion <= (1e-9 * scale) ** 2 * n_frames * n_vertices:
+    if not still and motion <= (1e-9 * scale) ** 2 * n_frames * n_vertices:
         raise GeometryError("frames: nothing moves, all frames are equal; give a sequence that deforms")
     points = np.concatenate([rest / scale, np.ones((n_vertices, 1))], axis=1)
     return FitProblem(points, targets, energy, rest_center, frame_centers, scale, float(np.sqrt(motion)) / scale)

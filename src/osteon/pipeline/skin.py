@@ -170,7 +170,7 @@ def _fit_heldout(
     """Bones and coefficients for the frames that took no part, from the weights and basis found without them."""
     left_out = np.setdiff1d(np.arange(sequence.n_frames, dtype=np.int32), kept)
     nearest = np.abs(kept[None] - left_out[:, None]).argmin(axis=1)
-    problem = pose_problem(sequence, vertices, left_out)
+    problem = pose_problem(sequence, vertices, left_out, still=True)
     bones, weights, _ = solution.influences
     start = problem.from_world(solution.transforms[nearest])
     solved = settle_bones(problem, bones, weights, start, options.bone_type, options)

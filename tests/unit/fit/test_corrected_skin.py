@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_rounds_never_raise_the_sum_without_stiffness():
     state = CorrectedSkin(skin, fit_corrections(problem, skin, 2))
     joint = joint_of(problem, state, "flexible")
     sums = [objective(joint, joint.run(state, rounds)) for rounds in (0, 1, 2, 4, 8, 16)]
-    assert all(after <= before * (1 + 1e-6) for before, after in zip(sums, sums[1:], strict=False))
+    assert all(after <= before * (1 + 1e-6) for before, after in pairwise(sums))
 
 
 @pytest.mark.parametrize("bone_type", ["flexible", "rigid"])

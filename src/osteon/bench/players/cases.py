@@ -42,13 +42,13 @@ class Case:
 
     def save(self, folder: Path, suffix: str = ".glb") -> Path:
         """The case as a file in `folder`."""
-        path = folder / f"{self.name.replace(' ', '-')}{suffix}"
+        path = folder / f"{self.name.replace(',', '').replace(' ', '-')}{suffix}"
         save_model(self.model, path, options=self.options)
         return path
 
 
 def make_cases() -> tuple[Case, ...]:
-    """Every case plain and quantised, and one with reduced keys."""
+    """Every case plain and quantised, and two with reduced keys."""
     flexible = _ball(4)
     models = {
         "rigid": _cylinder(),
@@ -63,8 +63,9 @@ def make_cases() -> tuple[Case, ...]:
     }
     plain = [Case(name, model) for name, model in models.items()]
     small = [Case(f"{name} quantised", model, SaveOptions(quantize=True)) for name, model in models.items()]
-    reduced = Case("reduced keys", _slow(_cylinder()), SaveOptions(key_error=KEY_ERROR))
-    return (*plain, *small, reduced)
+    slow, few = _slow(_cylinder()), SaveOptions(key_error=KEY_ERROR)
+    reduced = [Case("reduced keys", slow, few), Case("reduced keys, hierarchy", _jointed(slow, np.zeros(3)), few)]
+    return (*plain, *small, *reduced)
 
 
 def _ball(influences: int) -> SkinnedModel:
@@ -77,12 +78,12 @@ def _cylinder() -> SkinnedModel:
 
 
 def _corrected(model: SkinnedModel) -> SkinnedModel:
-    """With smooth corrections whose coefficients are of both signs and of different size."""
+    """With smooth corrections, of normals too, whose coefficients are of both signs and of different size."""
     rng = np.random.default_rng(1)
     waves = np.sin(model.rest @ rng.normal(0, 2.0, (3, 3 * RANK)) + rng.uniform(0, 6, 3 * RANK))
-    basis = 0.02 * waves.reshape(model.n_vertices, RANK, 3).transpose(1, 0, 2)
+    basis = (0.02 * waves.reshape(model.n_vertices, RANK, 3).transpose(1, 0, 2)).astype(np.float32)
     coefficients = smooth_series(rng, model.n_frames, (RANK,)) * 2.0 ** -np.arange(RANK)
-    return replace(model, corrections=Corrections(basis.astype(np.float32), coefficients.astype(np.float32)))
+    return replace(model, corrections=Corrections(basis, coefficients.astype(np.float32), 20 * basis[:, ::-1]))
 
 
 def _dressed(model: SkinnedModel) -> SkinnedModel:

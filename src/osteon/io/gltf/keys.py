@@ -10,80 +10,62 @@ so the distances |M_0 … M_{i-1} (M_i - L_i) y_i| of all joints on the way add 
 the allowance. The distance is convex in y_i, hence largest at a corner of the box around all points that the joint
 carries in any frame, corrections included. A vertex on several joints lies between the places where each would put it,
 and no farther off. Corrections have a part of their own: |sum_k w_k T_k U dq| <= (sum_k w_k |T_k|) |U dq|.
+
+Between keys glTF turns along the arc. Blender goes straight from quaternion to quaternion and normalises, which is at
+other angles between the two. Keys must do for both ways, and the ways must stay together: rotations keep a key every
+ten degrees or so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.core.model import Corrections, SkinnedModel
 from osteon.core.transforms import apply
-from osteon.io.gltf.animation import Channel, ChannelPath
+from osteon.io.gltf.keys_joint import PARTS, TIMES_COST, JointPlace, Keys, MovingJoint, Part, between_keys, take_joint
 from osteon.io.gltf.write_between import KeyedModel
 from osteon.io.gltf.write_nodes import JointNodes, Joints, top_down
-from osteon.io.two_nodes import NodeTracks, join_transforms
+from osteon.io.two_nodes import join_transforms
 
 __all__ = ["KeptKeys", "reduce_keys"]
-
-Keys = NDArray[np.int64]
 
 #: For a clip's number and a track's label the frames that keep their key, counted from the clip's first.
 KeptKeys = dict[tuple[int, str], Keys]
 
 #: Part of the allowance for the corrections, if there are any.
 CORRECTIONS_PART = 0.25
-#: Bytes of JSON that key times of its own cost a channel; fewer keys must save more than that.
-TIMES_COST = 110
 #: Displacements (frames times vertices) that are in memory at a time.
 BLOCK_VALUES = 2_000_000
+#: Part of the diagonal by which the two ways of turning may differ: half of what players may.
+PLAYERS_APART = 5e-6
 
-_FIELDS = ("translations", "rotations", "scales", "child_rotations")
 _CORNERS = np.array(list(product((0, 1), repeat=3)), bool)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One of the four channels of a joint."""
-
-    name: str  # ends the label of the track
-    field: str  # of NodeTracks
-    path: ChannelPath
-    bytes: int  # a key takes at least
-
-
-_PARTS = (
-    _Part("child", "child_rotations", "rotation", 8),
-    _Part("rotation", "rotations", "rotation", 8),
-    _Part("scale", "scales", "scale", 12),
-    _Part("translation", "translations", "translation", 12),
-)
-
-
-def reduce_keys(keyed: KeyedModel, joints: Joints, nodes: JointNodes, distance: float) -> KeptKeys:
-    """Keys to keep so that no vertex is farther than `distance` from where all keys have it, in any frame."""
+def reduce_keys(keyed: KeyedModel, joints: Joints, nodes: JointNodes, error: float) -> KeptKeys:
+    """Keys to keep so that no vertex is off by more than the part `error` of the diagonal, in any frame."""
     model = keyed.model
+    distance = error * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
     share = CORRECTIONS_PART if model.rank else 0.0
     order, depth = top_down(joints.parents)
     each = distance * (1 - share) / depth
+    strictness = error * (1 - share) / PLAYERS_APART
     low, high = _boxes(model, joints, order)
     corners = np.where(_CORNERS, high[:, None], low[:, None])
     kept: KeptKeys = {}
     for number, clip in enumerate(model.clips):
         now = slice(clip.start, clip.stop)
         moments = keyed.moments[now]
-        world: dict[int, Float64] = {}  # of reduced joints, linear part
+        world: dict[int, Float64] = {-1: np.eye(3)[None, None]}  # of reduced joints, linear part
         for b in order:
-            above = world.get(joints.parents[b], np.eye(3)[None])
-            tracks = _taken(nodes.tracks, now, b)
+            tracks = take_joint(nodes.tracks, now, b)
             exact = apply(join_transforms(tracks)[:, 0], corners[b])
-            n_keys = int(keyed.own[now, b].sum())
-            joint = _reduce_joint(_Mover(tracks, moments, n_keys, exact, above, corners[b], {}), each)
+            place = JointPlace(moments, exact, world[joints.parents[b]], corners[b], strictness)
+            joint = _reduce_joint(MovingJoint((tracks, tracks), place, int(keyed.own[now, b].sum()), {}), each)
             world[b] = joint.linear()
             kept |= {(number, f"{b} {name}"): keys for name, keys in joint.kept.items()}
         if model.corrections is not None and model.rank:
@@ -116,47 +98,9 @@ def _boxes(model: SkinnedModel, joints: Joints, order: list[int]) -> tuple[Float
     return np.where(empty, 0.0, low), np.where(empty, 0.0, high)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mover:
-    """One joint in one clip, with some of its channels reduced."""
-
-    tracks: NodeTracks  # (f,1,n) as they move now
-    moments: Float64  # (f,)
-    n_keys: int  # that a channel has now; the other frames lie between
-    exact: Float64  # (f,8,3) corners of its box with all keys
-    above: Float64  # (f,3,3) or (1,3,3) linear part of what carries the joint
-    corners: Float64  # (8,3)
-    kept: dict[str, Keys]  # of the channels reduced so far
-    saved: int = 0  # bytes
-
-    def reduced(self, parts: Sequence[_Part], keys: Keys) -> _Mover:
-        """The same with only these keys in some channels."""
-        whole = {p: getattr(self.tracks, p.field)[:, 0] for p in parts}
-        now = {p.field: _between(p.path, self.moments, values, keys)[:, None] for p, values in whole.items()}
-        fields = [now.get(name, getattr(self.tracks, name)) for name in _FIELDS]
-        tracks = NodeTracks(fields[0], fields[1], fields[2], fields[3], self.tracks.needs_child)
-        saved = self.saved + _saving(len(keys), self.n_keys, sum(p.bytes for p in parts))
-        return replace(self, tracks=tracks, kept=self.kept | {p.name: keys for p in parts}, saved=saved)
-
-    def distances(self) -> Float64:
-        """(f,) how far the farthest corner is from where it should be."""
-        off = apply(join_transforms(self.tracks)[:, 0], self.corners) - self.exact
-        return np.asarray(np.linalg.norm(off @ np.swapaxes(self.above, -1, -2), axis=-1).max(axis=-1))
-
-    def linear(self) -> Float64:
-        """(f,3,3) linear part of the joint and all above it."""
-        return self.above @ join_transforms(self.tracks)[:, 0, :, :3]
-
-
-def _taken(tracks: NodeTracks, now: slice, bone: int) -> NodeTracks:
-    """The tracks (f,1,n) of one joint in one clip."""
-    fields = [getattr(tracks, name)[now, bone : bone + 1] for name in _FIELDS]
-    return NodeTracks(fields[0], fields[1], fields[2], fields[3], tracks.needs_child[bone : bone + 1])
-
-
-def _reduce_joint(joint: _Mover, allowance: float) -> _Mover:
+def _reduce_joint(joint: MovingJoint, allowance: float) -> MovingJoint:
     """Channels that may stand still do; the others lose keys together or one by one, whichever saves more bytes."""
-    parts = [part for part in _PARTS if part.name != "child" or joint.tracks.needs_child[0]]
+    parts = [part for part in PARTS if part.name != "child" or joint.ways[0].needs_child[0]]
     moving = []
     still = np.zeros(1, np.int64)
     used = 0.0
@@ -175,17 +119,12 @@ def _reduce_joint(joint: _Mover, allowance: float) -> _Mover:
     return max(together, alone, key=lambda mover: mover.saved)
 
 
-def _reduce_parts(joint: _Mover, parts: Sequence[_Part], allowance: float) -> _Mover:
+def _reduce_parts(joint: MovingJoint, parts: Sequence[Part], allowance: float) -> MovingJoint:
     """The joint with one set of keys for some channels, or as it is if that saves nothing."""
     size = sum(part.bytes for part in parts)
     worth = _worth(joint.n_keys, size)
-    keys = _fewest_keys(len(joint.moments), lambda k: joint.reduced(parts, k).distances(), allowance, worth)
+    keys = _fewest_keys(len(joint.place.moments), lambda k: joint.reduced(parts, k).distances(), allowance, worth)
     return joint if keys is None else joint.reduced(parts, keys)
-
-
-def _between(path: ChannelPath, moments: Float64, values: Float64, keys: Keys) -> Float64:
-    """(f,n) what a player makes of the keys alone."""
-    return Channel(0, path, "LINEAR", moments[keys], values[keys]).at(moments)
 
 
 def _fewest_keys(n_frames: int, distances: Callable[[Keys], Float64], allowance: float, most: int) -> Keys | None:
@@ -205,12 +144,6 @@ def _fewest_keys(n_frames: int, distances: Callable[[Keys], Float64], allowance:
     return None
 
 
-def _saving(n_keys: int, n_before: int, size: int) -> int:
-    """Bytes that fewer keys save; all channels that stand still share one key time."""
-    times = TIMES_COST + 4 * n_keys if n_keys > 1 else 0
-    return (n_before - n_keys) * size - times
-
-
 def _worth(n_before: int, size: int) -> int:
     """The largest number of keys that still saves bytes."""
     return (n_before * size - TIMES_COST - 1) // (size + 4)
@@ -228,7 +161,7 @@ def _reduce_weights(
     step = max(1, BLOCK_VALUES // basis.shape[1])
 
     def distances(keys: Keys) -> Float64:
-        off = _between("weights", moments, coefficients, keys) - coefficients
+        off = between_keys("weights", moments, coefficients, keys) - coefficients
         out = np.zeros(len(off))
         for start in range(0, len(off), step):
             now = slice(start, start + step)

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float64, Int32
+from osteon.core.arrays import Float64, FloatArray, Int32
 from osteon.core.model import BoneTrack, BoneType, Corrections, Skeleton, Skin, SkinnedModel
 from osteon.core.sequence import Asset
 from osteon.io.gltf.accessors import read_floats
+from osteon.io.gltf.fold import Fold, unfold_mesh
 from osteon.io.gltf.materials import read_materials
 from osteon.io.gltf.notes import Notes
 from osteon.io.gltf.scene import Part, Scene
@@ -76,16 +77,19 @@ def _asset(notes: Notes, part: Part, corners: IntArray, counts: list[int], taken
     document, geometry = notes.document, part.geometry
     first, order = taken
     n_materials = len(document.items("materials"))
-    materials = [piece.material for piece in geometry.pieces]
+    plain = document.whole(notes.entries, "plain", "Osteon's notes", n_materials)
+    if plain < n_materials - 1:
+        raise document.error("'plain' of Osteon's notes is not the last material; write the file again")
+    materials = [None if piece.material == plain else piece.material for piece in geometry.pieces]
     primitives = notes.wholes("primitives")
     if primitives is not None and len(primitives) != len(counts):
         raise document.error("'primitives' of Osteon's notes does not fit the file; write it again")
     polygons = notes.indices("polygons", len(corners))
-    used = notes.entries.get("materials") is not False and None not in materials
+    used = None not in materials
     return Asset(
         uvs=None if geometry.uvs is None else as_float32((geometry.uvs * [1, -1] + [0, 1])[corners][order]),
         colors=None if geometry.colors is None else as_float32(geometry.colors[first]),
-        materials=tuple(read_materials(document, list(range(n_materials)))),
+        materials=tuple(read_materials(document, list(range(min(plain, n_materials))))),
         triangle_material=np.repeat(np.array(materials, np.int32), counts)[order] if used else None,
         polygon_of_triangle=None if polygons is None else polygons.astype(np.int32),
         primitive_of_triangle=None if primitives is None else np.repeat(np.array(primitives), counts)[order],
@@ -99,23 +103,51 @@ def restore_model(notes: Notes, scene: Scene, generic: SkinnedModel) -> SkinnedM
     kept = notes.document.whole(notes.entries, "influences", "Osteon's notes", generic.skin.n_influences)
     skeleton = _skeleton(notes, generic.track.n_bones, _joint_names(notes, scene))
     names = notes.texts("bones") or _joint_names(notes, scene)
+    rest, corrections = _unfolded(notes, scene, generic)
     kind: BoneType = "rigid" if notes.text("bone_type") == "rigid" else "flexible"
     return replace(
         generic,
-        rest=generic.rest[mesh.vertices],
+        rest=notes.document.source.positions(rest[mesh.vertices]),
         faces=mesh.faces,
         skin=Skin(generic.skin.bones[mesh.vertices, :kept], generic.skin.weights[mesh.vertices, :kept]),
         track=BoneTrack(generic.track.transforms, kind, names),
-        corrections=None if generic.corrections is None else _corrections(generic.corrections, mesh),
+        corrections=None if corrections is None else _picked(corrections, mesh.vertices),
         skeleton=skeleton,
         asset=mesh.asset,
         name=notes.text("name") or generic.name,
     )
 
 
-def _corrections(stored: Corrections, mesh: OwnMesh) -> Corrections:
-    normals = None if stored.normal_basis is None else stored.normal_basis[:, mesh.vertices]
-    return Corrections(stored.basis[:, mesh.vertices], stored.coefficients, normals)
+def _unfolded(notes: Notes, scene: Scene, generic: SkinnedModel) -> tuple[FloatArray, Corrections | None]:
+    """Rest pose and corrections of the file's vertices, as they were before `fold`."""
+    stored = generic.corrections
+    if stored is None or "low" not in notes.entries:
+        return generic.rest, stored
+    nothing = [0.0] * stored.rank
+    fold = Fold(np.array(notes.numbers("low", nothing)), np.array(notes.numbers("span", nothing)))
+    if not (fold.span > 0).all():
+        raise notes.document.error("'span' of Osteon's notes is not positive; write the file again")
+    with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond all bounds is refused by name
+        return unfold_mesh(generic.rest, stored, fold, _stored_normals(notes, scene))
+
+
+def _stored_normals(notes: Notes, scene: Scene) -> Float64 | None:
+    """(v,3) unit normals of the file's vertices."""
+    part = _only_part(notes, scene)
+    mesh = notes.document.item("meshes", notes.document.items("nodes")[part.node].get("mesh"), "the skinned node")
+    number = part.geometry.pieces[0].number
+    attributes = notes.document.objects(mesh, "primitives", "the mesh")[number].get("attributes", {})
+    if "NORMAL" not in attributes:
+        return None
+    normals = read_floats(notes.document, attributes["NORMAL"], (3,), "NORMAL")
+    if len(normals) != part.n_vertices:
+        raise notes.document.error(f"NORMAL has {len(normals)} entries for {part.n_vertices} vertices")
+    return normals
+
+
+def _picked(stored: Corrections, vertices: IntArray) -> Corrections:
+    normals = None if stored.normal_basis is None else stored.normal_basis[:, vertices]
+    return Corrections(stored.basis[:, vertices], stored.coefficients, normals)
 
 
 def _joint_names(notes: Notes, scene: Scene) -> tuple[str, ...]:

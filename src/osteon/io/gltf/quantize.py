@@ -2,31 +2,34 @@
 
 Positions p are stored as (p - centre) / scale in -1 … 1, with one scale for all axes so that normals keep their angles;
 the way back is part of the inverse bind matrices, because players ignore where the node of a skinned mesh stands.
-A column u of the corrections becomes u / (scale k) with the largest entry 1, and its coefficients q become k q.
+Corrections are scaled to fill 16 bits by `fold`; their weights stay float32, which costs 2 bytes a frame and column.
+
+Players of the web use quaternions as they come; we, and others, normalise them first. So a quaternion of 16 bits must
+have length one: of the 81 neighbours that differ by one step at most the best is taken, by length and then by angle.
 
 Notes. Horse, 30 flexible bones, E 0.994 %: weights of 16 bits leave it at 0.994, weights of 8 bits raise it to 1.241.
-Everything of this file and rotations of 16 bits together add 0.005 % of E.
+Everything of this file together adds 0.008 % of E (rank 5: 0.02 %).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32, Float64, FloatArray
-from osteon.core.model import Corrections
+from osteon.core.arrays import Float64, FloatArray
 
-__all__ = [
-    "Dequantize",
-    "ScaledCorrections",
-    "quantize_signed",
-    "quantize_unsigned",
-    "quantize_weights",
-    "scaled_corrections",
-]
+__all__ = ["Dequantize", "quantize_signed", "quantize_turns", "quantize_unsigned", "quantize_weights"]
+
+#: What a quaternion's length is off by weighs this much against the angle it is off by.
+LENGTH_COUNTS = 10.0
+#: Quaternions that are rounded at a time.
+BLOCK_TURNS = 4096
+
+_NEIGHBOURS = np.array(list(product((0.0, -1.0, 1.0), repeat=4)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,13 @@ class Dequantize:
     centre: Float64  # (3,)
 
     @staticmethod
-    def of(rest: Float32) -> Dequantize:
-        """The smallest cube around the rest pose."""
-        low, high = rest.min(axis=0).astype(np.float64), rest.max(axis=0).astype(np.float64)
-        half = float((high - low).max()) / 2
+    def of(points: Float64, reach: float = 0.0) -> Dequantize:
+        """The smallest cube around the points; displacements up to `reach` fit as well."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        half = max(float((high - low).max()) / 2, reach)
         return Dequantize(half if half > 0 else 1.0, (low + high) / 2)
 
-    def quantize(self, points: Float32) -> NDArray[np.int16]:
+    def quantize(self, points: Float64) -> NDArray[np.int16]:
         return quantize_signed((points - self.centre) / self.scale, np.int16)
 
     @property
@@ -53,15 +56,6 @@ class Dequantize:
 
     def as_list(self) -> list[float]:
         return [self.scale, *self.centre.tolist()]
-
-
-@dataclass(frozen=True, slots=True)
-class ScaledCorrections:
-    """Corrections as they are stored, before rounding."""
-
-    basis: Float64  # (r,v,3)
-    sizes: Float64  # (r,) what the columns were divided by, and the coefficients must be multiplied by
-    normal_basis: Float64 | None  # (r,v,3)
 
 
 def quantize_signed(values: FloatArray, kind: type[np.signedinteger[Any]]) -> NDArray[Any]:
@@ -85,17 +79,20 @@ def quantize_weights(weights: FloatArray) -> NDArray[np.uint16]:
     return np.asarray(down + (place < missing[:, None]), np.uint16)
 
 
-def scaled_corrections(corrections: Corrections, dequantize: Dequantize | None, normals: bool) -> ScaledCorrections:
-    """The corrections in the units of the stored positions, each column filling -1 … 1 when they are quantised."""
-    basis = corrections.basis.astype(np.float64)
-    turns = corrections.normal_basis if normals else None
-    normal_basis = None if turns is None else turns.astype(np.float64)
-    if dequantize is None:
-        return ScaledCorrections(basis, np.ones(len(basis)), normal_basis)
-    basis = basis / dequantize.scale
-    size = np.abs(basis).max(axis=(1, 2), initial=0.0)
-    if normal_basis is not None:  # one coefficient moves both, so both must fit
-        size = np.maximum(size, np.abs(normal_basis).max(axis=(1, 2), initial=0.0))
-    size = np.where(size > 0, size, 1.0)[:, None, None]
-    shrunk = None if normal_basis is None else normal_basis / size
-    return ScaledCorrections(basis / size, size[:, 0, 0], shrunk)
+def quantize_turns(turns: FloatArray) -> NDArray[np.int16]:
+    """Unit quaternions (…,4) as normalised integers whose length is as near one as their neighbours allow."""
+    exact = np.asarray(turns, np.float64).reshape(-1, 4)
+    blocks = [_rounded_turns(exact[start : start + BLOCK_TURNS]) for start in range(0, len(exact), BLOCK_TURNS)]
+    return np.concatenate(blocks).reshape(np.shape(turns))
+
+
+def _rounded_turns(exact: Float64) -> NDArray[np.int16]:
+    """(n,4) the best neighbour of each."""
+    steps = (np.rint(exact * 32767)[:, None] + _NEIGHBOURS).clip(-32767, 32767)
+    near = steps / 32767
+    length = np.linalg.norm(near, axis=-1)
+    # A matrix made of a longer quaternion is off by the excess of its square times what is turned at all.
+    stretch = np.abs(length**2 - 1) * 2 * np.linalg.norm(near[..., :3], axis=-1)
+    angle = 2 * np.linalg.norm(near / length[..., None] - exact[:, None], axis=-1)
+    best = (LENGTH_COUNTS * stretch + angle).argmin(axis=1)
+    return np.asarray(steps[np.arange(len(exact)), best], np.int16)

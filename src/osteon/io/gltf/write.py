@@ -21,17 +21,21 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
     polygons            accessor (scalar, whole numbers): polygon_of_triangle in the model's order. Absent: None
     primitives          for each primitive of the mesh the number in primitive_of_triangle. Absent: None
     primitive_names     the names. Absent: none
-    materials           false: the model's triangle_material is None (materials may be there all the same); else absent
+    plain               number of a material, the last one, which stands for none: the model's triangle_material is
+                        None. glTF's own default would be metal. Absent: every triangle has a material of the model
     bones               names of the bones, if a skeleton gave the joints other names. Absent: those of the joints
     parents             of the skeleton's joints, -1 at a root. Absent: there is no skeleton
     joints              accessor (12 scalars a joint, rows first): world_from_joint of the skeleton
     dequantize          [scale, x, y, z]: rest = scale POSITION + (x, y, z), basis = scale (morph target). Absent: 1, 0.
                         The inverse bind matrices hold it already: transform = world_from_joint inverse_bind
                         (scale p + xyz)^-1
+    low, span           a number for each morph target: coefficient = low + span weight, basis = target / span,
+                        rest = POSITION - sum low basis, see `fold`. Absent: 0 and 1
 
-Joints of the skin are in the order of the bones, morph targets in the order of the corrections; the weights track is
-the coefficients. With 16-bit corrections a column of the basis is divided by a number and its coefficients are
-multiplied by it. Some joints have keys between frames, see `write_between`.
+Joints of the skin are in the order of the bones, morph targets in the order of the corrections. Their weights lie in
+0 … 1, and those without animation (`mesh.weights`) show the rest pose. A program that leaves out the last targets must
+first add them to POSITION and NORMAL by those weights; then it has the model of the lower rank. Osteon's own
+`model.cut` does, because it cuts the model that was written. Some joints have keys between frames, see `write_between`.
 
 Notes. pygltflib takes 0.2 s to import and 16 ms to write the JSON of the horse with 30 bones (27 kB); the standard
 library's json takes 6 ms and 1 ms. The dictionaries are as easy to fill.
@@ -48,15 +52,16 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import compose
 from osteon.io.gltf.document import JsonObject
+from osteon.io.gltf.fold import FoldedMesh
 from osteon.io.gltf.keys import reduce_keys
-from osteon.io.gltf.quantize import Dequantize
 from osteon.io.gltf.write_animation import joint_tracks, weights_track, write_animations
 from osteon.io.gltf.write_between import add_between
 from osteon.io.gltf.write_buffer import BufferWriter, embed_bytes, glb_bytes
-from osteon.io.gltf.write_material import usable_roles, write_materials
+from osteon.io.gltf.write_material import plain_material, usable_roles, write_materials
 from osteon.io.gltf.write_mesh import MeshLayout, lay_out_mesh, write_mesh
 from osteon.io.gltf.write_nodes import ARMATURE, JointNodes, Joints, build_nodes, place_joints
 from osteon.io.gltf.write_skin import store_influences
+from osteon.io.gltf.write_turns import short_turns
 from osteon.io.options import SaveOptions
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
@@ -82,38 +87,43 @@ def _build(model: SkinnedModel, options: SaveOptions) -> tuple[JsonObject, bytes
     keyed = add_between(model)
     joints = place_joints(keyed.model)
     nodes = build_nodes(joints, [clip.start for clip in keyed.model.clips], keyed.moments, keyed.own)
-    tracks = joint_tracks(nodes)
-    if keyed.model.corrections is not None and mesh.column_sizes is not None:
-        tracks.append(weights_track(MESH_NODE, keyed.model.corrections.coefficients * mesh.column_sizes))
-    diagonal = float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
-    kept = reduce_keys(keyed, joints, nodes, options.key_error * diagonal) if options.key_error > 0 else {}
+    short = short_turns(keyed, joints, nodes) if options.quantize else np.zeros(model.n_bones, bool)
+    tracks = joint_tracks(nodes, short)
+    if keyed.model.corrections is not None and model.rank:
+        fold = mesh.folded.fold
+        tracks.append(weights_track(MESH_NODE, fold.weights(keyed.model.corrections.coefficients), fold.rest))
+    kept = reduce_keys(keyed, joints, nodes, options.key_error) if options.key_error > 0 else {}
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
     if options.quantize:
         root |= {key: ["KHR_mesh_quantization"] for key in ("extensionsUsed", "extensionsRequired")}
     root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}]}
     root["nodes"] = [{"name": model.name, "mesh": 0, "skin": 0}, *nodes.entries]
-    root |= {"meshes": [mesh.entry], "skins": [_skin(joints, nodes, mesh.dequantize, buffer)]}
-    root["animations"] = write_animations(keyed, tracks, kept, buffer, options.quantize)
-    if model.asset.materials:
-        root |= write_materials(model.asset.materials, usable_roles(layout.uvs is not None, options.normals), buffer)
-    root["asset"]["extras"] = {"osteon": _extras(model, layout, mesh.dequantize, buffer)}
+    root |= {"meshes": [mesh.entry], "skins": [_skin(joints, nodes, mesh.folded, buffer)]}
+    root["animations"] = write_animations(keyed, tracks, kept, buffer)
+    plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
+    roles = usable_roles(layout.uvs is not None, options.normals)
+    root |= write_materials(model.asset.materials + plain, roles, buffer)
+    root["asset"]["extras"] = {"osteon": _extras(model, layout, mesh.folded, buffer)}
     root["accessors"] = buffer.accessors
     root["bufferViews"], data = buffer.finish()
     return root, data
 
 
-def _skin(joints: Joints, nodes: JointNodes, dequantize: Dequantize | None, buffer: BufferWriter) -> JsonObject:
-    """The joints and their inverse bind matrices, which also undo the 16 bits of the positions."""
+def _skin(joints: Joints, nodes: JointNodes, folded: FoldedMesh, buffer: BufferWriter) -> JsonObject:
+    """The joints and their inverse bind matrices, which also undo the 16 bits of the positions.
+
+    No `skeleton`: Blender would take inverse bind matrices for the placement of all joints directly below it.
+    """
     bind = joints.joint_from_rest
-    if dequantize is not None:
-        bind = compose(bind, dequantize.rest_from_stored)
+    if folded.dequantize is not None:
+        bind = compose(bind, folded.dequantize.rest_from_stored)
     matrices = np.zeros((len(bind), 4, 4))
     matrices[:, :3], matrices[:, 3, 3] = bind, 1
     columns = matrices.transpose(0, 2, 1).reshape(-1, 16)
-    return {"joints": nodes.joints, "inverseBindMatrices": buffer.add(columns, "bind"), "skeleton": ARMATURE}
+    return {"joints": nodes.joints, "inverseBindMatrices": buffer.add(columns, "bind")}
 
 
-def _extras(model: SkinnedModel, layout: MeshLayout, dequantize: Dequantize | None, buffer: BufferWriter) -> JsonObject:
+def _extras(model: SkinnedModel, layout: MeshLayout, folded: FoldedMesh, buffer: BufferWriter) -> JsonObject:
     """What stock glTF cannot say; the head of this file lists it."""
     found: JsonObject = {
         "version": EXTRAS_VERSION,
@@ -133,13 +143,15 @@ def _extras(model: SkinnedModel, layout: MeshLayout, dequantize: Dequantize | No
         found["primitives"] = [group.primitive for group in layout.groups]
     if asset.primitive_names:
         found["primitive_names"] = list(asset.primitive_names)
-    if asset.materials and asset.triangle_material is None:
-        found["materials"] = False
+    if not layout.has_materials:
+        found["plain"] = len(asset.materials)
     if model.skeleton is not None:
         if model.skeleton.names != model.track.names:
             found["bones"] = list(model.track.names)
         found["parents"] = model.skeleton.parents.tolist()
         found["joints"] = buffer.add(model.skeleton.world_from_joint.reshape(-1))
-    if dequantize is not None:
-        found["dequantize"] = dequantize.as_list()
+    if folded.dequantize is not None:
+        found["dequantize"] = folded.dequantize.as_list()
+    if not folded.fold.changes_nothing:
+        found |= {"low": folded.fold.low.tolist(), "span": folded.fold.span.tolist()}
     return found

@@ -16,10 +16,11 @@ from osteon.core.sequence import Clip
 from osteon.io.gltf.animation import ChannelPath
 from osteon.io.gltf.document import JsonObject
 from osteon.io.gltf.keys import KeptKeys
-from osteon.io.gltf.quantize import quantize_signed
+from osteon.io.gltf.quantize import quantize_turns
 from osteon.io.gltf.write_between import KeyedModel
 from osteon.io.gltf.write_buffer import BufferWriter
 from osteon.io.gltf.write_nodes import ARMATURE, JointNodes
+from osteon.io.two_nodes import BoolArray
 
 __all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
 
@@ -34,11 +35,11 @@ class NodeTrack:
     rest: Float64  # (n,) without animation
     bone: int | None
     label: str  # "3 rotation": the bone and what moves; "weights"
-    short: bool = False  # 16 bits will do
+    short: bool = False  # stored in 16 bits
 
 
-def joint_tracks(nodes: JointNodes) -> list[NodeTrack]:
-    """All tracks of all joints."""
+def joint_tracks(nodes: JointNodes, short: BoolArray) -> list[NodeTrack]:
+    """All tracks of all joints; rotations of those that are `short (b,)` are stored in 16 bits."""
     found: list[NodeTrack] = []
     tracks = nodes.tracks
     parts: tuple[tuple[ChannelPath, Float64], ...] = (
@@ -47,24 +48,22 @@ def joint_tracks(nodes: JointNodes) -> list[NodeTrack]:
         ("scale", tracks.scales),
     )
     for b, (mover, joint) in enumerate(zip(nodes.movers, nodes.joints, strict=True)):
-        # A joint that carries others would pass its rounding on to all of them.
-        short = "children" not in nodes.entries[joint - ARMATURE]
         for path, values in parts:
-            turns = short and path == "rotation"
+            turns = bool(short[b]) and path == "rotation"
             found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, f"{b} {path}", turns))
         if tracks.needs_child[b]:
             child = tracks.child_rotations
-            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, f"{b} child", short))
+            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, f"{b} child", bool(short[b])))
     return found
 
 
-def weights_track(node: int, coefficients: Float64) -> NodeTrack:
-    """The track of the morph weights (f,r)."""
-    return NodeTrack(node, "weights", coefficients, np.zeros(coefficients.shape[1]), None, "weights")
+def weights_track(node: int, weights: Float64, rest: Float64) -> NodeTrack:
+    """The track of the morph weights (f,r), which are `rest (r,)` without animation."""
+    return NodeTrack(node, "weights", weights, rest, None, "weights")
 
 
 def write_animations(
-    keyed: KeyedModel, tracks: list[NodeTrack], kept: KeptKeys, buffer: BufferWriter, quantize: bool
+    keyed: KeyedModel, tracks: list[NodeTrack], kept: KeptKeys, buffer: BufferWriter
 ) -> list[JsonObject]:
     """An animation for each clip, from time 0, as long as its frames last."""
     times: dict[bytes, int] = {}
@@ -75,17 +74,15 @@ def write_animations(
         whole = keyed.moments[clip.start : clip.stop] % 1 == 0
         for track in tracks:
             own = whole if track.bone is None else keyed.own[clip.start : clip.stop, track.bone]
-            writer.add(track, kept.get((number, track.label), np.flatnonzero(own)), quantize)
+            writer.add(track, kept.get((number, track.label), np.flatnonzero(own)))
         writer.fill()
         found.append({"name": clip.name, "channels": writer.channels, "samplers": writer.samplers})
     return found
 
 
-def _stored(track: NodeTrack, values: Float64, quantize: bool) -> NDArray[Any]:
+def _stored(track: NodeTrack, values: Float64) -> NDArray[Any]:
     """Values as they are written."""
-    if quantize and track.short:
-        return quantize_signed(values, np.int16)
-    return values.astype(np.float32)
+    return quantize_turns(values) if track.short else values.astype(np.float32)
 
 
 @dataclass(slots=True)
@@ -100,10 +97,10 @@ class _ClipWriter:
     samplers: list[JsonObject] = field(default_factory=list)
     last: int = -1  # frame of the last key so far
 
-    def add(self, track: NodeTrack, keys: NDArray[np.int64], quantize: bool) -> None:
+    def add(self, track: NodeTrack, keys: NDArray[np.int64]) -> None:
         """A channel with these keys, one if it never changes, none if it stays as it is without animation."""
-        values = _stored(track, track.values[self.clip.start : self.clip.stop][keys], quantize)
-        rest = _stored(track, track.rest, quantize)
+        values = _stored(track, track.values[self.clip.start : self.clip.stop][keys])
+        rest = _stored(track, track.rest)
         if (values == values[0]).all():
             if (values[0] == rest).all():
                 return

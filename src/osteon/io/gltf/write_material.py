@@ -8,7 +8,7 @@ from osteon.core.sequence import Image, Material, TextureRole
 from osteon.io.gltf.document import JsonObject
 from osteon.io.gltf.write_buffer import BufferWriter
 
-__all__ = ["usable_roles", "write_materials"]
+__all__ = ["plain_material", "usable_roles", "write_materials"]
 
 _TEXTURES: dict[TextureRole, str] = {
     "base_color": "baseColorTexture",
@@ -17,6 +17,12 @@ _TEXTURES: dict[TextureRole, str] = {
     "occlusion": "occlusionTexture",
     "emissive": "emissiveTexture",
 }
+
+
+def plain_material(colored: bool) -> Material:
+    """For a mesh without one: glTF's own default is metal, which is black where nothing is mirrored in it."""
+    grey = 1.0 if colored else 0.8  # multiplied by the colours of the vertices
+    return Material("default", (grey, grey, grey, 1.0), double_sided=True)
 
 
 def usable_roles(uvs: bool, normals: bool) -> tuple[TextureRole, ...]:

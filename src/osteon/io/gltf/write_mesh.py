@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.model import SkinnedModel
 from osteon.io.gltf.document import JsonObject
-from osteon.io.gltf.quantize import Dequantize, quantize_signed, quantize_unsigned, scaled_corrections
+from osteon.io.gltf.fold import FoldedMesh, fold_mesh
+from osteon.io.gltf.quantize import quantize_signed, quantize_unsigned
 from osteon.io.gltf.write_buffer import BufferWriter
+from osteon.io.gltf.write_nodes import shortest
 from osteon.io.gltf.write_skin import StoredInfluences
 from osteon.io.gltf.write_tangents import vertex_tangents
 from osteon.io.options import SaveOptions
@@ -43,12 +45,18 @@ class MeshLayout:
     uvs: Float64 | None  # (n,2) origin at the top
     groups: tuple[Group, ...]
 
+    @property
+    def has_materials(self) -> bool:
+        """Whether triangles have materials of the model; all have, or none."""
+        return self.groups[0].material is not None
+
 
 def lay_out_mesh(model: SkinnedModel) -> MeshLayout:
     """Split vertices where texture coordinates differ, and sort triangles by primitive and material."""
     vertices, corners, uvs = _split(model)
     none = np.full(len(model.faces), -1, np.int32)
     primitive, material = model.asset.primitive_of_triangle, model.asset.triangle_material
+    material = material if model.asset.materials else None
     keys = np.stack([none if primitive is None else primitive, none if material is None else material], axis=1)
     kinds, group = np.unique(keys, axis=0, return_inverse=True)
     group = group.reshape(-1)
@@ -91,8 +99,7 @@ class WrittenMesh:
     """The JSON of a mesh, and what its numbers mean."""
 
     entry: JsonObject
-    column_sizes: Float64 | None  # (r,) numbers that the coefficients of the corrections are multiplied by
-    dequantize: Dequantize | None
+    folded: FoldedMesh
 
 
 def write_mesh(
@@ -100,50 +107,51 @@ def write_mesh(
 ) -> WrittenMesh:
     """All vertices once, a primitive for each group."""
     pick = layout.vertices
-    dequantize = Dequantize.of(model.rest) if options.quantize else None
-    attributes = {"POSITION": _add_positions(buffer, model.rest, pick, dequantize)}
-    attributes |= _write_surface(model, layout, buffer, options) | influences.write(buffer, pick)
-    targets, sizes = _write_targets(model, pick, dequantize, buffer, options)
+    normals = rest_normals(model) if options.normals else None
+    folded = fold_mesh(model, normals, options.quantize)
+    attributes = {"POSITION": _add_positions(buffer, folded, pick)}
+    attributes |= _write_surface(model, layout, normals, folded, buffer) | influences.write(buffer, pick)
+    targets = [_write_target(folded, r, pick, buffer) for r in range(folded.rank)]
     short = len(pick) <= MOST_SHORT
     corners = layout.corners.astype(np.uint16 if short else np.uint32)
     primitives = []
     for group in layout.groups:
         indices = buffer.add(corners[group.start : group.stop].reshape(-1), "indices")
-        entry: JsonObject = {"attributes": attributes, "indices": indices}
-        if group.material is not None and model.asset.materials:
-            entry["material"] = group.material
+        # Where the model has no material there is a plain one, after its own.
+        material = len(model.asset.materials) if group.material is None else group.material
+        entry: JsonObject = {"attributes": attributes, "indices": indices, "material": material}
         primitives.append(entry | ({"targets": targets} if targets else {}))
     mesh: JsonObject = {"name": model.name, "primitives": primitives}
     if targets:
+        mesh["weights"] = shortest(folded.fold.rest)
         mesh["extras"] = {"targetNames": [f"correction_{r}" for r in range(len(targets))]}
-    return WrittenMesh(mesh, sizes, dequantize)
+    return WrittenMesh(mesh, folded)
 
 
 def _write_surface(
-    model: SkinnedModel, layout: MeshLayout, buffer: BufferWriter, options: SaveOptions
+    model: SkinnedModel, layout: MeshLayout, normals: Float64 | None, folded: FoldedMesh, buffer: BufferWriter
 ) -> dict[str, int]:
     """Normals, tangents where a picture of normals needs them, texture coordinates and colours."""
-    pick, found = layout.vertices, {}
-    if options.normals:
-        kind = np.int8 if options.quantize else None
-        normals = rest_normals(model)[pick]
-        found["NORMAL"] = _add_signed(buffer, normals, kind)
+    pick, found, quantize = layout.vertices, {}, folded.dequantize is not None
+    kind = np.int8 if quantize else None
+    if normals is not None and folded.normals is not None:
+        found["NORMAL"] = _add_signed(buffer, folded.normals[pick], kind)
         if layout.uvs is not None and any(m.texture("normal") is not None for m in model.asset.materials):
             rest = model.rest[pick].astype(np.float64)
-            tangents = vertex_tangents(rest, normals, layout.uvs, layout.corners)
+            tangents = vertex_tangents(rest, normals[pick], layout.uvs, layout.corners)
             found["TANGENT"] = _add_signed(buffer, tangents, kind)
     if layout.uvs is not None:
-        found["TEXCOORD_0"] = _add_unsigned(buffer, layout.uvs, np.uint16 if options.quantize else None)
+        found["TEXCOORD_0"] = _add_unsigned(buffer, layout.uvs, np.uint16 if quantize else None)
     if model.asset.colors is not None:
-        found["COLOR_0"] = _add_colors(buffer, model.asset.colors[pick], options.quantize)
+        found["COLOR_0"] = _add_colors(buffer, model.asset.colors[pick], quantize)
     return found
 
 
-def _add_positions(buffer: BufferWriter, rest: Float32, pick: Int32, dequantize: Dequantize | None) -> int:
-    if dequantize is None:
-        return buffer.add(rest[pick], "vertices", bounds=True)
-    stored = dequantize.quantize(rest[pick])
-    return buffer.add(stored, "vertices", normalized=True, bounds=True)
+def _add_positions(buffer: BufferWriter, folded: FoldedMesh, pick: Int32) -> int:
+    points = folded.points[pick]
+    if folded.dequantize is None:
+        return buffer.add(points, "vertices", bounds=True)
+    return buffer.add(folded.dequantize.quantize(points), "vertices", normalized=True, bounds=True)
 
 
 def _add_signed(
@@ -168,18 +176,10 @@ def _add_colors(buffer: BufferWriter, colors: Float32, quantize: bool) -> int:
     return _add_unsigned(buffer, colors, np.uint8 if bytes_do else np.uint16 if quantize else None)
 
 
-def _write_targets(
-    model: SkinnedModel, pick: Int32, dequantize: Dequantize | None, buffer: BufferWriter, options: SaveOptions
-) -> tuple[list[JsonObject], Float64 | None]:
-    """A morph target for each correction, and the numbers their coefficients are multiplied by."""
-    if model.corrections is None or not model.rank:
-        return [], None
-    stored = scaled_corrections(model.corrections, dequantize, options.normals)
-    kind = None if dequantize is None else np.int16
-    targets: list[JsonObject] = []
-    for r in range(model.rank):
-        target = {"POSITION": _add_signed(buffer, stored.basis[r][pick], kind, bounds=True)}
-        if stored.normal_basis is not None:
-            target["NORMAL"] = _add_signed(buffer, stored.normal_basis[r][pick], None if kind is None else np.int8)
-        targets.append(target)
-    return targets, stored.sizes
+def _write_target(folded: FoldedMesh, r: int, pick: Int32, buffer: BufferWriter) -> JsonObject:
+    """The morph target of a correction."""
+    quantize = folded.dequantize is not None
+    target = {"POSITION": _add_signed(buffer, folded.target(r)[pick], np.int16 if quantize else None, bounds=True)}
+    if folded.normal_targets is not None:
+        target["NORMAL"] = _add_signed(buffer, folded.normal_targets[r][pick], np.int8 if quantize else None)
+    return target

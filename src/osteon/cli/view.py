@@ -1,0 +1,133 @@
+"""`osteon view`: a model, its source and what differs, in the browser."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from osteon.cli.common import console, json_option, progress_bar, write_json
+from osteon.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from osteon.view.scene import Scene
+
+__all__ = ["view"]
+
+
+@click.command()
+@click.argument("file")
+@click.argument("source", required=False)
+@click.option("--port", default=0, help="Where to listen on 127.0.0.1.  [any that is free]")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--export", "folder", metavar="DIR", help="Write the page as static files instead of serving it.")
+@json_option
+def view(
+    file: str,
+    source: str | None,
+    port: int,
+    no_browser: bool,
+    folder: str | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Show a model and its source in the browser.
+
+    FILE is a model that Osteon wrote, any glTF or USD that moves by skin or morph targets, or a sequence: a folder of
+    meshes, a pattern, an animated file. SOURCE is the sequence to compare a model with. Ctrl-C ends it.
+
+    \b
+    osteon view horse.glb horse/
+    osteon view cloth/
+    osteon view horse.glb horse/ --export page/
+    """
+    from osteon.view.bundle import check_bundle
+
+    check_bundle()
+    if folder is not None:
+        _check_export(folder, port, no_browser)
+    with TemporaryDirectory(prefix="osteon-view-") as temporary:
+        scene = _load(Path(temporary), file, source, folder is not None, quiet)
+        if folder is not None:
+            _export(scene, folder, json_file, quiet)
+        else:
+            _serve(scene, port, not no_browser, json_file, quiet)
+
+
+def _check_export(folder: str, port: int, no_browser: bool) -> None:
+    from osteon.view.export import check_export
+
+    if port or no_browser:
+        raise OptionError("--export: writes files and serves nothing; leave --port and --no-browser out")
+    check_export(folder)
+
+
+def _load(temporary: Path, file: str, source: str | None, clusters: bool, quiet: bool) -> Scene:
+    """What was named, as the only entry of a scene."""
+    from osteon.view.scene import Scene, prepare_entry
+
+    scene = Scene(temporary)
+    entry_id = scene.new_id()
+    compared = () if source is None else (source,)
+    with progress_bar(quiet) as progress:
+        pack = scene.pack_of(entry_id)
+        scene.add(prepare_entry(entry_id, (file,), pack, source=compared, clusters=clusters, progress=progress))
+    return scene
+
+
+def _export(scene: Scene, folder: str, json_file: str | None, quiet: bool) -> None:
+    from osteon.view.export import export_view
+
+    entries = list(scene.entries.values())
+    export_view(folder, entries)
+    write_json({"folder": folder, "models": [entry.to_json() for entry in entries]}, json_file)
+    if not quiet and json_file != "-":
+        console().print(f"written to {folder}; to see it: python -m http.server -d {folder}", markup=False)
+
+
+def _serve(scene: Scene, port: int, browser: bool, json_file: str | None, quiet: bool) -> None:
+    """Run the server until Ctrl-C, or until the tab that was opened here is closed."""
+    from osteon.view.serve import ViewServer
+    from osteon.view.session import Session
+
+    def ready(address: str) -> None:
+        facts: dict[str, Any] = {"address": address, "models": [entry.to_json() for entry in scene.entries.values()]}
+        write_json(facts, json_file)
+        if json_file != "-":
+            click.echo(address if quiet else f"{address}  (Ctrl-C to end)")
+        if browser:
+            threading.Thread(target=open_tab, args=(address,), daemon=True).start()
+
+    def open_tab(address: str) -> None:
+        import webbrowser
+
+        if webbrowser.open(address):
+            session.on_idle = server.stop
+        elif json_file != "-":
+            click.echo("no browser was found; open the address in one")
+
+    session = Session.of(scene)
+    server = ViewServer(session, port, ready)
+    _end_orderly()
+    try:
+        server.run()
+    except KeyboardInterrupt:  # the way it is meant to end
+        click.echo("osteon: stopped", err=True)
+        raise SystemExit(130) from None
+    finally:
+        session.worker.stop()
+
+
+def _end_orderly() -> None:
+    """A request to end, or a closed terminal, runs the same cleaning up as Ctrl-C."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), end)
