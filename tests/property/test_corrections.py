@@ -75,7 +75,7 @@ def test_errors_do_not_depend_on_place_unit_and_orientation(bone_type, by):
     np.testing.assert_allclose(refined_errors(moved, bone_type), home, rtol=1e-3)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_vertices=st.integers(4, 30),

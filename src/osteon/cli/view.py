@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -50,7 +52,7 @@ def view(
     check_bundle()
     if folder is not None:
         _check_export(folder, port, no_browser)
-    with TemporaryDirectory(prefix="osteon-view-") as temporary:
+    with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary:
         scene = _load(Path(temporary), file, source, folder is not None, quiet)
         if folder is not None:
             _export(scene, folder, json_file, quiet)
@@ -112,22 +114,35 @@ def _serve(scene: Scene, port: int, browser: bool, json_file: str | None, quiet:
 
     session = Session.of(scene)
     server = ViewServer(session, port, ready)
-    _end_orderly()
     try:
-        server.run()
+        with _handling(lambda number: server.stop()) as ended:
+            server.run()
     except KeyboardInterrupt:  # the way it is meant to end
         click.echo("osteon: stopped", err=True)
-        raise SystemExit(130) from None
+        ended = [signal.SIGINT]
     finally:
         session.worker.stop()
+    if ended:
+        raise SystemExit(128 + ended[0])
 
 
-def _end_orderly() -> None:
-    """A request to end, or a closed terminal, runs the same cleaning up as Ctrl-C."""
+@contextmanager
+def _handling(end: Callable[[int], None]) -> Iterator[list[int]]:
+    """A request to end, or a closed terminal, calls `end`, so that it is cleaned up as after Ctrl-C; lists which."""
+    got: list[int] = []
 
-    def end(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
+    def handle(number: int, frame: object) -> None:
+        got.append(number)
+        end(number)
 
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), end)
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield got
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int) -> None:
+    raise SystemExit(128 + number)

@@ -320,16 +320,21 @@ def exact_corrections(problem: FitProblem, skin: SkinState, threads: int) -> Col
     nothing = no_columns(problem)
     for order, inverse in ((START, NEARLY_EXACT), (UNDAMPED, UNDAMPED)):
         q = start_coefficients(problem, skin, problem.n_frames, nothing, order, threads)
-        columns = _project(problem, skin, q, inverse, threads)
+        columns = _as_stored(_scaled(_project(problem, skin, q, inverse, threads)))
         errors = errors_of_ranks(problem, skin, columns, nothing, threads)
         if not len(rises(problem, errors.sum(axis=0))) and problem.error_percent(errors[:, -1]) < EXACT:
-            return _scaled(columns)
+            return columns
     columns = _project(problem, skin, np.eye(problem.n_frames), UNDAMPED, threads)
     gains = -np.diff(errors_of_ranks(problem, skin, columns, nothing, threads).sum(axis=0))
     ranked = np.argsort(-gains, kind="stable")
     return ColumnFit(
         np.ascontiguousarray(columns.basis[:, ranked]), np.ascontiguousarray(columns.coefficients[:, ranked])
     )
+
+
+def _as_stored(columns: ColumnFit) -> ColumnFit:
+    """In single precision, which huge displacements that cancel each other do not survive."""
+    return ColumnFit(*(a.astype(np.float32).astype(np.float64) for a in (columns.basis, columns.coefficients)))
 
 
 def _project(problem: FitProblem, skin: SkinState, q: Float64, damping: Damping, threads: int) -> ColumnFit:

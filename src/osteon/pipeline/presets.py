@@ -6,7 +6,7 @@ paper:    rotations - mean shift - bones of core triangles - influences by gamma
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -211,12 +211,11 @@ def correct_solution(job: Job, solution: Solution) -> Solution:
     skin = SkinState(problem.from_world(solution.transforms), bones, weights)
     rank, threads = min(options.rank, problem.n_frames), available_threads(options.threads)
     joint = joint_options(options)
-    count = 0
+    history: list[float] = []
 
     def tell(error_percent: float) -> None:
-        nonlocal count
-        count += 1
-        report_progress(job.progress, "correct", min(1.0, count / (joint.rounds + 4)), error_percent)
+        history.append(error_percent)
+        report_progress(job.progress, "correct", min(1.0, len(history) / (joint.rounds + 4)), error_percent)
 
     report_progress(job.progress, "correct", 0.0)
     with job.watch.stage("correct"):
@@ -227,8 +226,22 @@ def correct_solution(job: Job, solution: Solution) -> Solution:
                 columns = fit_corrections(problem, skin, rank - columns.rank, fixed=columns, threads=threads)
         else:  # as many columns as frames are exact; the skin has nothing left to learn from them
             columns = fit_corrections(problem, skin, rank, threads=threads)
-    influences = (skin.bones, skin.weights, errors)
-    return replace(solution, transforms=problem.to_world(skin.transforms), influences=influences, columns=columns)
+    report = FitReport(
+        "correct",
+        job.watch.seconds["correct"],
+        iterations=len(history),
+        stopped_by="rounds" if len(history) >= joint.rounds else "tolerance",
+        history=tuple(history),
+        options=asdict(joint),
+        seed=options.seed,
+    )
+    return replace(
+        solution,
+        transforms=problem.to_world(skin.transforms),
+        influences=(skin.bones, skin.weights, errors),
+        columns=columns,
+        stages=(*solution.stages, report),
+    )
 
 
 def _neighbor_mean(job: Job) -> Any:

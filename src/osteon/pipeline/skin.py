@@ -108,7 +108,7 @@ def _measure(
             options=options,
             near_rigid_fraction=solution.near_rigid_fraction,
             tolerance=solution.tolerance,
-            last_stage=solution.stages[-1],
+            last_stage=next((s for s in solution.stages if s.stage == "refine"), solution.stages[-1]),
             n_degenerate=n_degenerate,
             heldout_error_percent=_heldout_error(sequence, model, kept) if options.holdout else None,
             shading=_shading(sequence, model, options.threads),
