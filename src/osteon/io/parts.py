@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset, Material
+from osteon.core.sequence import Asset, Material, distinct_names
 from osteon.io.mesh import Fans, Polygons
 
-__all__ = ["MeshPart", "distinct_names", "merge_mesh_parts"]
+__all__ = ["MeshPart", "merge_mesh_parts"]
 
 #: What polygons without a material get where others have one.
 DEFAULT = Material("default")
@@ -48,16 +48,6 @@ def merge_mesh_parts(parts: list[MeshPart]) -> tuple[Int32, Asset]:
         primitive_of_triangle=np.repeat(np.arange(len(parts), dtype=np.int32), counts) if several else None,
         primitive_names=distinct_names([part.name for part in parts]) if several else (),
     )
-
-
-def distinct_names(names: list[str]) -> tuple[str, ...]:
-    """The names, each with as many _ added as make it the only one."""
-    taken: dict[str, None] = {}
-    for name in names:
-        while name in taken:
-            name += "_"
-        taken[name] = None
-    return tuple(taken)
 
 
 def _uvs(parts: list[MeshPart], fans: list[Fans]) -> Float32 | None:

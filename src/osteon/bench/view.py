@@ -1,0 +1,235 @@
+"""What the page costs: a crowd by matrix palettes against streamed vertices, its first picture, its bundle.
+
+Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Comparison to vertex buffer objects".
+The comparison poses every instance in script and sends its positions and normals, picture by picture, as theirs did.
+Bytes are counted at the calls that send them. A software rasteriser hides what a graphics card would gain: the frame
+rates are told, and the bounds are on what does not depend on it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import median
+from threading import Thread
+from typing import Any
+
+from osteon.bench.players.browser import ARGUMENTS
+from osteon.bench.players.tools import find_chromium
+from osteon.bench.rows import Row, at_most, figure
+from osteon.core.errors import OsteonError
+from osteon.core.model import SkinnedModel
+from osteon.core.options import SkinOptions
+from osteon.core.sequence import MeshSequence
+from osteon.io.model import save_model
+from osteon.view.bundle import BUNDLE, read_bundle
+from osteon.view.export import export_view
+from osteon.view.pack import write_pack
+from osteon.view.scene import Scene, prepare_entry
+
+__all__ = ["bench_view"]
+
+BONES = 30
+CROWD = 1000
+#: Pictures of the crowd that are measured by each method, after one that is not.
+PICTURES = 2
+#: Times that each page is opened, each in a browser of its own.
+OPENINGS = 3
+SCRIPT_BOUND = 1 / 6  # the paper's ratio of frame rates
+BYTES_BOUND = 1 / 50
+FIRST_BOUND = 2.0
+BUNDLE_BOUND = 350.0  # kB
+PAGES = Path(__file__).resolve().parent / "view_pages"
+PACKAGES = Path(__file__).resolve().parents[1] / "view" / "page" / "node_modules"
+#: Tells when the first draw call with all triangles of the model is finished, on any page that uses WebGL 2.
+WATCH = """
+const least = %d;
+for (const name of ["drawElements", "drawElementsInstanced", "drawArrays", "drawArraysInstanced"]) {
+  const draw = WebGL2RenderingContext.prototype[name];
+  WebGL2RenderingContext.prototype[name] = function (...given) {
+    draw.apply(this, given);
+    if (window.firstPicture !== undefined || Math.max(given[1], given[2]) < least) return;
+    window.firstPicture = null;
+    setTimeout(() => {
+      this.readPixels(0, 0, 1, 1, this.RGBA, this.UNSIGNED_BYTE, new Uint8Array(4));
+      window.firstPicture = performance.now();
+    });
+  };
+}
+"""
+
+Tell = Callable[[str], None]
+
+
+def bench_view(data: Path, threads: int, tell: Tell) -> list[Row]:
+    """Rows for the horse, or the built-in fox where there is none."""
+    _check_tools()
+    rows = _bundle_rows()
+    sequence = _subject(data, tell)
+    tell(f"{sequence.name}: {BONES} bones")
+    model = _fit(sequence, threads)
+    with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name, _served(Path(name)) as address:
+        _prepare(model, Path(name))
+        tell("first picture, and that of a bare three.js page")
+        rows += _first_rows(model, address)
+        tell(f"a crowd of {CROWD}, by palettes and by streaming; minutes on a software rasteriser")
+        return rows + _crowd_rows(model.name, address)
+
+
+def _check_tools() -> None:
+    if not (PACKAGES / "three").is_dir() or not (PACKAGES / "esbuild").is_dir():
+        raise OsteonError("the page's packages three and esbuild are not installed; run scripts/install in a checkout")
+    if find_chromium() is None:
+        raise OsteonError("Chromium is not installed; run scripts/install-players")
+
+
+def _bundle_rows() -> list[Row]:
+    """Kilobytes of the page as a browser gets it."""
+    packed = {name: len(gzip.compress(read_bundle(name), 9)) / 1000 for name in BUNDLE}
+    parts = [figure("bundle", f"kB gzipped, {name}", size) for name, size in packed.items()]
+    return [at_most("bundle", "kB gzipped", sum(packed.values()), BUNDLE_BOUND), *parts]
+
+
+def _subject(data: Path, tell: Tell) -> MeshSequence:
+    from osteon.io import load_sequence
+    from osteon.synth import SUBJECTS
+
+    path = data / "horse.npz"
+    if path.is_file():
+        return load_sequence(path)
+    tell(f"'{path}' is not there; the built-in fox stands in")
+    return SUBJECTS["creature"]()
+
+
+def _fit(sequence: MeshSequence, threads: int) -> SkinnedModel:
+    from osteon.pipeline import skin_sequence
+
+    return skin_sequence(sequence, options=SkinOptions(bones=BONES, threads=threads)).model
+
+
+def _prepare(model: SkinnedModel, folder: Path) -> None:
+    """The page as an export, and the two pages of the bench, bundled by the same tool."""
+    save_model(model, folder / "model.glb")
+    write_pack(folder / "model.bin", model)
+    scene = Scene(folder / "packs")
+    entry_id = scene.new_id()
+    export_view(folder / "page", [prepare_entry(entry_id, (str(folder / "model.glb"),), scene.pack_of(entry_id))])
+    for name in ("bare", "crowd"):
+        (folder / f"{name}.html").write_bytes((PAGES / f"{name}.html").read_bytes())
+        _bundle(PAGES / f"{name}.mjs", folder / f"{name}.js")
+
+
+def _bundle(entry: Path, out: Path) -> None:
+    command = [PACKAGES / "esbuild" / "bin" / "esbuild", entry, f"--outfile={out}", "--log-level=error"]
+    command += ["--bundle", "--minify", "--format=esm", "--target=es2022"]
+    done = subprocess.run(command, env={**os.environ, "NODE_PATH": str(PACKAGES)}, capture_output=True, text=True)
+    if done.returncode:
+        raise OsteonError(f"{entry.name}: esbuild says: {' '.join(done.stderr.split())[:300]}")
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[str]:
+    """The address at which a folder is served."""
+    (folder / "packs").mkdir(exist_ok=True)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def _page(width: int, height: int) -> Iterator[Any]:
+    """A page in a browser that was just started."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(find_chromium()), args=list(ARGUMENTS))
+        try:
+            # The page forbids what a bench does: to run code that is not its own.
+            yield browser.new_page(viewport={"width": width, "height": height}, bypass_csp=True)
+        finally:
+            browser.close()
+
+
+def _first_rows(model: SkinnedModel, address: str) -> list[Row]:
+    """Both pages in turn, so that whatever else the machine does falls on both."""
+    found: dict[str, list[float]] = {"page/index.html": [], "bare.html": []}
+    for _ in range(OPENINGS):
+        for name, times in found.items():
+            times.append(_first_picture(f"{address}/{name}", 3 * len(model.faces)))
+    ours, bare = (median(times) for times in found.values())
+    return [
+        at_most("first picture", "page / bare three.js page with GLTFLoader", ours / bare, FIRST_BOUND),
+        figure("first picture", "ms, page", ours),
+        figure("first picture", "ms, bare three.js page", bare),
+    ]
+
+
+def _first_picture(url: str, elements: int) -> float:
+    """Milliseconds from the beginning of the navigation until the model is drawn."""
+    with _page(1280, 720) as page:
+        page.add_init_script(WATCH % elements)
+        page.goto(url, wait_until="commit")
+        page.wait_for_function("typeof window.firstPicture === 'number'", timeout=120_000)
+        return float(page.evaluate("window.firstPicture"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """Of one picture of the crowd: medians."""
+
+    script: float  # ms on the page's thread
+    pose: float  # ms of that spent on posing
+    bytes: float  # sent to the graphics card
+    picture: float  # ms until it is drawn
+    triangles: int
+
+    @property
+    def rate(self) -> float:
+        return 1000 / self.picture
+
+
+def _crowd_rows(name: str, address: str) -> list[Row]:
+    with _page(480, 270) as page:
+        page.goto(f"{address}/crowd.html")
+        page.wait_for_function("window.bench !== undefined", timeout=60_000)
+        page.evaluate("bench.load('model.bin')")
+        palette, stream = (_measure(page, method) for method in ("palette", "stream"))
+    case = f"crowd of {CROWD}, {name}"
+    return [
+        at_most(case, "script, palettes / streaming without its sending", palette.script / stream.pose, SCRIPT_BOUND),
+        figure(case, "script, palettes / streaming in all", palette.script / stream.script),
+        figure(case, "ms of script a picture, palettes", palette.script),
+        figure(case, "ms of script a picture, streaming", stream.script),
+        figure(case, "ms of that for posing", stream.pose),
+        at_most(case, "bytes sent a picture, palettes / streaming", palette.bytes / stream.bytes, BYTES_BOUND),
+        figure(case, "bytes a picture, palettes", palette.bytes),
+        figure(case, "bytes a picture, streaming", stream.bytes),
+        figure(case, "pictures a second, palettes", palette.rate),
+        figure(case, "pictures a second, streaming", stream.rate),
+        figure(case, "million triangles a second, palettes", palette.rate * palette.triangles / 1e6),
+    ]
+
+
+def _measure(page: Any, method: str) -> _Cost:
+    found = page.evaluate("(given) => bench.measure(...given)", [CROWD, method, PICTURES])
+    middle = {key: median(row[key] for row in found["rows"]) for key in ("script", "pose", "bytes", "picture")}
+    return _Cost(**middle, triangles=found["triangles"])

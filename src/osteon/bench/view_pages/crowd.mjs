@@ -1,0 +1,37 @@
+// Draws a crowd picture by picture, by either method, and tells what each cost.
+import { Engine } from "../../view/page/engine/engine.js";
+import { readPack } from "../../view/page/engine/pack.js";
+
+const said = [];
+const engine = new Engine(document.querySelector("canvas"), { onError: (text) => said.push(text) });
+engine.refresh = () => {}; // pictures are drawn when they are asked for, one at a time
+
+/** Waits until everything that was sent is drawn. */
+function finish() {
+  const gl = engine.renderer.getContext();
+  gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+}
+
+async function load(url) {
+  engine.load(readPack(await (await fetch(url)).arrayBuffer()));
+  if (said.length) throw new Error(said[0]);
+}
+
+function measure(count, method, pictures) {
+  if (engine.instances.length !== count) engine.crowd({ count, seed: 1 });
+  engine.crowdMethod = method;
+  const rows = [];
+  for (let i = 0; i <= pictures; i++) {
+    engine.group.seconds = i / 24;
+    const begun = performance.now();
+    engine.draw();
+    finish();
+    const { script, bytes } = engine.stats.rows[engine.stats.rows.length - 1];
+    // The first picture also compiles shaders and sends what stays: it does not count.
+    if (i > 0) rows.push({ script, bytes, pose: engine.group.stream?.poseMs ?? 0, picture: performance.now() - begun });
+  }
+  if (said.length) throw new Error(said[0]);
+  return { rows, triangles: engine.group.triangles };
+}
+
+window.bench = { load, measure };
