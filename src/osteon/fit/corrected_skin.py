@@ -51,9 +51,8 @@ from osteon.fit.corrections import (
 from osteon.fit.moments import blend_moments
 from osteon.fit.nonnegative import minimise_on_simplex
 from osteon.fit.problem import FitProblem
-from osteon.fit.procrustes import rotations_of
 from osteon.fit.progressive import never_rising
-from osteon.fit.solve_bones import bone_pull, solve_frame_flexible, solve_frame_rigid
+from osteon.fit.solve_bones import bone_pull, solve_frame_flexible, solve_frame_rigid, step_ahead
 
 __all__ = ["CorrectedSkin", "JointOptions", "fit_frames", "refine_corrected_skin"]
 
@@ -261,7 +260,7 @@ class _Joint:
             beta = steps / (steps + 3) if last is not None and done < rounds - 1 else 0.0
             ahead = (transforms, q)
             if beta > 0 and last is not None:
-                ahead = (self._ahead(transforms, last[0], beta), q + beta * (q - last[1]))
+                ahead = (step_ahead(transforms, last[0], beta, self.options.bone_type), q + beta * (q - last[1]))
             tried, total = self.vertex_pass(state, *ahead)
             steps += 1
             if total > sums[-1] and beta > 0:
@@ -274,14 +273,6 @@ class _Joint:
             if done >= LOOK_BACK and sums[-1] > sums[-1 - LOOK_BACK] * (1 - self.options.tolerance) ** (2 * LOOK_BACK):
                 break
         return state
-
-    def _ahead(self, transforms: Float64, last: Float64, beta: float) -> Float64:
-        ahead = transforms + beta * (transforms - last)
-        if self.options.bone_type == "rigid":
-            rotations = np.empty((*ahead.shape[:2], 3, 3))
-            rotations_of(ahead, rotations)
-            ahead[..., :3] = rotations
-        return ahead
 
 
 def refine_corrected_skin(

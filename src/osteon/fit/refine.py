@@ -43,9 +43,8 @@ from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
 from osteon.fit.influences import Influences, select_influences
 from osteon.fit.problem import FitProblem
-from osteon.fit.procrustes import rotations_of
 from osteon.fit.relocate import relocate_bones
-from osteon.fit.solve_bones import solve_bones
+from osteon.fit.solve_bones import solve_bones, step_ahead
 
 __all__ = ["RefineFit", "RefineOptions", "refine_skin"]
 
@@ -169,7 +168,7 @@ class _Descent:
                 stiffness=options.stiffness,
                 threads=self.threads,
             )
-            ahead = solved if done == 0 or last else self._extrapolate(solved, state.last, beta)
+            ahead = solved if done == 0 or last else step_ahead(solved, state.last, beta, options.bone_type)
             influences = self.weigh(ahead, state.influences, thorough=last and self.final)
             if ahead is not solved:
                 beta = min(1.1 * beta, MAX_BETA)
@@ -186,14 +185,6 @@ class _Descent:
             if last:
                 break
         return state
-
-    def _extrapolate(self, transforms: Float64, last: Float64, beta: float) -> Float64:
-        ahead = transforms + beta * (transforms - last)
-        if self.options.bone_type == "rigid":
-            rotations = np.empty((*ahead.shape[:2], 3, 3))
-            rotations_of(ahead, rotations)
-            ahead[..., :3] = rotations
-        return ahead
 
     def move_bones(self, state: _State) -> _State:
         """Move a tenth of the bones, if that is the better way on."""

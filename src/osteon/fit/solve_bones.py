@@ -45,6 +45,7 @@ __all__ = [
     "solve_frame_rigid",
     "solve_from_moments",
     "stack_transforms",
+    "step_ahead",
     "unstack_transforms",
 ]
 
@@ -175,3 +176,13 @@ def solve_from_moments(
     out = transforms.copy()
     for_blocks(lambda a, b: _rigid_sweeps(zz, zx, out, a, b, sweeps), len(out), 8, threads)
     return out
+
+
+def step_ahead(transforms: Float64, last: Float64, beta: float, bone_type: BoneType) -> Float64:
+    """Transforms that have gone on past their new place by a part beta of their last step; rigid bones stay rigid."""
+    ahead = transforms + beta * (transforms - last)
+    if bone_type == "rigid":
+        rotations = np.empty((*ahead.shape[:2], 3, 3))
+        rotations_of(ahead, rotations)
+        ahead[..., :3] = rotations
+    return ahead

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset, Clip, Material, MeshSequence
+from osteon.core.sequence import Asset, Clip, Material, MeshSequence, distinct_names
 from osteon.io.clip_choice import select_names
 from osteon.io.extras import load_extra
 from osteon.io.fbx import child
 from osteon.io.mesh import Fans, Polygons
 from osteon.io.options import ReadRequest
-from osteon.io.parts import distinct_names
 from osteon.io.source import Source
 
 __all__ = ["read_fbx"]

@@ -18,10 +18,11 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
+from osteon.core.sequence import distinct_names
 from osteon.core.transforms import compose, identity, invert
 from osteon.io.gltf.bones import bone_type_of
 from osteon.io.options import DEFAULT_LOAD_OPTIONS, LoadOptions
-from osteon.io.parts import distinct_names, merge_mesh_parts
+from osteon.io.parts import merge_mesh_parts
 from osteon.io.source import Source, as_float32
 from osteon.io.usd.clips import plan_clips, planned_codes
 from osteon.io.usd.notes import MISFITS, read_notes

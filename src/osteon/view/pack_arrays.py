@@ -1,0 +1,119 @@
+"""The arrays of a pack: what the page's shaders read, as they read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32
+from osteon.core.errors import GeometryError
+from osteon.core.model import Skin, SkinnedModel
+from osteon.core.sequence import Asset
+
+__all__ = ["SLOTS", "Arrays", "asset_arrays", "cluster_numbers", "model_arrays", "rest_normals", "source_arrays"]
+
+#: Bone slots of a vertex in the page's shaders.
+SLOTS = 8
+#: Marks a triangle that no near-rigid cluster holds.
+OUTLIER = 65535
+#: Source frames larger than this go as 16-bit numbers.
+SOURCE_BYTES = 256_000_000
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def model_arrays(model: SkinnedModel) -> Arrays:
+    """Mesh, skin, bones and corrections."""
+    bones, weights = _slots(model.skin)
+    arrays: Arrays = {
+        "rest": model.rest,
+        "faces": model.faces.astype(np.uint32),
+        "normals": rest_normals(model.rest, model.faces),
+        "bones": bones,
+        "weights": weights,
+        "transforms": model.track.transforms,
+        "bone_points": _bone_points(model),
+    }
+    added = model.corrections
+    if added is not None and added.rank:
+        arrays |= {"basis": added.basis, "coefficients": added.coefficients}
+        if added.normal_basis is not None:
+            arrays["normal_basis"] = added.normal_basis
+    return arrays
+
+
+def _slots(skin: Skin) -> tuple[NDArray[np.uint16], Float32]:
+    """(v,8) bones and weights, the largest first; of more than eight the smallest go and the rest is scaled to one."""
+    if skin.bones.size and skin.bones.max() > np.iinfo(np.uint16).max:
+        raise GeometryError(f"bones: the page shows at most 65536, the model has {int(skin.bones.max()) + 1}")
+    order = np.argsort(-np.abs(skin.weights), axis=1, kind="stable")[:, :SLOTS]
+    weights = np.take_along_axis(skin.weights, order, axis=1)
+    if skin.n_influences > SLOTS and (left := (skin.weights != 0).sum(axis=1) > SLOTS).any():
+        weights[left] /= weights[left].sum(axis=1, keepdims=True)
+    bones = np.where(weights != 0, np.take_along_axis(skin.bones, order, axis=1), 0)
+    wider = ((0, 0), (0, SLOTS - weights.shape[1]))
+    return np.pad(bones, wider).astype(np.uint16), np.pad(weights, wider).astype(np.float32)
+
+
+def rest_normals(vertices: FloatArray, faces: Int32) -> Float32:
+    """(v,3) area-weighted unit normals; zero where a vertex has no triangle."""
+    # measure/distortion.py has a kernel for this; NumPy does here, because numba takes a second to load.
+    a, b, c = (vertices[faces[:, i]].astype(np.float64) for i in range(3))
+    across = np.repeat(np.cross(b - a, c - a), 3, axis=0)
+    corners = faces.reshape(-1)
+    sums = [np.bincount(corners, across[:, i], minlength=len(vertices)) for i in range(3)]
+    normals: Float64 = np.stack(sums, axis=1)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.asarray(normals / np.where(length > 0, length, 1), np.float32)
+
+
+def _bone_points(model: SkinnedModel) -> Float32:
+    """(b,3) where each bone sits in the rest pose: the centre of what it moves, or of the mesh if that is nothing."""
+    weights = np.abs(model.skin.weights.astype(np.float64)).reshape(-1)
+    bones = model.skin.bones.reshape(-1)
+    points = np.repeat(model.rest.astype(np.float64), model.skin.n_influences, axis=0)
+    total = np.bincount(bones, weights, minlength=model.n_bones)
+    sums = [np.bincount(bones, weights * points[:, i], minlength=model.n_bones) for i in range(3)]
+    centers = np.stack(sums, axis=1) / np.where(total > 0, total, 1)[:, None]
+    middle = model.rest.mean(axis=0, dtype=np.float64)
+    return np.where(total[:, None] > 0, centers, middle).astype(np.float32)
+
+
+def asset_arrays(asset: Asset) -> Arrays:
+    """Colours, texture coordinates and which triangle has which material."""
+    arrays: Arrays = {}
+    if asset.colors is not None:
+        arrays["colors"] = np.rint(255 * np.clip(asset.colors, 0, 1)).astype(np.uint8)
+    if asset.uvs is not None:
+        arrays["uvs"] = asset.uvs
+    if asset.triangle_material is not None and asset.materials:
+        arrays["triangle_material"] = asset.triangle_material.astype(np.uint16)
+    return arrays
+
+
+def source_arrays(model: SkinnedModel, source: Float32) -> Arrays:
+    """The frames that a model should play, in full or, if they are many, in 16-bit steps."""
+    if source.shape != (model.n_frames, model.n_vertices, 3):
+        raise GeometryError(
+            f"source: expected {model.n_frames} frames of {model.n_vertices} vertices, "
+            f"got {source.shape[0]} of {source.shape[1]}"
+        )
+    return {"source": source} if source.nbytes <= SOURCE_BYTES else _short_source(source)
+
+
+def cluster_numbers(labels: Int32) -> NDArray[np.uint16]:
+    """(t,) clusters as the page numbers them, with 65535 for an outlier."""
+    return np.where(labels < 0, OUTLIER, np.minimum(labels, OUTLIER - 1)).astype(np.uint16)
+
+
+def _short_source(source: Float32) -> Arrays:
+    """Frames as 16-bit steps from the least corner of each frame: minimum and step of every frame, three each."""
+    low, high = source.min(axis=1).astype(np.float64), source.max(axis=1).astype(np.float64)
+    scale = np.concatenate([low, np.maximum(high - low, 1e-30) / 65535], axis=1).astype(np.float32)
+    steps = np.empty(source.shape, np.uint16)
+    for f, frame in enumerate(source):
+        counted = (frame - scale[f, :3].astype(np.float64)) / scale[f, 3:]
+        steps[f] = np.clip(np.rint(counted), 0, 65535)
+    return {"source_u2": steps, "source_scale": scale}

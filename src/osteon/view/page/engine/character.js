@@ -1,0 +1,194 @@
+// One model on the graphics card: its textures, buffers and materials. Made once; playing changes only uniforms.
+import * as THREE from "three";
+import { PALETTE_SIZE, boneColors, heatTable, weightTable } from "./colors.js";
+import { flatGeometry, indexedGeometry, splitCorners } from "./geometry.js";
+import { PAINT, surfaceFragment, surfaceVertex } from "./mesh_shader.js";
+import { Motion } from "./motion.js";
+import { skinDefines } from "./skin_shader.js";
+import { sourceTextures } from "./source_texture.js";
+import { BYTE4, FLOAT1, FLOAT4, checkFits, makeTiles } from "./tiles.js";
+
+/** @typedef {"result"|"source"} Role  What a surface shows. */
+
+export class Character {
+  /** @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits */
+  constructor(pack, limits) {
+    this.pack = pack;
+    this.limits = limits;
+    this.checkSize();
+    this.center = middle(pack.arrays.rest);
+    this.motion = new Motion(pack, this.center);
+    this.pictures = [];
+    this.materials = new Map();
+    this.split = splitCorners(pack);
+    this.indexed = indexedGeometry(pack, this.split, this.center);
+    this.flatGeometry = null;
+    this.source = null;
+    this.uniforms = this.makeUniforms();
+  }
+
+  checkSize() {
+    const { counts, rank } = this.pack;
+    const say = (n) => n.toLocaleString("en");
+    checkFits(`${say(counts.bones)} bones in ${say(counts.frames)} frames`, 3 * counts.bones * counts.frames, this.limits);
+    const texels = rank * counts.vertices * (this.pack.arrays.normal_basis ? 2 : 1);
+    checkFits(`corrections of rank ${rank} for ${say(counts.vertices)} vertices`, texels, this.limits);
+    checkFits(`${say(rank * counts.frames)} coefficients`, rank * counts.frames, this.limits);
+  }
+
+  makeUniforms() {
+    const value = (v) => ({ value: v });
+    return {
+      palette: value(paletteTexture(this.pack, this.limits, this.center)),
+      basis: value(this.pack.rank ? basisTexture(this.pack, this.limits) : null),
+      coefficients: value(this.pack.rank ? coefficientTexture(this.pack, this.limits) : null),
+      source: value(null),
+      sourceScale: value(null),
+      boneTable: value(table(boneColors(PALETTE_SIZE), this.limits)),
+      heatTable: value(table(heatTable(), this.limits)),
+      weightTable: value(table(weightTable(), this.limits)),
+      rank: value(this.pack.rank),
+      frames: value(new THREE.Vector2()),
+      between: value(0),
+      seconds: value(0),
+      bone: value(0),
+      diagonal: value(this.pack.diagonal),
+      heatMax: value(1),
+      shade: value(1),
+      wire: value(new THREE.Vector4()),
+    };
+  }
+
+  /** Single triangles; made when first needed. */
+  get flat() {
+    this.flatGeometry ??= flatGeometry(this.pack, this.split, this.center);
+    return this.flatGeometry;
+  }
+
+  /** Puts the source's frames into a texture, once. */
+  needSource() {
+    if (this.source || !this.pack.hasSource) return;
+    this.source = sourceTextures(this.pack, this.limits, this.center);
+    this.uniforms.source.value = this.source.source;
+    this.uniforms.sourceScale.value = this.source.sourceScale;
+  }
+
+  /** Defines of a shader that shows `role`. @param {Role} role */
+  defines(role, extra = {}) {
+    const source = role === "source" || extra.HAS_SOURCE;
+    if (source) this.needSource();
+    return {
+      ...skinDefines(this),
+      ...(role === "source" && { SHOW_SOURCE: 1 }),
+      ...(source && this.pack.arrays.source_u2 && { SMALL_SOURCE: 1 }),
+      ...extra,
+    };
+  }
+
+  /**
+   * Materials of a surface, one for each group of triangles that shares a picture.
+   * @param {Role} role @param {{flat?: boolean, crowd?: boolean, error?: boolean, layer?: string}} options
+   */
+  surface(role, { flat = false, crowd = false, error = false, layer = "base" } = {}) {
+    const key = [role, flat, crowd, error, layer].join();
+    if (!this.materials.has(key)) {
+      const extra = { ...(flat && { FLAT: 1 }), ...(crowd && { CROWD: 1 }), ...(error && { HAS_SOURCE: 1 }) };
+      const own = { paint: { value: PAINT.material }, ghost: { value: new THREE.Vector4(0, 0, 0, 1) }, lift: { value: 0 } };
+      const make = ({ picture }) => this.makeMaterial(role, extra, own, picture);
+      this.materials.set(key, { list: this.split.groups.map(make), uniforms: own });
+    }
+    return this.materials.get(key);
+  }
+
+  makeMaterial(role, extra, own, picture) {
+    const loaded = picture >= 0 ? this.pictures[picture] : null;
+    const defines = this.defines(role, { ...extra, ...(loaded && { TEXTURED: 1 }) });
+    return new THREE.RawShaderMaterial({
+      glslVersion: THREE.GLSL3,
+      vertexShader: surfaceVertex,
+      fragmentShader: surfaceFragment,
+      defines,
+      uniforms: { ...this.uniforms, ...own, picture: { value: loaded ?? null } },
+      side: THREE.DoubleSide,
+    });
+  }
+
+  /** Decodes the pictures of the materials; surfaces made before show plain colours, so they are made anew. */
+  async loadPictures() {
+    const decode = async ({ mime, array }) => {
+      const blob = new Blob([this.pack.arrays[array]], { type: mime });
+      const texture = new THREE.Texture(await createImageBitmap(blob, { imageOrientation: "flipY", colorSpaceConversion: "none" }));
+      texture.flipY = false;
+      texture.wrapS = texture.wrapT = THREE.RepeatWrapping;
+      texture.anisotropy = 4;
+      texture.needsUpdate = true;
+      return texture;
+    };
+    this.pictures = await Promise.all(this.pack.images.map((image) => decode(image).catch(() => null)));
+    this.dropMaterials();
+    return this.pictures.length > 0;
+  }
+
+  dropMaterials() {
+    for (const { list } of this.materials.values()) list.forEach((material) => material.dispose());
+    this.materials.clear();
+  }
+
+  dispose() {
+    this.dropMaterials();
+    this.indexed.dispose();
+    this.flatGeometry?.dispose();
+    for (const { value } of Object.values(this.uniforms)) if (value?.isTexture) value.dispose();
+    this.pictures.forEach((picture) => picture?.dispose());
+  }
+}
+
+/** Middle of the bounding box of points (v,3). */
+function middle(points) {
+  const low = [Infinity, Infinity, Infinity];
+  const high = [-Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < points.length; i++) {
+    low[i % 3] = Math.min(low[i % 3], points[i]);
+    high[i % 3] = Math.max(high[i % 3], points[i]);
+  }
+  return low.map((value, i) => (points.length ? Math.fround((value + high[i]) / 2) : 0));
+}
+
+/** Bone matrices about `center`: T'(p - c) = T(p) - c, so t' = t + A c - c. */
+function paletteTexture(pack, limits, [cx, cy, cz]) {
+  const { transforms } = pack.arrays;
+  const shift = [cx, cy, cz];
+  return makeTiles(limits, transforms.length / 4, FLOAT4, (data) => {
+    data.set(transforms);
+    for (let i = 0; i < transforms.length; i += 4) {
+      const turned = transforms[i] * cx + transforms[i + 1] * cy + transforms[i + 2] * cz;
+      data[i + 3] = transforms[i + 3] + turned - shift[(i / 4) % 3];
+    }
+  });
+}
+
+/** A displacement and, where there is one, the normal's, in six of eight numbers. */
+function basisTexture(pack, limits) {
+  const { basis, normal_basis: normals } = pack.arrays;
+  const texels = normals ? 2 : 1;
+  return makeTiles(limits, (texels * basis.length) / 3, FLOAT4, (data) => {
+    for (let i = 0, to = 0; i < basis.length; i += 3, to += 4 * texels) {
+      data.set(basis.subarray(i, i + 3), to);
+      if (normals) data.set(normals.subarray(i, i + 3), to + 3);
+    }
+  });
+}
+
+function coefficientTexture(pack, limits) {
+  const { coefficients } = pack.arrays;
+  return makeTiles(limits, coefficients.length, FLOAT1, (data) => data.set(coefficients));
+}
+
+function table(colors, limits) {
+  return makeTiles(limits, colors.length / 3, BYTE4, (data) => {
+    for (let i = 0; i < colors.length / 3; i++) {
+      for (let c = 0; c < 3; c++) data[4 * i + c] = Math.round(255 * colors[3 * i + c]);
+      data[4 * i + 3] = 255;
+    }
+  });
+}

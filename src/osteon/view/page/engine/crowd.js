@@ -1,0 +1,158 @@
+// A crowd: many instances of one or several characters, each at its own place and time, one draw a character.
+import * as THREE from "three";
+import { StreamCrowd } from "./stream.js";
+
+export const MOST_INSTANCES = 10_000;
+/** Free ground between neighbours, as part of what a character needs. */
+const GAP = 0.4;
+
+/** Attributes of an instance and how many numbers each has. */
+const INSTANCE = { instancePlace: 3, instanceTurn: 2, instanceClip: 4 };
+
+/** Numbers in 0 … 1 that are the same for the same seed (mulberry32). */
+function randomNumbers(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/**
+ * Who stands where: instances on a jittered grid.
+ * @param {import("./character.js").Character[]} characters
+ * @returns {{character: number, clip: number, offset: number, place: number[], turn: number}[]}
+ *   a vertex x of the character is drawn at R(turn) (x - the character's center) + place
+ */
+export function placeCrowd(characters, count, seed) {
+  const random = randomNumbers(seed);
+  const [wide, deep] = [0, 2].map((axis) => (1 + GAP) * Math.max(...characters.map(({ motion }) => Math.max(motion.footprint[axis], 0.25 * motion.size))));
+  const columns = Math.max(1, Math.round(Math.sqrt((2 * count * deep) / wide)));
+  const rows = Math.ceil(count / columns);
+  const ground = characters[0].motion.ground;
+  return Array.from({ length: count }, (_, i) => {
+    const which = Math.floor(random() * characters.length);
+    const { pack, motion } = characters[which];
+    const clip = Math.floor(random() * pack.clips.length);
+    const frames = pack.clips[clip].stop - pack.clips[clip].start;
+    const turn = (random() - 0.5) * 0.7;
+    const x = (i % columns) - (columns - 1) / 2 + (random() - 0.5) * GAP;
+    const z = Math.floor(i / columns) - (rows - 1) / 2 + (random() - 0.5) * GAP;
+    const [mx, , mz] = motion.low.map((low, axis) => (low + motion.high[axis]) / 2);
+    const [s, c] = [Math.sin(turn), Math.cos(turn)];
+    const place = [x * wide - (c * mx + s * mz), ground - motion.ground, z * deep - (c * mz - s * mx)];
+    return { character: which, clip, offset: random() * frames, place: place.map(Math.fround), turn: Math.fround(turn) };
+  });
+}
+
+/** Attributes of an instance, as the shader reads them. @returns {Object<string, number[]>} */
+export function instanceVectors(character, instance) {
+  const clip = character.pack.clips[instance.clip];
+  return {
+    instancePlace: instance.place,
+    instanceTurn: [Math.cos(instance.turn), Math.sin(instance.turn)],
+    instanceClip: [clip.start, clip.stop - clip.start, clip.fps, instance.offset],
+  };
+}
+
+/** Draws all instances by matrix palettes: the graphics card poses them, a frame costs a few uniforms. */
+export class PaletteCrowd {
+  /** @param {import("./character.js").Character[]} characters @param {ReturnType<typeof placeCrowd>} instances */
+  constructor(characters, instances) {
+    this.characters = characters;
+    this.scene = new THREE.Scene();
+    this.meshes = characters.map((character, c) => this.makeMesh(character, instances.filter((i) => i.character === c)));
+    this.scene.children = this.meshes.filter((mesh) => mesh.geometry.instanceCount > 0);
+  }
+
+  makeMesh(character, instances) {
+    const geometry = new THREE.InstancedBufferGeometry();
+    geometry.index = character.indexed.index;
+    Object.assign(geometry.attributes, character.indexed.attributes);
+    geometry.groups = character.indexed.groups;
+    const vectors = instances.map((instance) => instanceVectors(character, instance));
+    for (const [name, size] of Object.entries(INSTANCE)) {
+      const data = Float32Array.from(vectors.flatMap((vector) => vector[name]));
+      geometry.setAttribute(name, new THREE.InstancedBufferAttribute(data, size));
+    }
+    geometry.instanceCount = instances.length;
+    const { list } = character.surface("result", { crowd: true });
+    const mesh = new THREE.Mesh(geometry, list.length === 1 ? list[0] : list);
+    mesh.frustumCulled = false;
+    return mesh;
+  }
+
+  /** Takes up materials that were made anew, once pictures have come. */
+  renew() {
+    this.meshes.forEach((mesh, c) => {
+      const { list } = this.characters[c].surface("result", { crowd: true });
+      mesh.material = list.length === 1 ? list[0] : list;
+    });
+  }
+
+  draw(renderer, camera, seconds) {
+    for (const character of this.characters) character.uniforms.seconds.value = seconds;
+    renderer.render(this.scene, camera);
+  }
+
+  dispose() {
+    for (const mesh of this.meshes) {
+      // Shared buffers belong to the character.
+      const own = Object.entries(mesh.geometry.attributes).filter(([name]) => name in INSTANCE);
+      mesh.geometry.attributes = Object.fromEntries(own);
+      mesh.geometry.index = null;
+      mesh.geometry.dispose();
+    }
+  }
+}
+
+/** A crowd on its ground, drawn by either method. */
+export class Crowd {
+  /** @param {import("./character.js").Character} character whose center is the middle of the scene; `extra` are others */
+  constructor(character, extra, { count, seed }) {
+    this.characters = [character, ...extra];
+    this.extra = extra;
+    const bounded = Math.min(Math.max(1, Math.round(count)), MOST_INSTANCES);
+    this.instances = placeCrowd(this.characters, bounded, seed);
+    this.palette = new PaletteCrowd(this.characters, this.instances);
+    this.stream = null;
+    this.seconds = 0;
+  }
+
+  get triangles() {
+    return this.instances.reduce((sum, { character }) => sum + this.characters[character].pack.counts.triangles, 0);
+  }
+
+  /** @param {"palette"|"stream"} method @param {number} rank of the first character's corrections */
+  draw(renderer, camera, method, rank) {
+    this.characters.forEach(({ uniforms, pack }, c) => {
+      uniforms.rank.value = c === 0 ? rank : pack.rank;
+      uniforms.shade.value = 1;
+    });
+    if (method === "palette") return this.palette.draw(renderer, camera, this.seconds);
+    this.stream ??= new StreamCrowd(renderer, this.characters, this.instances);
+    this.stream.draw(camera, this.seconds);
+  }
+
+  /** What the camera must show. */
+  outline() {
+    const points = [];
+    let extent = this.characters[0].motion.size;
+    for (const { place, character } of this.instances) {
+      const { low, high, footprint } = this.characters[character].motion;
+      const [middle, half] = [(low[0] + high[0]) / 2 + place[0], footprint[0] / 2];
+      const z = (low[2] + high[2]) / 2 + place[2];
+      for (const y of [low[1], high[1]]) points.push([middle - half, place[1] + y, z], [middle + half, place[1] + y, z]);
+      extent = Math.max(extent, Math.abs(place[0]), Math.abs(place[2]));
+    }
+    return { points, extent };
+  }
+
+  dispose() {
+    this.palette.dispose();
+    this.stream?.dispose();
+    this.extra.forEach((character) => character.dispose());
+  }
+}

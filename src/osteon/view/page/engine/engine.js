@@ -1,0 +1,402 @@
+// The renderer behind the page: shows one model or a crowd, plays it, compares it with its source, and answers questions.
+import * as THREE from "three";
+import { Eye } from "./camera.js";
+import { Character } from "./character.js";
+import { Clock } from "./clock.js";
+import { Crowd, instanceVectors } from "./crowd.js";
+import { ErrorMeter } from "./errors.js";
+import { FrameStats, Meter } from "./meter.js";
+import { ModelView, clear } from "./model_view.js";
+import { Picker, weightsOf } from "./pick.js";
+import { momentInClip, posePositions, sourcePositions } from "./pose.js";
+import { readPosed } from "./readback.js";
+import { textureLimits } from "./tiles.js";
+
+/** Longest step of the clock, seconds: a page that was asleep does not jump. */
+const LONGEST_STEP = 0.25;
+/** Largest error shown where there is none at all, part of the diagonal. */
+const NO_ERROR = 1e-6;
+
+/**
+ * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe", swipe: number, wireframe: boolean,
+ *   paint: "material"|"bones"|"weights"|"error"|"clusters", bone: number, rank: number, axes: boolean,
+ *   theme: "light"|"dark", heatMax: number|null, shade: number}} View  `shade` 0 shows bare colours.
+ * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
+ *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
+ */
+export class Engine {
+  /** @param {HTMLCanvasElement} canvas @param {{onFrame?: (info: FrameInfo) => void, onError?: (text: string) => void}} options */
+  constructor(canvas, { onFrame = () => {}, onError = () => {} } = {}) {
+    Object.assign(this, { canvas, onFrame, onError });
+    /** @type {View} */
+    this.view = {
+      ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
+      ...{ theme: "light", heatMax: null, shade: 1 },
+    };
+    this.speed = 1;
+    this.loop = true;
+    this.playing = false;
+    /** @type {Character|null} */
+    this.character = null;
+    /** @type {Crowd|null} */
+    this.group = null;
+    this.method = "palette";
+    this.stats = new FrameStats();
+    this.renderer = this.makeRenderer();
+    if (!this.renderer) return;
+    this.renderer.autoClear = false;
+    this.limits = textureLimits(this.renderer);
+    this.model = new ModelView();
+    this.picker = new Picker();
+    this.meter = new Meter(this.renderer.getContext());
+    this.eye = new Eye(canvas, () => this.refresh());
+    this.lost = () => onError("The graphics card was reset; reload the page.");
+    canvas.addEventListener("webglcontextlost", this.lost);
+    this.resize();
+  }
+
+  makeRenderer() {
+    try {
+      return new THREE.WebGLRenderer({ canvas: this.canvas, antialias: true, powerPreference: "high-performance" });
+    } catch {
+      this.onError("This browser cannot draw: WebGL 2 is missing or switched off.");
+      return null;
+    }
+  }
+
+  /** Shows a pack instead of what is shown; false when it cannot be shown, and then onError says why. */
+  load(pack) {
+    return this.guarded(() => {
+      const character = new Character(pack, this.limits);
+      this.endCrowd();
+      this.character?.dispose();
+      this.character = character;
+      this.clock = new Clock(pack.clips);
+      this.errors = new ErrorMeter(pack);
+      this.heatMax = null;
+      this.marked = null;
+      this.view.rank = pack.rank;
+      this.view.bone = Math.min(this.view.bone, pack.counts.bones - 1);
+      this.model.show(character);
+      this.stats.clear();
+      this.fit();
+      if (pack.images.length) this.loadPictures(character);
+    });
+  }
+
+  async loadPictures(character) {
+    if (!(await character.loadPictures())) return;
+    this.group?.palette.renew();
+    this.refresh();
+  }
+
+  /** Runs `work`; a failure becomes a sentence for onError, and the answer false. */
+  guarded(work) {
+    if (!this.renderer) return false;
+    try {
+      work();
+      return true;
+    } catch (error) {
+      this.onError(error.message);
+      return false;
+    }
+  }
+
+  // ---- time -------------------------------------------------------------------------------------------------------
+
+  get clips() {
+    return this.character?.pack.clips ?? [];
+  }
+
+  setClip(name) {
+    if (!this.character || !this.clock.setClip(name)) return;
+    if (!this.eye.touched) this.fit();
+    this.refresh();
+  }
+
+  setTime(seconds) {
+    if (!this.character) return;
+    this.clock.setTime(seconds);
+    this.refresh();
+  }
+
+  /** Stands at a frame, counted over all clips, in the clip that holds it. */
+  setFrame(frame) {
+    const owner = this.character && this.clock.ownerOf(frame);
+    if (!owner) return;
+    this.setClip(owner.name);
+    this.setTime((frame - owner.start) / owner.fps);
+  }
+
+  play() {
+    this.playing = true;
+    this.before = null;
+    this.refresh();
+  }
+
+  pause() {
+    this.playing = false;
+    this.refresh();
+  }
+
+  advance(seconds) {
+    if (!this.character) return;
+    if (this.group) this.group.seconds += seconds * this.speed;
+    const goesOn = this.clock.advance(seconds * this.speed, this.loop);
+    if (!goesOn && !this.group) this.playing = false;
+  }
+
+  // ---- pictures ---------------------------------------------------------------------------------------------------
+
+  /** Asks for a picture with what `view` says now. */
+  refresh() {
+    if (!this.renderer || this.asked) return;
+    this.asked = requestAnimationFrame((now) => this.tick(now));
+  }
+
+  tick(now) {
+    this.asked = 0;
+    if (this.playing) {
+      if (this.before != null) this.advance(Math.min((now - this.before) / 1000, LONGEST_STEP));
+      this.before = now;
+    }
+    if (this.draw() || this.playing) this.refresh();
+  }
+
+  /** Draws one picture now; true if another one must follow. */
+  draw() {
+    if (!this.renderer) return false;
+    if (!this.character) {
+      clear(this.renderer, this.view.theme);
+      return false;
+    }
+    const begun = performance.now();
+    let moving = false;
+    this.guarded(() => (moving = this.group ? this.drawCrowd() : this.drawModel()));
+    const drawMs = performance.now() - begun;
+    this.stats.add({ at: begun, script: drawMs, bytes: this.meter.take() });
+    const { time, frame, clip } = this.clock;
+    this.onFrame({ time, frame, clip: clip.name, fps: this.stats.fps, drawMs });
+    return moving;
+  }
+
+  drawModel() {
+    if (this.fitted !== this.aspect && !this.eye.touched) this.fit();
+    this.eye.follow(this.middle);
+    const moving = this.eye.update(this.aspect);
+    this.setUniforms();
+    this.model.setMark(this.marked === null ? null : this.posedVertex(this.marked), this.view.theme, this.renderer.getPixelRatio());
+    const complete = this.model.draw(this.renderer, this.eye.camera, this.view, this);
+    return moving || !complete;
+  }
+
+  drawCrowd() {
+    const moving = this.eye.update(this.aspect);
+    this.model.drawGround(this.renderer, this.eye.camera, this.view.theme, this);
+    this.group.draw(this.renderer, this.eye.camera, this.method, this.rank);
+    return moving;
+  }
+
+  setUniforms() {
+    this.model.setUniforms(this.view, this.clock.moment, () => this.scaleMax);
+  }
+
+  /** Width over height of one view. */
+  get aspect() {
+    const half = this.character && !this.group && this.model.modeOf(this.view) === "side" ? 0.5 : 1;
+    return (half * this.width) / Math.max(1, this.height);
+  }
+
+  get hasSource() {
+    return Boolean(this.character?.pack.hasSource);
+  }
+
+  get rank() {
+    return this.model.rankOf(this.view);
+  }
+
+  /** The error (part of the diagonal) shown in the last colour; found once, then the same for all ranks and frames. */
+  get scaleMax() {
+    if (this.view.heatMax > 0) return this.view.heatMax;
+    if (this.hasSource) this.heatMax ??= this.errors.worst(0).distance;
+    return this.heatMax || NO_ERROR;
+  }
+
+  // ---- camera -----------------------------------------------------------------------------------------------------
+
+  /** Where the camera follows the character to. */
+  get middle() {
+    const { clip, frame } = this.clock;
+    return this.character.motion.middleAt(clip, frame - clip.start);
+  }
+
+  /** Frames all that is shown. */
+  fit() {
+    if (!this.character) return;
+    this.fitted = this.aspect;
+    const { size, ground } = this.character.motion;
+    if (this.group) {
+      const { points, extent } = this.group.outline();
+      this.model.ground.place([0, 0, 0], ground, size, 2.2 * extent + 2 * size);
+      this.eye.fit({ points, middle: [0, 0, 0], ground, extent, crowd: true }, this.aspect);
+    } else {
+      const points = this.character.motion.pointsAround(this.clock.clip);
+      this.model.ground.place(this.middle, ground, size, 3 * size);
+      this.eye.fit({ points, middle: this.middle, ground, extent: size }, this.aspect);
+    }
+    this.refresh();
+  }
+
+  /** Goes near a vertex and marks it. */
+  lookAtVertex(vertex) {
+    if (!this.character || this.group) return;
+    const { normals } = readPosed(this.renderer, this.character, { moment: this.clock.moment, rank: this.rank });
+    this.eye.follow(this.middle);
+    this.eye.lookAt(this.posedVertex(vertex), normals.subarray(3 * vertex, 3 * vertex + 3));
+    this.marked = vertex;
+    this.refresh();
+  }
+
+  /** Takes the mark away. */
+  unmark() {
+    this.marked = null;
+    this.refresh();
+  }
+
+  resize() {
+    if (!this.renderer) return;
+    this.width = this.canvas.clientWidth || 1;
+    this.height = this.canvas.clientHeight || 1;
+    this.renderer.setPixelRatio(Math.min(globalThis.devicePixelRatio ?? 1, 2));
+    this.renderer.setSize(this.width, this.height, false);
+    this.refresh();
+  }
+
+  // ---- questions --------------------------------------------------------------------------------------------------
+
+  /** Errors of a frame, counted over all clips; distances are parts of the diagonal. */
+  errorAt(frame, rank = this.rank) {
+    return this.hasSource ? this.errors.errorAt(frame, rank) : null;
+  }
+
+  /** The largest error of all clips: {frame, vertex, distance}. */
+  worst(rank = this.rank) {
+    return this.hasSource ? this.errors.worst(rank) : null;
+  }
+
+  errorByRank() {
+    return this.hasSource ? this.errors.byRank() : null;
+  }
+
+  /** What is under a point of the canvas, in CSS pixels from its top left corner. */
+  pick(x, y) {
+    if (!this.character || this.group || y < 0 || y >= this.height) return null;
+    const pass = this.model.passes(this.view, this.width).find(({ from, to }) => x >= from && x < to);
+    if (!pass) return null;
+    this.setUniforms();
+    const role = pass.roles.includes("source") ? "source" : "result";
+    const at = { role, camera: this.eye.camera, x: x - pass.left, y, width: pass.span, height: this.height };
+    const vertex = this.picker.vertexAt(this.renderer, this.character, this.clock.moment, at);
+    if (vertex === null) return null;
+    const weights = weightsOf(this.character.pack, vertex);
+    return { vertex, bone: weights[0]?.[0] ?? 0, weights, error: this.errorNow(vertex) };
+  }
+
+  /** A vertex of the result now, relative to the character's center. */
+  posedVertex(vertex) {
+    const { pack, center } = this.character;
+    return [...posePositions(pack, this.clock.moment, this.rank, [vertex])].map((x, i) => x - center[i]);
+  }
+
+  /** Error of a vertex at this moment, between frames too; null without a source. */
+  errorNow(vertex) {
+    if (!this.hasSource) return null;
+    const { pack } = this.character;
+    const posed = posePositions(pack, this.clock.moment, this.rank, [vertex]);
+    const source = sourcePositions(pack, this.clock.moment, [vertex]);
+    return Math.hypot(...source.map((x, i) => x - posed[i])) / pack.diagonal;
+  }
+
+  /**
+   * Positions (v*3) as the shader computes them, of a frame counted over all clips; between frames inside one clip.
+   * With `instance`, those of an instance of the crowd when its clock stands at frame / fps of the first clip.
+   */
+  async readPositions(frame, { rank = this.rank, instance = null } = {}) {
+    const member = instance === null ? null : this.group?.instances[instance];
+    const character = member ? this.group.characters[member.character] : this.character;
+    const what = { rank: Math.min(rank, character.pack.rank) };
+    if (member) Object.assign(what, { instance: instanceVectors(character, member), seconds: frame / this.clips[0].fps });
+    else {
+      const clip = this.clock.ownerOf(Math.floor(frame)) ?? this.clock.clip;
+      what.moment = momentInClip(clip, frame - clip.start);
+    }
+    const { positions } = readPosed(this.renderer, character, what);
+    // A crowd stands around the center of the character that was loaded.
+    const { center } = this.character;
+    return positions.map((x, i) => x + center[i % 3]);
+  }
+
+  // ---- crowd ------------------------------------------------------------------------------------------------------
+
+  /** Shows `count` instances of the model and of `extraPacks`, each at its own time. */
+  crowd({ count, seed = 0, extraPacks = [] }) {
+    if (!this.character) return false;
+    return this.guarded(() => {
+      const extra = extraPacks.map((pack) => new Character(pack, this.limits));
+      this.endCrowd();
+      this.group = new Crowd(this.character, extra, { count, seed });
+      this.meter.start();
+      this.stats.clear();
+      extra.forEach((character) => character.pack.images.length && this.loadPictures(character));
+      this.fit();
+    });
+  }
+
+  endCrowd() {
+    if (!this.group) return;
+    this.group.dispose();
+    this.group = null;
+    this.meter.stop();
+    this.stats.clear();
+    this.fit();
+  }
+
+  get crowdMethod() {
+    return this.method;
+  }
+
+  set crowdMethod(method) {
+    this.method = method === "stream" ? "stream" : "palette";
+    this.stats.clear();
+    this.refresh();
+  }
+
+  /** Who stands where in the crowd; see placeCrowd. */
+  get instances() {
+    return this.group?.instances ?? [];
+  }
+
+  /** Means of the last pictures: {fps, trianglesPerSecond, scriptMs, bytesPerFrame}; null without a crowd. */
+  crowdStats() {
+    if (!this.group) return null;
+    const { fps } = this.stats;
+    const [scriptMs, bytesPerFrame] = [this.stats.mean("script"), this.stats.mean("bytes")];
+    return { fps, trianglesPerSecond: fps * this.group.triangles, scriptMs, bytesPerFrame };
+  }
+
+  // ---- end --------------------------------------------------------------------------------------------------------
+
+  dispose() {
+    if (!this.renderer) return;
+    cancelAnimationFrame(this.asked);
+    this.endCrowd();
+    cancelAnimationFrame(this.asked);
+    this.model.dispose();
+    this.character?.dispose();
+    this.picker.dispose();
+    this.eye.dispose();
+    this.canvas.removeEventListener("webglcontextlost", this.lost);
+    this.renderer.dispose();
+    this.renderer = this.character = null;
+  }
+}

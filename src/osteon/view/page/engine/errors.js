@@ -1,0 +1,117 @@
+// How far the result is from its source: by vertex, by frame, by rank. Computed in script, kept once computed.
+import { blendBones, blendVertex, posePositions, sourcePositions, wholeFrame } from "./pose.js";
+
+/** Vertices and frames kept in memory at a time. */
+const KEPT_VALUES = 4_000_000;
+
+/** Errors of one pack; distances are parts of the diagonal. */
+export class ErrorMeter {
+  /** @param {import("./pack.js").Pack} pack */
+  constructor(pack) {
+    this.pack = pack;
+    this.frames = new Map();
+    this.worsts = new Map();
+    this.ranks = null;
+  }
+
+  /** Errors of all vertices in a frame. */
+  errorAt(frame, rank) {
+    const key = `${frame} ${rank}`;
+    const kept = this.frames.get(key);
+    if (kept) return kept;
+    const found = measureFrame(this.pack, frame, rank);
+    if ((this.frames.size + 1) * this.pack.counts.vertices > KEPT_VALUES) this.frames.clear();
+    this.frames.set(key, found);
+    return found;
+  }
+
+  /** The largest distance of all vertices and frames, with where it is. */
+  worst(rank) {
+    if (!this.worsts.has(rank)) {
+      let best = { frame: 0, vertex: 0, distance: -1 };
+      for (let frame = 0; frame < this.pack.counts.frames; frame++) {
+        const { vertex, distance } = this.errorAt(frame, rank).worst;
+        if (distance > best.distance) best = { frame, vertex, distance };
+      }
+      this.worsts.set(rank, best);
+    }
+    return this.worsts.get(rank);
+  }
+
+  /** (r+1,) E % of the asset cut to rank 0, 1, … */
+  byRank() {
+    this.ranks ??= listedByRank(this.pack) ?? measureByRank(this.pack);
+    return this.ranks;
+  }
+}
+
+function measureFrame(pack, frame, rank) {
+  const moment = wholeFrame(frame);
+  const posed = posePositions(pack, moment, rank);
+  const source = sourcePositions(pack, moment);
+  const perVertex = new Float32Array(pack.counts.vertices);
+  let [sum, vertex, largest] = [0, 0, -1];
+  for (let v = 0; v < perVertex.length; v++) {
+    const x = posed[3 * v] - source[3 * v], y = posed[3 * v + 1] - source[3 * v + 1], z = posed[3 * v + 2] - source[3 * v + 2];
+    const squared = x * x + y * y + z * z;
+    sum += squared;
+    if (squared > largest) [largest, vertex] = [squared, v];
+    perVertex[v] = Math.sqrt(squared) / pack.diagonal;
+  }
+  const rms = Math.sqrt(sum / Math.max(1, perVertex.length)) / pack.diagonal;
+  return { perVertex, rms, worst: { vertex, distance: Math.sqrt(Math.max(0, largest)) / pack.diagonal } };
+}
+
+/** The figures that came with the model, if there is one for each rank. */
+function listedByRank(pack) {
+  const listed = pack.error_percent_by_rank;
+  const values = Array.from({ length: pack.rank + 1 }, (_, r) => listed?.[r]);
+  return values.every(Number.isFinite) ? Float32Array.from(values) : null;
+}
+
+/** E_r = 100 sqrt(sum of squared errors at rank r / sum of squared distances from the mean frame). */
+function measureByRank(pack) {
+  const { frames, vertices } = pack.counts;
+  const mean = meanSource(pack);
+  const squared = new Float64Array(pack.rank + 1);
+  const left = new Float64Array(3);
+  const m = new Float64Array(12);
+  const bones = new Float64Array(12 * pack.counts.bones);
+  let motion = 0;
+  for (let f = 0; f < frames; f++) {
+    const source = sourcePositions(pack, wholeFrame(f));
+    for (let i = 0; i < source.length; i++) motion += (source[i] - mean[i]) ** 2;
+    blendBones(pack, wholeFrame(f), bones);
+    for (let v = 0; v < vertices; v++) {
+      blendVertex(pack, bones, v, m);
+      addSquaredByRank(pack, f, v, m, source, left, squared);
+    }
+  }
+  return Float32Array.from(squared, (e) => 100 * Math.sqrt(e / Math.max(motion, 1e-300)));
+}
+
+function addSquaredByRank(pack, frame, v, m, source, left, squared) {
+  const { rest, basis, coefficients } = pack.arrays;
+  for (let i = 0; i < 3; i++) {
+    left[i] = m[4 * i] * rest[3 * v] + m[4 * i + 1] * rest[3 * v + 1] + m[4 * i + 2] * rest[3 * v + 2] + m[4 * i + 3] - source[3 * v + i];
+  }
+  squared[0] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2;
+  for (let r = 0; r < pack.rank; r++) {
+    const q = coefficients[frame * pack.rank + r];
+    const at = 3 * (r * pack.counts.vertices + v);
+    for (let i = 0; i < 3; i++) {
+      left[i] += q * (m[4 * i] * basis[at] + m[4 * i + 1] * basis[at + 1] + m[4 * i + 2] * basis[at + 2]);
+    }
+    squared[r + 1] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2;
+  }
+}
+
+function meanSource(pack) {
+  const { frames, vertices } = pack.counts;
+  const mean = new Float64Array(3 * vertices);
+  for (let f = 0; f < frames; f++) {
+    const source = sourcePositions(pack, wholeFrame(f));
+    for (let i = 0; i < mean.length; i++) mean[i] += source[i] / frames;
+  }
+  return mean;
+}

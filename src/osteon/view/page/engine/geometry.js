@@ -1,0 +1,143 @@
+// Buffers of a character: vertices split where texture coordinates or materials differ, and a version of single triangles.
+import * as THREE from "three";
+import { SLOTS } from "./pack.js";
+
+/** Colour (linear) where a model has neither materials nor colours. */
+const CLAY = [0.46, 0.49, 0.54, 1];
+
+/**
+ * One entry for each distinct (vertex, texture coordinate, material), and triangles sorted by the picture they show.
+ * @param {import("./pack.js").Pack} pack
+ */
+export function splitCorners(pack) {
+  const { faces, uvs, triangle_material: materialOf } = pack.arrays;
+  const order = trianglesByPicture(pack);
+  const corners = new Uint32Array(faces.length);
+  const entries = { vertex: [], corner: [] };
+  const head = new Int32Array(pack.counts.vertices).fill(-1);
+  const next = [];
+  const plain = !uvs && !materialOf;
+  for (let i = 0; i < corners.length; i++) {
+    const corner = 3 * order.triangles[Math.floor(i / 3)] + (i % 3);
+    const v = faces[corner];
+    let at = head[v];
+    while (at >= 0 && !plain && !sameCorner(pack, entries.corner[at], corner)) at = next[at];
+    if (at < 0) {
+      at = entries.vertex.length;
+      entries.vertex.push(v);
+      entries.corner.push(corner);
+      next.push(head[v]);
+      head[v] = at;
+    }
+    corners[i] = at;
+  }
+  return { index: corners, vertex: Uint32Array.from(entries.vertex), corner: Uint32Array.from(entries.corner), ...order };
+}
+
+function sameCorner(pack, a, b) {
+  const { uvs, triangle_material: materialOf } = pack.arrays;
+  if (uvs && (uvs[2 * a] !== uvs[2 * b] || uvs[2 * a + 1] !== uvs[2 * b + 1])) return false;
+  return !materialOf || materialOf[Math.floor(a / 3)] === materialOf[Math.floor(b / 3)];
+}
+
+const pictureOf = (pack, t) => pack.materials[pack.arrays.triangle_material?.[t] ?? 0]?.texture ?? -1;
+
+/** Triangles in an order where those with one picture follow each other, and the groups they form. */
+function trianglesByPicture(pack) {
+  const count = pack.counts.triangles;
+  const triangles = Uint32Array.from({ length: count }, (_, t) => t);
+  const pictures = Int32Array.from(triangles, (t) => pictureOf(pack, t));
+  if (pictures.some((p) => p !== pictures[0])) triangles.sort((a, b) => pictures[a] - pictures[b] || a - b);
+  const groups = [];
+  for (let i = 0; i < count; i++) {
+    const picture = pictures[triangles[i]];
+    const last = groups[groups.length - 1];
+    if (last?.picture === picture) last.count += 3;
+    else groups.push({ start: 3 * i, count: 3, picture });
+  }
+  return { triangles, groups };
+}
+
+/** (n,4) linear colours of entries: material times the vertex's own. */
+function colorsOf(pack, split) {
+  const { colors, triangle_material: materialOf } = pack.arrays;
+  const out = new Float32Array(4 * split.vertex.length);
+  for (let i = 0; i < split.vertex.length; i++) {
+    const material = pack.materials[materialOf?.[Math.floor(split.corner[i] / 3)] ?? 0];
+    const base = material?.base_color ?? (colors ? [1, 1, 1, 1] : CLAY);
+    for (let c = 0; c < 4; c++) out[4 * i + c] = base[c] * (colors ? colors[4 * split.vertex[i] + c] / 255 : 1);
+  }
+  return out;
+}
+
+/** Rows of a table of `width` columns; of each row `take` numbers from column `from` on. */
+function gathered(source, width, rows, Type, from = 0, take = width) {
+  const out = new Type(take * rows.length);
+  for (let i = 0; i < rows.length; i++) {
+    for (let c = 0; c < take; c++) out[take * i + c] = source[width * rows[i] + from + c];
+  }
+  return out;
+}
+
+const floats = (array, size) => new THREE.BufferAttribute(array, size);
+
+function integers(array, size) {
+  const attribute = new THREE.BufferAttribute(array, size);
+  attribute.gpuType = THREE.IntType;
+  return attribute;
+}
+
+/** What the skin reads, for vertices by number; positions are relative to `center`, where float32 has its digits. */
+export function skinAttributes(pack, vertex, center) {
+  const { rest, normals, bones, weights } = pack.arrays;
+  const positions = gathered(rest, 3, vertex, Float32Array);
+  for (let i = 0; i < positions.length; i++) positions[i] = positions[i] - center[i % 3];
+  const slots = (source, Type, from) => gathered(source, SLOTS, vertex, Type, from, 4);
+  return {
+    position: floats(positions, 3),
+    normal: floats(gathered(normals, 3, vertex, Float32Array), 3),
+    bonesA: integers(slots(bones, Uint16Array, 0), 4),
+    weightsA: floats(slots(weights, Float32Array, 0), 4),
+    ...(pack.influences > 4 && {
+      bonesB: integers(slots(bones, Uint16Array, 4), 4),
+      weightsB: floats(slots(weights, Float32Array, 4), 4),
+    }),
+    vertexNumber: integers(vertex, 1),
+  };
+}
+
+/** What the paint reads. */
+function lookAttributes(pack, { vertex, corner }) {
+  const { uvs } = pack.arrays;
+  return {
+    color: floats(colorsOf(pack, { vertex, corner }), 4),
+    uv: floats(uvs ? gathered(uvs, 2, corner, Float32Array) : new Float32Array(2 * vertex.length), 2),
+  };
+}
+
+function build(attributes, groups) {
+  const geometry = new THREE.BufferGeometry();
+  for (const [name, attribute] of Object.entries(attributes)) geometry.setAttribute(name, attribute);
+  groups.forEach((group, i) => geometry.addGroup(group.start, group.count, i));
+  return geometry;
+}
+
+/** Indexed triangles: what is drawn as long as triangles need nothing of their own. */
+export function indexedGeometry(pack, split, center) {
+  const attributes = { ...skinAttributes(pack, split.vertex, center), ...lookAttributes(pack, split) };
+  const geometry = build(attributes, split.groups);
+  geometry.setIndex(new THREE.BufferAttribute(split.index, 1));
+  return geometry;
+}
+
+/** Single triangles in the order of `split`: for edges, clusters and picking. */
+export function flatGeometry(pack, split, center) {
+  const { triangle_cluster: cluster } = pack.arrays;
+  const corner = Uint32Array.from(split.index, (_, i) => 3 * split.triangles[Math.floor(i / 3)] + (i % 3));
+  const vertex = Uint32Array.from(split.index, (entry) => split.vertex[entry]);
+  const attributes = { ...skinAttributes(pack, vertex, center), ...lookAttributes(pack, { vertex, corner }) };
+  const geometry = build(attributes, split.groups);
+  const ofCorner = Uint16Array.from(corner, (c) => cluster?.[Math.floor(c / 3)] ?? 0);
+  geometry.setAttribute("cluster", integers(ofCorner, 1));
+  return geometry;
+}

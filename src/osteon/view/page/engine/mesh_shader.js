@@ -1,0 +1,258 @@
+// Shaders of everything that is drawn as a surface: result, source, crowd, shadow and picking.
+import { ATTRIBUTES, SKIN } from "./skin_shader.js";
+
+/** Values of the uniform `paint`. */
+export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5 };
+
+const HEAD = "precision highp float;\nprecision highp int;\n";
+
+const SOURCE = `
+#ifdef SMALL_SOURCE
+uniform highp usampler2D source;       // 16 bits a coordinate, and the normal
+uniform highp sampler2D sourceScale;   // lowest corner and step of each frame, two texels
+#else
+uniform highp sampler2D source;        // position and, in the fourth number, the normal
+#endif
+
+vec3 unfolded(vec2 e) {                // unit vector of a point on the octahedron's map
+  vec3 n = vec3(e, 1.0 - abs(e.x) - abs(e.y));
+  if (n.z < 0.0) n.xy = (1.0 - abs(n.yx)) * vec2(n.x < 0.0 ? -1.0 : 1.0, n.y < 0.0 ? -1.0 : 1.0);
+  return normalize(n);
+}
+
+void sourceAt(int frame, out vec3 p, out vec3 n) {
+  int i = frame * VERTICES + int(vertexNumber);
+#ifdef SMALL_SOURCE
+  uvec4 found = texelFetch(source, tile(i), 0);
+  p = texelFetch(sourceScale, tile(2 * frame), 0).xyz + texelFetch(sourceScale, tile(2 * frame + 1), 0).xyz * vec3(found.xyz);
+  n = unfolded(vec2(found.w & 255u, found.w >> 8) / 127.5 - 1.0);
+#else
+  vec4 found = texelFetch(source, tile(i), 0);
+  p = found.xyz;
+  n = unfolded(vec2(mod(found.w, 4096.0), floor(found.w / 4096.0)) / 2047.5 - 1.0);
+#endif
+}
+
+void sourcePose(Moment now, out vec3 p, out vec3 n) {
+  sourceAt(now.first, p, n);
+  if (now.between > 0.0) {
+    vec3 q, m;
+    sourceAt(now.second, q, m);
+    p = mix(p, q, now.between);
+    n = mix(n, m, now.between);
+  }
+}
+`;
+
+const MESH_VERTEX = `
+in vec4 color;
+in vec2 uv;
+#ifdef FLAT
+in uint cluster;
+flat out uint ofCluster;
+out vec3 corner;
+#endif
+uniform mat4 viewMatrix;
+uniform mat4 projectionMatrix;
+uniform int paint;
+uniform int bone;
+uniform float diagonal;
+uniform float lift;
+uniform highp sampler2D boneTable;
+out vec3 toEye;
+out vec3 facing;
+out vec4 tint;
+out vec2 place;
+out float amount;
+
+float weightOf(int b) {
+  float total = 0.0;
+  for (int k = 0; k < 4; k++) total += int(bonesA[k]) == b ? weightsA[k] : 0.0;
+#ifdef EIGHT
+  for (int k = 0; k < 4; k++) total += int(bonesB[k]) == b ? weightsB[k] : 0.0;
+#endif
+  return total;
+}
+
+vec3 boneColor(uint b) { return texelFetch(boneTable, ivec2(int(b) % textureSize(boneTable, 0).x, 0), 0).rgb; }
+
+vec3 mixedBones() {
+  vec3 total = vec3(0.0);
+  for (int k = 0; k < 4; k++) total += weightsA[k] * boneColor(bonesA[k]);
+#ifdef EIGHT
+  for (int k = 0; k < 4; k++) total += weightsB[k] * boneColor(bonesB[k]);
+#endif
+  return clamp(total, 0.0, 1.0);
+}
+
+void main() {
+  Moment now = thisMoment();
+  vec3 p, n;
+  amount = 0.0;
+#ifdef SHOW_SOURCE
+  sourcePose(now, p, n);
+#else
+  skin(now, p, n);
+#ifdef HAS_SOURCE
+  if (paint == ${PAINT.error}) {
+    vec3 q, m;
+    sourcePose(now, q, m);
+    amount = distance(p, q) / diagonal;
+  }
+#endif
+#endif
+  tint = color;
+  if (paint == ${PAINT.bones}) tint = vec4(mixedBones(), 1.0);
+  if (paint == ${PAINT.weights}) amount = weightOf(bone);
+#ifdef CROWD
+  p = placed(p, false);
+  n = placed(n, true);
+  // Neighbours differ a little in brightness, so that a crowd reads as many.
+  tint.rgb *= 0.86 + 0.28 * fract(sin(dot(instancePlace.xz, vec2(12.9898, 78.233))) * 43758.5453);
+#endif
+#ifdef FLAT
+  ofCluster = cluster;
+  int which = gl_VertexID % 3;
+  corner = vec3(which == 0, which == 1, which == 2);
+#endif
+  place = uv;
+  vec4 seen = viewMatrix * vec4(p, 1.0);
+  // Nearer to the eye but at the same place of the picture, so that a surface can lie over one it nearly touches.
+  seen.xyz *= 1.0 - lift / length(seen.xyz);
+  facing = mat3(viewMatrix) * n;
+  toEye = -seen.xyz;
+  gl_Position = projectionMatrix * seen;
+}
+`;
+
+/** The vertex shader of a surface. */
+export const surfaceVertex = HEAD + ATTRIBUTES + SKIN + SOURCE + MESH_VERTEX;
+
+/** Light and paint of a surface; colours that mean something are shaded only a little, so that they can be read. */
+export const surfaceFragment = `${HEAD}
+uniform int paint;
+uniform float heatMax;
+uniform float shade;              // 1 as usual, 0 bare colours
+uniform vec4 ghost;               // colour of a surface that is laid over another one
+uniform vec4 wire;                // colour of edges; alpha 0 for none
+uniform highp sampler2D heatTable;
+uniform highp sampler2D weightTable;
+uniform highp sampler2D boneTable;
+#ifdef TEXTURED
+uniform sampler2D picture;
+#endif
+in vec3 toEye;
+in vec3 facing;
+in vec4 tint;
+in vec2 place;
+in float amount;
+#ifdef FLAT
+flat in uint ofCluster;
+in vec3 corner;
+#endif
+out vec4 outColor;
+
+vec3 toLinear(vec3 c) { return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c)); }
+vec3 toScreen(vec3 c) { return mix(12.92 * c, 1.055 * pow(max(c, 1e-5), vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c)); }
+
+vec3 fromTable(highp sampler2D table, float part) {
+  return texelFetch(table, ivec2(int(floor(clamp(part, 0.0, 1.0) * 255.0 + 0.5)), 0), 0).rgb;
+}
+
+// Light from above left, a weaker one from the right, and the sky.
+float light(vec3 n) {
+  float key = max(0.0, dot(n, normalize(vec3(-0.5, 0.72, 0.55))));
+  float fill = max(0.0, dot(n, normalize(vec3(0.85, 0.1, 0.45))));
+  return 0.26 + 0.16 * n.y + 0.68 * key + 0.2 * fill;
+}
+
+vec3 bare() {
+#ifdef FLAT
+  if (paint == ${PAINT.clusters}) {
+    if (ofCluster == 65535u) return vec3(0.0);
+    return texelFetch(boneTable, ivec2(int(ofCluster) % textureSize(boneTable, 0).x, 0), 0).rgb;
+  }
+#endif
+  if (paint == ${PAINT.error}) return fromTable(heatTable, amount / heatMax);
+  if (paint == ${PAINT.weights}) return fromTable(weightTable, amount);
+  return tint.rgb;
+}
+
+vec3 lit(vec3 n) {
+  vec3 eye = normalize(toEye);
+  float lamp = light(n);
+  if (paint != ${PAINT.material} && paint != ${PAINT.ghost}) return bare() * mix(1.0, clamp(0.55 + 0.5 * lamp, 0.6, 1.06), shade);
+  vec3 own = paint == ${PAINT.ghost} ? ghost.rgb : tint.rgb;
+#ifdef TEXTURED
+  if (paint == ${PAINT.material}) own *= toLinear(texture(picture, place).rgb);
+#endif
+  float shine = pow(max(0.0, dot(n, normalize(eye + normalize(vec3(-0.5, 0.72, 0.55))))), 24.0);
+  return toScreen(mix(own, own * lamp + 0.05 * shine, shade));
+}
+
+void main() {
+  vec3 n = normalize(facing);
+  if (dot(n, toEye) < 0.0 && !gl_FrontFacing) n = -n;
+  outColor = vec4(lit(n), paint == ${PAINT.ghost} ? ghost.a : 1.0);
+#ifdef FLAT
+  if (wire.a > 0.0) {
+    vec3 width = fwidth(corner);
+    vec3 edge = smoothstep(vec3(0.0), 0.9 * width, corner);
+    float line = 1.0 - min(edge.x, min(edge.y, edge.z));
+    // Triangles of a few pixels would be all edge: there the lines become faint.
+    line *= 1.0 - 0.75 * smoothstep(0.2, 0.9, max(width.x, max(width.y, width.z)));
+    outColor = mix(outColor, vec4(wire.rgb, 1.0), line * wire.a);
+  }
+#endif
+}
+`;
+
+/** The number of a triangle as a colour; 0 is nothing. */
+export const pickFragment = `${HEAD}
+flat in int triangle;
+out vec4 outColor;
+void main() {
+  int id = triangle + 1;
+  outColor = vec4(id & 255, (id >> 8) & 255, (id >> 16) & 255, (id >> 24) & 255) / 255.0;
+}
+`;
+
+export const pickVertex = `${HEAD}${ATTRIBUTES}${SKIN}${SOURCE}
+uniform mat4 viewMatrix;
+uniform mat4 projectionMatrix;
+flat out int triangle;
+void main() {
+  vec3 p, n;
+#ifdef SHOW_SOURCE
+  sourcePose(thisMoment(), p, n);
+#else
+  skin(thisMoment(), p, n);
+#endif
+  triangle = gl_VertexID / 3;
+  gl_Position = projectionMatrix * viewMatrix * vec4(p, 1.0);
+}
+`;
+
+/** Only how high a surface stands above the ground, for its shadow: 1 on the ground, 0 at `reach` and above. */
+export const shadowVertex = `${HEAD}${ATTRIBUTES}${SKIN}${SOURCE}
+uniform mat4 viewMatrix;
+uniform mat4 projectionMatrix;
+uniform vec2 heights;             // the ground, and how far above it a shadow is still seen
+out float near;
+void main() {
+  vec3 p, n;
+#ifdef SHOW_SOURCE
+  sourcePose(thisMoment(), p, n);
+#else
+  skin(thisMoment(), p, n);
+#endif
+  near = clamp(1.0 - (p.y - heights.x) / heights.y, 0.0, 1.0);
+  gl_Position = projectionMatrix * viewMatrix * vec4(p, 1.0);
+}
+`;
+
+export const shadowFragment = `${HEAD}
+in float near;
+out vec4 outColor;
+void main() { outColor = vec4(near, 0.0, 0.0, 1.0); }
+`;

@@ -1,0 +1,189 @@
+// Draws one model: alone, beside its source, over it or swiped, painted as asked, on its ground.
+import * as THREE from "three";
+import { boneAxes, vertexMark } from "./axes.js";
+import { Ground, THEMES } from "./ground.js";
+import { PAINT } from "./mesh_shader.js";
+
+/** The source where it is laid over the result. */
+const GHOST = [0.02, 0.22, 0.6, 0.42];
+/** How far it is lifted towards the eye, part of the diagonal: equal surfaces shall not flicker. */
+const GHOST_LIFT = 0.0008;
+
+export class ModelView {
+  constructor() {
+    this.scene = new THREE.Scene();
+    this.ground = new Ground();
+    this.mark = vertexMark();
+    this.character = null;
+    this.axes = null;
+  }
+
+  /** @param {import("./character.js").Character} character */
+  show(character) {
+    this.drop();
+    this.character = character;
+    this.shown = false;
+    this.result = surfaceMesh(character);
+    this.source = surfaceMesh(character);
+    this.axes = boneAxes(character);
+    this.scene.children = [this.ground.mesh, this.source, this.result, this.axes, this.mark];
+  }
+
+  /** Without a source only the result can be shown. */
+  modeOf(view) {
+    return this.character.pack.hasSource ? view.mode : "result";
+  }
+
+  paintOf({ paint }) {
+    if (paint === "error" && !this.character.pack.hasSource) return "material";
+    return paint === "clusters" && !this.character.pack.arrays.triangle_cluster ? "material" : paint;
+  }
+
+  /**
+   * Views that make up a picture: which surfaces, seen from left to left + span, cut to from … to.
+   * @returns {{from: number, to: number, left: number, span: number, roles: string[]}[]}
+   */
+  passes(view, width) {
+    const border = Math.round(Math.min(Math.max(view.swipe, 0), 1) * width);
+    const half = Math.round(width / 2);
+    const whole = { from: 0, to: width, left: 0, span: width };
+    switch (this.modeOf(view)) {
+      case "source":
+        return [{ ...whole, roles: ["source"] }];
+      case "overlay":
+        return [{ ...whole, roles: ["result", "ghost"] }];
+      case "swipe":
+        return [
+          { ...whole, to: border, roles: ["source"] },
+          { ...whole, from: border, roles: ["result"] },
+        ];
+      case "side":
+        return [
+          { from: 0, to: half, left: 0, span: half, roles: ["source"] },
+          { from: half, to: width, left: half, span: width - half, roles: ["result"] },
+        ];
+      default:
+        return [{ ...whole, roles: ["result"] }];
+    }
+  }
+
+  /** Hands the shaders what changes from picture to picture. */
+  setUniforms(view, moment, scaleMax) {
+    const { uniforms } = this.character;
+    const { wire } = THEMES[view.theme];
+    uniforms.frames.value.set(moment.first, moment.second);
+    uniforms.between.value = moment.between;
+    uniforms.rank.value = this.rankOf(view);
+    uniforms.bone.value = view.bone;
+    uniforms.shade.value = view.shade;
+    if (this.paintOf(view) === "error") uniforms.heatMax.value = scaleMax();
+    uniforms.wire.value.set(wire[0], wire[1], wire[2], view.wireframe ? wire[3] : 0);
+    this.ground.setTheme(view.theme);
+  }
+
+  rankOf(view) {
+    return Math.min(Math.max(0, Math.round(view.rank)), this.character.pack.rank);
+  }
+
+  /** Puts the ring around a point, or takes it away. */
+  setMark(point, theme, ratio) {
+    this.mark.visible = this.marking = point !== null;
+    if (!point) return;
+    const { uniforms } = this.mark.material;
+    uniforms.place.value.fromArray(point);
+    uniforms.pixels.value = 24 * ratio;
+    uniforms.tint.value.setScalar(theme === "light" ? 0.05 : 0.97);
+  }
+
+  /** Draws one picture; false if something is still to come. @param {THREE.WebGLRenderer} renderer @param {THREE.Camera} camera */
+  draw(renderer, camera, view, { width, height }) {
+    // The first picture comes without its shadow, which needs a shader and a picture of its own.
+    if (this.shown) this.ground.drawShadow(renderer, this.character, this.modeOf(view) === "source" ? "source" : "result", view.theme);
+    else this.ground.noShadow();
+    clear(renderer, view.theme);
+    for (const pass of this.passes(view, width)) this.drawPass(renderer, camera, view, pass, height);
+    renderer.setScissorTest(false);
+    const complete = this.shown;
+    this.shown = true;
+    return complete;
+  }
+
+  drawPass(renderer, camera, view, { from, to, left, span, roles }, height) {
+    if (to <= from) return;
+    renderer.setScissorTest(true);
+    renderer.setScissor(from, 0, to - from, height);
+    renderer.setViewport(left, 0, span, height);
+    this.ground.mesh.visible = true;
+    this.mark.visible = this.marking;
+    this.result.visible = roles.includes("result");
+    this.source.visible = !this.result.visible || roles.includes("ghost");
+    this.axes.visible = view.axes && this.result.visible;
+    this.axes.material.uniforms.pixels.value.set(span, height);
+    for (const role of roles) this[`dress_${role}`](view);
+    renderer.render(this.scene, camera);
+  }
+
+  dress_result(view) {
+    const paint = this.paintOf(view);
+    const flat = view.wireframe || paint === "clusters";
+    this.dress(this.result, this.character.surface("result", { flat, error: paint === "error" }), paint, flat);
+  }
+
+  dress_source(view) {
+    const paint = this.paintOf(view) === "clusters" ? "clusters" : "material";
+    const flat = view.wireframe || paint === "clusters";
+    this.dress(this.source, this.character.surface("source", { flat }), paint, flat);
+    this.source.renderOrder = 0;
+  }
+
+  dress_ghost() {
+    const surface = this.character.surface("source", { layer: "ghost" });
+    this.dress(this.source, surface, "ghost", false);
+    surface.uniforms.ghost.value.set(...GHOST);
+    surface.uniforms.lift.value = GHOST_LIFT * this.character.pack.diagonal;
+    for (const material of surface.list) material.transparent = true;
+    this.source.renderOrder = 1;
+  }
+
+  dress(mesh, { list, uniforms }, paint, flat) {
+    mesh.geometry = flat ? this.character.flat : this.character.indexed;
+    mesh.material = list.length === 1 ? list[0] : list;
+    uniforms.paint.value = PAINT[paint];
+  }
+
+  /** Only the ground, for a crowd that is drawn upon it. */
+  drawGround(renderer, camera, theme, { width, height }) {
+    this.ground.setTheme(theme);
+    this.ground.noShadow();
+    renderer.setScissorTest(false);
+    renderer.setViewport(0, 0, width, height);
+    clear(renderer, theme);
+    for (const child of this.scene.children) child.visible = child === this.ground.mesh;
+    renderer.render(this.scene, camera);
+  }
+
+  drop() {
+    this.axes?.geometry.dispose();
+    this.axes?.material.dispose();
+    this.axes = this.character = null;
+    this.scene.children = [];
+  }
+
+  dispose() {
+    this.drop();
+    this.ground.dispose();
+    this.mark.geometry.dispose();
+    this.mark.material.dispose();
+  }
+}
+
+export function clear(renderer, theme) {
+  renderer.setClearColor(THEMES[theme].background, 1);
+  renderer.clear();
+}
+
+function surfaceMesh(character) {
+  const mesh = new THREE.Mesh(character.indexed);
+  mesh.frustumCulled = false;
+  return mesh;
+}

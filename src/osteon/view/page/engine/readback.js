@@ -1,0 +1,121 @@
+// What the vertex shader itself computes, read back by transform feedback: the same skin(), textures and uniforms.
+import { skinAttributes } from "./geometry.js";
+import { makeProgram } from "./program.js";
+import { ATTRIBUTES, SKIN } from "./skin_shader.js";
+
+const VERTEX = `precision highp float;
+precision highp int;
+${ATTRIBUTES}${SKIN}
+out vec3 posedPosition;
+out vec3 posedNormal;
+void main() {
+  vec3 p, n;
+  skin(thisMoment(), p, n);
+  posedPosition = placed(p, false);
+  posedNormal = placed(n, true);
+  gl_Position = vec4(0.0);
+}`;
+const FRAGMENT = "precision highp float; out vec4 outColor; void main() { outColor = vec4(0.0); }";
+
+/**
+ * Positions and normals (v,3) of all vertices of a character, relative to its center.
+ * @param {import("three").WebGLRenderer} renderer @param {import("./character.js").Character} character
+ * @param {{moment?: import("./pose.js").Moment, rank: number, seconds?: number, instance?: Object<string, number[]>}} what
+ */
+export function readPosed(renderer, character, what) {
+  const gl = renderer.getContext();
+  const count = character.pack.counts.vertices;
+  renderer.resetState();
+  const program = programOf(gl, character, Boolean(what.instance));
+  gl.useProgram(program);
+  setUniforms(renderer, gl, program, character, what);
+  const input = bindAttributes(gl, program, character, what.instance);
+  const outputs = [0, 1].map(() => makeBuffer(gl, gl.TRANSFORM_FEEDBACK_BUFFER, 12 * count, gl.STREAM_READ));
+  const feedback = gl.createTransformFeedback();
+  gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, feedback);
+  outputs.forEach((buffer, i) => gl.bindBufferBase(gl.TRANSFORM_FEEDBACK_BUFFER, i, buffer));
+  gl.enable(gl.RASTERIZER_DISCARD);
+  gl.beginTransformFeedback(gl.POINTS);
+  gl.drawArrays(gl.POINTS, 0, count);
+  gl.endTransformFeedback();
+  gl.disable(gl.RASTERIZER_DISCARD);
+  gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, null);
+  const [positions, normals] = outputs.map((buffer) => readBuffer(gl, buffer, 3 * count));
+  clean(gl, feedback, input, outputs);
+  renderer.resetState();
+  return { positions, normals };
+}
+
+/** Programs by character, alone and in a crowd; a character that is dropped takes them along. */
+const programs = new WeakMap();
+
+function programOf(gl, character, crowd) {
+  if (!programs.has(character)) programs.set(character, {});
+  const defines = { ...character.defines("result"), ...(crowd && { CROWD: 1 }) };
+  const kept = programs.get(character);
+  kept[crowd] ??= makeProgram(gl, defines, VERTEX, FRAGMENT, ["posedPosition", "posedNormal"]);
+  return kept[crowd];
+}
+
+function setUniforms(renderer, gl, program, character, { moment, rank, seconds = 0 }) {
+  const at = (name) => gl.getUniformLocation(program, name);
+  const names = ["palette", "basis", "coefficients"].filter((name) => character.uniforms[name].value && at(name));
+  // All of them first: three.js binds what it uploads to the first unit.
+  names.forEach((name) => renderer.initTexture(character.uniforms[name].value));
+  names.forEach((name, unit) => {
+    const texture = character.uniforms[name].value;
+    gl.activeTexture(gl.TEXTURE0 + unit);
+    gl.bindTexture(gl.TEXTURE_2D, renderer.properties.get(texture).__webglTexture);
+    gl.uniform1i(at(name), unit);
+  });
+  gl.uniform1i(at("rank"), rank);
+  gl.uniform1f(at("seconds"), seconds);
+  if (!moment) return;
+  gl.uniform2i(at("frames"), moment.first, moment.second);
+  gl.uniform1f(at("between"), moment.between);
+}
+
+function makeBuffer(gl, target, data, usage = gl.STATIC_DRAW) {
+  const buffer = gl.createBuffer();
+  gl.bindBuffer(target, buffer);
+  gl.bufferData(target, data, usage);
+  gl.bindBuffer(target, null);
+  return buffer;
+}
+
+function bindAttributes(gl, program, character, instance) {
+  const { pack, center } = character;
+  const all = Uint32Array.from({ length: pack.counts.vertices }, (_, v) => v);
+  const vao = gl.createVertexArray();
+  gl.bindVertexArray(vao);
+  const buffers = [];
+  for (const [name, { array, itemSize }] of Object.entries(skinAttributes(pack, all, center))) {
+    const place = gl.getAttribLocation(program, name);
+    if (place < 0) continue;
+    buffers.push(makeBuffer(gl, gl.ARRAY_BUFFER, array));
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffers[buffers.length - 1]);
+    gl.enableVertexAttribArray(place);
+    const whole = array instanceof Uint32Array ? gl.UNSIGNED_INT : array instanceof Uint16Array ? gl.UNSIGNED_SHORT : 0;
+    if (whole) gl.vertexAttribIPointer(place, itemSize, whole, 0, 0);
+    else gl.vertexAttribPointer(place, itemSize, gl.FLOAT, false, 0, 0);
+  }
+  for (const [name, [x, y, z = 0, w = 1]] of Object.entries(instance ?? {})) {
+    gl.vertexAttrib4f(gl.getAttribLocation(program, name), x, y, z, w);
+  }
+  return { vao, buffers };
+}
+
+function readBuffer(gl, buffer, count) {
+  const out = new Float32Array(count);
+  gl.bindBuffer(gl.COPY_READ_BUFFER, buffer);
+  gl.getBufferSubData(gl.COPY_READ_BUFFER, 0, out);
+  gl.bindBuffer(gl.COPY_READ_BUFFER, null);
+  return out;
+}
+
+function clean(gl, feedback, { vao, buffers }, outputs) {
+  gl.bindVertexArray(null);
+  gl.deleteVertexArray(vao);
+  gl.deleteTransformFeedback(feedback);
+  [...buffers, ...outputs].forEach((buffer) => gl.deleteBuffer(buffer));
+}

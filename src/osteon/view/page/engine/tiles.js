@@ -1,0 +1,61 @@
+// Long lists of numbers in float textures: texel i lies at (i mod width, i / width). Shaders read them by texelFetch.
+import * as THREE from "three";
+
+/** Texels a row at most; a power of two, so that shaders need no division. */
+const MAX_WIDTH = 4096;
+
+/** What the graphics card allows. @param {THREE.WebGLRenderer} renderer */
+export function textureLimits(renderer) {
+  const size = renderer.capabilities.maxTextureSize;
+  const shift = Math.min(Math.log2(MAX_WIDTH), Math.floor(Math.log2(size)));
+  return { width: 1 << shift, shift, texels: (1 << shift) * size };
+}
+
+/**
+ * Throws an Error with one sentence when a list does not fit into one texture.
+ * @param {string} what @param {number} texels @param {{texels: number}} limits
+ */
+export function checkFits(what, texels, limits) {
+  if (texels <= limits.texels) return;
+  const need = Math.ceil(texels / 1e6).toLocaleString("en");
+  const have = Math.floor(limits.texels / 1e6).toLocaleString("en");
+  throw new Error(
+    `This graphics card cannot hold ${what}: ${need} million texels are needed and one texture takes ${have} million. ` +
+      "Show fewer frames or a smaller model.",
+  );
+}
+
+/**
+ * A texture of `texels` texels, filled by fill(array) with `channels` numbers each.
+ * @param {{width: number}} limits
+ */
+export function makeTiles(limits, texels, { format, type, channels, ArrayType, internalFormat }, fill) {
+  const width = Math.min(limits.width, 1 << Math.ceil(Math.log2(Math.max(1, texels))));
+  const height = Math.max(1, Math.ceil(texels / limits.width));
+  const full = height > 1 ? limits.width : width;
+  const data = new ArrayType(full * height * channels);
+  fill(data);
+  const texture = new THREE.DataTexture(data, full, height, format, type);
+  if (internalFormat) texture.internalFormat = internalFormat;
+  texture.minFilter = texture.magFilter = THREE.NearestFilter;
+  texture.generateMipmaps = false;
+  texture.unpackAlignment = 1;
+  texture.needsUpdate = true;
+  // The copy in script memory is not needed after the upload.
+  texture.onUpdate = () => {
+    texture.onUpdate = null;
+    texture.source.data = { data: null, width: full, height };
+  };
+  return texture;
+}
+
+export const FLOAT4 = { format: THREE.RGBAFormat, type: THREE.FloatType, channels: 4, ArrayType: Float32Array };
+export const FLOAT1 = { format: THREE.RedFormat, type: THREE.FloatType, channels: 1, ArrayType: Float32Array };
+export const SHORT4 = {
+  format: THREE.RGBAIntegerFormat,
+  type: THREE.UnsignedShortType,
+  channels: 4,
+  ArrayType: Uint16Array,
+  internalFormat: "RGBA16UI",
+};
+export const BYTE4 = { format: THREE.RGBAFormat, type: THREE.UnsignedByteType, channels: 4, ArrayType: Uint8Array };

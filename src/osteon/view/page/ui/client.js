@@ -1,0 +1,156 @@
+/** Everything the page asks of its own origin: a server of ours, or the files of an export beside the page. */
+
+/** A refusal in words that people can act on. */
+export class Refusal extends Error {}
+
+const LOST = "The server does not answer. Start `osteon view` again and open the address it prints.";
+
+export class Client {
+  /** @param {"server" | "static"} mode */
+  constructor(mode) {
+    this.mode = mode;
+  }
+
+  /** What there is to see. */
+  async scene() {
+    const answer = await ask(this.mode === "static" ? "./scene.json" : "./scene");
+    const scene = await answer.json();
+    return { models: scene.models ?? [], can_fit: this.mode === "server" && Boolean(scene.can_fit), limits: scene.limits ?? {} };
+  }
+
+  /** Bytes of one model. */
+  async pack(id, tell = () => {}) {
+    const name = encodeURIComponent(id);
+    const answer = await ask(this.mode === "static" ? `./packs/${name}.bin` : `./pack/${name}`);
+    return readAll(answer, tell);
+  }
+
+  /** Hand files over; several are the frames of one sequence, in the order of their names. Returns the id. */
+  async open(files, limits, tell = () => {}) {
+    const ordered = readable(files, limits).sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+    checkSize(ordered, limits.upload_bytes);
+    const group = `g${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`;
+    let last = null;
+    for (const [index, file] of ordered.entries()) {
+      tell(ordered.length > 1 ? `Reading file ${index + 1} of ${ordered.length}` : `Reading ${file.name}`);
+      const query = ordered.length > 1 ? `?group=${group}&index=${index}&count=${ordered.length}` : "";
+      const headers = { "X-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" };
+      last = await (await ask(`./open${query}`, { method: "POST", body: file, headers })).json();
+    }
+    return last.id;
+  }
+
+  /** Start a fit; returns the job. */
+  async fit(id, options) {
+    const body = JSON.stringify({ id, options });
+    const answer = await ask("./fit", { method: "POST", body, headers: { "Content-Type": "application/json" } });
+    return (await answer.json()).job;
+  }
+
+  /** Look for the near-rigid triangles of a model's source; returns the job. */
+  async findClusters(id) {
+    const answer = await ask("./clusters", { method: "POST", body: JSON.stringify({ id }), headers: { "Content-Type": "application/json" } });
+    return (await answer.json()).job;
+  }
+
+  /** What that job found: the cluster of each triangle, 65535 for outliers. */
+  async clusters(id) {
+    return new Uint16Array(await (await ask(`./clusters/${encodeURIComponent(id)}`)).arrayBuffer());
+  }
+
+  /** A fitted model as a file to keep. */
+  async file(id, suffix) {
+    return (await ask(`./file/${encodeURIComponent(id)}${suffix}`)).blob();
+  }
+
+  /** Follow a job until it ends; every message goes to `hear`. */
+  follow(job, hear) {
+    const events = new EventSource(`./jobs/${encodeURIComponent(job)}`);
+    events.onmessage = (event) => {
+      const message = JSON.parse(event.data);
+      if ("done" in message || "error" in message || "cancelled" in message) events.close();
+      hear(message);
+    };
+    events.onerror = () => {
+      if (events.readyState === EventSource.CLOSED) hear({ error: LOST });
+    };
+    return () => events.close();
+  }
+
+  async cancel(job) {
+    await ask(`./jobs/${encodeURIComponent(job)}/cancel`, { method: "POST" });
+  }
+
+  /** A page that is loaded again knows nothing of its job, and nobody could cancel it: it ends with the page. */
+  cancelOnLeave(running) {
+    if (this.leaving) return;
+    this.leaving = () => running() && navigator.sendBeacon(`./jobs/${encodeURIComponent(running())}/cancel`);
+    addEventListener("pagehide", this.leaving);
+  }
+
+  /** Hold a line open for as long as the page is: the server ends its worker when the last one closes. */
+  stayAlive(lost, found) {
+    if (this.mode !== "server") return;
+    const events = new EventSource("./alive");
+    let away = false;
+    events.onopen = () => {
+      if (away) found();
+      away = false;
+    };
+    events.onerror = () => {
+      if (!away) lost(LOST);
+      away = true;
+    };
+    addEventListener("pagehide", () => events.close());
+  }
+}
+
+/** A folder may hold notes and pictures: what nobody reads stays here, unless nothing else came. */
+function readable(files, { suffixes = [], companions = [] }) {
+  const known = [...suffixes, ...companions];
+  const found = [...files].filter(({ name }) => known.some((suffix) => name.toLowerCase().endsWith(suffix)));
+  return found.length ? found : [...files].slice(0, 1);
+}
+
+/** Refused here, because a browser that is refused while it sends says only that the line broke. */
+function checkSize(files, most = Infinity) {
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  if (size <= most) return;
+  const give = (count) => `${(count / 1e9).toFixed(1)} GB`;
+  throw new Refusal(`The page takes at most ${give(most)} and this is ${give(size)}. Open it with \`osteon view FILE\` instead.`);
+}
+
+/** The answer, or a Refusal with the server's own sentence. */
+async function ask(address, options = {}) {
+  let answer;
+  try {
+    answer = await fetch(address, options);
+  } catch {
+    throw new Refusal(location.protocol === "file:" ? "A browser reads no files from a page opened as a file. Serve the folder: python -m http.server" : LOST);
+  }
+  if (answer.ok) {
+    if (!(answer.headers.get("Content-Type") ?? "").includes("json")) return answer;
+    const said = await answer.clone().json();
+    if (said && said.error) throw new Refusal(said.error);
+    return answer;
+  }
+  const said = await answer.json().catch(() => null);
+  throw new Refusal(said?.error ?? `The server refused with code ${answer.status}.`);
+}
+
+/** The body with its progress, 0 … 1; a compressed body is gathered by the browser, whose length nobody knows. */
+async function readAll(answer, tell) {
+  const length = Number(answer.headers.get("Content-Length") ?? 0);
+  if (!length || !answer.body || answer.headers.get("Content-Encoding")) return answer.arrayBuffer();
+  const chunks = [];
+  let at = 0;
+  for (const reader = answer.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    at += value.length;
+    tell(Math.min(1, at / length));
+  }
+  if (at < length) throw new Refusal("The model came incomplete; open it again.");
+  return new Blob(chunks).arrayBuffer();
+}

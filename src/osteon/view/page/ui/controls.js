@@ -1,0 +1,124 @@
+/** Controls with a label each. Every one returns its element and a `sync` that writes a value without an event. */
+
+import { draw, make, say, unique } from "./dom.js";
+
+/**
+ * A slider with its name, its value in words, and the arrow keys of the browser.
+ *
+ * @param {{label: string, min?: number, max?: number, step?: number | "any", words?: (value: number) => string, silent?: boolean}} given
+ * @param {(value: number) => void} change called while it moves
+ */
+export function slider({ label, min = 0, max = 1, step = 1, words = String, silent = false }, change) {
+  const id = unique("slider");
+  const input = make("input", { id, type: "range", min, max, step, value: min });
+  const output = make("span", { class: "value", "aria-hidden": "true" }); // readers have aria-valuetext
+  const tell = () => {
+    const value = Number(input.value);
+    say(output, words(value));
+    input.setAttribute("aria-valuetext", words(value));
+    const span = Number(input.max) - Number(input.min);
+    input.style.setProperty("--at", String(span > 0 ? (value - Number(input.min)) / span : 0));
+  };
+  input.addEventListener("input", () => {
+    tell();
+    change(Number(input.value));
+  });
+  const sync = (value, most = Number(input.max)) => {
+    input.max = String(most);
+    input.value = String(value);
+    tell();
+  };
+  tell();
+  const element = make("div", { class: "slider" }, make("label", { for: id }, label), !silent && output, input);
+  return { element, input, sync };
+}
+
+/**
+ * One of several, as a row of buttons that is a radio group for readers and keys.
+ *
+ * @param {string} label
+ * @param {[value: string, name: string][]} choices
+ * @param {(value: string) => void} change
+ */
+export function choice(label, choices, change) {
+  const name = unique("choice");
+  const inputs = choices.map(([value]) => make("input", { type: "radio", name, value, id: `${name}-${value}` }));
+  const parts = choices.map(([value, text], i) => [inputs[i], make("label", { for: `${name}-${value}` }, text)]);
+  const element = make("fieldset", { class: "choice" }, make("legend", {}, label), make("div", { class: "segments" }, parts.flat()));
+  element.addEventListener("change", (event) => change(event.target.value));
+  const sync = (value) => inputs.forEach((input) => (input.checked = input.value === value));
+  return { element, inputs, sync };
+}
+
+/** On or off. */
+export function toggle(label, change) {
+  const id = unique("toggle");
+  const input = make("input", { type: "checkbox", id, role: "switch", onchange: () => change(input.checked) });
+  const element = make("div", { class: "toggle" }, input, make("label", { for: id }, label));
+  return { element, input, sync: (on) => (input.checked = on) };
+}
+
+/** A number that is typed. `hint` stands below it and is read with it. */
+export function numeric({ label, min, max, step = 1, value = 0, hint = "" }, change = () => {}) {
+  const id = unique("number");
+  const input = make("input", {
+    id, type: "number", min, max, step, value, inputmode: step === 1 ? "numeric" : "decimal",
+    "aria-describedby": hint ? `${id}-hint` : null, onchange: () => change(Number(input.value)),
+  });
+  const note = hint && make("small", { id: `${id}-hint` }, hint);
+  return { element: make("div", { class: "field" }, make("label", { for: id }, label), input, note), input };
+}
+
+/** A list to choose from. */
+export function select(label, change, hidden = false) {
+  const id = unique("select");
+  const input = make("select", { id, onchange: () => change(input.value) });
+  const element = make("div", { class: "field" }, make("label", { for: id, class: hidden ? "spoken" : null }, label), input);
+  const sync = (options, value) => {
+    input.replaceChildren(...options.map(([key, text]) => make("option", { value: key }, text)));
+    input.value = value;
+  };
+  return { element, input, sync };
+}
+
+/** A button with a picture and a name that is read out and shown on hover. */
+export function iconButton(icon, name, click) {
+  return make("button", { type: "button", class: "icon", "aria-label": name, title: name, onclick: click }, picture(icon));
+}
+
+/** Rows of a name, a value and a smaller second value; `set` writes the pairs. */
+export function readings(names) {
+  const cells = names.map(() => [make("span"), make("small")]);
+  const element = make("dl", {}, names.map((name, i) => make("div", {}, make("dt", {}, name), make("dd", {}, cells[i]))));
+  const set = (pairs) => pairs.forEach((pair, i) => pair.forEach((text, j) => say(cells[i][j], text)));
+  return { element, set };
+}
+
+/** What to read where there is nothing to show: a sentence or two, and code where one may type it. */
+export function emptyState(...parts) {
+  return make("p", { class: "hint" }, parts.map((part) => (Array.isArray(part) ? make("code", {}, part[0]) : part)));
+}
+
+const ICONS = {
+  play: "M6 4l11 6-11 6z",
+  pause: "M6 4v12M14 4v12",
+  back: "M13 4l-6 6 6 6",
+  forward: "M7 4l6 6-6 6",
+  loop: "M4 9a6 6 0 0 1 11-2M16 11a6 6 0 0 1-11 2M15 3v4h-4M5 17v-4h4",
+  open: "M3 16V5h5l2 2h7v9z",
+  wire: "M2.500 16L10 3l7.500 13zM6.300 9.500h7.400L10 16z",
+  frame: "M3 7V3h4M13 3h4v4M17 13v4h-4M7 17H3v-4",
+  theme: "M10 3a7 7 0 1 0 0 14zM10 3a7 7 0 0 1 0 14",
+  close: "M5 5l10 10M15 5L5 15",
+  compare: "M10 3v14M3 6h4v8H3M17 6h-4v8h4",
+  bones: "M5 15a2 2 0 1 1-2-2M5 13l8-8M13 5a2 2 0 1 1 2 2M5 15l10-10",
+  corrections: "M3 4v13h14M5 7c2 5 5 7 11 7",
+  crowd: "M7 8a2 2 0 1 0 0-.1M3 16c0-5 8-5 8 0M14 9a1.7 1.7 0 1 0 0-.1M13 12c3-.6 4.500 1 4.500 4",
+  fit: "M4 5h12M4 10h12M4 15h12M8 3v4M13 8v4M6 13v4",
+  about: "M10 9v6M10 5.500v.5M10 2.500a7.500 7.500 0 1 0 0 15a7.500 7.500 0 1 0 0-15",
+};
+
+/** A line drawing of 20 units; what it means is said by its neighbour. */
+export function picture(icon) {
+  return draw("svg", { viewBox: "0 0 20 20", class: "picture", "aria-hidden": "true" }, draw("path", { d: ICONS[icon] }));
+}

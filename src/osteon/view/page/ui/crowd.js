@@ -1,0 +1,105 @@
+/** Many characters, each at its own time, drawn in two ways, with what each costs. */
+
+import { choice, emptyState, numeric, slider, toggle } from "./controls.js";
+import { make, say, show } from "./dom.js";
+import { bytes, rate, whole } from "./numbers.js";
+
+const MOST = 10_000;
+const EVERY = 500; // ms between two readings
+const METHODS = [["palette", "Matrix palette"], ["stream", "Streamed vertices"]];
+const ROWS = ["frames / s", "triangles / s", "script / frame", "sent / frame"];
+
+/**
+ * @param {import("./store.js").Store} store
+ * @param {object} engine
+ * @param {{packsOf(ids: string[]): Promise<object[]>, fail(error: unknown): void}} act
+ */
+export function buildCrowd(store, engine, act) {
+  const on = toggle("Show a crowd", (value) => store.set({ crowd: value }));
+  const count = slider({ label: "Characters", max: 1, step: 0.005, words: (at) => whole(fromPlace(at)), silent: true }, (at) => setCount(fromPlace(at)));
+  const typed = numeric({ label: "Exactly", min: 1, max: MOST, value: 100 }, (value) => setCount(value));
+  const method = choice("Drawn by", METHODS, (value) => {
+    engine.crowdMethod = value;
+    method.sync(value);
+    headings();
+  });
+  const others = make("fieldset", { class: "others" });
+  const cells = ROWS.map(() => METHODS.map(() => make("td", {}, "–")));
+  const heads = METHODS.map(([, name]) => make("th", { scope: "col" }, name));
+  const table = make("table", {}, make("caption", { class: "spoken" }, "What drawing costs"),
+    make("thead", {}, make("tr", {}, make("td"), heads)),
+    make("tbody", {}, ROWS.map((row, i) => make("tr", {}, make("th", { scope: "row" }, row), cells[i]))));
+  const paused = make("p", { class: "note", role: "status" });
+  const note = make("p", { class: "note" },
+    "Matrix palette: bone matrices go to the card once, a vertex shader poses every character. Streamed: vertices are posed by script and sent each frame. Each column keeps its last reading.");
+  const body = make("div", {}, on.element, make("div", { class: "count" }, count.element, typed.element), method.element, others, table, paused, note);
+  const empty = make("div", {}, emptyState("A crowd needs a skinned model. Open one, or skin this sequence in the Fit panel."));
+  let size = 100;
+  let timer = 0;
+  let chosen = /** @type {string[]} */ ([]);
+
+  const headings = () => heads.forEach((head, i) => head.toggleAttribute("data-now", METHODS[i][0] === engine.crowdMethod && store.state.crowd));
+  const setCount = (value) => {
+    size = Math.min(MOST, Math.max(1, Math.round(value) || 1));
+    count.sync(toPlace(size));
+    typed.input.value = String(size);
+    if (store.state.crowd) start();
+  };
+  const start = async () => {
+    try {
+      const extraPacks = await act.packsOf(chosen);
+      if (store.state.crowd && engine.crowd({ count: size, seed: 1, extraPacks }) === false) store.set({ crowd: false });
+    } catch (error) {
+      store.set({ crowd: false });
+      act.fail(error);
+    }
+  };
+  const read = () => {
+    const stats = engine.crowdStats();
+    say(paused, engine.playing ? "" : "Paused: press play, and the readings go on.");
+    if (!engine.playing) return;
+    const column = METHODS.findIndex(([name]) => name === engine.crowdMethod);
+    if (!stats || !(stats.fps > 0)) return;
+    const words = [stats.fps.toFixed(1), rate(stats.trianglesPerSecond), `${stats.scriptMs.toFixed(2)} ms`, bytes(stats.bytesPerFrame)];
+    words.forEach((text, i) => say(cells[i][column], text));
+  };
+
+  store.watch(["crowd"], () => {
+    on.sync(store.state.crowd);
+    clearInterval(timer);
+    headings();
+    if (!store.state.crowd) return void (store.state.pack && engine.endCrowd());
+    timer = setInterval(read, EVERY);
+    start();
+  });
+  store.watch(["pack", "scene"], () => {
+    const { pack, scene, model } = store.state;
+    const there = Boolean(pack) && pack.kind !== "sequence";
+    show(body, there);
+    show(empty, !there);
+    const rest = scene.models.filter(({ id, kind }) => id !== model && kind === "model");
+    chosen = chosen.filter((id) => rest.some((other) => other.id === id));
+    show(others, rest.length > 0);
+    others.replaceChildren(make("legend", {}, "Mixed with"), ...rest.map(({ id, name }) => {
+      const one = toggle(name, (value) => {
+        chosen = value ? [...chosen, id] : chosen.filter((other) => other !== id);
+        if (store.state.crowd) start();
+      });
+      one.sync(chosen.includes(id));
+      return one.element;
+    }));
+  });
+  method.sync(engine.crowdMethod ?? "palette");
+  setCount(size);
+  return { name: "crowd", title: "Crowd", element: make("div", {}, empty, body) };
+}
+
+/** Equal steps of the slider multiply: 1, 10, 100, 1,000, 10,000. Beyond ten, two digits are kept. */
+export function fromPlace(at) {
+  const count = MOST ** at;
+  return count < 10 ? Math.round(count) : Number(Math.round(count).toPrecision(2));
+}
+
+function toPlace(count) {
+  return Math.log(count) / Math.log(MOST);
+}

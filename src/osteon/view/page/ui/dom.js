@@ -1,0 +1,61 @@
+/**
+ * Elements in few words. Text always becomes a text node, so that a name from a file can never be markup.
+ *
+ * @typedef {Node | string | number | null | undefined | false} Child
+ */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * An element of HTML: attributes as they are written, `on…` as listeners, the rest as children.
+ *
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {HTMLElement & Record<string, any>}
+ */
+export function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/**
+ * The same for SVG.
+ *
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {SVGElement & Record<string, any>}
+ */
+export function draw(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/** Replace what is inside an element, and only where it differs: readers speak a line once. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Show or hide, with the attribute that readers follow too. */
+export function show(element, visible) {
+  element.toggleAttribute("hidden", !visible); // the property is missing on SVG
+}
+
+let count = 0;
+
+/** A name for `id`, `for` and `aria-controls` that no other element has. */
+export function unique(stem) {
+  count += 1;
+  return `${stem}-${count}`;
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined && child !== false) element.append(child instanceof Node ? child : String(child));
+  }
+  return element;
+}

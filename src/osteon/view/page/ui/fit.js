@@ -1,0 +1,167 @@
+/** Skin a sequence here: the main options of `osteon skin`, the stages as they pass, and the result beside its source. */
+
+import { choice, emptyState, numeric, select } from "./controls.js";
+import { make, say, show } from "./dom.js";
+import { percent } from "./numbers.js";
+
+const STAGES = {
+  load: "Read the frames", prepare: "Prepare", rotations: "Rotations of triangles", clusters: "Find near-rigid triangles", count: "Find the number of bones",
+  seed: "Place bones", bones: "Fit bones", weights: "Fit weights", refine: "Refine bones and weights", correct: "Fit corrections",
+  normals: "Fit normals", heldout: "Frames left out", measure: "Measure", write: "Write",
+};
+
+const SAVED = [".glb", ".usdc", ".npz"];
+
+/**
+ * @param {import("./store.js").Store} store
+ * @param {import("./client.js").Client} client
+ * @param {{opened(id: string): Promise<void>, fail(error: unknown): void, tell(text: string): void}} act
+ */
+export function buildFit(store, client, act) {
+  const subject = select("Sequence", () => {});
+  const bones = numeric({ label: "Bones", min: 0, max: 1000, hint: "0: as many as the motion shows." });
+  const type = choice("Bone type", [["flexible", "Flexible"], ["rigid", "Rigid"]], (value) => type.sync(value));
+  const influences = numeric({ label: "Influences a vertex", min: 1, max: 8 });
+  const rank = numeric({ label: "Rank of corrections", min: 0, max: 200, hint: "Morph targets that bring the skin closer." });
+  const smooth = numeric({ label: "Smooth weights", min: 0, step: "any", hint: "Pull towards the neighbours’ weights; try 0.01." });
+  const rounds = numeric({ label: "Refining rounds", min: 0, max: 1000 });
+  const start = make("button", { type: "submit", class: "wide main" }, "Skin it");
+  const cancel = make("button", { type: "button", class: "wide" }, "Cancel");
+  const form = make("form", {}, subject.element, make("div", { class: "pair" }, bones.element, influences.element),
+    type.element, make("div", { class: "pair" }, rank.element, rounds.element), smooth.element, start);
+  const work = new Stages();
+  const subjectName = make("p", { class: "note" });
+  const running = make("div", { hidden: true }, subjectName, work.element, cancel);
+  const empty = make("div");
+  const keep = saveButtons(store, client, act);
+  const element = make("div", {}, empty, form, running, keep);
+  let job = "";
+  let busy = false;
+
+  const fitting = () => store.state.scene.models.filter(({ kind, has_source }) => kind === "sequence" || has_source);
+  const showForm = () => {
+    const ready = store.state.scene.can_fit && fitting().length > 0;
+    show(form, ready && !busy);
+    show(empty, !ready && !busy);
+    if (!ready) empty.replaceChildren(whyEmpty(store.state.scene));
+  };
+  const setRunning = (on) => {
+    show(running, on);
+    busy = on;
+    showForm();
+    cancel.disabled = false;
+  };
+  const options = () => ({
+    bones: Number(bones.input.value), bone_type: type.inputs.find((input) => input.checked)?.value, influences: Number(influences.input.value),
+    rank: Number(rank.input.value), smooth_weights: Number(smooth.input.value), rounds: Number(rounds.input.value),
+  });
+  const ended = async (message) => {
+    setRunning(false);
+    job = "";
+    if (message.error) act.fail(message.error);
+    else if ("cancelled" in message) act.tell("The fit was cancelled; nothing changed.");
+    else await act.opened(message.done);
+    start.focus();
+  };
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    work.clear();
+    say(subjectName, summary(subject.input.selectedOptions[0]?.text, options()));
+    setRunning(true);
+    cancel.focus();
+    try {
+      job = await client.fit(subject.input.value, options());
+      client.follow(job, (message) => ("stage" in message ? work.tell(message) : ended(message)));
+      client.cancelOnLeave(() => job);
+    } catch (error) {
+      ended({ error });
+    }
+  });
+  cancel.addEventListener("click", async () => {
+    cancel.disabled = true;
+    try {
+      if (job) await client.cancel(job);
+    } catch (error) {
+      act.fail(error);
+    }
+  });
+
+  store.watch(["scene", "model"], () => {
+    const { model } = store.state;
+    const fits = fitting();
+    showForm();
+    const kept = fits.some(({ id }) => id === model) ? model : fits.at(-1)?.id;
+    subject.sync(fits.map(({ id, name, kind }) => [id, kind === "sequence" ? name : `source of ${name}`]), kept);
+  });
+  store.watch(["scene"], () => setDefaults(store.state.scene.limits, { bones, influences, rank, smooth_weights: smooth, rounds }, type));
+  return { name: "fit", title: "Fit", element };
+}
+
+function summary(name, { bones, bone_type: type, influences, rank, rounds }) {
+  const number = bones ? `${bones} ${type} bones` : `${type} bones, as many as the motion shows`;
+  return `${name}: ${number}, ${influences} a vertex${rank ? `, rank ${rank}` : ""}, ${rounds} rounds.`;
+}
+
+/** Stages with their progress, and the error where one knows it. */
+class Stages {
+  #rows = new Map();
+
+  constructor() {
+    this.words = make("p", { role: "status", class: "figure" }, "Waiting for the worker");
+    this.list = make("ol", { class: "stages" });
+    this.element = make("div", {}, this.words, this.list);
+  }
+
+  clear() {
+    this.#rows.clear();
+    this.list.replaceChildren();
+    say(this.words, "Waiting for the worker");
+  }
+
+  tell({ stage, fraction, error_percent: error }) {
+    const name = STAGES[stage] ?? stage;
+    if (!this.#rows.has(stage)) {
+      const bar = make("progress", { max: 1, value: 0, "aria-label": name });
+      const value = make("span", { class: "value" });
+      this.#rows.set(stage, { bar, value });
+      this.list.append(make("li", {}, make("span", {}, name), value, bar));
+    }
+    const row = this.#rows.get(stage);
+    row.bar.value = fraction ?? 0;
+    const known = Number.isFinite(error) ? `E ${percent(error)}` : "";
+    if (known) say(row.value, known);
+    // Readers hear the stage and its error when it changes, not every step.
+    say(this.words, known && fraction >= 1 ? `${name}: ${known}` : name);
+  }
+}
+
+/** Files of the result that is shown, where it was made here. */
+function saveButtons(store, client, act) {
+  const save = async (suffix) => {
+    const { model, pack } = store.state;
+    try {
+      act.tell(`Writing ${suffix}`);
+      const link = make("a", { href: URL.createObjectURL(await client.file(model, suffix)), download: `${pack.name || "model"}${suffix}` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+      act.tell(`${link.download} is saved where your browser keeps files.`);
+    } catch (error) {
+      act.fail(error);
+    }
+  };
+  const buttons = SAVED.map((suffix) => make("button", { type: "button", "aria-label": `Save as ${suffix}`, onclick: () => save(suffix) }, suffix));
+  const element = make("fieldset", { class: "save" }, make("legend", {}, "Save this result as"), make("div", { class: "row" }, buttons));
+  store.watch(["scene", "model"], () => show(element, store.state.scene.models.some(({ id, can_save }) => can_save && id === store.state.model)));
+  return element;
+}
+
+function setDefaults(limits, fields, type) {
+  const defaults = limits.defaults ?? {};
+  for (const [name, { input }] of Object.entries(fields)) if (name in defaults) input.value = String(defaults[name]);
+  type.sync(defaults.bone_type ?? "flexible");
+}
+
+function whyEmpty(scene) {
+  if (!scene.can_fit) return emptyState("Fitting needs the program on your machine. Start it with ", ["osteon view FILE"], " and drop a sequence on the page.");
+  return emptyState("Drop a mesh sequence anywhere on the page, one animated file or all its frames together, and skin it here.");
+}

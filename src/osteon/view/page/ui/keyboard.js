@@ -1,0 +1,45 @@
+/** Keys that act wherever the focus is, except where somebody types. The About panel lists them. */
+
+/** `shown` are the keys on the help page, `keys` those of the event, `says` what they do. */
+export const SHORTCUTS = [
+  { shown: ["Space"], keys: [" "], act: "toggle", says: "play or pause" },
+  { shown: ["←", "→"], keys: ["ArrowLeft", "ArrowRight"], act: "step", says: "one frame back or on" },
+  { shown: ["Home", "End"], keys: ["Home", "End"], act: "ends", says: "first or last frame" },
+  { shown: ["[", "]"], keys: ["[", "]"], act: "rank", says: "lower or higher rank" },
+  { shown: ["w"], keys: ["w"], act: "wireframe", says: "wireframe" },
+  { shown: ["b"], keys: ["b"], act: "bones", says: "colours by bone" },
+  { shown: ["e"], keys: ["e"], act: "error", says: "error heat map" },
+  { shown: ["c"], keys: ["c"], act: "compare", says: "next way to compare" },
+  { shown: ["f"], keys: ["f"], act: "frame", says: "show the whole mesh" },
+  { shown: ["Shift ←→↑↓"], keys: [], act: "", says: "turn the view, with the focus on the mesh" },
+  { shown: ["+", "−"], keys: [], act: "", says: "closer or farther, likewise" },
+  { shown: ["Enter"], keys: [], act: "", says: "read the point in the middle, likewise" },
+  { shown: ["Esc"], keys: ["Escape"], act: "fold", says: "fold the panel away" },
+  { shown: ["?"], keys: ["?"], act: "help", says: "this help" },
+];
+
+const TYPES = new Set(["text", "search", "number"]);
+
+/**
+ * @param {import("./store.js").Store} store
+ * @param {Record<string, (key: string) => void>} acts by the `act` of a shortcut
+ */
+export function listenToKeys(store, acts) {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    const found = SHORTCUTS.find(({ keys }) => keys.includes(event.key));
+    if (!found || isTaken(event.target, event.key) || (!store.state.shortcuts && event.key.length === 1 && event.key !== " ")) return;
+    event.preventDefault();
+    acts[found.act](event.key);
+  });
+}
+
+/** Whether the element under the focus needs this key itself. */
+function isTaken(target, key) {
+  if (!(target instanceof HTMLElement) || key === "Escape") return false;
+  const tag = target.tagName;
+  if (tag === "SELECT" || tag === "TEXTAREA" || (tag === "INPUT" && TYPES.has(target.type))) return true;
+  if (key === " ") return tag === "BUTTON" || (tag === "INPUT" && target.type !== "range");
+  if (tag === "INPUT" || target.getAttribute("role") === "slider") return key.startsWith("Arrow") || key === "Home" || key === "End";
+  return target.getAttribute("role") === "listbox" && (key.startsWith("Arrow") || key === "Home" || key === "End");
+}

@@ -1,0 +1,67 @@
+/**
+ * What the page shows, in one object. Panels set values here and listen for those they draw.
+ *
+ * @typedef {object} State
+ * @property {object | null} pack what is shown, as the engine read it
+ * @property {{models: Model[], can_fit: boolean, limits: Record<string, any>}} scene
+ * @property {string} model id of the model shown
+ * @property {string} panel name of the open panel; "" when all are folded
+ * @property {"result" | "source" | "side" | "overlay" | "swipe"} mode
+ * @property {number} swipe 0 … 1 from the left
+ * @property {"material" | "bones" | "weights" | "error" | "clusters"} paint
+ * @property {number} bone
+ * @property {number} rank
+ * @property {number | null} heatMax fraction of the diagonal
+ * @property {boolean} wireframe
+ * @property {boolean} axes
+ * @property {"light" | "dark"} theme
+ * @property {boolean} shortcuts single keys act
+ * @property {boolean} crowd
+ *
+ * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean}} Model
+ */
+
+/** Values with listeners. */
+export class Store {
+  #listeners = /** @type {{keys: Set<string>, act: () => void}[]} */ ([]);
+
+  /** @param {State} state */
+  constructor(state) {
+    this.state = state;
+  }
+
+  /** Set values; listeners of those that differ are called once. */
+  set(values) {
+    const changed = Object.keys(values).filter((key) => !Object.is(this.state[key], values[key]));
+    if (!changed.length) return;
+    Object.assign(this.state, values);
+    for (const { keys, act } of [...this.#listeners]) if (changed.some((key) => keys.has(key))) act();
+  }
+
+  /** Call `act` now and whenever one of the keys changes. */
+  watch(keys, act) {
+    this.#listeners.push({ keys: new Set(keys), act });
+    act();
+  }
+}
+
+/** What a fresh page shows. */
+export function firstState() {
+  return {
+    pack: null,
+    scene: { models: [], can_fit: false, limits: {} },
+    model: "",
+    panel: "",
+    mode: "result",
+    swipe: 0.5,
+    paint: "material",
+    bone: 0,
+    rank: 0,
+    heatMax: null,
+    wireframe: false,
+    axes: false,
+    theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
+    shortcuts: true,
+    crowd: false,
+  };
+}

@@ -1,0 +1,138 @@
+/** Play, step, scrub, choose a clip, a speed and whether it repeats. */
+
+import { iconButton, picture, select } from "./controls.js";
+import { make, say } from "./dom.js";
+import { seconds } from "./numbers.js";
+import { Strip } from "./strip.js";
+
+const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
+
+export class Timeline {
+  #clip = { name: "", start: 0, stop: 1, fps: 30 };
+  #frame = 0; // counted over all clips, as everywhere in the engine
+  #shown = -1;
+
+  /** @param {HTMLElement} home @param {object} engine @param {import("./store.js").Store} store */
+  constructor(home, engine, store) {
+    this.engine = engine;
+    this.scrub = make("input", { type: "range", class: "scrub", min: 0, max: 0, step: 1, value: 0, "aria-label": "Frame" });
+    this.scrub.addEventListener("input", () => this.goTo(this.#clip.start + Number(this.scrub.value)));
+    this.playing = iconButton("play", "Play", () => this.toggle());
+    this.playing.classList.add("main");
+    this.loop = iconButton("loop", "Repeat", () => this.#setLoop(!engine.loop));
+    this.reading = make("span", { class: "now" });
+    this.clips = select("Clip", (name) => this.setClip(name), true);
+    this.speed = select("Speed", (value) => (engine.speed = Number(value)), true);
+    this.speed.sync(SPEEDS.map((s) => [String(s), `${s}×`]), "1");
+    this.strip = new Strip((frame) => this.goTo(frame));
+    this.steps = [iconButton("back", "One frame back", () => this.step(-1)), iconButton("forward", "One frame on", () => this.step(1))];
+    home.append(
+      make("div", { class: "steps" }, this.steps[0], this.playing, this.steps[1]),
+      make("div", { class: "track" }, this.scrub, this.strip.element),
+      this.reading,
+      make("div", { class: "choices" }, this.clips.element, this.speed.element, this.loop),
+    );
+    this.#setLoop(true);
+    store.watch(["pack"], () => this.#open(store.state.pack));
+  }
+
+  /** Play or pause. */
+  toggle() {
+    if (this.engine.playing) return this.pause();
+    // At the end of a clip that does not repeat there is nothing left to play.
+    if (!this.engine.loop && this.frame === this.#clip.stop - 1) this.first();
+    this.engine.play();
+    this.#showPlaying();
+  }
+
+  pause() {
+    this.engine.pause();
+    this.#showPlaying();
+  }
+
+  /** A number of frames on, or back; goes round where the clip repeats. */
+  step(by) {
+    const count = this.#clip.stop - this.#clip.start;
+    const next = this.frame - this.#clip.start + by;
+    this.goTo(this.#clip.start + (this.engine.loop ? (next + count) % count : Math.min(count - 1, Math.max(0, next))));
+  }
+
+  first() {
+    this.goTo(this.#clip.start);
+  }
+
+  last() {
+    this.goTo(this.#clip.stop - 1);
+  }
+
+  /** Stop at a frame of the whole asset, in the clip that has it. */
+  goTo(frame) {
+    const owner = this.engine.clips.find((clip) => clip.start <= frame && frame < clip.stop);
+    if (!owner) return;
+    if (owner.name !== this.#clip.name) this.setClip(owner.name);
+    this.pause();
+    this.engine.setFrame(frame);
+    this.tell({ frame });
+  }
+
+  setClip(name) {
+    const clip = this.engine.clips.find((c) => c.name === name);
+    if (!clip) return;
+    this.#clip = clip;
+    this.#shown = -1;
+    this.clips.input.value = name;
+    this.scrub.max = String(Math.max(0, clip.stop - clip.start - 1));
+    this.engine.setClip(name);
+    this.drawErrors(this.errors);
+    this.tell({ frame: clip.start });
+  }
+
+  /** The frame that the engine shows; called for each picture. */
+  tell({ frame }) {
+    this.#frame = frame;
+    const { start, stop, fps } = this.#clip;
+    const last = stop - start - 1;
+    const at = Math.min(last, Math.max(0, Math.round(frame) - start));
+    this.#showPlaying();
+    if (at === this.#shown) return;
+    this.#shown = at;
+    this.scrub.value = String(at);
+    this.scrub.style.setProperty("--at", String(last > 0 ? at / last : 0));
+    this.scrub.setAttribute("aria-valuetext", `frame ${at} of ${last}, ${seconds(at / fps)}`);
+    say(this.reading, `${at} / ${last}  ${seconds(at / fps)}`);
+    this.strip.mark(start + at);
+  }
+
+  get frame() {
+    return Math.min(this.#clip.stop - 1, Math.round(this.#frame));
+  }
+
+  /** Errors by frame under the scrubber. */
+  drawErrors(track) {
+    this.errors = track;
+    if (track) this.strip.set(track, this.#clip.start, Math.min(this.#clip.stop, track.rms.length));
+    this.strip.mark(this.frame);
+  }
+
+  #open(pack) {
+    const clips = pack ? this.engine.clips : [];
+    for (const control of [...this.steps, this.scrub, this.playing, this.speed.input, this.clips.input, this.loop]) control.disabled = !pack;
+    this.clips.sync(clips.map((clip) => [clip.name, clip.name || "clip"]), clips[0]?.name);
+    this.clips.element.hidden = clips.length < 2;
+    if (clips.length) this.setClip(clips[0].name);
+    else say(this.reading, "no frames");
+  }
+
+  #setLoop(on) {
+    this.engine.loop = on;
+    this.loop.setAttribute("aria-pressed", String(on));
+  }
+
+  #showPlaying() {
+    const name = this.engine.playing ? "Pause" : "Play";
+    if (this.playing.getAttribute("aria-label") === name) return;
+    this.playing.setAttribute("aria-label", name);
+    this.playing.title = name;
+    this.playing.replaceChildren(picture(this.engine.playing ? "pause" : "play"));
+  }
+}

@@ -1,0 +1,115 @@
+"""What the page shows: models and sequences, each with its pack on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from osteon.core.arrays import Int32
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.model import SkinnedModel
+from osteon.core.progress import Progress
+from osteon.core.sequence import MeshSequence
+from osteon.io import holds_model, load_model, load_sequence
+from osteon.view.pack import Evidence, write_pack
+
+__all__ = ["Entry", "Scene", "find_clusters", "load_shown", "prepare_entry"]
+
+Inputs = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing to look at."""
+
+    id: str
+    name: str
+    kind: Literal["model", "sequence"]
+    pack: Path
+    sequence: Inputs = ()  # the inputs of its source, which a fit reads again; () without one
+    model: Path | None = None  # a file of the fitted model, for entries that a fit made
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "kind": self.kind,
+            "has_source": bool(self.sequence),
+            "can_save": self.model is not None,
+        }
+
+
+@dataclass(slots=True)
+class Scene:
+    """All entries of one server; it only grows."""
+
+    folder: Path  # where packs lie
+    entries: dict[str, Entry] = field(default_factory=dict)
+    made: int = 0
+
+    def new_id(self) -> str:
+        self.made += 1
+        return f"m{self.made}"
+
+    def pack_of(self, entry_id: str) -> Path:
+        return self.folder / f"{entry_id}.bin"
+
+    def add(self, entry: Entry) -> None:
+        self.entries[entry.id] = entry
+
+
+def prepare_entry(
+    entry_id: str,
+    inputs: Inputs,
+    pack: Path,
+    *,
+    source: Inputs = (),
+    clusters: bool = False,
+    progress: Progress | None = None,
+) -> Entry:
+    """Read a model or a sequence, and the source to compare it with, and write the pack that the page asks for."""
+    shown = load_shown(inputs, progress)
+    if isinstance(shown, MeshSequence):
+        if source:
+            raise OptionError(f"{inputs[0]}: is a sequence; a source is compared with a model, so name the model first")
+        labels = find_clusters(shown, progress) if clusters else None
+        write_pack(pack, shown, Evidence(clusters=labels))
+        return Entry(entry_id, shown.name, "sequence", pack, inputs)
+    compared = _load_source(source, shown, progress) if source else None
+    labels = find_clusters(compared, progress) if clusters and compared is not None else None
+    write_pack(pack, shown, Evidence(None if compared is None else compared.frames, clusters=labels))
+    return Entry(entry_id, shown.name, "model", pack, source)
+
+
+def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> SkinnedModel | MeshSequence:
+    """A model where the one input holds one, otherwise the sequence that the inputs are."""
+    if len(inputs) == 1 and holds_model(inputs[0]):
+        return load_model(inputs[0])
+    return load_sequence(list(inputs), progress=progress)
+
+
+def _load_source(inputs: Inputs, model: SkinnedModel, progress: Progress | None) -> MeshSequence:
+    """The frames that a model should play."""
+    source = load_sequence(list(inputs), progress=progress)
+    if source.n_vertices != model.n_vertices:
+        raise GeometryError(
+            f"{inputs[0]}: has {source.n_vertices} vertices, but the model '{model.name}' has {model.n_vertices}; "
+            "name the sequence that it was made from"
+        )
+    if source.n_frames != model.n_frames:
+        raise GeometryError(
+            f"{inputs[0]}: has {source.n_frames} frames, but the model '{model.name}' has {model.n_frames}; "
+            "name the sequence that it was made from"
+        )
+    return source
+
+
+def find_clusters(sequence: MeshSequence, progress: Progress | None = None) -> Int32:
+    """(t,) the near-rigid cluster of every triangle, -1 for outliers; empty where nothing moves."""
+    from osteon.core.parallel import single_threaded_blas
+    from osteon.fit.cluster import ClusterOptions, cluster_triangles
+
+    with single_threaded_blas():
+        return cluster_triangles(sequence, options=ClusterOptions(max_frames=48), progress=progress).labels

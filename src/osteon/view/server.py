@@ -1,0 +1,190 @@
+"""The server behind the page: what it shows, files dropped on it, fits that run for it.
+
+    GET  /                     the page; /app.js, /app.css
+    GET  /scene                what there is to see, and what the server allows
+    GET  /pack/ID              one model as the renderer reads it
+    POST /open                 a dropped file, named by X-Name; ?group=G&index=I&count=N for each file of a sequence
+    POST /fit                  {"id", "options"}: skin the source of an entry; gives a job
+    POST /clusters             {"id"}: find its near-rigid triangles; gives a job, then GET /clusters/ID has them
+    GET  /jobs/JOB             how a job goes, as events; POST /jobs/JOB/cancel
+    GET  /file/ID.SUFFIX       the model that a fit made, to keep
+    GET  /alive                open as long as a tab is; without any, the worker ends
+
+All of it lies under the token (guard.py). A refusal is {"error": one sentence}.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from osteon.core.errors import OptionError, OsteonError
+from osteon.io import MODEL_FORMATS
+from osteon.view.bundle import BUNDLE, read_bundle
+from osteon.view.guard import App, Guard, guarded
+from osteon.view.jobs import fit_defaults, fit_options
+from osteon.view.session import Busy, Session, Unknown
+from osteon.view.streams import EventStream
+from osteon.view.uploads import COMPANIONS, TooLarge, known_suffixes, plain_name
+
+__all__ = ["view_app"]
+
+#: Bytes of a request that is not a file.
+MAX_REQUEST = 65_536
+
+_STATUS: dict[type[Exception], int] = {TooLarge: 413, Busy: 409, Unknown: 404}
+
+
+def view_app(session: Session, guard: Guard) -> App:
+    """The application for one session; only what the guard lets through reaches it."""
+    routes = [
+        Route("/", _page),
+        Route("/app.js", _page),
+        Route("/app.css", _page),
+        Route("/scene", _scene),
+        Route("/pack/{id}", _pack),
+        Route("/open", _open, methods=["POST"]),
+        Route("/fit", _fit, methods=["POST"]),
+        Route("/clusters", _find_clusters, methods=["POST"]),
+        Route("/clusters/{id}", _clusters),
+        Route("/jobs/{id}", _follow),
+        Route("/jobs/{id}/cancel", _cancel, methods=["POST"]),
+        Route("/file/{name}", _file),
+        Route("/alive", _alive),
+    ]
+    app = Starlette(routes=routes, exception_handlers={OsteonError: _refused, 404: _nothing_there, 405: _nothing_there})
+    app.router.redirect_slashes = False
+    app.state.session = session
+    return guarded(app, guard)
+
+
+def _session(request: Request) -> Session:
+    session: Session = request.app.state.session
+    return session
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    sentence = _session(request).uploads.hide_folders(str(error))
+    # What is left of a refused body is not read: the line is closed instead.
+    headers = {"Connection": "close"} if request.method == "POST" else None
+    return JSONResponse({"error": sentence}, _STATUS.get(type(error), 400), headers)
+
+
+async def _nothing_there(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 404)
+    return JSONResponse({"error": "there is nothing at this address"}, status)
+
+
+async def _page(request: Request) -> Response:
+    name = request.url.path.removeprefix("/") or "index.html"
+    return Response(read_bundle(name), media_type=BUNDLE[name])
+
+
+async def _scene(request: Request) -> Response:
+    session = _session(request)
+    limits = {
+        "upload_bytes": session.uploads.limit,
+        "suffixes": known_suffixes(),
+        "companions": list(COMPANIONS),
+        "defaults": fit_defaults(),
+    }
+    models = [entry.to_json() for entry in session.scene.entries.values()]
+    return JSONResponse({"models": models, "can_fit": True, "limits": limits})
+
+
+async def _pack(request: Request) -> Response:
+    entry = _session(request).entry(request.path_params["id"])
+    return FileResponse(entry.pack, media_type="application/octet-stream")
+
+
+async def _open(request: Request) -> Response:
+    session, query = _session(request), request.query_params
+    name = plain_name(request.headers.get("X-Name", ""))
+    index, count = _number(query.get("index", "0")), _number(query.get("count", "1"))
+    drop = session.uploads.drop(name, query.get("group"), count)
+    try:
+        session.uploads.check_length(drop, _number(request.headers.get("Content-Length", "0")))
+        await session.uploads.keep(drop, name, index, request.stream())
+        if not drop.complete:
+            return JSONResponse({"id": None, "received": len(drop.files), "count": drop.count})
+        session.uploads.finish(drop)
+        entry = await session.open(drop)
+    except ClientDisconnect:
+        session.uploads.discard(drop)
+        return Response(status_code=400)
+    except OsteonError:
+        session.uploads.discard(drop)
+        raise
+    return JSONResponse(entry.to_json())
+
+
+async def _fit(request: Request) -> Response:
+    session, asked = _session(request), await _json(request)
+    job = session.fit(session.entry(str(asked.get("id"))), fit_options(asked.get("options", {})))
+    return JSONResponse({"job": job.id})
+
+
+async def _find_clusters(request: Request) -> Response:
+    session, asked = _session(request), await _json(request)
+    return JSONResponse({"job": session.find_clusters(session.entry(str(asked.get("id")))).id})
+
+
+async def _clusters(request: Request) -> Response:
+    session = _session(request)
+    file = session.clusters_of(session.entry(request.path_params["id"]))
+    if not file.is_file():
+        raise Unknown("the near-rigid triangles of this model were not looked for yet")
+    return FileResponse(file, media_type="application/octet-stream")
+
+
+async def _follow(request: Request) -> EventStream:
+    session = _session(request)
+    return EventStream(session.job(request.path_params["id"]).follow(), session.closing)
+
+
+async def _cancel(request: Request) -> Response:
+    session = _session(request)
+    session.cancel(session.job(request.path_params["id"]))
+    return JSONResponse({})
+
+
+async def _file(request: Request) -> Response:
+    session = _session(request)
+    entry_id, dot, suffix = request.path_params["name"].partition(".")
+    entry = session.entry(entry_id)
+    if dot + suffix not in MODEL_FORMATS:
+        raise OptionError(f"a model is saved as one of {', '.join(MODEL_FORMATS)}")
+    file = await session.save(entry, dot + suffix)
+    return FileResponse(file, filename=f"{entry.name.partition(':')[0]}{dot}{suffix}")
+
+
+async def _alive(request: Request) -> EventStream:
+    session = _session(request)
+    return EventStream(session.tab(), session.closing)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
+        raise OptionError(f"expected a whole number, got '{text[:20]}'")
+    return int(text)
+
+
+async def _json(request: Request) -> dict[str, Any]:
+    """The body as a JSON object."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_REQUEST:
+            raise TooLarge(f"the request has more than {MAX_REQUEST} bytes")
+    try:
+        asked = json.loads(body)
+    except ValueError:
+        asked = None
+    if not isinstance(asked, dict):
+        raise OptionError("expected a JSON object")
+    return asked

@@ -1,0 +1,141 @@
+"""A real server on a port of its own, and a client that sends exactly what it is told to."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from osteon.view import bundle
+from osteon.view.scene import Scene, prepare_entry
+from osteon.view.serve import ViewServer
+from osteon.view.session import Session
+
+PAGE = '<!doctype html><meta name="osteon-mode" content="server"><title>page</title>'
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server."""
+
+    server: ViewServer
+    session: Session
+    folder: Path
+
+    @property
+    def token(self) -> str:
+        return self.server.guard.token
+
+    @property
+    def port(self) -> int:
+        return self.server.guard.port
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+
+    def raw(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        """Ask for a path as it is, token or not."""
+        line = self.connect()
+        try:
+            line.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+            answer = line.getresponse()
+            return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            line.close()
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.raw("GET", f"/{self.token}/{path}", **headers)
+
+    def post(self, path: str, body: object = b"", **headers: str) -> Answer:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.raw("POST", f"/{self.token}/{path}", data, **headers)
+
+    def drop(self, file: Path, query: str = "", name: str | None = None) -> Answer:
+        return self.post(f"open{query}", file.read_bytes(), X_Name=quote(name or file.name))
+
+    def events(self, path: str) -> Iterator[dict[str, Any]]:
+        """The messages of a stream, as they come."""
+        line = self.connect()
+        try:
+            line.request("GET", f"/{self.token}/{path}")
+            answer = line.getresponse()
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            while text := answer.readline():
+                if text.startswith(b"data: "):
+                    yield json.loads(text[6:])
+        finally:
+            line.close()
+
+    def result(self, job: str) -> dict[str, Any]:
+        """The last message of a job."""
+        *_, last = self.events(f"jobs/{job}")
+        return last
+
+
+@contextmanager
+def served(folder: Path, *inputs: str, source: str | None = None, **options: Any) -> Iterator[Served]:
+    """Serve what the inputs name."""
+    folder.mkdir()
+    scene = Scene(folder)
+    if inputs:
+        entry_id = scene.new_id()
+        compared = () if source is None else (source,)
+        scene.add(prepare_entry(entry_id, inputs, scene.pack_of(entry_id), source=compared))
+    session = Session.of(scene, **options)
+    ready = threading.Event()
+    server = ViewServer(session, ready=lambda _: ready.set())
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert ready.wait(10)
+        yield Served(server, session, folder)
+    finally:
+        server.stop()
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def use_small_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of a few bytes in place of the bundle, which other tests look at."""
+    folder.mkdir()
+    for name in bundle.BUNDLE:
+        (folder / name).write_text(PAGE if name == "index.html" else f"/* {name} */")
+    monkeypatch.setattr(bundle, "STATIC", folder)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended but not been waited for does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until(true: Any, seconds: float = 10.0) -> bool:
+    """Whether something becomes true in time."""
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.02)
+    return bool(true())
