@@ -18,8 +18,6 @@ function encode(array) {
   return { base64: btoa(text), type: array.constructor.name };
 }
 
-const answered = (value) => (ArrayBuffer.isView(value) ? encode(value) : value);
-
 async function readUrl(url) {
   return readPack(await (await fetch(url)).arrayBuffer());
 }
@@ -70,7 +68,6 @@ window.page = {
     const seen = engine.eye.camera.position.clone().fromArray(engine.posedVertex(vertex)).project(camera);
     return [(0.5 + 0.5 * seen.x) * engine.width, (0.5 - 0.5 * seen.y) * engine.height, seen.z];
   },
-  answered,
 };
 
 /** How far the result reaches in the picture: [left, right, bottom, top] in -1 … 1, and the camera's height above ground. */

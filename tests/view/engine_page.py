@@ -130,7 +130,7 @@ class EnginePage:
 
 @dataclass(frozen=True)
 class Browser:
-    """Chromium in a thread of its own: playwright leaves an event loop running, in which nobody else could start one."""
+    """Chromium in a thread of its own: playwright leaves an event loop there, in which nobody else could start one."""
 
     chromium: Any
     thread: Executor

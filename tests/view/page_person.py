@@ -66,13 +66,13 @@ def _miss(reason: str) -> None:
 
 
 @contextmanager
-def browser(*more: str) -> Iterator[Any]:
+def browser() -> Iterator[Any]:
     """Chromium without a window."""
     if find_chromium() is None:
         _miss("Chromium is not installed; run scripts/install-players")
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(find_chromium()), args=[*ARGUMENTS, *more])
+        started = playwright.chromium.launch(executable_path=str(find_chromium()), args=list(ARGUMENTS))
         yield started
         started.close()
 
@@ -80,13 +80,23 @@ def browser(*more: str) -> Iterator[Any]:
 class Person:
     """Looks at one page, and keeps what the page should not have done."""
 
-    def __init__(self, chromium: Any, address: str, size: str = "wide", scheme: str = "light", **options: Any) -> None:
+    def __init__(
+        self,
+        chromium: Any,
+        address: str,
+        size: str = "wide",
+        scheme: str = "light",
+        *,
+        before: str = "",
+        **options: Any,
+    ) -> None:
         width, height = SIZES[size]
         self.size, self.scheme, self.address = size, scheme, address
         self.context = chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=size == "phone", **options
         )
         self.page = self.context.new_page()
+        self.page.add_init_script(script=before)
         self.complaints: list[str] = []
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._hear)

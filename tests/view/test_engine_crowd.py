@@ -107,7 +107,10 @@ def test_bytes_are_counted(engine):
     assert sent < stream["bytesPerFrame"] < sent + 2000
     assert stream["scriptMs"] > 0
     assert palette["trianglesPerSecond"] == pytest.approx(
-        palette["fps"] * sum([models()["full"], models()["rigid"]][i["character"]].faces.shape[0] for i in engine.run("engine.instances"))
+        palette["fps"]
+        * sum(
+            [models()["full"], models()["rigid"]][i["character"]].faces.shape[0] for i in engine.run("engine.instances")
+        )
     )
 
 

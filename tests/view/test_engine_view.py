@@ -16,10 +16,8 @@ from osteon.view.pack import pack_model
 from .engine_cases import clusters_of, models, pack_of, source_of
 from .engine_page import engine_page
 
-PLAIN = {
-    **{"mode": "result", "swipe": 0.5, "wireframe": False, "paint": "material", "bone": 0, "axes": False},
-    **{"theme": "light", "heatMax": None, "shade": 1},
-}
+PLAIN = {"mode": "result", "swipe": 0.5, "wireframe": False, "paint": "material", "bone": 0, "axes": False}
+PLAIN |= {"theme": "light", "heatMax": None, "shade": 1}
 SHOWN = {
     "result": {},
     "source": {"mode": "source"},
@@ -96,7 +94,9 @@ def test_side_by_side_has_one_camera(engine):
     engine.set_view(mode="side")
     engine.run("page.draw()")
     for v, x, y in visible(engine, 4):
-        left, right = engine.run("[engine.pick(given[0] / 2, given[1]), engine.pick(given[0] / 2 + 200, given[1])]", x, y)
+        left, right = engine.run(
+            "[engine.pick(given[0] / 2, given[1]), engine.pick(given[0] / 2 + 200, given[1])]", x, y
+        )
         assert left["vertex"] == right["vertex"], v
 
 
@@ -180,7 +180,8 @@ def test_the_whole_clip_stays_in_view(engine, lengths, size):
         assert height > 0
         spans.append(max(box[1] - box[0], box[3] - box[2]))
     assert max(spans) > 0.7
-    engine.picture(f"walks-{lengths}-{size[0]}")
+    picture = engine.picture(f"walks-{lengths}-{size[0]}")
+    assert len(np.unique(picture[-40:].reshape(-1, 3), axis=0)) > 20, "the ground stays behind"
     engine.resize(400, 300)
 
 

@@ -20,7 +20,7 @@ DATA = Path("..") / "shared" / "data" / "sequences"
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["paper", "peers", "growth", "files"]))
+@click.argument("name", type=click.Choice(["paper", "peers", "growth", "files", "view"]))
 @click.option("--data", type=click.Path(path_type=Path), default=DATA, show_default=True, help="Folder of sequences.")
 @click.option("--threads", default=2, show_default=True)
 @click.option(
@@ -38,6 +38,7 @@ def bench(name: str, data: Path, threads: int, record: Path | None, json_file: s
     peers   against Dem Bones on the same arrays, bones, influences and threads
     growth  time and memory while frames, vertices and bones double
     files   size and truth of files, and whether three.js, USD and Khronos' validator agree
+    view    the page: a crowd against streamed vertices, its first picture, its bundle
 
     Exit code 1 if a figure misses its bound.
     """
@@ -67,6 +68,10 @@ def _run(name: str, data: Path, threads: int, tell: Callable[[str], None]) -> li
         from osteon.bench.files import bench_files
 
         return bench_files(data, threads, tell)
+    if name == "view":
+        from osteon.bench.view import bench_view
+
+        return bench_view(data, threads, tell)
     from osteon.bench.growth import bench_growth
 
     return bench_growth(threads, tell)

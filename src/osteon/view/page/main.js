@@ -2,7 +2,6 @@
 
 import { boneColors, heatTable } from "./engine/colors.js";
 import { Engine } from "./engine/engine.js";
-import { readPack } from "./engine/pack.js";
 import { buildAbout } from "./ui/about.js";
 import { buildBar } from "./ui/bar.js";
 import { buildBones, nBones } from "./ui/bones.js";
@@ -16,6 +15,7 @@ import { buildFit } from "./ui/fit.js";
 import { listenToKeys } from "./ui/keyboard.js";
 import { roundUp } from "./ui/numbers.js";
 import { Notices } from "./ui/notices.js";
+import { Opener } from "./ui/opener.js";
 import { buildPanels } from "./ui/panels.js";
 import { buildStage } from "./ui/stage.js";
 import { Store, firstState } from "./ui/store.js";
@@ -30,7 +30,8 @@ const QUICK = 2e7;
 
 const find = (id) => /** @type {any} */ (document.getElementById(id));
 const [stage, canvas] = [find("stage"), find("canvas")];
-const mode = /** @type {any} */ (document.querySelector('meta[name="osteon-mode"]'))?.content === "static" ? "static" : "server";
+const mode =
+  /** @type {any} */ (document.querySelector('meta[name="osteon-mode"]'))?.content === "static" ? "static" : "server";
 const notices = new Notices(stage);
 const store = new Store(firstState());
 const client = new Client(mode);
@@ -42,135 +43,73 @@ function fail(error) {
 function start() {
   const engine = new Engine(canvas, { onFrame: (info) => page.onFrame(info), onError: fail });
   const page = new Page(engine);
-  page.begin();
+  client.stayAlive(fail, () => notices.clear());
+  page.opener.begin();
   return { engine, store, page };
 }
 
 class Page {
-  #packs = new Map();
-  #source = "";
   #frame = -1;
 
   constructor(engine) {
     this.engine = engine;
-    const act = { fail, tell: (text) => notices.tell(text) };
-    const heat = heatTable();
-    this.compare = buildCompare(store, { goToWorst: () => this.goToWorst(), scaleToThis: () => this.setHeat(true), color: (at) => css(heat, Math.round(255 * at)) });
-    this.bones = buildBones(store, { boneColor: (bone) => css(boneColors(bone + 1), bone), findClusters: (tell) => this.findClusters(tell) });
-    const read = (text) => [this.compare, this.bones].forEach((panel) => panel.probe(text));
-    const overlay = buildStage(stage, canvas, store, engine, { ...act, read });
     this.timeline = new Timeline(find("timeline"), engine, store);
     this.tracker = new ErrorTracker(engine, (track) => this.onErrors(track));
-    const corrections = buildCorrections(store, { errorByRank: async () => engine.errorByRank() });
-    const crowd = buildCrowd(store, engine, { fail, packsOf: (ids) => Promise.all(ids.map((id) => this.packOf(id))) });
-    const fit = buildFit(store, client, { ...act, opened: (id) => this.openResult(id) });
-    buildBar(find("bar"), store, { choose: (id) => this.show(id), open: (files) => this.open(files), frame: () => this.seeAll() }, mode === "server");
-    buildPanels(find("tabs"), find("panels"), [this.compare, this.bones, corrections, crowd, fit, buildAbout(store)], store);
-    if (mode === "server") listenToDrops(overlay.veil, (files) => this.open(files));
+    const opener = (this.opener = new Opener({ engine, store, client, notices, fail, timeline: this.timeline }));
+    const { veil } = this.#build(opener);
+    if (mode === "server") listenToDrops(veil, (files) => opener.open(files));
     listenToKeys(store, this.#keys());
     listenToTurns(canvas, engine);
     new ResizeObserver(() => this.resize()).observe(stage);
     store.watch(VIEW, () => this.draw());
     store.watch(["rank", "pack"], () => this.measure());
     store.watch(["paint", "pack"], () => this.setHeat());
+    store.watch(["pack"], () => this.name());
   }
 
-  /** Ask what there is and show the first of it. */
-  async begin() {
-    client.stayAlive(fail, () => notices.clear());
-    try {
-      store.set({ scene: await client.scene() });
-      const { models } = store.state.scene;
-      if (models.length) await this.show(models[0].id);
-    } catch (error) {
-      fail(error);
-    }
+  /** The panels and all that lies over the mesh. */
+  #build(opener) {
+    const { engine } = this;
+    const heat = heatTable();
+    const act = { fail, tell: (text) => notices.tell(text) };
+    this.compare = buildCompare(store, {
+      goToWorst: () => this.goToWorst(),
+      scaleToThis: () => this.setHeat(true),
+      color: (at) => css(heat, Math.round(255 * at)),
+    });
+    this.bones = buildBones(store, {
+      boneColor: (bone) => css(boneColors(bone + 1), bone),
+      findClusters: (tell) => opener.findClusters(tell),
+    });
+    const corrections = buildCorrections(store, { errorByRank: async () => engine.errorByRank() });
+    const crowd = buildCrowd(store, engine, {
+      fail,
+      packsOf: (ids) => Promise.all(ids.map((id) => opener.packOf(id))),
+    });
+    const fit = buildFit(store, client, { ...act, opened: (id) => opener.openResult(id) });
+    const panels = [this.compare, this.bones, corrections, crowd, fit, buildAbout(store)];
+    buildPanels(find("tabs"), find("panels"), panels, store);
+    const choose = (id) => opener.show(id);
+    buildBar(
+      find("bar"),
+      store,
+      { choose, open: (files) => opener.open(files), frame: () => this.seeAll() },
+      mode === "server",
+    );
+    const read = (text) => [this.compare, this.bones].forEach((panel) => panel.probe(text));
+    return buildStage(stage, canvas, store, engine, { ...act, read });
   }
 
-  /** Show a model of the scene. */
-  async show(id, look = {}) {
-    const name = store.state.scene.models.find((model) => model.id === id)?.name ?? "the model";
-    const wanted = (this.wanted = id);
-    notices.tell(`Loading ${name}`, true);
-    try {
-      const pack = await this.packOf(id, (part) => notices.tell(`Loading ${name}, ${Math.round(100 * part)} %`, true));
-      if (wanted !== this.wanted) return;
-      notices.clear();
-      if (!this.load(id, pack, look)) return notices.tell("");
-      notices.tell(`${pack.name || name} is open.`);
-    } catch (error) {
-      fail(error);
-    }
-  }
-
-  /** Hand a pack to the engine and set the panels to what it has. */
-  load(id, pack, look) {
-    const { state } = store;
-    store.set({ crowd: false });
-    this.tracker.stop();
-    if (!this.engine.load(pack)) return false; // the engine has said why
-    const sequence = pack.kind === "sequence";
-    const source = pack.hasSource ? `${pack.counts.vertices} ${pack.counts.frames} ${pack.diagonal}` : "";
-    const mode = sequence ? "source" : canCompare(pack) && state.mode !== "source" ? state.mode : "result";
-    const paint = (sequence && state.paint !== "material") || (state.paint === "error" && !canCompare(pack)) || (state.paint === "clusters" && !pack.arrays.triangle_cluster) ? "material" : state.paint;
-    // The heat map keeps its scale from one result to the next of the same source.
-    const heatMax = source && source === this.#source ? state.heatMax : null;
-    this.#source = source;
-    this.#frame = -1;
-    this.engine.unmark();
-    store.set({ model: id, pack, mode, paint, heatMax, bone: Math.min(state.bone, Math.max(0, nBones(pack) - 1)), rank: pack.rank, ...look });
-    canvas.setAttribute("aria-label", `Mesh of ${pack.name || "the model"}. Drag or Shift with the arrow keys turns it, Enter reads the point in the middle.`);
-    document.title = pack.name ? `${pack.name}, Osteon` : "Osteon";
-    this.engine.fit();
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.engine.play();
-    return true;
-  }
-
-  /** A pack, read once; a few are kept so that going back is quick. */
-  async packOf(id, tell) {
-    if (!this.#packs.has(id)) {
-      const pack = readPack(await client.pack(id, tell));
-      if (this.#packs.size > 3) this.#packs.delete(this.#packs.keys().next().value);
-      this.#packs.set(id, pack);
-    }
-    return this.#packs.get(id);
-  }
-
-  /** Open files that were dropped or chosen. */
-  async open(files) {
-    if (!files.length) return;
-    try {
-      notices.clear();
-      const id = await client.open(files, store.state.scene.limits, (text) => notices.tell(text, true));
-      store.set({ scene: await client.scene() });
-      await this.show(id);
-      if (store.state.pack?.kind === "sequence" && store.state.scene.can_fit) store.set({ panel: "fit" });
-    } catch (error) {
-      fail(error);
-    }
-  }
-
-  /** A finished fit opens beside its source. */
-  async openResult(id) {
-    store.set({ scene: await client.scene() });
-    await this.show(id, { mode: "side", panel: "compare" });
-  }
-
-  /** Ask the server which triangles move nearly rigidly; the mesh then shows them. */
-  async findClusters(tell) {
-    const { model: id, pack } = store.state;
-    try {
-      const job = await client.findClusters(id);
-      const last = await new Promise((done) => client.follow(job, (message) => ("stage" in message ? tell(message) : done(message))));
-      if (last.error) throw new Error(last.error);
-      if ("cancelled" in last || store.state.pack !== pack) return;
-      const found = { ...pack, arrays: { ...pack.arrays, triangle_cluster: await client.clusters(id) } };
-      found.shapes = { ...pack.shapes, triangle_cluster: [pack.counts.triangles] };
-      this.#packs.set(id, found);
-      this.load(id, found, { paint: "clusters" });
-    } catch (error) {
-      fail(error);
-    }
+  /** The title and what readers call the mesh. */
+  name() {
+    const { pack } = store.state;
+    if (!pack) return;
+    const name = pack.name || "the model";
+    document.title = `${name}, Osteon`;
+    canvas.setAttribute(
+      "aria-label",
+      `Mesh of ${name}. Drag or Shift with the arrow keys turns it, Enter reads the point in the middle.`,
+    );
   }
 
   async goToWorst() {
@@ -201,8 +140,11 @@ class Page {
   /** Errors of all frames at the current rank. */
   measure() {
     const { pack } = store.state;
-    if (!canCompare(pack)) return;
     clearTimeout(this.later);
+    this.#frame = -1;
+    if (pack !== this.measured) this.tracker.stop();
+    this.measured = pack;
+    if (!canCompare(pack)) return;
     // A slider that moves asks many times; the last one counts.
     this.later = setTimeout(() => this.tracker.start(pack.counts.frames), 120);
   }
@@ -229,14 +171,21 @@ class Page {
 
   #tell() {
     const { pack } = store.state;
-    if (this.tracker && canCompare(pack)) this.compare.tell({ frame: this.timeline.frame, track: this.tracker.track, diagonal: pack.diagonal, error: this.#error(pack) });
+    if (this.tracker && canCompare(pack))
+      this.compare.tell({
+        frame: this.timeline.frame,
+        track: this.tracker.track,
+        diagonal: pack.diagonal,
+        error: this.#error(pack),
+      });
   }
 
   /** E of all frames at the current rank, where it came with the model or is quick to compute. */
   #error(pack) {
     const known = pack.error_percent_by_rank?.[store.state.rank];
     if (Number.isFinite(known)) return known;
-    if (!this.tracker.track.complete || pack.counts.frames * pack.counts.vertices * (pack.rank + 1) > QUICK) return null;
+    if (!this.tracker.track.complete || pack.counts.frames * pack.counts.vertices * (pack.rank + 1) > QUICK)
+      return null;
     return this.engine.errorByRank()[store.state.rank];
   }
 
@@ -246,7 +195,10 @@ class Page {
       toggle: () => store.state.pack && this.timeline.toggle(),
       step: (key) => store.state.pack && this.timeline.step(key === "ArrowLeft" ? -1 : 1),
       ends: (key) => store.state.pack && (key === "Home" ? this.timeline.first() : this.timeline.last()),
-      rank: (key) => store.set({ rank: Math.min(store.state.pack?.rank ?? 0, Math.max(0, store.state.rank + (key === "[" ? -1 : 1))) }),
+      rank: (key) =>
+        store.set({
+          rank: Math.min(store.state.pack?.rank ?? 0, Math.max(0, store.state.rank + (key === "[" ? -1 : 1))),
+        }),
       wireframe: () => store.set({ wireframe: !store.state.wireframe }),
       bones: () => nBones(store.state.pack) && flip("bones"),
       error: () => canCompare(store.state.pack) && flip("error"),

@@ -8,7 +8,7 @@ const COLORS = ["vec3(0.86, 0.22, 0.2)", "vec3(0.2, 0.6, 0.27)", "vec3(0.18, 0.4
 const VERTEX = `precision highp float;
 precision highp int;
 in vec3 position;                   // the bone's middle in the rest pose
-in uvec4 part;                      // bone, axis (3 is the line's dark rim), end, side
+in uvec4 part;                      // bone, axis, end, side
 uniform mat4 viewMatrix;
 uniform mat4 projectionMatrix;
 uniform highp sampler2D palette;
@@ -62,7 +62,8 @@ export function boneAxes(character) {
   const own = { size: { value: AXIS_LENGTH * pack.diagonal }, pixels: { value: new THREE.Vector2(1, 1) } };
   const material = new THREE.RawShaderMaterial({
     ...{ glslVersion: THREE.GLSL3, vertexShader: VERTEX, fragmentShader: FRAGMENT, defines: skinDefines(character) },
-    ...{ uniforms: { ...uniforms, ...own }, depthTest: false, depthWrite: false, transparent: true, side: THREE.DoubleSide },
+    uniforms: { ...uniforms, ...own },
+    ...{ depthTest: false, depthWrite: false, transparent: true, side: THREE.DoubleSide },
   });
   const mesh = new THREE.Mesh(geometry, material);
   mesh.frustumCulled = false;

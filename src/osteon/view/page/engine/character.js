@@ -94,13 +94,13 @@ export class Character {
     if (!this.materials.has(key)) {
       const extra = { ...(flat && { FLAT: 1 }), ...(crowd && { CROWD: 1 }), ...(error && { HAS_SOURCE: 1 }) };
       const own = { paint: { value: PAINT.material }, ghost: { value: new THREE.Vector4(0, 0, 0, 1) }, lift: { value: 0 } };
-      const make = ({ picture }) => this.makeMaterial(role, extra, own, picture);
+      const make = (group) => this.makeMaterial(role, extra, own, group);
       this.materials.set(key, { list: this.split.groups.map(make), uniforms: own });
     }
     return this.materials.get(key);
   }
 
-  makeMaterial(role, extra, own, picture) {
+  makeMaterial(role, extra, own, { picture, cutoff }) {
     const loaded = picture >= 0 ? this.pictures[picture] : null;
     const defines = this.defines(role, { ...extra, ...(loaded && { TEXTURED: 1 }) });
     return new THREE.RawShaderMaterial({
@@ -108,7 +108,7 @@ export class Character {
       vertexShader: surfaceVertex,
       fragmentShader: surfaceFragment,
       defines,
-      uniforms: { ...this.uniforms, ...own, picture: { value: loaded ?? null } },
+      uniforms: { ...this.uniforms, ...own, picture: { value: loaded ?? null }, cutoff: { value: cutoff } },
       side: THREE.DoubleSide,
     });
   }
@@ -117,7 +117,9 @@ export class Character {
   async loadPictures() {
     const decode = async ({ mime, array }) => {
       const blob = new Blob([this.pack.arrays[array]], { type: mime });
-      const texture = new THREE.Texture(await createImageBitmap(blob, { imageOrientation: "flipY", colorSpaceConversion: "none" }));
+      const kept = { imageOrientation: "flipY", colorSpaceConversion: "none", premultiplyAlpha: "none" };
+      const bitmap = await createImageBitmap(blob, kept);
+      const texture = new THREE.Texture(bitmap);
       texture.flipY = false;
       texture.wrapS = texture.wrapT = THREE.RepeatWrapping;
       texture.anisotropy = 4;

@@ -44,7 +44,8 @@ export class Clock {
   /** Moves on; false when the end is reached. */
   advance(seconds, loop) {
     const time = this.time + seconds;
-    this.time = loop ? ((time % this.length) + this.length) % this.length : Math.min(Math.max(time, 0), this.length - 1 / this.clip.fps);
+    const { length } = this;
+    this.time = loop ? ((time % length) + length) % length : Math.min(Math.max(time, 0), length - 1 / this.clip.fps);
     return loop || this.time === time;
   }
 }

@@ -28,7 +28,8 @@ function randomNumbers(seed) {
  */
 export function placeCrowd(characters, count, seed) {
   const random = randomNumbers(seed);
-  const [wide, deep] = [0, 2].map((axis) => (1 + GAP) * Math.max(...characters.map(({ motion }) => Math.max(motion.footprint[axis], 0.25 * motion.size))));
+  const needs = ({ motion }, axis) => (1 + GAP) * Math.max(motion.footprint[axis], 0.25 * motion.size);
+  const [wide, deep] = [0, 2].map((axis) => Math.max(...characters.map((character) => needs(character, axis))));
   const columns = Math.max(1, Math.round(Math.sqrt((2 * count * deep) / wide)));
   const rows = Math.ceil(count / columns);
   const ground = characters[0].motion.ground;

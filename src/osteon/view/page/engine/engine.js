@@ -1,4 +1,5 @@
 // The renderer behind the page: shows one model or a crowd, plays it, compares it with its source, and answers questions.
+// One long class, because it is all that the page sees; the work is done by the modules below.
 import * as THREE from "three";
 import { Eye } from "./camera.js";
 import { Character } from "./character.js";
@@ -25,7 +26,10 @@ const NO_ERROR = 1e-6;
  *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
  */
 export class Engine {
-  /** @param {HTMLCanvasElement} canvas @param {{onFrame?: (info: FrameInfo) => void, onError?: (text: string) => void}} options */
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {{onFrame?: (info: FrameInfo) => void, onError?: (text: string) => void}} options
+   */
   constructor(canvas, { onFrame = () => {}, onError = () => {} } = {}) {
     Object.assign(this, { canvas, onFrame, onError });
     /** @type {View} */
@@ -80,6 +84,8 @@ export class Engine {
       this.model.show(character);
       this.stats.clear();
       this.fit();
+      // As soon as the caller has set its view: a page that is just being laid out has its next frame only much later.
+      queueMicrotask(() => this.character === character && this.draw() && this.refresh());
       if (pack.images.length) this.loadPictures(character);
     });
   }
@@ -117,6 +123,7 @@ export class Engine {
   setTime(seconds) {
     if (!this.character) return;
     this.clock.setTime(seconds);
+    if (this.group) this.group.seconds = this.clock.time;
     this.refresh();
   }
 
@@ -182,10 +189,14 @@ export class Engine {
 
   drawModel() {
     if (this.fitted !== this.aspect && !this.eye.touched) this.fit();
+    const { size, ground } = this.character.motion;
     this.eye.follow(this.middle);
+    // The ground goes along; its lines stay where they are.
+    this.model.ground.place(this.middle, ground, size, 3 * size);
     const moving = this.eye.update(this.aspect);
     this.setUniforms();
-    this.model.setMark(this.marked === null ? null : this.posedVertex(this.marked), this.view.theme, this.renderer.getPixelRatio());
+    const marked = this.marked === null ? null : this.posedVertex(this.marked);
+    this.model.setMark(marked, this.view.theme, this.renderer.getPixelRatio());
     const complete = this.model.draw(this.renderer, this.eye.camera, this.view, this);
     return moving || !complete;
   }
@@ -212,13 +223,13 @@ export class Engine {
   }
 
   get rank() {
-    return this.model.rankOf(this.view);
+    return this.character ? this.model.rankOf(this.view) : 0;
   }
 
   /** The error (part of the diagonal) shown in the last colour; found once, then the same for all ranks and frames. */
   get scaleMax() {
     if (this.view.heatMax > 0) return this.view.heatMax;
-    if (this.hasSource) this.heatMax ??= this.errors.worst(0).distance;
+    if (this.hasSource) this.heatMax ??= this.errors.largest(0);
     return this.heatMax || NO_ERROR;
   }
 
@@ -241,7 +252,6 @@ export class Engine {
       this.eye.fit({ points, middle: [0, 0, 0], ground, extent, crowd: true }, this.aspect);
     } else {
       const points = this.character.motion.pointsAround(this.clock.clip);
-      this.model.ground.place(this.middle, ground, size, 3 * size);
       this.eye.fit({ points, middle: this.middle, ground, extent: size }, this.aspect);
     }
     this.refresh();

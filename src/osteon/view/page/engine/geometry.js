@@ -40,20 +40,30 @@ function sameCorner(pack, a, b) {
   return !materialOf || materialOf[Math.floor(a / 3)] === materialOf[Math.floor(b / 3)];
 }
 
-const pictureOf = (pack, t) => pack.materials[pack.arrays.triangle_material?.[t] ?? 0]?.texture ?? -1;
+/** Opacity below which a material with alpha_mode MASK or BLEND shows nothing; 0 for others. */
+function cutoffOf(material) {
+  if (material?.alpha_mode === "MASK") return material.alpha_cutoff ?? 0.5;
+  return material?.alpha_mode === "BLEND" ? 0.5 : 0;
+}
 
 /** Triangles in an order where those with one picture follow each other, and the groups they form. */
 function trianglesByPicture(pack) {
   const count = pack.counts.triangles;
+  const materialOf = pack.arrays.triangle_material;
+  const looks = pack.materials.map((material) => ({ picture: material.texture ?? -1, cutoff: cutoffOf(material) }));
+  if (!looks.length) looks.push({ picture: -1, cutoff: 0 });
+  // Materials that differ in their colour only share a draw.
+  const alike = (a, b) => a.picture === b.picture && (a.picture < 0 || a.cutoff === b.cutoff);
+  const kinds = looks.map((a) => looks.findIndex((b) => alike(a, b)));
+  const kindOf = (t) => kinds[materialOf?.[t] ?? 0];
   const triangles = Uint32Array.from({ length: count }, (_, t) => t);
-  const pictures = Int32Array.from(triangles, (t) => pictureOf(pack, t));
-  if (pictures.some((p) => p !== pictures[0])) triangles.sort((a, b) => pictures[a] - pictures[b] || a - b);
+  if (new Set(kinds).size > 1 && materialOf) triangles.sort((a, b) => kindOf(a) - kindOf(b) || a - b);
   const groups = [];
   for (let i = 0; i < count; i++) {
-    const picture = pictures[triangles[i]];
+    const kind = kindOf(triangles[i]);
     const last = groups[groups.length - 1];
-    if (last?.picture === picture) last.count += 3;
-    else groups.push({ start: 3 * i, count: 3, picture });
+    if (last?.kind === kind) last.count += 3;
+    else groups.push({ start: 3 * i, count: 3, kind, ...looks[kind] });
   }
   return { triangles, groups };
 }

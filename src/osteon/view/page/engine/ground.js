@@ -156,7 +156,8 @@ function makeShadowMesh(character, role) {
     defines: character.defines(role),
     uniforms: { ...character.uniforms, heights: { value: new THREE.Vector2() } },
     ...{ side: THREE.DoubleSide, depthTest: false, depthWrite: false, transparent: true },
-    ...{ blending: THREE.CustomBlending, blendEquation: THREE.MaxEquation, blendSrc: THREE.OneFactor, blendDst: THREE.OneFactor },
+    ...{ blending: THREE.CustomBlending, blendEquation: THREE.MaxEquation },
+    ...{ blendSrc: THREE.OneFactor, blendDst: THREE.OneFactor },
   });
   const mesh = new THREE.Mesh(character.indexed, material);
   mesh.frustumCulled = false;

@@ -24,7 +24,8 @@ void sourceAt(int frame, out vec3 p, out vec3 n) {
   int i = frame * VERTICES + int(vertexNumber);
 #ifdef SMALL_SOURCE
   uvec4 found = texelFetch(source, tile(i), 0);
-  p = texelFetch(sourceScale, tile(2 * frame), 0).xyz + texelFetch(sourceScale, tile(2 * frame + 1), 0).xyz * vec3(found.xyz);
+  vec3 low = texelFetch(sourceScale, tile(2 * frame), 0).xyz;
+  p = low + texelFetch(sourceScale, tile(2 * frame + 1), 0).xyz * vec3(found.xyz);
   n = unfolded(vec2(found.w & 255u, found.w >> 8) / 127.5 - 1.0);
 #else
   vec4 found = texelFetch(source, tile(i), 0);
@@ -140,6 +141,7 @@ uniform highp sampler2D weightTable;
 uniform highp sampler2D boneTable;
 #ifdef TEXTURED
 uniform sampler2D picture;
+uniform float cutoff;             // opacity below which nothing is seen
 #endif
 in vec3 toEye;
 in vec3 facing;
@@ -181,7 +183,8 @@ vec3 bare() {
 vec3 lit(vec3 n) {
   vec3 eye = normalize(toEye);
   float lamp = light(n);
-  if (paint != ${PAINT.material} && paint != ${PAINT.ghost}) return bare() * mix(1.0, clamp(0.55 + 0.5 * lamp, 0.6, 1.06), shade);
+  bool data = paint != ${PAINT.material} && paint != ${PAINT.ghost};
+  if (data) return bare() * mix(1.0, clamp(0.55 + 0.5 * lamp, 0.6, 1.06), shade);
   vec3 own = paint == ${PAINT.ghost} ? ghost.rgb : tint.rgb;
 #ifdef TEXTURED
   if (paint == ${PAINT.material}) own *= toLinear(texture(picture, place).rgb);
@@ -191,6 +194,9 @@ vec3 lit(vec3 n) {
 }
 
 void main() {
+#ifdef TEXTURED
+  if (cutoff > 0.0 && texture(picture, place).a * tint.a < cutoff) discard;
+#endif
   vec3 n = normalize(facing);
   if (dot(n, toEye) < 0.0 && !gl_FrontFacing) n = -n;
   outColor = vec4(lit(n), paint == ${PAINT.ghost} ? ghost.a : 1.0);

@@ -95,10 +95,14 @@ export class ModelView {
     uniforms.tint.value.setScalar(theme === "light" ? 0.05 : 0.97);
   }
 
-  /** Draws one picture; false if something is still to come. @param {THREE.WebGLRenderer} renderer @param {THREE.Camera} camera */
+  /**
+   * Draws one picture; false if something is still to come.
+   * @param {THREE.WebGLRenderer} renderer @param {THREE.Camera} camera
+   */
   draw(renderer, camera, view, { width, height }) {
     // The first picture comes without its shadow, which needs a shader and a picture of its own.
-    if (this.shown) this.ground.drawShadow(renderer, this.character, this.modeOf(view) === "source" ? "source" : "result", view.theme);
+    const role = this.modeOf(view) === "source" ? "source" : "result";
+    if (this.shown) this.ground.drawShadow(renderer, this.character, role, view.theme);
     else this.ground.noShadow();
     clear(renderer, view.theme);
     for (const pass of this.passes(view, width)) this.drawPass(renderer, camera, view, pass, height);

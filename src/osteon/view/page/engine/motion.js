@@ -2,8 +2,8 @@
 import { posePositions, sourcePositions, wholeFrame } from "./pose.js";
 
 /** Vertices times frames that are posed to find out. */
-const BUDGET = 120_000;
-const MOST_VERTICES = 400;
+const BUDGET = 40_000;
+const MOST_VERTICES = 240;
 const MOST_FRAMES = 600;
 /** An axis is followed when the middle moves along it by more than this part of the character's size. */
 const FOLLOW = 0.45;
@@ -20,9 +20,10 @@ export class Motion {
     for (const clip of pack.clips) {
       for (let f = clip.start; f < clip.stop; f += this.step) this.frames.push(sampleFrame(pack, f, this.vertices, center));
     }
-    this.low = least(this.frames.map((frame) => frame.low), Math.min);
-    this.high = least(this.frames.map((frame) => frame.high), Math.max);
-    this.size = median(this.frames.map(({ low, high }) => Math.hypot(...high.map((h, i) => h - low[i])))) || pack.diagonal || 1;
+    this.low = extreme(this.frames.map((frame) => frame.low), Math.min);
+    this.high = extreme(this.frames.map((frame) => frame.high), Math.max);
+    const sizes = this.frames.map(({ low, high }) => Math.hypot(...high.map((h, i) => h - low[i])));
+    this.size = median(sizes) || pack.diagonal || 1;
     this.paths = new Map(pack.clips.map((clip) => [clip, this.smoothPath(clip)]));
   }
 
@@ -99,7 +100,8 @@ function spreadVertices(pack) {
 
 function sampleFrame(pack, frame, vertices, center) {
   const moment = wholeFrame(frame);
-  const positions = pack.hasSource ? sourcePositions(pack, moment, vertices) : posePositions(pack, moment, pack.rank, vertices);
+  const known = pack.hasSource;
+  const positions = known ? sourcePositions(pack, moment, vertices) : posePositions(pack, moment, pack.rank, vertices);
   const low = [Infinity, Infinity, Infinity];
   const high = [-Infinity, -Infinity, -Infinity];
   for (let i = 0; i < positions.length; i++) {
@@ -110,13 +112,16 @@ function sampleFrame(pack, frame, vertices, center) {
   return { frame, positions, low, high };
 }
 
-const least = (points, pick) => [0, 1, 2].map((axis) => points.reduce((best, p) => pick(best, p[axis]), points[0]?.[axis] ?? 0));
+const extreme = (points, pick) => [0, 1, 2].map((axis) => points.reduce((best, p) => pick(best, p[axis]), points[0][axis]));
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** Gaussian mean; beyond the ends the track goes on as its mirror image through the end point, so that it does not lag. */
 function blurred(values, at, sigma) {
   const last = values.length - 1;
-  const beyond = (i) => (i < 0 ? 2 * values[0] - beyond(-i) : i > last ? 2 * values[last] - beyond(2 * last - i) : values[i]);
+  const beyond = (i) => {
+    if (i < 0) return 2 * values[0] - values[-i];
+    return i > last ? 2 * values[last] - values[2 * last - i] : values[i];
+  };
   let [sum, mass] = [0, 0];
   const reach = Math.min(Math.ceil(3 * sigma), last);
   for (let i = at - reach; i <= at + reach; i++) {

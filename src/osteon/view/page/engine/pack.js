@@ -29,7 +29,10 @@ const TYPES = { f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Arr
  * @property {boolean} hasSource
  */
 
-/** The pack in a buffer; throws an Error with one sentence when it is not one. @param {ArrayBuffer} buffer @returns {Pack} */
+/**
+ * The pack in a buffer; throws an Error with one sentence when it is not one.
+ * @param {ArrayBuffer} buffer @returns {Pack}
+ */
 export function readPack(buffer) {
   const head = readHead(buffer);
   const arrays = {};

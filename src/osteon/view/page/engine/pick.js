@@ -57,7 +57,8 @@ export class Picker {
 function nearestCorner(character, triangle, moment, { role, camera, x, y, width, height }) {
   const { pack, center, uniforms } = character;
   const corners = [0, 1, 2].map((i) => pack.arrays.faces[3 * triangle + i]);
-  const posed = role === "source" ? sourcePositions(pack, moment, corners) : posePositions(pack, moment, uniforms.rank.value, corners);
+  const shown = role === "source";
+  const posed = shown ? sourcePositions(pack, moment, corners) : posePositions(pack, moment, uniforms.rank.value, corners);
   const seen = new THREE.Vector3();
   const apart = corners.map((_, i) => {
     seen.set(posed[3 * i] - center[0], posed[3 * i + 1] - center[1], posed[3 * i + 2] - center[2]).project(camera);

@@ -13,7 +13,8 @@ export function momentInClip(clip, frame) {
   const whole = Math.min(Math.floor(within), Math.max(0, last - 1));
   const between = within - whole;
   const first = clip.start + whole;
-  return between >= 1 ? { first: first + 1, second: first + 1, between: 0 } : { first, second: Math.min(first + 1, clip.start + last), between };
+  if (between >= 1) return wholeFrame(first + 1);
+  return { first, second: Math.min(first + 1, clip.start + last), between };
 }
 
 /** @returns {Moment} */
@@ -100,14 +101,13 @@ export function sourcePositions(pack, moment, vertices = null) {
 export function addNormals(positions, faces, out) {
   out.fill(0);
   for (let t = 0; t < faces.length; t += 3) {
-    const [i, j, k] = [3 * faces[t], 3 * faces[t + 1], 3 * faces[t + 2]];
-    const ax = positions[j] - positions[i], ay = positions[j + 1] - positions[i + 1], az = positions[j + 2] - positions[i + 2];
-    const bx = positions[k] - positions[i], by = positions[k + 1] - positions[i + 1], bz = positions[k + 2] - positions[i + 2];
+    const i = 3 * faces[t], j = 3 * faces[t + 1], k = 3 * faces[t + 2];
+    const x = positions[i], y = positions[i + 1], z = positions[i + 2];
+    const ax = positions[j] - x, ay = positions[j + 1] - y, az = positions[j + 2] - z;
+    const bx = positions[k] - x, by = positions[k + 1] - y, bz = positions[k + 2] - z;
     const nx = ay * bz - az * by, ny = az * bx - ax * bz, nz = ax * by - ay * bx;
-    for (const v of [i, j, k]) {
-      out[v] += nx;
-      out[v + 1] += ny;
-      out[v + 2] += nz;
-    }
+    out[i] += nx; out[i + 1] += ny; out[i + 2] += nz;
+    out[j] += nx; out[j + 1] += ny; out[j + 2] += nz;
+    out[k] += nx; out[k + 1] += ny; out[k + 2] += nz;
   }
 }

@@ -2,7 +2,8 @@
 
 /**
  * Compiles and links; throws an Error that repeats what the graphics card says.
- * @param {WebGL2RenderingContext} gl @param {Object<string, number>} defines @param {string[]|null} feedback varyings to capture
+ * @param {WebGL2RenderingContext} gl @param {Object<string, number>} defines
+ * @param {string[]|null} feedback varyings to capture
  */
 export function makeProgram(gl, defines, vertex, fragment, feedback = null) {
   const head = Object.entries(defines).map(([name, value]) => `#define ${name} ${value}\n`);

@@ -50,15 +50,15 @@ struct Moment { int first; int second; float between; };
 
 ivec2 tile(int i) { return ivec2(i & TILE_MASK, i >> TILE_SHIFT); }
 
+mat3x4 boneAt(int frame, int bone) {
+  int i = 3 * (frame * BONES + bone);
+  return mat3x4(texelFetch(palette, tile(i), 0), texelFetch(palette, tile(i + 1), 0), texelFetch(palette, tile(i + 2), 0));
+}
+
 void addBone(inout mat3x4 blend, float weight, uint bone, Moment now) {
   if (weight == 0.0) return;
-  int i = 3 * (now.first * BONES + int(bone));
-  mat3x4 rows = mat3x4(texelFetch(palette, tile(i), 0), texelFetch(palette, tile(i + 1), 0), texelFetch(palette, tile(i + 2), 0));
-  if (now.between > 0.0) {
-    int j = 3 * (now.second * BONES + int(bone));
-    mat3x4 next = mat3x4(texelFetch(palette, tile(j), 0), texelFetch(palette, tile(j + 1), 0), texelFetch(palette, tile(j + 2), 0));
-    rows = rows * (1.0 - now.between) + next * now.between;
-  }
+  mat3x4 rows = boneAt(now.first, int(bone));
+  if (now.between > 0.0) rows = rows * (1.0 - now.between) + boneAt(now.second, int(bone)) * now.between;
   blend += weight * rows;
 }
 

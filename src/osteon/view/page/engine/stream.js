@@ -51,14 +51,16 @@ export class StreamCrowd {
       return made;
     };
     gl.bindVertexArray(null);
-    const buffers = [buffer(gl.ARRAY_BUFFER, color.array), buffer(gl.ARRAY_BUFFER, uv.array), buffer(gl.ELEMENT_ARRAY_BUFFER, character.indexed.index.array)];
+    const index = buffer(gl.ELEMENT_ARRAY_BUFFER, character.indexed.index.array);
+    const buffers = [buffer(gl.ARRAY_BUFFER, color.array), buffer(gl.ARRAY_BUFFER, uv.array), index];
     const moving = new Float32Array(6 * position.count);
     const ring = Array.from({ length: RING }, () => this.makeRing(buffers, moving.byteLength));
     const rows = (a, b) => (b ? interleaved(a.array, b.array) : a.array);
     return {
       ...{ character, buffers, ring, moving, at: 0, slots: weightsB ? 8 : 4, count: position.count },
       ...{ rest: position.array, normals: normal.array, numbers: vertexNumber.array },
-      ...{ bones: rows(bonesA, bonesB), weights: rows(weightsA, weightsB), matrices: new Float64Array(12 * character.pack.counts.bones) },
+      ...{ bones: rows(bonesA, bonesB), weights: rows(weightsA, weightsB) },
+      matrices: new Float64Array(12 * character.pack.counts.bones),
     };
   }
 
@@ -108,17 +110,18 @@ export class StreamCrowd {
     gl.bindBuffer(gl.ARRAY_BUFFER, vertices);
     gl.bufferData(gl.ARRAY_BUFFER, shape.moving, gl.STREAM_DRAW);
     gl.bindVertexArray(vao);
-    for (const { start, count, picture } of shape.character.split.groups) {
-      this.use(shape.character.pictures[picture] ?? null, camera);
+    for (const { start, count, picture, cutoff } of shape.character.split.groups) {
+      this.use(shape.character.pictures[picture] ?? null, camera, cutoff);
       gl.drawElements(gl.TRIANGLES, count, gl.UNSIGNED_INT, 4 * start);
     }
   }
 
   /** The program for a picture or for none, with its uniforms set once a frame. */
-  use(picture, camera) {
+  use(picture, camera, cutoff) {
     const { gl } = this;
     const key = picture ? "textured" : "plain";
-    if (!this.programs.has(key)) this.programs.set(key, makeProgram(gl, picture ? { TEXTURED: 1 } : {}, VERTEX, surfaceFragment));
+    const defines = picture ? { TEXTURED: 1 } : {};
+    if (!this.programs.has(key)) this.programs.set(key, makeProgram(gl, defines, VERTEX, surfaceFragment));
     const program = this.programs.get(key);
     if (this.current !== program || !this.fresh.has(key)) gl.useProgram(program);
     this.current = program;
@@ -126,6 +129,7 @@ export class StreamCrowd {
       this.renderer.initTexture(picture);
       gl.activeTexture(gl.TEXTURE0);
       gl.bindTexture(gl.TEXTURE_2D, this.renderer.properties.get(picture).__webglTexture);
+      gl.uniform1f(gl.getUniformLocation(program, "cutoff"), cutoff);
     }
     if (this.fresh.has(key)) return;
     this.fresh.add(key);

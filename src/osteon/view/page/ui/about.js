@@ -8,10 +8,33 @@ import { SHORTCUTS } from "./keyboard.js";
 /** @param {import("./store.js").Store} store */
 export function buildAbout(store) {
   const figures = make("div", { class: "groups" });
-  const keys = make("div", {}, make("h3", {}, "Keys"), make("dl", { class: "keys" },
-    SHORTCUTS.map(({ shown, says }) => make("div", {}, make("dt", {}, shown.map((key) => make("kbd", {}, key))), make("dd", {}, says)))));
+  const keys = make(
+    "div",
+    {},
+    make("h3", {}, "Keys"),
+    make(
+      "dl",
+      { class: "keys" },
+      SHORTCUTS.map(({ shown, says }) =>
+        make(
+          "div",
+          {},
+          make(
+            "dt",
+            {},
+            shown.map((key) => make("kbd", {}, key)),
+          ),
+          make("dd", {}, says),
+        ),
+      ),
+    ),
+  );
   const single = toggle("Single keys act", (on) => store.set({ shortcuts: on }));
-  const note = make("p", { class: "note" }, "Drag turns the view, two fingers or the right button move it, the wheel or a pinch brings it closer. The page remembers nothing and asks nobody but the program that opened it.");
+  const note = make(
+    "p",
+    { class: "note" },
+    "Drag turns the view, two fingers or the right button move it, the wheel or a pinch brings it closer. The page remembers nothing and asks nobody but the program that opened it.",
+  );
   store.watch(["pack"], () => figures.replaceChildren(...groupsOf(store.state.pack)));
   store.watch(["shortcuts"], () => single.sync(store.state.shortcuts));
   return { name: "about", title: "About", element: make("div", {}, figures, keys, single.element, note) };
@@ -26,9 +49,14 @@ function shownRows(pack) {
   const { vertices, triangles, bones, frames } = pack.counts;
   const skinned = pack.kind !== "sequence";
   return [
-    ["name", pack.name], ["frames", whole(frames)], ["clips", pack.clips.length > 1 ? whole(pack.clips.length) : ""],
-    ["vertices", whole(vertices)], ["triangles", whole(triangles)], ["diagonal", `${number(pack.diagonal)} units`],
-    ["bones", skinned ? `${whole(bones)} ${pack.bone_type}` : "none yet"], ["influences", skinned ? `${pack.influences} a vertex` : ""],
+    ["name", pack.name],
+    ["frames", whole(frames)],
+    ["clips", pack.clips.length > 1 ? whole(pack.clips.length) : ""],
+    ["vertices", whole(vertices)],
+    ["triangles", whole(triangles)],
+    ["diagonal", `${number(pack.diagonal)} units`],
+    ["bones", skinned ? `${whole(bones)} ${pack.bone_type}` : "none yet"],
+    ["influences", skinned ? `${pack.influences} a vertex` : ""],
     ["corrections", skinned ? (pack.rank ? `rank ${pack.rank}` : "none") : ""],
   ];
 }
@@ -37,22 +65,27 @@ function reportGroups(report, diagonal) {
   const { worst, normal_deviation_degrees: normals } = report;
   const held = report.heldout_error_percent;
   const closeness = [
-    ["E", finite(report.error_percent, percent)], ["held-out E", finite(held, percent)],
+    ["E", finite(report.error_percent, percent)],
+    ["held-out E", finite(held, percent)],
     ["RMS", finite(report.rms, (rms) => share(rms / diagonal))],
     ["worst", worst ? `${share(worst.distance / diagonal)}, vertex ${worst.vertex}, frame ${worst.frame}` : ""],
     ["normals", finite(normals?.mean, (mean) => `${number(mean)}° on average`)],
     ["near-rigid", finite(report.near_rigid_fraction, (eta) => `${Math.round(100 * eta)} % of the triangles`)],
   ];
   const cost = [
-    ["smaller by", finite(report.compression_ratio, (ratio) => `${number(ratio)} ×`)], ["file", finite(report.output_bytes, bytes)],
-    ["fit", finite(report.seconds?.fit, (s) => `${number(s)} s`)], ["rounds", finite(report.rounds, String)],
+    ["smaller by", finite(report.compression_ratio, (ratio) => `${number(ratio)} ×`)],
+    ["file", finite(report.output_bytes, bytes)],
+    ["fit", finite(report.seconds?.fit, (s) => `${number(s)} s`)],
+    ["rounds", finite(report.rounds, String)],
   ];
   const notes = (report.warnings ?? []).map((text) => make("p", { class: "note" }, text));
   return [group("Closeness", closeness), group("Cost", cost), ...notes];
 }
 
 function group(title, rows) {
-  const lines = rows.filter(([, value]) => value).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
+  const lines = rows
+    .filter(([, value]) => value)
+    .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
   return make("div", {}, make("h3", {}, title), make("dl", {}, lines));
 }
 

@@ -17,16 +17,31 @@ export function buildBar(home, store, act, canOpen) {
     if (files.files.length) act.open([...files.files]);
     files.value = "";
   });
-  const open = make("button", { type: "button", class: "open", onclick: () => files.click() }, picture("open"), make("span", {}, "Open…"));
+  const open = make(
+    "button",
+    { type: "button", class: "open", onclick: () => files.click() },
+    picture("open"),
+    make("span", {}, "Open…"),
+  );
   const wire = iconButton("wire", "Wireframe", () => store.set({ wireframe: !store.state.wireframe }));
-  const theme = iconButton("theme", "Dark", () => store.set({ theme: store.state.theme === "dark" ? "light" : "dark" }));
+  const theme = iconButton("theme", "Dark", () =>
+    store.set({ theme: store.state.theme === "dark" ? "light" : "dark" }),
+  );
   home.append(
-    make("h1", {}, "Osteon"), models.element, ...(canOpen ? [files, open] : []), make("span", { class: "gap" }),
-    wire, iconButton("frame", "Show the whole mesh", act.frame), theme,
+    make("h1", {}, "Osteon"),
+    models.element,
+    ...(canOpen ? [files, open] : []),
+    make("span", { class: "gap" }),
+    wire,
+    iconButton("frame", "Show the whole mesh", act.frame),
+    theme,
   );
   store.watch(["scene", "model"], () => {
     const { scene, model } = store.state;
-    models.sync(scene.models.map(({ id, name }) => [id, name]), model);
+    models.sync(
+      scene.models.map(({ id, name }) => [id, name]),
+      model,
+    );
     models.element.hidden = scene.models.length === 0;
   });
   store.watch(["wireframe"], () => wire.setAttribute("aria-pressed", String(store.state.wireframe)));
@@ -34,5 +49,7 @@ export function buildBar(home, store, act, canOpen) {
     theme.setAttribute("aria-pressed", String(store.state.theme === "dark"));
     document.documentElement.dataset.theme = store.state.theme;
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => store.set({ theme: event.matches ? "dark" : "light" }));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) =>
+    store.set({ theme: event.matches ? "dark" : "light" }),
+  );
 }

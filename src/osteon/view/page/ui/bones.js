@@ -3,7 +3,12 @@
 import { choice, emptyState, toggle } from "./controls.js";
 import { make, say, show, unique } from "./dom.js";
 
-const PAINTS = [["material", "Material"], ["bones", "By bone"], ["weights", "One bone"], ["clusters", "Near-rigid"]];
+const PAINTS = [
+  ["material", "Material"],
+  ["bones", "By bone"],
+  ["weights", "One bone"],
+  ["clusters", "Near-rigid"],
+];
 const SHOWN = 400; // entries of the list at a time; the search finds the rest
 
 /**
@@ -15,14 +20,33 @@ export function buildBones(store, act) {
   paint.element.classList.add("halves");
   const axes = toggle("Axes of the bones", (on) => store.set({ axes: on }));
   const id = unique("search");
-  const search = make("input", { type: "search", id, placeholder: "name or number", autocomplete: "off", oninput: () => list() });
+  const search = make("input", {
+    type: "search",
+    id,
+    placeholder: "name or number",
+    autocomplete: "off",
+    oninput: () => list(),
+  });
   const bones = make("ul", { class: "list", role: "listbox", tabindex: 0, "aria-label": "Bones" });
   const found = make("p", { class: "note", "aria-live": "polite" });
   const weights = make("p", { class: "readout" });
   const look = clusterSearch(act.findClusters);
-  const body = make("div", {}, paint.element, look.element, axes.element,
-    make("div", { class: "field" }, make("label", { for: id }, "Find a bone"), search), bones, found, weights);
-  const empty = make("div", {}, emptyState("This has no bones yet. Skin it in the Fit panel, or with ", ["osteon skin FILES -o model.glb"], "."));
+  const body = make(
+    "div",
+    {},
+    paint.element,
+    look.element,
+    axes.element,
+    make("div", { class: "field" }, make("label", { for: id }, "Find a bone"), search),
+    bones,
+    found,
+    weights,
+  );
+  const empty = make(
+    "div",
+    {},
+    emptyState("This has no bones yet. Skin it in the Fit panel, or with ", ["osteon skin FILES -o model.glb"], "."),
+  );
   const element = make("div", {}, empty, body);
   let listed = null;
   let shown = /** @type {number[]} */ ([]);
@@ -31,10 +55,17 @@ export function buildBones(store, act) {
   const list = () => {
     const names = namesOf(store.state.pack);
     const wanted = search.value.trim().toLowerCase();
-    const all = names.map((_, b) => b).filter((b) => !wanted || names[b].toLowerCase().includes(wanted) || String(b) === wanted);
+    const all = names
+      .map((_, b) => b)
+      .filter((b) => !wanted || names[b].toLowerCase().includes(wanted) || String(b) === wanted);
     shown = all.slice(0, SHOWN);
     bones.replaceChildren(...shown.map((b) => option(b, names[b], act.boneColor(b), () => choose(b))));
-    say(found, all.length ? `${all.length} of ${names.length} bones${all.length > SHOWN ? `, the first ${SHOWN} listed` : ""}` : `No bone is called “${search.value}”.`);
+    say(
+      found,
+      all.length
+        ? `${all.length} of ${names.length} bones${all.length > SHOWN ? `, the first ${SHOWN} listed` : ""}`
+        : `No bone is called “${search.value}”.`,
+    );
     mark();
   };
   const mark = () => {
@@ -98,7 +129,13 @@ function clusterSearch(find) {
 function option(bone, name, color, choose) {
   const swatch = make("i", { class: "swatch", "aria-hidden": "true" });
   swatch.style.background = color;
-  return make("li", { role: "option", id: unique("bone"), "data-bone": bone, onclick: choose }, swatch, make("span", {}, name), make("small", {}, bone));
+  return make(
+    "li",
+    { role: "option", id: unique("bone"), "data-bone": bone, onclick: choose },
+    swatch,
+    make("span", {}, name),
+    make("small", {}, bone),
+  );
 }
 
 /** Names of all bones; numbers where the file has none. */

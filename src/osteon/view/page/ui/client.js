@@ -9,13 +9,23 @@ export class Client {
   /** @param {"server" | "static"} mode */
   constructor(mode) {
     this.mode = mode;
+    this.job = "";
+    // A page that is loaded again knows nothing of its job, and nobody could cancel it: it ends with the page.
+    // Not a beacon: without a referrer that would carry no origin, and be refused.
+    addEventListener("pagehide", () => {
+      if (this.job) fetch(`./jobs/${encodeURIComponent(this.job)}/cancel`, { method: "POST", keepalive: true });
+    });
   }
 
   /** What there is to see. */
   async scene() {
     const answer = await ask(this.mode === "static" ? "./scene.json" : "./scene");
     const scene = await answer.json();
-    return { models: scene.models ?? [], can_fit: this.mode === "server" && Boolean(scene.can_fit), limits: scene.limits ?? {} };
+    return {
+      models: scene.models ?? [],
+      can_fit: this.mode === "server" && Boolean(scene.can_fit),
+      limits: scene.limits ?? {},
+    };
   }
 
   /** Bytes of one model. */
@@ -49,7 +59,11 @@ export class Client {
 
   /** Look for the near-rigid triangles of a model's source; returns the job. */
   async findClusters(id) {
-    const answer = await ask("./clusters", { method: "POST", body: JSON.stringify({ id }), headers: { "Content-Type": "application/json" } });
+    const answer = await ask("./clusters", {
+      method: "POST",
+      body: JSON.stringify({ id }),
+      headers: { "Content-Type": "application/json" },
+    });
     return (await answer.json()).job;
   }
 
@@ -65,27 +79,26 @@ export class Client {
 
   /** Follow a job until it ends; every message goes to `hear`. */
   follow(job, hear) {
+    this.job = job;
+    const end = () => {
+      events.close();
+      this.job = "";
+    };
     const events = new EventSource(`./jobs/${encodeURIComponent(job)}`);
     events.onmessage = (event) => {
       const message = JSON.parse(event.data);
-      if ("done" in message || "error" in message || "cancelled" in message) events.close();
+      if (!("stage" in message)) end();
       hear(message);
     };
     events.onerror = () => {
-      if (events.readyState === EventSource.CLOSED) hear({ error: LOST });
+      if (events.readyState !== EventSource.CLOSED) return;
+      end();
+      hear({ error: LOST });
     };
-    return () => events.close();
   }
 
   async cancel(job) {
     await ask(`./jobs/${encodeURIComponent(job)}/cancel`, { method: "POST" });
-  }
-
-  /** A page that is loaded again knows nothing of its job, and nobody could cancel it: it ends with the page. */
-  cancelOnLeave(running) {
-    if (this.leaving) return;
-    this.leaving = () => running() && navigator.sendBeacon(`./jobs/${encodeURIComponent(running())}/cancel`);
-    addEventListener("pagehide", this.leaving);
   }
 
   /** Hold a line open for as long as the page is: the server ends its worker when the last one closes. */
@@ -117,7 +130,9 @@ function checkSize(files, most = Infinity) {
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (size <= most) return;
   const give = (count) => `${(count / 1e9).toFixed(1)} GB`;
-  throw new Refusal(`The page takes at most ${give(most)} and this is ${give(size)}. Open it with \`osteon view FILE\` instead.`);
+  throw new Refusal(
+    `The page takes at most ${give(most)} and this is ${give(size)}. Open it with \`osteon view FILE\` instead.`,
+  );
 }
 
 /** The answer, or a Refusal with the server's own sentence. */
@@ -126,7 +141,11 @@ async function ask(address, options = {}) {
   try {
     answer = await fetch(address, options);
   } catch {
-    throw new Refusal(location.protocol === "file:" ? "A browser reads no files from a page opened as a file. Serve the folder: python -m http.server" : LOST);
+    throw new Refusal(
+      location.protocol === "file:"
+        ? "A browser reads no files from a page opened as a file. Serve the folder: python -m http.server"
+        : LOST,
+    );
   }
   if (answer.ok) {
     if (!(answer.headers.get("Content-Type") ?? "").includes("json")) return answer;
@@ -144,7 +163,7 @@ async function readAll(answer, tell) {
   if (!length || !answer.body || answer.headers.get("Content-Encoding")) return answer.arrayBuffer();
   const chunks = [];
   let at = 0;
-  for (const reader = answer.body.getReader(); ; ) {
+  for (const reader = answer.body.getReader(); ;) {
     const { done, value } = await reader.read();
     if (done) break;
     chunks.push(value);

@@ -5,7 +5,13 @@ import { make, say, show } from "./dom.js";
 import { number, percent, share } from "./numbers.js";
 import { heatScale } from "./scale.js";
 
-export const MODES = [["result", "Result"], ["source", "Source"], ["side", "Side by side"], ["overlay", "Overlay"], ["swipe", "Swipe"]];
+export const MODES = [
+  ["result", "Result"],
+  ["source", "Source"],
+  ["side", "Side by side"],
+  ["overlay", "Overlay"],
+  ["swipe", "Swipe"],
+];
 
 /**
  * @param {import("./store.js").Store} store
@@ -14,18 +20,33 @@ export const MODES = [["result", "Result"], ["source", "Source"], ["side", "Side
 export function buildCompare(store, act) {
   const mode = choice("Show", MODES, (value) => store.set({ mode: value }));
   mode.element.classList.add("thirds");
-  const swipe = slider({ label: "Source from the left, up to", step: 0.01, words: (v) => `${Math.round(100 * v)} %` }, (v) => store.set({ swipe: v }));
+  const swipe = slider(
+    { label: "Source from the left, up to", step: 0.01, words: (v) => `${Math.round(100 * v)} %` },
+    (v) => store.set({ swipe: v }),
+  );
   const heat = toggle("Error heat map", (on) => store.set({ paint: on ? "error" : "material" }));
   const scale = heatScale(act.color);
-  const limit = numeric({ label: "Heat map up to, %", min: 0, step: "any", hint: "Held between results of one source." }, (value) =>
-    value > 0 && store.set({ heatMax: value / 100 }));
+  const limit = numeric(
+    { label: "Heat map up to, %", min: 0, step: "any", hint: "Held between results of one source." },
+    (value) => value > 0 && store.set({ heatMax: value / 100 }),
+  );
   const rescale = make("button", { type: "button", onclick: () => act.scaleToThis() }, "To this result");
   const top = make("div", { class: "pair top" }, limit.element, rescale);
   const figures = readings(["RMS, this frame", "worst, this frame", "worst of all frames", "E, all frames"]);
   const worst = make("button", { type: "button", class: "wide", onclick: () => act.goToWorst() }, "Go to the worst");
   const probe = make("p", { class: "readout" });
-  const body = make("div", {}, mode.element, swipe.element, heat.element,
-    scale.element, figures.element, worst, top, probe);
+  const body = make(
+    "div",
+    {},
+    mode.element,
+    swipe.element,
+    heat.element,
+    scale.element,
+    figures.element,
+    worst,
+    top,
+    probe,
+  );
   const empty = make("div");
   const element = make("div", {}, empty, body);
 
@@ -52,16 +73,28 @@ export function buildCompare(store, act) {
   const tell = ({ frame, track, diagonal, error }) => {
     const both = (value) => (Number.isFinite(value) ? [share(value), `${number(value * diagonal)} units`] : ["…", ""]);
     const most = track.largest;
-    figures.set([both(track.rms[frame]), both(track.worst[frame]), track.complete ? both(most) : [both(most)[0], "so far"], [error === null ? "…" : percent(error), "of the motion"]]);
+    figures.set([
+      both(track.rms[frame]),
+      both(track.worst[frame]),
+      track.complete ? both(most) : [both(most)[0], "so far"],
+      [error === null ? "…" : percent(error), "of the motion"],
+    ]);
   };
   return { name: "compare", title: "Compare", element, tell, probe: (text) => say(probe, text) };
 }
 
 function whyEmpty(pack) {
-  if (!pack) return emptyState("Open a model and its source to see where they differ: ", ["osteon view model.glb source/"], ".");
-  if (pack.kind === "sequence") return emptyState("This is a source; there is no result to compare it with yet. Skin it in the Fit panel: the result opens beside it.");
-  return emptyState("There is no source to compare with. Give one, ", ["osteon view model.glb source/"],
-    ", or drop the sequence here and skin it in the Fit panel: the result opens beside its source.");
+  if (!pack)
+    return emptyState("Open a model and its source to see where they differ: ", ["osteon view model.glb source/"], ".");
+  if (pack.kind === "sequence")
+    return emptyState(
+      "This is a source; there is no result to compare it with yet. Skin it in the Fit panel: the result opens beside it.",
+    );
+  return emptyState(
+    "There is no source to compare with. Give one, ",
+    ["osteon view model.glb source/"],
+    ", or drop the sequence here and skin it in the Fit panel: the result opens beside its source.",
+  );
 }
 
 /** Whether there is a result and a source to hold it against. */

@@ -44,7 +44,12 @@ export function choice(label, choices, change) {
   const name = unique("choice");
   const inputs = choices.map(([value]) => make("input", { type: "radio", name, value, id: `${name}-${value}` }));
   const parts = choices.map(([value, text], i) => [inputs[i], make("label", { for: `${name}-${value}` }, text)]);
-  const element = make("fieldset", { class: "choice" }, make("legend", {}, label), make("div", { class: "segments" }, parts.flat()));
+  const element = make(
+    "fieldset",
+    { class: "choice" },
+    make("legend", {}, label),
+    make("div", { class: "segments" }, parts.flat()),
+  );
   element.addEventListener("change", (event) => change(event.target.value));
   const sync = (value) => inputs.forEach((input) => (input.checked = input.value === value));
   return { element, inputs, sync };
@@ -62,8 +67,15 @@ export function toggle(label, change) {
 export function numeric({ label, min, max, step = 1, value = 0, hint = "" }, change = () => {}) {
   const id = unique("number");
   const input = make("input", {
-    id, type: "number", min, max, step, value, inputmode: step === 1 ? "numeric" : "decimal",
-    "aria-describedby": hint ? `${id}-hint` : null, onchange: () => change(Number(input.value)),
+    id,
+    type: "number",
+    min,
+    max,
+    step,
+    value,
+    inputmode: step === 1 ? "numeric" : "decimal",
+    "aria-describedby": hint ? `${id}-hint` : null,
+    onchange: () => change(Number(input.value)),
   });
   const note = hint && make("small", { id: `${id}-hint` }, hint);
   return { element: make("div", { class: "field" }, make("label", { for: id }, label), input, note), input };
@@ -73,7 +85,12 @@ export function numeric({ label, min, max, step = 1, value = 0, hint = "" }, cha
 export function select(label, change, hidden = false) {
   const id = unique("select");
   const input = make("select", { id, onchange: () => change(input.value) });
-  const element = make("div", { class: "field" }, make("label", { for: id, class: hidden ? "spoken" : null }, label), input);
+  const element = make(
+    "div",
+    { class: "field" },
+    make("label", { for: id, class: hidden ? "spoken" : null }, label),
+    input,
+  );
   const sync = (options, value) => {
     input.replaceChildren(...options.map(([key, text]) => make("option", { value: key }, text)));
     input.value = value;
@@ -83,20 +100,32 @@ export function select(label, change, hidden = false) {
 
 /** A button with a picture and a name that is read out and shown on hover. */
 export function iconButton(icon, name, click) {
-  return make("button", { type: "button", class: "icon", "aria-label": name, title: name, onclick: click }, picture(icon));
+  return make(
+    "button",
+    { type: "button", class: "icon", "aria-label": name, title: name, onclick: click },
+    picture(icon),
+  );
 }
 
 /** Rows of a name, a value and a smaller second value; `set` writes the pairs. */
 export function readings(names) {
   const cells = names.map(() => [make("span"), make("small")]);
-  const element = make("dl", {}, names.map((name, i) => make("div", {}, make("dt", {}, name), make("dd", {}, cells[i]))));
+  const element = make(
+    "dl",
+    {},
+    names.map((name, i) => make("div", {}, make("dt", {}, name), make("dd", {}, cells[i]))),
+  );
   const set = (pairs) => pairs.forEach((pair, i) => pair.forEach((text, j) => say(cells[i][j], text)));
   return { element, set };
 }
 
 /** What to read where there is nothing to show: a sentence or two, and code where one may type it. */
 export function emptyState(...parts) {
-  return make("p", { class: "hint" }, parts.map((part) => (Array.isArray(part) ? make("code", {}, part[0]) : part)));
+  return make(
+    "p",
+    { class: "hint" },
+    parts.map((part) => (Array.isArray(part) ? make("code", {}, part[0]) : part)),
+  );
 }
 
 const ICONS = {
@@ -120,5 +149,9 @@ const ICONS = {
 
 /** A line drawing of 20 units; what it means is said by its neighbour. */
 export function picture(icon) {
-  return draw("svg", { viewBox: "0 0 20 20", class: "picture", "aria-hidden": "true" }, draw("path", { d: ICONS[icon] }));
+  return draw(
+    "svg",
+    { viewBox: "0 0 20 20", class: "picture", "aria-hidden": "true" },
+    draw("path", { d: ICONS[icon] }),
+  );
 }

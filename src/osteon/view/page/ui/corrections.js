@@ -10,11 +10,17 @@ import { percent } from "./numbers.js";
  * @param {{errorByRank(): Promise<ArrayLike<number> | null>}} act
  */
 export function buildCorrections(store, act) {
-  const rank = slider({ label: "Rank", words: (value) => `${value} of ${store.state.pack?.rank ?? 0}` }, (value) => store.set({ rank: value }));
+  const rank = slider({ label: "Rank", words: (value) => `${value} of ${store.state.pack?.rank ?? 0}` }, (value) =>
+    store.set({ rank: value }),
+  );
   const words = make("p", { class: "figure", "aria-live": "polite" });
   const plot = curve({ x: "rank", y: "E, % of the motion" }, (value) => store.set({ rank: value }));
-  const note = make("p", { class: "note" }, "E is the distance from the source over all frames and vertices, in percent of the motion. ",
-    "Each rank adds one morph target to the file; dropping the last ones leaves a good smaller file.");
+  const note = make(
+    "p",
+    { class: "note" },
+    "E is the distance from the source over all frames and vertices, in percent of the motion. ",
+    "Each rank adds one morph target to the file; dropping the last ones leaves a good smaller file.",
+  );
   const body = make("div", {}, rank.element, words, make("figure", {}, plot.element), note);
   const empty = make("div");
   let values = /** @type {[number, number][]} */ ([]);
@@ -24,7 +30,10 @@ export function buildCorrections(store, act) {
     rank.sync(store.state.rank, pack?.rank ?? 0);
     plot.mark(store.state.rank);
     const error = at(values, store.state.rank);
-    say(words, error === null ? "No source, so the error is not known." : `E ${percent(error)} at rank ${store.state.rank}`);
+    say(
+      words,
+      error === null ? "No source, so the error is not known." : `E ${percent(error)} at rank ${store.state.rank}`,
+    );
   };
   const measure = async () => {
     const { pack, panel } = store.state;
@@ -57,6 +66,11 @@ export function buildCorrections(store, act) {
 }
 
 function whyEmpty(pack) {
-  if (pack?.kind === "sequence") return emptyState("A sequence has no corrections: it is exact. Skin it in the Fit panel with a rank of 5 or 10.");
-  return emptyState("This model carries no corrections. Skin its source with a rank in the Fit panel, or with ", ["osteon skin FILES --rank 10 -o model.glb"], ".");
+  if (pack?.kind === "sequence")
+    return emptyState("A sequence has no corrections: it is exact. Skin it in the Fit panel with a rank of 5 or 10.");
+  return emptyState(
+    "This model carries no corrections. Skin its source with a rank in the Fit panel, or with ",
+    ["osteon skin FILES --rank 10 -o model.glb"],
+    ".",
+  );
 }

@@ -6,17 +6,23 @@ import { bytes, rate, whole } from "./numbers.js";
 
 const MOST = 10_000;
 const EVERY = 500; // ms between two readings
-const METHODS = [["palette", "Matrix palette"], ["stream", "Streamed vertices"]];
+const METHODS = [
+  ["palette", "Matrix palette"],
+  ["stream", "Streamed vertices"],
+];
 const ROWS = ["frames / s", "triangles / s", "script / frame", "sent / frame"];
 
 /**
  * @param {import("./store.js").Store} store
- * @param {object} engine
+ * @param {import("../engine/engine.js").Engine} engine
  * @param {{packsOf(ids: string[]): Promise<object[]>, fail(error: unknown): void}} act
  */
 export function buildCrowd(store, engine, act) {
   const on = toggle("Show a crowd", (value) => store.set({ crowd: value }));
-  const count = slider({ label: "Characters", max: 1, step: 0.005, words: (at) => whole(fromPlace(at)), silent: true }, (at) => setCount(fromPlace(at)));
+  const count = slider(
+    { label: "Characters", max: 1, step: 0.005, words: (at) => whole(fromPlace(at)), silent: true },
+    (at) => setCount(fromPlace(at)),
+  );
   const typed = numeric({ label: "Exactly", min: 1, max: MOST, value: 100 }, (value) => setCount(value));
   const method = choice("Drawn by", METHODS, (value) => {
     engine.crowdMethod = value;
@@ -26,19 +32,47 @@ export function buildCrowd(store, engine, act) {
   const others = make("fieldset", { class: "others" });
   const cells = ROWS.map(() => METHODS.map(() => make("td", {}, "–")));
   const heads = METHODS.map(([, name]) => make("th", { scope: "col" }, name));
-  const table = make("table", {}, make("caption", { class: "spoken" }, "What drawing costs"),
+  const table = make(
+    "table",
+    {},
+    make("caption", { class: "spoken" }, "What drawing costs"),
     make("thead", {}, make("tr", {}, make("td"), heads)),
-    make("tbody", {}, ROWS.map((row, i) => make("tr", {}, make("th", { scope: "row" }, row), cells[i]))));
+    make(
+      "tbody",
+      {},
+      ROWS.map((row, i) => make("tr", {}, make("th", { scope: "row" }, row), cells[i])),
+    ),
+  );
   const paused = make("p", { class: "note", role: "status" });
-  const note = make("p", { class: "note" },
-    "Matrix palette: bone matrices go to the card once, a vertex shader poses every character. Streamed: vertices are posed by script and sent each frame. Each column keeps its last reading.");
-  const body = make("div", {}, on.element, make("div", { class: "count" }, count.element, typed.element), method.element, others, table, paused, note);
-  const empty = make("div", {}, emptyState("A crowd needs a skinned model. Open one, or skin this sequence in the Fit panel."));
+  const note = make(
+    "p",
+    { class: "note" },
+    "Matrix palette: bone matrices go to the card once, a vertex shader poses every character. Streamed: vertices are posed by script and sent each frame. Each column keeps its last reading.",
+  );
+  const body = make(
+    "div",
+    {},
+    on.element,
+    make("div", { class: "count" }, count.element, typed.element),
+    method.element,
+    others,
+    table,
+    paused,
+    note,
+  );
+  const empty = make(
+    "div",
+    {},
+    emptyState("A crowd needs a skinned model. Open one, or skin this sequence in the Fit panel."),
+  );
   let size = 100;
   let timer = 0;
   let chosen = /** @type {string[]} */ ([]);
 
-  const headings = () => heads.forEach((head, i) => head.toggleAttribute("data-now", METHODS[i][0] === engine.crowdMethod && store.state.crowd));
+  const headings = () =>
+    heads.forEach((head, i) =>
+      head.toggleAttribute("data-now", METHODS[i][0] === engine.crowdMethod && store.state.crowd),
+    );
   const setCount = (value) => {
     size = Math.min(MOST, Math.max(1, Math.round(value) || 1));
     count.sync(toPlace(size));
@@ -48,7 +82,8 @@ export function buildCrowd(store, engine, act) {
   const start = async () => {
     try {
       const extraPacks = await act.packsOf(chosen);
-      if (store.state.crowd && engine.crowd({ count: size, seed: 1, extraPacks }) === false) store.set({ crowd: false });
+      if (store.state.crowd && engine.crowd({ count: size, seed: 1, extraPacks }) === false)
+        store.set({ crowd: false });
     } catch (error) {
       store.set({ crowd: false });
       act.fail(error);
@@ -60,7 +95,12 @@ export function buildCrowd(store, engine, act) {
     if (!engine.playing) return;
     const column = METHODS.findIndex(([name]) => name === engine.crowdMethod);
     if (!stats || !(stats.fps > 0)) return;
-    const words = [stats.fps.toFixed(1), rate(stats.trianglesPerSecond), `${stats.scriptMs.toFixed(2)} ms`, bytes(stats.bytesPerFrame)];
+    const words = [
+      stats.fps.toFixed(1),
+      rate(stats.trianglesPerSecond),
+      `${stats.scriptMs.toFixed(2)} ms`,
+      bytes(stats.bytesPerFrame),
+    ];
     words.forEach((text, i) => say(cells[i][column], text));
   };
 
@@ -80,14 +120,17 @@ export function buildCrowd(store, engine, act) {
     const rest = scene.models.filter(({ id, kind }) => id !== model && kind === "model");
     chosen = chosen.filter((id) => rest.some((other) => other.id === id));
     show(others, rest.length > 0);
-    others.replaceChildren(make("legend", {}, "Mixed with"), ...rest.map(({ id, name }) => {
-      const one = toggle(name, (value) => {
-        chosen = value ? [...chosen, id] : chosen.filter((other) => other !== id);
-        if (store.state.crowd) start();
-      });
-      one.sync(chosen.includes(id));
-      return one.element;
-    }));
+    others.replaceChildren(
+      make("legend", {}, "Mixed with"),
+      ...rest.map(({ id, name }) => {
+        const one = toggle(name, (value) => {
+          chosen = value ? [...chosen, id] : chosen.filter((other) => other !== id);
+          if (store.state.crowd) start();
+        });
+        one.sync(chosen.includes(id));
+        return one.element;
+      }),
+    );
   });
   method.sync(engine.crowdMethod ?? "palette");
   setCount(size);

@@ -14,7 +14,14 @@ export function curve(names, choose) {
   const line = draw("path", { class: "line" });
   const dots = draw("g", { class: "dots" });
   const point = draw("circle", { class: "point", r: 5.5 });
-  const element = draw("svg", { class: "plot", role: "img", viewBox: `0 0 ${BOX.width} ${BOX.height}` }, grid, line, dots, point);
+  const element = draw(
+    "svg",
+    { class: "plot", role: "img", viewBox: `0 0 ${BOX.width} ${BOX.height}` },
+    grid,
+    line,
+    dots,
+    point,
+  );
   let most = 1;
   let high = 1;
   let values = /** @type {[number, number][]} */ ([]);
@@ -30,16 +37,36 @@ export function curve(names, choose) {
     values = given;
     most = given.at(-1)?.[0] ?? 1;
     high = Math.max(...given.map(([, y]) => y), 1e-9) * 1.05;
-    grid.replaceChildren(...ticks(high, 4).flatMap((y) => [
-      draw("path", { d: `M${BOX.left} ${up(y).toFixed(1)}H${BOX.width - BOX.right}` }),
-      draw("text", { x: BOX.left - 6, y: (up(y) + 4).toFixed(1), "text-anchor": "end" }, percent(y)),
-    ]), ...wholeTicks(most).map((x) => draw("text", { x: across(x).toFixed(1), y: BOX.height - BOX.bottom + 15, "text-anchor": "middle" }, x)),
-    draw("text", { class: "axis", x: BOX.width - BOX.right, y: BOX.height - 2, "text-anchor": "end" }, names.x),
-    draw("text", { class: "axis", x: 0, y: 11 }, names.y));
-    line.setAttribute("d", given.length ? `M${given.map(([x, y]) => `${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("L")}` : "");
-    dots.replaceChildren(...(given.length <= 24 ? given.map(([x, y]) =>
-      draw("circle", { cx: across(x).toFixed(1), cy: up(y).toFixed(1), r: 2.5 }, draw("title", {}, `${names.x} ${x}: ${names.y} ${percent(y)}`))) : []));
-    element.setAttribute("aria-label", `${names.y} by ${names.x}: ${given.map(([x, y]) => `${x}, ${percent(y)}`).join("; ")}`);
+    grid.replaceChildren(
+      ...ticks(high, 4).flatMap((y) => [
+        draw("path", { d: `M${BOX.left} ${up(y).toFixed(1)}H${BOX.width - BOX.right}` }),
+        draw("text", { x: BOX.left - 6, y: (up(y) + 4).toFixed(1), "text-anchor": "end" }, percent(y)),
+      ]),
+      ...wholeTicks(most).map((x) =>
+        draw("text", { x: across(x).toFixed(1), y: BOX.height - BOX.bottom + 15, "text-anchor": "middle" }, x),
+      ),
+      draw("text", { class: "axis", x: BOX.width - BOX.right, y: BOX.height - 2, "text-anchor": "end" }, names.x),
+      draw("text", { class: "axis", x: 0, y: 11 }, names.y),
+    );
+    line.setAttribute(
+      "d",
+      given.length ? `M${given.map(([x, y]) => `${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("L")}` : "",
+    );
+    dots.replaceChildren(
+      ...(given.length <= 24
+        ? given.map(([x, y]) =>
+            draw(
+              "circle",
+              { cx: across(x).toFixed(1), cy: up(y).toFixed(1), r: 2.5 },
+              draw("title", {}, `${names.x} ${x}: ${names.y} ${percent(y)}`),
+            ),
+          )
+        : []),
+    );
+    element.setAttribute(
+      "aria-label",
+      `${names.y} by ${names.x}: ${given.map(([x, y]) => `${x}, ${percent(y)}`).join("; ")}`,
+    );
   };
   const mark = (x) => {
     const y = at(values, x);

@@ -55,7 +55,8 @@ function fill(element, attributes, children) {
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
   }
   for (const child of children.flat()) {
-    if (child !== null && child !== undefined && child !== false) element.append(child instanceof Node ? child : String(child));
+    if (child !== null && child !== undefined && child !== false)
+      element.append(child instanceof Node ? child : String(child));
   }
   return element;
 }

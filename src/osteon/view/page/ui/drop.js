@@ -43,7 +43,10 @@ async function filesIn(entry) {
   for (;;) {
     // Browsers hand over a hundred at a time, and an empty list at the end.
     const some = await new Promise((done, fail) => reader.readEntries(done, fail));
-    if (!some.length) return (await Promise.all(out.filter((inner) => inner.isFile && !inner.name.startsWith(".")).map(filesIn))).flat();
+    if (!some.length)
+      return (
+        await Promise.all(out.filter((inner) => inner.isFile && !inner.name.startsWith(".")).map(filesIn))
+      ).flat();
     out.push(...some);
   }
 }

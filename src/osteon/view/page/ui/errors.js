@@ -14,7 +14,7 @@ export class ErrorTracker {
   #run = 0;
   #hear;
 
-  /** @param {object} engine @param {(track: ErrorTrack) => void} hear called as frames come in */
+  /** @param {import("../engine/engine.js").Engine} engine @param {(track: ErrorTrack) => void} hear called as frames come in */
   constructor(engine, hear) {
     this.engine = engine;
     this.#hear = hear;
@@ -58,5 +58,7 @@ function emptyTrack(n) {
 
 /** Wait until the browser has drawn and is idle, but never long. */
 function pause() {
-  return new Promise((go) => ("requestIdleCallback" in globalThis ? requestIdleCallback(go, { timeout: 60 }) : setTimeout(go, 16)));
+  return new Promise((go) =>
+    "requestIdleCallback" in globalThis ? requestIdleCallback(go, { timeout: 60 }) : setTimeout(go, 16),
+  );
 }

@@ -5,9 +5,20 @@ import { make, say, show } from "./dom.js";
 import { percent } from "./numbers.js";
 
 const STAGES = {
-  load: "Read the frames", prepare: "Prepare", rotations: "Rotations of triangles", clusters: "Find near-rigid triangles", count: "Find the number of bones",
-  seed: "Place bones", bones: "Fit bones", weights: "Fit weights", refine: "Refine bones and weights", correct: "Fit corrections",
-  normals: "Fit normals", heldout: "Frames left out", measure: "Measure", write: "Write",
+  load: "Read the frames",
+  prepare: "Prepare",
+  rotations: "Rotations of triangles",
+  clusters: "Find near-rigid triangles",
+  count: "Find the number of bones",
+  seed: "Place bones",
+  bones: "Fit bones",
+  weights: "Fit weights",
+  refine: "Refine bones and weights",
+  correct: "Fit corrections",
+  normals: "Fit normals",
+  heldout: "Frames left out",
+  measure: "Measure",
+  write: "Write",
 };
 
 const SAVED = [".glb", ".usdc", ".npz"];
@@ -20,15 +31,40 @@ const SAVED = [".glb", ".usdc", ".npz"];
 export function buildFit(store, client, act) {
   const subject = select("Sequence", () => {});
   const bones = numeric({ label: "Bones", min: 0, max: 1000, hint: "0: as many as the motion shows." });
-  const type = choice("Bone type", [["flexible", "Flexible"], ["rigid", "Rigid"]], (value) => type.sync(value));
+  const type = choice(
+    "Bone type",
+    [
+      ["flexible", "Flexible"],
+      ["rigid", "Rigid"],
+    ],
+    (value) => type.sync(value),
+  );
   const influences = numeric({ label: "Influences a vertex", min: 1, max: 8 });
-  const rank = numeric({ label: "Rank of corrections", min: 0, max: 200, hint: "Morph targets that bring the skin closer." });
-  const smooth = numeric({ label: "Smooth weights", min: 0, step: "any", hint: "Pull towards the neighbours’ weights; try 0.01." });
+  const rank = numeric({
+    label: "Rank of corrections",
+    min: 0,
+    max: 200,
+    hint: "Morph targets that bring the skin closer.",
+  });
+  const smooth = numeric({
+    label: "Smooth weights",
+    min: 0,
+    step: "any",
+    hint: "Pull towards the neighbours’ weights; try 0.01.",
+  });
   const rounds = numeric({ label: "Refining rounds", min: 0, max: 1000 });
   const start = make("button", { type: "submit", class: "wide main" }, "Skin it");
   const cancel = make("button", { type: "button", class: "wide" }, "Cancel");
-  const form = make("form", {}, subject.element, make("div", { class: "pair" }, bones.element, influences.element),
-    type.element, make("div", { class: "pair" }, rank.element, rounds.element), smooth.element, start);
+  const form = make(
+    "form",
+    {},
+    subject.element,
+    make("div", { class: "pair" }, bones.element, influences.element),
+    type.element,
+    make("div", { class: "pair" }, rank.element, rounds.element),
+    smooth.element,
+    start,
+  );
   const work = new Stages();
   const subjectName = make("p", { class: "note" });
   const running = make("div", { hidden: true }, subjectName, work.element, cancel);
@@ -52,8 +88,12 @@ export function buildFit(store, client, act) {
     cancel.disabled = false;
   };
   const options = () => ({
-    bones: Number(bones.input.value), bone_type: type.inputs.find((input) => input.checked)?.value, influences: Number(influences.input.value),
-    rank: Number(rank.input.value), smooth_weights: Number(smooth.input.value), rounds: Number(rounds.input.value),
+    bones: Number(bones.input.value),
+    bone_type: type.inputs.find((input) => input.checked)?.value,
+    influences: Number(influences.input.value),
+    rank: Number(rank.input.value),
+    smooth_weights: Number(smooth.input.value),
+    rounds: Number(rounds.input.value),
   });
   const ended = async (message) => {
     setRunning(false);
@@ -72,7 +112,6 @@ export function buildFit(store, client, act) {
     try {
       job = await client.fit(subject.input.value, options());
       client.follow(job, (message) => ("stage" in message ? work.tell(message) : ended(message)));
-      client.cancelOnLeave(() => job);
     } catch (error) {
       ended({ error });
     }
@@ -91,9 +130,14 @@ export function buildFit(store, client, act) {
     const fits = fitting();
     showForm();
     const kept = fits.some(({ id }) => id === model) ? model : fits.at(-1)?.id;
-    subject.sync(fits.map(({ id, name, kind }) => [id, kind === "sequence" ? name : `source of ${name}`]), kept);
+    subject.sync(
+      fits.map(({ id, name, kind }) => [id, kind === "sequence" ? name : `source of ${name}`]),
+      kept,
+    );
   });
-  store.watch(["scene"], () => setDefaults(store.state.scene.limits, { bones, influences, rank, smooth_weights: smooth, rounds }, type));
+  store.watch(["scene"], () =>
+    setDefaults(store.state.scene.limits, { bones, influences, rank, smooth_weights: smooth, rounds }, type),
+  );
   return { name: "fit", title: "Fit", element };
 }
 
@@ -141,7 +185,10 @@ function saveButtons(store, client, act) {
     const { model, pack } = store.state;
     try {
       act.tell(`Writing ${suffix}`);
-      const link = make("a", { href: URL.createObjectURL(await client.file(model, suffix)), download: `${pack.name || "model"}${suffix}` });
+      const link = make("a", {
+        href: URL.createObjectURL(await client.file(model, suffix)),
+        download: `${pack.name || "model"}${suffix}`,
+      });
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
       act.tell(`${link.download} is saved where your browser keeps files.`);
@@ -149,9 +196,21 @@ function saveButtons(store, client, act) {
       act.fail(error);
     }
   };
-  const buttons = SAVED.map((suffix) => make("button", { type: "button", "aria-label": `Save as ${suffix}`, onclick: () => save(suffix) }, suffix));
-  const element = make("fieldset", { class: "save" }, make("legend", {}, "Save this result as"), make("div", { class: "row" }, buttons));
-  store.watch(["scene", "model"], () => show(element, store.state.scene.models.some(({ id, can_save }) => can_save && id === store.state.model)));
+  const buttons = SAVED.map((suffix) =>
+    make("button", { type: "button", "aria-label": `Save as ${suffix}`, onclick: () => save(suffix) }, suffix),
+  );
+  const element = make(
+    "fieldset",
+    { class: "save" },
+    make("legend", {}, "Save this result as"),
+    make("div", { class: "row" }, buttons),
+  );
+  store.watch(["scene", "model"], () =>
+    show(
+      element,
+      store.state.scene.models.some(({ id, can_save }) => can_save && id === store.state.model),
+    ),
+  );
   return element;
 }
 
@@ -162,6 +221,13 @@ function setDefaults(limits, fields, type) {
 }
 
 function whyEmpty(scene) {
-  if (!scene.can_fit) return emptyState("Fitting needs the program on your machine. Start it with ", ["osteon view FILE"], " and drop a sequence on the page.");
-  return emptyState("Drop a mesh sequence anywhere on the page, one animated file or all its frames together, and skin it here.");
+  if (!scene.can_fit)
+    return emptyState(
+      "Fitting needs the program on your machine. Start it with ",
+      ["osteon view FILE"],
+      " and drop a sequence on the page.",
+    );
+  return emptyState(
+    "Drop a mesh sequence anywhere on the page, one animated file or all its frames together, and skin it here.",
+  );
 }

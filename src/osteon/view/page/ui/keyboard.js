@@ -28,7 +28,12 @@ export function listenToKeys(store, acts) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const found = SHORTCUTS.find(({ keys }) => keys.includes(event.key));
-    if (!found || isTaken(event.target, event.key) || (!store.state.shortcuts && event.key.length === 1 && event.key !== " ")) return;
+    if (
+      !found ||
+      isTaken(event.target, event.key) ||
+      (!store.state.shortcuts && event.key.length === 1 && event.key !== " ")
+    )
+      return;
     event.preventDefault();
     acts[found.act](event.key);
   });
@@ -40,6 +45,7 @@ function isTaken(target, key) {
   const tag = target.tagName;
   if (tag === "SELECT" || tag === "TEXTAREA" || (tag === "INPUT" && TYPES.has(target.type))) return true;
   if (key === " ") return tag === "BUTTON" || (tag === "INPUT" && target.type !== "range");
-  if (tag === "INPUT" || target.getAttribute("role") === "slider") return key.startsWith("Arrow") || key === "Home" || key === "End";
+  if (tag === "INPUT" || target.getAttribute("role") === "slider")
+    return key.startsWith("Arrow") || key === "Home" || key === "End";
   return target.getAttribute("role") === "listbox" && (key.startsWith("Arrow") || key === "Home" || key === "End");
 }

@@ -12,7 +12,12 @@ export class Notices {
   constructor(stage) {
     this.news = make("div", { role: "status", "aria-live": "polite", class: "news" });
     this.words = make("span");
-    this.error = make("div", { role: "alert", class: "error", hidden: true }, this.words, iconButton("close", "Close the message", () => this.clear()));
+    this.error = make(
+      "div",
+      { role: "alert", class: "error", hidden: true },
+      this.words,
+      iconButton("close", "Close the message", () => this.clear()),
+    );
     stage.append(make("div", { class: "notices" }, this.error, this.news));
   }
 

@@ -14,7 +14,13 @@ import { make, show } from "./dom.js";
 export function buildPanels(tabs, home, panels, store) {
   const toggle = (name) => store.set({ panel: store.state.panel === name ? "" : name });
   const buttons = panels.map(({ name, title }) =>
-    make("button", { type: "button", class: "tab", "aria-controls": `panel-${name}`, onclick: () => toggle(name) }, picture(name), make("span", {}, title)));
+    make(
+      "button",
+      { type: "button", class: "tab", "aria-controls": `panel-${name}`, onclick: () => toggle(name) },
+      picture(name),
+      make("span", {}, title),
+    ),
+  );
   const sheets = panels.map(({ name, title, element }) => {
     const close = iconButton("close", `Fold ${title} away`, () => {
       store.set({ panel: "" });

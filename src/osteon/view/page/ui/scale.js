@@ -13,15 +13,22 @@ export function heatScale(color) {
   const stops = Array.from({ length: 13 }, (_, i) => draw("stop", { offset: i / 12, "stop-color": color(i / 12) }));
   const bar = draw("rect", { x: EDGE, y: 2, width: WIDTH, height: 12, fill: "url(#heat)" });
   const marks = draw("g");
-  const element = draw("svg", { class: "heat", viewBox: `0 0 ${WIDTH + 2 * EDGE} 34`, role: "img" },
-    draw("defs", {}, draw("linearGradient", { id: "heat" }, stops)), bar, marks);
+  const element = draw(
+    "svg",
+    { class: "heat", viewBox: `0 0 ${WIDTH + 2 * EDGE} 34`, role: "img" },
+    draw("defs", {}, draw("linearGradient", { id: "heat" }, stops)),
+    bar,
+    marks,
+  );
   const set = (most) => {
     const shown = [...ticks(most, 4).filter((tick) => tick < 0.8 * most), most];
     const places = shown.map((tick) => EDGE + (WIDTH * tick) / most);
-    marks.replaceChildren(...shown.flatMap((tick, i) => [
-      draw("path", { class: "base", d: `M${places[i].toFixed(1)} 14v4` }),
-      draw("text", { x: places[i].toFixed(1), y: 30, "text-anchor": "middle" }, share(tick)),
-    ]));
+    marks.replaceChildren(
+      ...shown.flatMap((tick, i) => [
+        draw("path", { class: "base", d: `M${places[i].toFixed(1)} 14v4` }),
+        draw("text", { x: places[i].toFixed(1), y: 30, "text-anchor": "middle" }, share(tick)),
+      ]),
+    );
     element.setAttribute("aria-label", `Heat map from 0 to ${share(most)} of the diagonal; darker is worse`);
   };
   return { element, set };

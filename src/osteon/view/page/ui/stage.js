@@ -10,7 +10,7 @@ const REST = 90; // ms the pointer stays before its point is read: picking waits
  * @param {HTMLElement} stage
  * @param {HTMLCanvasElement} canvas
  * @param {import("./store.js").Store} store
- * @param {object} engine
+ * @param {import("../engine/engine.js").Engine} engine
  * @param {{read(text: string): void, tell(text: string): void}} act
  */
 export function buildStage(stage, canvas, store, engine, act) {
@@ -18,7 +18,11 @@ export function buildStage(stage, canvas, store, engine, act) {
   const right = make("span", { class: "side-name right" });
   const handle = swipeHandle(stage, store);
   const tip = make("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-  const empty = make("div", { class: "empty" }, make("p", {}, "Drop a model or a mesh sequence here, or open one above."));
+  const empty = make(
+    "div",
+    { class: "empty" },
+    make("p", {}, "Drop a model or a mesh sequence here, or open one above."),
+  );
   const veil = make("div", { class: "veil", hidden: true, "aria-hidden": "true" }, make("p", {}, "Let go to open"));
   stage.append(left, right, handle, empty, tip, veil);
 
@@ -38,10 +42,20 @@ export function buildStage(stage, canvas, store, engine, act) {
 
 /** A line that can be dragged, or moved by the arrow keys. */
 function swipeHandle(stage, store) {
-  const handle = make("div", {
-    class: "swipe", role: "slider", tabindex: 0, hidden: true, "aria-label": "Border between source and result",
-    "aria-valuemin": 0, "aria-valuemax": 100, "aria-orientation": "horizontal",
-  }, make("i"));
+  const handle = make(
+    "div",
+    {
+      class: "swipe",
+      role: "slider",
+      tabindex: 0,
+      hidden: true,
+      "aria-label": "Border between source and result",
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-orientation": "horizontal",
+    },
+    make("i"),
+  );
   const set = (value) => store.set({ swipe: Math.min(1, Math.max(0, Math.round(1000 * value) / 1000)) });
   handle.addEventListener("pointerdown", (event) => handle.setPointerCapture(event.pointerId));
   handle.addEventListener("pointermove", (event) => {
@@ -51,7 +65,14 @@ function swipeHandle(stage, store) {
   });
   handle.addEventListener("keydown", (event) => {
     const at = store.state.swipe;
-    const next = { ArrowLeft: at - 0.02, ArrowDown: at - 0.02, ArrowRight: at + 0.02, ArrowUp: at + 0.02, Home: 0, End: 1 }[event.key];
+    const next = {
+      ArrowLeft: at - 0.02,
+      ArrowDown: at - 0.02,
+      ArrowRight: at + 0.02,
+      ArrowUp: at + 0.02,
+      Home: 0,
+      End: 1,
+    }[event.key];
     if (next === undefined) return;
     event.preventDefault();
     event.stopPropagation();
@@ -105,9 +126,16 @@ function readPoints(canvas, tip, store, engine, act) {
 /** One point in words: vertex, error, and its bones with their weights. */
 export function words(found, pack) {
   const names = namesOf(pack);
-  const error = Number.isFinite(found.error) && pack.hasSource && pack.kind !== "sequence"
-    ? `error ${share(found.error)} (${number(found.error * pack.diagonal)} units)` : "";
-  const weights = names.length ? found.weights.slice(0, 4).map(([bone, weight]) => `${names[bone]} ${weight.toFixed(2)}`).join(", ") : "";
+  const error =
+    Number.isFinite(found.error) && pack.hasSource && pack.kind !== "sequence"
+      ? `error ${share(found.error)} (${number(found.error * pack.diagonal)} units)`
+      : "";
+  const weights = names.length
+    ? found.weights
+        .slice(0, 4)
+        .map(([bone, weight]) => `${names[bone]} ${weight.toFixed(2)}`)
+        .join(", ")
+    : "";
   return [`vertex ${found.vertex}`, error, weights].filter(Boolean).join(" · ");
 }
 

@@ -2,7 +2,7 @@
  * What the page shows, in one object. Panels set values here and listen for those they draw.
  *
  * @typedef {object} State
- * @property {object | null} pack what is shown, as the engine read it
+ * @property {(import("../engine/pack.js").Pack & {kind: string}) | null} pack what is shown, as the engine read it
  * @property {{models: Model[], can_fit: boolean, limits: Record<string, any>}} scene
  * @property {string} model id of the model shown
  * @property {string} panel name of the open panel; "" when all are folded

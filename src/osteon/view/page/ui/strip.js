@@ -15,7 +15,13 @@ export class Strip {
     this.area = draw("path", { class: "strip-area" });
     this.line = draw("path", { class: "strip-line" });
     this.cursor = draw("path", { class: "strip-cursor" });
-    this.svg = draw("svg", { role: "img", preserveAspectRatio: "none", viewBox: `0 0 100 ${HEIGHT}` }, this.area, this.line, this.cursor);
+    this.svg = draw(
+      "svg",
+      { role: "img", preserveAspectRatio: "none", viewBox: `0 0 100 ${HEIGHT}` },
+      this.area,
+      this.line,
+      this.cursor,
+    );
     this.words = make("span", { class: "strip-words" });
     this.element = make("div", { class: "strip", hidden: true }, this.svg, this.words);
     this.svg.addEventListener("pointermove", (event) => this.#tell(this.#frameAt(event)));
@@ -34,7 +40,12 @@ export class Strip {
     const outline = path(values.map((value) => (Number.isFinite(value) ? value / most : 0)));
     this.line.setAttribute("d", outline);
     this.area.setAttribute("d", `${outline}L100 ${HEIGHT}L0 ${HEIGHT}Z`);
-    this.svg.setAttribute("aria-label", known.length ? `Error by frame: RMS up to ${share(most)} of the diagonal, in frame ${from + values.indexOf(most)}` : "Error by frame");
+    this.svg.setAttribute(
+      "aria-label",
+      known.length
+        ? `Error by frame: RMS up to ${share(most)} of the diagonal, in frame ${from + values.indexOf(most)}`
+        : "Error by frame",
+    );
     this.#tell(null);
   }
 
@@ -56,9 +67,12 @@ export class Strip {
     const known = [...track.rms.subarray(this.#from, this.#to)].filter(Number.isFinite);
     const most = known.length ? Math.max(...known) : 0;
     const waiting = track.complete ? "" : ", measuring";
-    say(this.words, frame === null || !Number.isFinite(track.rms[frame])
-      ? `RMS by frame, at most ${share(most)}${waiting}`
-      : `frame ${frame}: RMS ${share(track.rms[frame])}, worst ${share(track.worst[frame])}`);
+    say(
+      this.words,
+      frame === null || !Number.isFinite(track.rms[frame])
+        ? `RMS by frame, at most ${share(most)}${waiting}`
+        : `frame ${frame}: RMS ${share(track.rms[frame])}, worst ${share(track.worst[frame])}`,
+    );
   }
 }
 

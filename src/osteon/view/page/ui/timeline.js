@@ -12,10 +12,18 @@ export class Timeline {
   #frame = 0; // counted over all clips, as everywhere in the engine
   #shown = -1;
 
-  /** @param {HTMLElement} home @param {object} engine @param {import("./store.js").Store} store */
+  /** @param {HTMLElement} home @param {import("../engine/engine.js").Engine} engine @param {import("./store.js").Store} store */
   constructor(home, engine, store) {
     this.engine = engine;
-    this.scrub = make("input", { type: "range", class: "scrub", min: 0, max: 0, step: 1, value: 0, "aria-label": "Frame" });
+    this.scrub = make("input", {
+      type: "range",
+      class: "scrub",
+      min: 0,
+      max: 0,
+      step: 1,
+      value: 0,
+      "aria-label": "Frame",
+    });
     this.scrub.addEventListener("input", () => this.goTo(this.#clip.start + Number(this.scrub.value)));
     this.playing = iconButton("play", "Play", () => this.toggle());
     this.playing.classList.add("main");
@@ -23,9 +31,15 @@ export class Timeline {
     this.reading = make("span", { class: "now" });
     this.clips = select("Clip", (name) => this.setClip(name), true);
     this.speed = select("Speed", (value) => (engine.speed = Number(value)), true);
-    this.speed.sync(SPEEDS.map((s) => [String(s), `${s}×`]), "1");
+    this.speed.sync(
+      SPEEDS.map((s) => [String(s), `${s}×`]),
+      "1",
+    );
     this.strip = new Strip((frame) => this.goTo(frame));
-    this.steps = [iconButton("back", "One frame back", () => this.step(-1)), iconButton("forward", "One frame on", () => this.step(1))];
+    this.steps = [
+      iconButton("back", "One frame back", () => this.step(-1)),
+      iconButton("forward", "One frame on", () => this.step(1)),
+    ];
     home.append(
       make("div", { class: "steps" }, this.steps[0], this.playing, this.steps[1]),
       make("div", { class: "track" }, this.scrub, this.strip.element),
@@ -116,8 +130,12 @@ export class Timeline {
 
   #open(pack) {
     const clips = pack ? this.engine.clips : [];
-    for (const control of [...this.steps, this.scrub, this.playing, this.speed.input, this.clips.input, this.loop]) control.disabled = !pack;
-    this.clips.sync(clips.map((clip) => [clip.name, clip.name || "clip"]), clips[0]?.name);
+    for (const control of [...this.steps, this.scrub, this.playing, this.speed.input, this.clips.input, this.loop])
+      control.disabled = !pack;
+    this.clips.sync(
+      clips.map((clip) => [clip.name, clip.name || "clip"]),
+      clips[0]?.name,
+    );
     this.clips.element.hidden = clips.length < 2;
     if (clips.length) this.setClip(clips[0].name);
     else say(this.reading, "no frames");

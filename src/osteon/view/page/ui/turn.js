@@ -5,7 +5,7 @@ const CLOSER = 0.87; // of the distance
 const STEEPEST = 1.45; // radians up from level
 const LOWEST = 0.02;
 
-/** @param {HTMLCanvasElement} canvas @param {object} engine */
+/** @param {HTMLCanvasElement} canvas @param {import("../engine/engine.js").Engine} engine */
 export function listenToTurns(canvas, engine) {
   canvas.addEventListener("keydown", (event) => {
     const [across, up, nearer] = moveOf(event);
@@ -31,7 +31,9 @@ function turn({ camera, controls }, across, up, nearer) {
   const distance = Math.min(controls.maxDistance, Math.max(controls.minDistance, offset.length() * nearer));
   const around = Math.atan2(offset.x, offset.z) + across;
   const height = Math.min(STEEPEST, Math.max(LOWEST, Math.asin(offset.y / offset.length()) + up));
-  offset.set(Math.sin(around) * Math.cos(height), Math.sin(height), Math.cos(around) * Math.cos(height)).multiplyScalar(distance);
+  offset
+    .set(Math.sin(around) * Math.cos(height), Math.sin(height), Math.cos(around) * Math.cos(height))
+    .multiplyScalar(distance);
   camera.position.copy(controls.target).add(offset);
   controls.dispatchEvent({ type: "start" }); // the view is the person's from now on
 }

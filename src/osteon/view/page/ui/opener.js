@@ -1,0 +1,153 @@
+/** Models come and go: from the scene, from files that are dropped, from a fit. */
+
+import { readPack } from "../engine/pack.js";
+import { nBones } from "./bones.js";
+import { canCompare } from "./compare.js";
+
+const KEPT = 4; // packs held in memory so that going back is quick
+
+export class Opener {
+  #packs = new Map();
+  #source = "";
+
+  /** @param {{engine: import("../engine/engine.js").Engine, store: import("./store.js").Store, client: import("./client.js").Client,
+   *   notices: import("./notices.js").Notices, timeline: import("./timeline.js").Timeline, fail(error: unknown): void}} parts */
+  constructor(parts) {
+    Object.assign(this, parts);
+  }
+
+  /** Ask what there is and show the first of it. */
+  async begin() {
+    await this.#tried(async () => {
+      await this.#look();
+      const { models } = this.store.state.scene;
+      if (models.length) await this.show(models[0].id);
+    });
+  }
+
+  /** Open files that were dropped or chosen. */
+  async open(files) {
+    if (!files.length) return;
+    await this.#tried(async () => {
+      this.notices.clear();
+      const { limits } = this.store.state.scene;
+      const id = await this.client.open(files, limits, (text) => this.notices.tell(text, true));
+      await this.#look();
+      await this.show(id);
+      const { pack, scene } = this.store.state;
+      if (pack?.kind === "sequence" && scene.can_fit) this.store.set({ panel: "fit" });
+    });
+  }
+
+  /** A finished fit opens beside its source. */
+  async openResult(id) {
+    await this.#tried(async () => {
+      await this.#look();
+      await this.show(id, { mode: "side", panel: "compare" });
+    });
+  }
+
+  /** Show a model of the scene. */
+  async show(id, look = {}) {
+    const { notices } = this;
+    const name = this.store.state.scene.models.find((model) => model.id === id)?.name ?? "the model";
+    this.wanted = id;
+    notices.tell(`Loading ${name}`, true);
+    await this.#tried(async () => {
+      const pack = await this.packOf(id, (part) => notices.tell(`Loading ${name}, ${Math.round(100 * part)} %`, true));
+      if (this.wanted !== id) return;
+      notices.clear();
+      notices.tell(this.#load(id, pack, look) ? `${pack.name || name} is open.` : "");
+    });
+  }
+
+  /** A pack, read once. */
+  async packOf(id, tell) {
+    if (!this.#packs.has(id)) this.#keep(id, readPack(await this.client.pack(id, tell)));
+    return this.#packs.get(id);
+  }
+
+  /** Ask the server which triangles move nearly rigidly; the mesh then shows them. */
+  async findClusters(tell) {
+    const { model: id, pack } = this.store.state;
+    await this.#tried(async () => {
+      const job = await this.client.findClusters(id);
+      const last = await new Promise((done) =>
+        this.client.follow(job, (message) => ("stage" in message ? tell(message) : done(message))),
+      );
+      if (last.error) throw new Error(last.error);
+      if ("cancelled" in last || this.store.state.pack !== pack) return;
+      const arrays = { ...pack.arrays, triangle_cluster: await this.client.clusters(id) };
+      const shapes = { ...pack.shapes, triangle_cluster: [pack.counts.triangles] };
+      this.#keep(id, { ...pack, arrays, shapes });
+      this.#load(id, this.#packs.get(id), { paint: "clusters" });
+    });
+  }
+
+  #keep(id, pack) {
+    if (this.#packs.size >= KEPT) this.#packs.delete(this.#packs.keys().next().value);
+    this.#packs.set(id, pack);
+  }
+
+  async #look() {
+    this.store.set({ scene: await this.client.scene() });
+  }
+
+  /** Hand a pack to the engine and set the panels to what it has. */
+  #load(id, pack, look) {
+    const { engine, store } = this;
+    const source = pack.hasSource ? `${pack.counts.vertices} ${pack.counts.frames} ${pack.diagonal}` : "";
+    const stays = source !== "" && source === this.#source;
+    const before = stays ? this.#place() : null;
+    store.set({ crowd: false });
+    if (!engine.load(pack)) return false; // the engine has said why
+    this.#source = source;
+    engine.unmark();
+    const bone = Math.min(store.state.bone, Math.max(0, nBones(pack) - 1));
+    // The heat map keeps its scale from one result to the next of the same source.
+    const heatMax = stays ? store.state.heatMax : null;
+    store.set({ model: id, pack, ...fitting(store.state, pack), heatMax, bone, rank: pack.rank, ...look });
+    if (before) this.#putBack(before);
+    else if (!matchMedia("(prefers-reduced-motion: reduce)").matches) engine.play();
+    return true;
+  }
+
+  /** Frame and view: results of one source are compared at the same place. */
+  #place() {
+    const { camera, controls, touched } = this.engine.eye;
+    const view = touched && { position: camera.position.clone(), target: controls.target.clone() };
+    return { frame: this.timeline.frame, playing: this.engine.playing, view };
+  }
+
+  #putBack({ frame, playing, view }) {
+    this.timeline.goTo(frame);
+    if (playing) this.engine.play();
+    if (!view) return;
+    const { eye } = this.engine;
+    eye.camera.position.copy(view.position);
+    eye.controls.target.copy(view.target);
+    eye.touched = true;
+    this.engine.refresh();
+  }
+
+  async #tried(work) {
+    try {
+      await work();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+}
+
+/** What of the present view a pack can show. */
+function fitting({ mode, paint }, pack) {
+  if (pack.kind === "sequence")
+    return { mode: "source", paint: paint === "clusters" && hasClusters(pack) ? paint : "material" };
+  const shown = canCompare(pack) && mode !== "source" ? mode : "result";
+  const lost = (paint === "error" && !canCompare(pack)) || (paint === "clusters" && !hasClusters(pack));
+  return { mode: shown, paint: lost ? "material" : paint };
+}
+
+function hasClusters(pack) {
+  return Boolean(pack.arrays.triangle_cluster);
+}

@@ -1,0 +1,65 @@
+"""`osteon bench view` on a subject small enough for a test: every bound is there, and figures are those of the page."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from osteon.bench import view
+from osteon.core.errors import FileFormatError, OsteonError
+from osteon.synth.baked import bake_cylinder
+from osteon.view import bundle
+
+from .engine_page import why_no_engine
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """A tube in place of the horse, and a crowd of a few."""
+    baked = bake_cylinder(2)
+    monkeypatch.setattr(view, "_subject", lambda data, tell: baked.sequence)
+    monkeypatch.setattr(view, "_fit", lambda sequence, threads: baked.model)
+    monkeypatch.setattr(view, "CROWD", 5)
+    monkeypatch.setattr(view, "OPENINGS", 1)
+    return baked.model
+
+
+def test_every_bound_is_measured(small, tmp_path):
+    if why_no_engine() or not (view.PACKAGES / "esbuild").is_dir() or not (bundle.STATIC / "app.js").is_file():
+        pytest.skip("the page was not built here")
+    told: list[str] = []
+    rows = {row.metric: row for row in view.bench_view(tmp_path, 1, told.append)}
+    assert {row.bound for row in rows.values()} == {None, 1 / 6, 1 / 50, 2.0, 350.0}
+    sent = 24 * 5 * small.n_vertices
+    assert sent <= rows["bytes a picture, streaming"].value <= sent + 2000
+    assert rows["bytes sent a picture, palettes / streaming"].value < 1 / 50
+    assert rows["ms of that for posing"].value <= rows["ms of script a picture, streaming"].value
+    assert rows["ms, page"].value > 0
+    assert any("crowd of 5" in line for line in told)
+
+
+def test_the_bundle_counts_as_a_browser_gets_it(monkeypatch, tmp_path):
+    for name in bundle.BUNDLE:
+        (tmp_path / name).write_bytes(name.encode() * 1000)
+    monkeypatch.setattr(bundle, "STATIC", tmp_path)
+    total = sum(len(gzip.compress(name.encode() * 1000, 9)) for name in bundle.BUNDLE)
+    assert view._bundle_rows()[0].value == pytest.approx(total / 1000)
+
+
+def test_what_is_missing_is_named(monkeypatch, tmp_path, refused):
+    monkeypatch.setattr(bundle, "STATIC", tmp_path)
+    with refused(FileFormatError, "index.html", "not built"):
+        view._bundle_rows()
+    monkeypatch.setattr(view, "PACKAGES", tmp_path)
+    with refused(OsteonError, "three and esbuild", "not installed"):
+        view.bench_view(tmp_path, 1, lambda text: None)
+
+
+def test_the_fox_stands_in(monkeypatch, tmp_path):
+    from osteon.synth import SUBJECTS
+
+    told: list[str] = []
+    monkeypatch.setitem(SUBJECTS, "creature", lambda: "the fox")
+    assert view._subject(tmp_path, told.append) == "the fox"
+    assert "built-in fox" in told[0]
