@@ -7,7 +7,7 @@ const FIELD_OF_VIEW = 30; // degrees, from top to bottom
 const FILLED = 0.86;
 /** From where a character is seen at first: three-quarter view, a little from above. */
 const DIRECTION = new THREE.Vector3(0.62, 0.3, 0.72).normalize();
-const CROWD_DIRECTION = new THREE.Vector3(0.22, 0.34, 0.9).normalize();
+const CROWD_DIRECTION = new THREE.Vector3(0.34, 0.56, 0.76).normalize();
 /** Steepness at which orbiting stops, radians from straight down. */
 const LOWEST = 0.5 * Math.PI - 0.02;
 

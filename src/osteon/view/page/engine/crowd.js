@@ -30,7 +30,8 @@ export function placeCrowd(characters, count, seed) {
   const random = randomNumbers(seed);
   const needs = ({ motion }, axis) => (1 + GAP) * Math.max(motion.footprint[axis], 0.25 * motion.size);
   const [wide, deep] = [0, 2].map((axis) => Math.max(...characters.map((character) => needs(character, axis))));
-  const columns = Math.max(1, Math.round(Math.sqrt((2 * count * deep) / wide)));
+  // As wide as deep on the ground: seen from above at a slant it fills the picture.
+  const columns = Math.max(1, Math.round(Math.sqrt((count * deep) / wide)));
   const rows = Math.ceil(count / columns);
   const ground = characters[0].motion.ground;
   return Array.from({ length: count }, (_, i) => {
@@ -143,9 +144,14 @@ export class Crowd {
     let extent = this.characters[0].motion.size;
     for (const { place, character } of this.instances) {
       const { low, high, footprint } = this.characters[character].motion;
-      const [middle, half] = [(low[0] + high[0]) / 2 + place[0], footprint[0] / 2];
-      const z = (low[2] + high[2]) / 2 + place[2];
-      for (const y of [low[1], high[1]]) points.push([middle - half, place[1] + y, z], [middle + half, place[1] + y, z]);
+      // They may be turned, so each side counts with the larger half.
+      const half = Math.max(footprint[0], footprint[2]) / 2;
+      const [x, z] = [0, 2].map((axis) => (low[axis] + high[axis]) / 2 + place[axis]);
+      for (const y of [low[1], high[1]]) {
+        for (const [right, near] of [[-half, 0], [half, 0], [0, -half], [0, half]]) {
+          points.push([x + right, place[1] + y, z + near]);
+        }
+      }
       extent = Math.max(extent, Math.abs(place[0]), Math.abs(place[2]));
     }
     return { points, extent };
