@@ -210,13 +210,21 @@ def test_bad_arguments_are_one_line(subjects, tmp_path, monkeypatch, capsys, arg
     assert list(tmp_path.iterdir()) == []
 
 
+def _hear_signals() -> None:
+    """A shell that runs the tests in the background has made us, and so our children, deaf to these."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @needs_page
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_the_command_serves_until_it_is_told_to_end(subjects, tmp_path, monkeypatch, number, code):
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     command = [sys.executable, "-m", "osteon", "view", str(subjects / "tube.npz"), "--no-browser", "--json", "-"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_hear_signals
+    ) as server:
         facts = ""
         while not facts.endswith("\n}\n"):
             line = server.stdout.readline()
