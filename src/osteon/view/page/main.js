@@ -35,6 +35,7 @@ const mode =
 const notices = new Notices(stage);
 const store = new Store(firstState());
 const client = new Client(mode);
+client.prefetch();
 
 function fail(error) {
   notices.fail(typeof error === "string" ? error : (error?.message ?? "Something went wrong; reload the page."));

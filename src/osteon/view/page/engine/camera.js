@@ -16,7 +16,7 @@ export class Eye {
   constructor(canvas, changed) {
     this.camera = new THREE.PerspectiveCamera(FIELD_OF_VIEW, 1, 0.01, 100);
     this.controls = new OrbitControls(this.camera, canvas);
-    this.controls.enableDamping = true;
+    this.controls.enableDamping = !globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
     this.controls.dampingFactor = 0.14;
     this.controls.maxPolarAngle = LOWEST;
     this.controls.addEventListener("change", changed);

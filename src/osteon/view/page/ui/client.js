@@ -10,6 +10,8 @@ export class Client {
   constructor(mode) {
     this.mode = mode;
     this.job = "";
+    /** @type {{scene: Promise<any> | null, first: Promise<any>} | null} */
+    this.early = null;
     // A page that is loaded again knows nothing of its job, and nobody could cancel it: it ends with the page.
     // Not a beacon: without a referrer that would carry no origin, and be refused.
     addEventListener("pagehide", () => {
@@ -17,8 +19,25 @@ export class Client {
     });
   }
 
+  /** Ask for the scene and its first model while the page is still being built; the first calls take them up. */
+  prefetch() {
+    const scene = this.#askScene();
+    const first = scene.then(({ models }) =>
+      models.length ? { id: models[0].id, answer: ask(this.#packAddress(models[0].id)) } : null,
+    );
+    // Whoever takes them up tells what went wrong.
+    first.then((found) => found?.answer.catch(() => {})).catch(() => {});
+    this.early = { scene, first };
+  }
+
   /** What there is to see. */
   async scene() {
+    const scene = this.early?.scene ?? this.#askScene();
+    if (this.early) this.early.scene = null;
+    return scene;
+  }
+
+  async #askScene() {
     const answer = await ask(this.mode === "static" ? "./scene.json" : "./scene");
     const scene = await answer.json();
     return {
@@ -30,9 +49,14 @@ export class Client {
 
   /** Bytes of one model. */
   async pack(id, tell = () => {}) {
+    const first = await this.early?.first;
+    this.early = null;
+    return readAll(await (first?.id === id ? first.answer : ask(this.#packAddress(id))), tell);
+  }
+
+  #packAddress(id) {
     const name = encodeURIComponent(id);
-    const answer = await ask(this.mode === "static" ? `./packs/${name}.bin` : `./pack/${name}`);
-    return readAll(answer, tell);
+    return this.mode === "static" ? `./packs/${name}.bin` : `./pack/${name}`;
   }
 
   /** Hand files over; several are the frames of one sequence, in the order of their names. Returns the id. */
