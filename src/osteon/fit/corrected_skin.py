@@ -14,7 +14,9 @@ round that would raise the sum is done again without, and n starts at 0.
 lambda = KEEP e_r / e_0 holds the model that remains when all corrections are cut: it balances the relative change
 of both errors, so a rank that buys much may cost a little at rank 0.
 
-Notes, E % at rank 10 and of the same model cut to rank 0, 16 rounds, against corrections of the finished skin:
+Notes, E % at rank 10 and of the same model cut to rank 0, against corrections of the finished skin. Measured in a
+prototype on all vertices in 15 to 20 rounds; with a sample first, as here: horse 0.343, 1.07, chicken 0.039, 0.110,
+elasticcow 0.373, 0.558, clothhorse 0.395, 4.09.
 | | alone        | together, lambda 0.5 | lambda fixed at 0.1 |
 | horse      | 0.390, 0.994 | 0.324, 1.08 | 0.309, 1.14 at 0.05 |
 | elasticcow | 0.396, 0.544 | 0.370, 0.560 | 0.362, 0.610 |

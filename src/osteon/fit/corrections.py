@@ -15,8 +15,8 @@ Differs from the paper: that SVD measures the error before the skin, and multipl
 `fit_corrections` alternates two exact minimisers of the posed error, nothing is inverted: a 3r x 3r system for every
 vertex, an r x r system for every frame. It starts from the SVD of displacements with a little Tikhonov damping, and one
 or two rounds suffice. More than BLOCK_RANK columns are fitted in blocks, each on what the ones before have left, so
-that the cost grows with the square of BLOCK_RANK and not of the rank. As many columns as frames are exact: the SVD
-without damping.
+that the cost grows with the square of BLOCK_RANK and not of the rank. As many columns as frames are exact: see
+`exact_corrections`.
 
 The columns come out of an SVD of U q, the most useful first: cutting the last ones leaves a good model of lower rank.
 
