@@ -14,6 +14,7 @@ from osteon.io.alembic.read import read_alembic
 from osteon.io.alembic.write import write_alembic
 from osteon.io.fbx.read import read_fbx
 from osteon.io.gltf.read import read_gltf
+from osteon.io.medit import scan_medit
 from osteon.io.mesh import MeshScan
 from osteon.io.npy import read_npy
 from osteon.io.npz import read_npz, write_npz
@@ -62,6 +63,7 @@ FORMATS: dict[str, MeshFormat | SequenceFormat] = {
     ".obj": MeshFormat("Wavefront OBJ", scan_obj, ObjWriter),
     ".ply": MeshFormat("Stanford PLY", scan_ply, lambda faces, asset, _: PlyWriter(faces, asset)),
     ".off": MeshFormat("Object File Format", scan_off),
+    ".mesh": MeshFormat("MEDIT mesh", scan_medit),
     ".npz": SequenceFormat("NumPy archive", read_npz, write_npz),
     ".npy": SequenceFormat("NumPy array", read_npy),
     ".glb": SequenceFormat("binary glTF", read_gltf),

@@ -7,6 +7,8 @@ const FIELD_OF_VIEW = 30; // degrees, from top to bottom
 const FILLED = 0.86;
 /** From where a character is seen at first: three-quarter view, a little from above. */
 const DIRECTION = new THREE.Vector3(0.62, 0.3, 0.72).normalize();
+/** From where a flat drawing is seen. */
+const FRONT = new THREE.Vector3(0, 0.03, 1).normalize();
 const CROWD_DIRECTION = new THREE.Vector3(0.34, 0.56, 0.76).normalize();
 /** Steepness at which orbiting stops, radians from straight down. */
 const LOWEST = 0.5 * Math.PI - 0.02;
@@ -29,13 +31,14 @@ export class Eye {
 
   /**
    * Shows all `points` (relative to `middle`) and stands where they are well seen.
-   * @param {{points: number[][], middle: number[], ground: number, extent: number, crowd?: boolean}} scene
+   * @param {{points: number[][], middle: number[], ground: number, extent: number, crowd?: boolean,
+   *   flat?: boolean}} scene
    */
-  fit({ points, middle, ground, extent, crowd = false }, aspect) {
+  fit({ points, middle, ground, extent, crowd = false, flat = false }, aspect) {
     this.ground = ground;
     this.extent = extent;
     this.followed.fromArray(middle);
-    const direction = crowd ? CROWD_DIRECTION : DIRECTION;
+    const direction = crowd ? CROWD_DIRECTION : flat ? FRONT : DIRECTION;
     const right = new THREE.Vector3().crossVectors(new THREE.Vector3(0, 1, 0), direction).normalize();
     const up = new THREE.Vector3().crossVectors(direction, right);
     const seen = points.map((p) => [right, up, direction].map((axis) => axis.x * p[0] + axis.y * p[1] + axis.z * p[2]));

@@ -4,6 +4,7 @@ import { PALETTE_SIZE, boneColors, heatTable, weightTable } from "./colors.js";
 import { flatGeometry, indexedGeometry, splitCorners } from "./geometry.js";
 import { PAINT, surfaceFragment, surfaceVertex } from "./mesh_shader.js";
 import { Motion } from "./motion.js";
+import { posePositions, sourcePositions } from "./pose.js";
 import { skinDefines } from "./skin_shader.js";
 import { sourceTextures } from "./source_texture.js";
 import { BYTE4, FLOAT1, FLOAT4, checkFits, makeTiles } from "./tiles.js";
@@ -71,6 +72,20 @@ export class Character {
     this.source = sourceTextures(this.pack, this.limits, this.center);
     this.uniforms.source.value = this.source.source;
     this.uniforms.sourceScale.value = this.source.sourceScale;
+  }
+
+  /** Positions of vertices as a role shows them at a moment. @param {Role} role */
+  positionsOf(role, moment, vertices, rank = this.uniforms.rank.value) {
+    return role === "source"
+      ? sourcePositions(this.pack, moment, vertices)
+      : posePositions(this.pack, moment, rank, vertices);
+  }
+
+  /** Whether all of the mesh lies in one plane z. */
+  get isFlat() {
+    const { rest } = this.pack.arrays;
+    this.flatness ??= rest.every((value, i) => i % 3 !== 2 || value === rest[2]);
+    return this.flatness;
   }
 
   /** Defines of a shader that shows `role`. @param {Role} role */

@@ -10,6 +10,7 @@ import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
 import { momentInClip, posePositions, sourcePositions } from "./pose.js";
+import { PosedCharacter } from "./posed.js";
 import { readPosed } from "./readback.js";
 import { textureLimits } from "./tiles.js";
 
@@ -20,7 +21,7 @@ const NO_ERROR = 1e-6;
 
 /**
  * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe", swipe: number, wireframe: boolean,
- *   paint: "material"|"bones"|"weights"|"error"|"clusters", bone: number, rank: number, axes: boolean,
+ *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles", bone: number, rank: number, axes: boolean,
  *   theme: "light"|"dark", heatMax: number|null, shade: number}} View  `shade` 0 shows bare colours.
  * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
  *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
@@ -54,6 +55,8 @@ export class Engine {
     this.picker = new Picker();
     this.meter = new Meter(this.renderer.getContext());
     this.eye = new Eye(canvas, () => this.refresh());
+    /** @type {PosedCharacter|null} */
+    this.posed = null;
     this.lost = () => onError("The graphics card was reset; reload the page.");
     canvas.addEventListener("webglcontextlost", this.lost);
     this.resize();
@@ -73,6 +76,7 @@ export class Engine {
     return this.guarded(() => {
       const character = new Character(pack, this.limits);
       this.endCrowd();
+      this.endPosing();
       this.character?.dispose();
       this.character = character;
       this.clock = new Clock(pack.clips);
@@ -229,7 +233,7 @@ export class Engine {
   /** The error (part of the diagonal) shown in the last colour; found once, then the same for all ranks and frames. */
   get scaleMax() {
     if (this.view.heatMax > 0) return this.view.heatMax;
-    if (this.hasSource) this.heatMax ??= this.errors.largest(0);
+    if (this.hasSource && this.errors) this.heatMax ??= this.errors.largest(0);
     return this.heatMax || NO_ERROR;
   }
 
@@ -252,7 +256,8 @@ export class Engine {
       this.eye.fit({ points, middle: [0, 0, 0], ground, extent, crowd: true }, this.aspect);
     } else {
       const points = this.character.motion.pointsAround(this.clock.clip);
-      this.eye.fit({ points, middle: this.middle, ground, extent: size }, this.aspect);
+      const flat = this.character.isFlat;
+      this.eye.fit({ points, middle: this.middle, ground, extent: size, flat }, this.aspect);
     }
     this.refresh();
   }
@@ -306,21 +311,23 @@ export class Engine {
     this.setUniforms();
     const role = pass.roles.includes("source") ? "source" : "result";
     const at = { role, camera: this.eye.camera, x: x - pass.left, y, width: pass.span, height: this.height };
-    const vertex = this.picker.vertexAt(this.renderer, this.character, this.clock.moment, at);
-    if (vertex === null) return null;
+    const seen = this.picker.seenAt(this.renderer, this.character, this.clock.moment, at);
+    if (!seen) return null;
+    const { vertex, triangle } = seen;
     const weights = weightsOf(this.character.pack, vertex);
-    return { vertex, bone: weights[0]?.[0] ?? 0, weights, error: this.errorNow(vertex) };
+    return { vertex, triangle, role, bone: weights[0]?.[0] ?? 0, weights, error: this.errorNow(vertex) };
   }
 
   /** A vertex of the result now, relative to the character's center. */
   posedVertex(vertex) {
-    const { pack, center } = this.character;
-    return [...posePositions(pack, this.clock.moment, this.rank, [vertex])].map((x, i) => x - center[i]);
+    const { center } = this.character;
+    const [x, y, z] = this.character.positionsOf("result", this.clock.moment, [vertex], this.rank);
+    return [x - center[0], y - center[1], z - center[2]];
   }
 
   /** Error of a vertex at this moment, between frames too; null without a source. */
   errorNow(vertex) {
-    if (!this.hasSource) return null;
+    if (!this.hasSource || this.posed) return null;
     const { pack } = this.character;
     const posed = posePositions(pack, this.clock.moment, this.rank, [vertex]);
     const source = sourcePositions(pack, this.clock.moment, [vertex]);
@@ -394,12 +401,52 @@ export class Engine {
     return { fps, trianglesPerSecond: fps * this.group.triangles, scriptMs, bytesPerFrame };
   }
 
+  // ---- posing -----------------------------------------------------------------------------------------------------
+
+  /** Shows the rest mesh in place of the model, to be posed; the model comes back with `endPosing`. */
+  beginPosing() {
+    if (!this.character || this.posed) return this.posed;
+    this.guarded(() => {
+      const posed = new PosedCharacter(this.character.pack, this.limits);
+      this.endCrowd();
+      this.pause();
+      this.away = { character: this.character, clock: this.clock, errors: this.errors, marked: this.marked };
+      this.#stage({ character: posed, clock: new Clock(posed.pack.clips), errors: null, marked: null });
+      this.posed = posed;
+      if (posed.pack.images.length) this.loadPictures(posed);
+    });
+    return this.posed;
+  }
+
+  endPosing() {
+    if (!this.posed) return;
+    const { posed } = this;
+    this.posed = null;
+    this.#stage(this.away);
+    this.away = null;
+    posed.dispose();
+  }
+
+  #stage(parts) {
+    Object.assign(this, parts);
+    this.model.show(this.character);
+    this.stats.clear();
+    this.fit();
+  }
+
+  /** Views on the screen, each once, in CSS pixels: where they begin and how wide they are. */
+  get views() {
+    const passes = this.character && !this.group ? this.model.passes(this.view, this.width) : [];
+    return passes.filter(({ left }, i) => passes.findIndex((other) => other.left === left) === i);
+  }
+
   // ---- end --------------------------------------------------------------------------------------------------------
 
   dispose() {
     if (!this.renderer) return;
     cancelAnimationFrame(this.asked);
     this.endCrowd();
+    this.endPosing();
     cancelAnimationFrame(this.asked);
     this.model.dispose();
     this.character?.dispose();

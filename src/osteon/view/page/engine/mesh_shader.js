@@ -2,11 +2,14 @@
 import { ATTRIBUTES, SKIN } from "./skin_shader.js";
 
 /** Values of the uniform `paint`. */
-export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5 };
+export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5, triangles: 6 };
 
 const HEAD = "precision highp float;\nprecision highp int;\n";
 
 const SOURCE = `
+#ifndef SOURCE_OFFSET
+#define SOURCE_OFFSET 0                // frames before those that are shown
+#endif
 #ifdef SMALL_SOURCE
 uniform highp usampler2D source;       // 16 bits a coordinate, and the normal
 uniform highp sampler2D sourceScale;   // lowest corner and step of each frame, two texels
@@ -21,7 +24,7 @@ vec3 unfolded(vec2 e) {                // unit vector of a point on the octahedr
 }
 
 void sourceAt(int frame, out vec3 p, out vec3 n) {
-  int i = frame * VERTICES + int(vertexNumber);
+  int i = (frame + SOURCE_OFFSET) * VERTICES + int(vertexNumber);
 #ifdef SMALL_SOURCE
   uvec4 found = texelFetch(source, tile(i), 0);
   vec3 low = texelFetch(sourceScale, tile(2 * frame), 0).xyz;
@@ -52,6 +55,9 @@ in vec2 uv;
 in uint cluster;
 flat out uint ofCluster;
 out vec3 corner;
+#ifdef TRIANGLE_TABLE
+uniform highp sampler2D triangleTable; // two values and the segment of each triangle
+#endif
 #endif
 uniform mat4 viewMatrix;
 uniform mat4 projectionMatrix;
@@ -113,6 +119,11 @@ void main() {
 #endif
 #ifdef FLAT
   ofCluster = cluster;
+#ifdef TRIANGLE_TABLE
+  vec4 own = texelFetch(triangleTable, tile(gl_VertexID / 3), 0);
+  ofCluster = uint(own.z);
+  amount = own[SOURCE_OFFSET];
+#endif
   int which = gl_VertexID % 3;
   corner = vec3(which == 0, which == 1, which == 2);
 #endif
@@ -175,7 +186,7 @@ vec3 bare() {
     return texelFetch(boneTable, ivec2(int(ofCluster) % textureSize(boneTable, 0).x, 0), 0).rgb;
   }
 #endif
-  if (paint == ${PAINT.error}) return fromTable(heatTable, amount / heatMax);
+  if (paint == ${PAINT.error} || paint == ${PAINT.triangles}) return fromTable(heatTable, amount / heatMax);
   if (paint == ${PAINT.weights}) return fromTable(weightTable, amount);
   return tint.rgb;
 }

@@ -8,6 +8,8 @@ import { PAINT } from "./mesh_shader.js";
 const GHOST = [0.02, 0.22, 0.6, 0.42];
 /** How far it is lifted towards the eye, part of the diagonal: equal surfaces shall not flicker. */
 const GHOST_LIFT = 0.0008;
+/** Paints that differ from triangle to triangle, on the source too. */
+const BY_TRIANGLE = ["clusters", "triangles"];
 
 export class ModelView {
   constructor() {
@@ -76,7 +78,7 @@ export class ModelView {
     uniforms.rank.value = this.rankOf(view);
     uniforms.bone.value = view.bone;
     uniforms.shade.value = view.shade;
-    if (this.paintOf(view) === "error") uniforms.heatMax.value = scaleMax();
+    if (["error", "triangles"].includes(this.paintOf(view))) uniforms.heatMax.value = scaleMax();
     uniforms.wire.value.set(wire[0], wire[1], wire[2], view.wireframe ? wire[3] : 0);
     this.ground.setTheme(view.theme);
   }
@@ -129,13 +131,13 @@ export class ModelView {
 
   dress_result(view) {
     const paint = this.paintOf(view);
-    const flat = view.wireframe || paint === "clusters";
+    const flat = view.wireframe || BY_TRIANGLE.includes(paint);
     this.dress(this.result, this.character.surface("result", { flat, error: paint === "error" }), paint, flat);
   }
 
   dress_source(view) {
-    const paint = this.paintOf(view) === "clusters" ? "clusters" : "material";
-    const flat = view.wireframe || paint === "clusters";
+    const paint = BY_TRIANGLE.includes(this.paintOf(view)) ? this.paintOf(view) : "material";
+    const flat = view.wireframe || BY_TRIANGLE.includes(paint);
     this.dress(this.source, this.character.surface("source", { flat }), paint, flat);
     this.source.renderOrder = 0;
   }

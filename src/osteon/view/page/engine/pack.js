@@ -34,13 +34,9 @@ const TYPES = { f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Arr
  * @param {ArrayBuffer} buffer @returns {Pack}
  */
 export function readPack(buffer) {
-  const head = readHead(buffer);
-  const arrays = {};
-  for (const [name, entry] of Object.entries(head.json.arrays ?? {})) {
-    arrays[name] = readArray(buffer, head.dataStart, name, entry);
-  }
-  const pack = { materials: [], images: [], report: null, error_percent_by_rank: null, ...head.json, arrays };
-  pack.shapes = Object.fromEntries(Object.entries(head.json.arrays).map(([name, entry]) => [name, entry.shape]));
+  const { arrays, json } = readArrays(buffer);
+  const pack = { materials: [], images: [], report: null, error_percent_by_rank: null, ...json, arrays };
+  pack.shapes = Object.fromEntries(Object.entries(json.arrays).map(([name, entry]) => [name, entry.shape]));
   checkArrays(pack);
   pack.counts = {
     vertices: pack.shapes.rest[0],
@@ -52,6 +48,16 @@ export function readPack(buffer) {
   pack.influences = Math.min(SLOTS, Math.max(1, pack.influences ?? SLOTS));
   pack.hasSource = Boolean(arrays.source || arrays.source_u2);
   return pack;
+}
+
+/** What a buffer of the pack's form holds, whatever it is for: its JSON, and its arrays by name. */
+export function readArrays(buffer) {
+  const head = readHead(buffer);
+  const arrays = {};
+  for (const [name, entry] of Object.entries(head.json.arrays ?? {})) {
+    arrays[name] = readArray(buffer, head.dataStart, name, entry);
+  }
+  return { json: head.json, arrays };
 }
 
 function readHead(buffer) {

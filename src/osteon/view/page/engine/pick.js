@@ -1,7 +1,6 @@
 // Which vertex is under a point of the picture: triangles are drawn as numbers into a single pixel.
 import * as THREE from "three";
 import { pickFragment, pickVertex } from "./mesh_shader.js";
-import { posePositions, sourcePositions } from "./pose.js";
 import { SLOTS } from "./pack.js";
 
 export class Picker {
@@ -13,12 +12,13 @@ export class Picker {
   }
 
   /**
-   * The vertex nearest to a point of a triangle that is seen there, or null.
+   * The triangle that is seen at a point, and its corner nearest to it; null where there is none.
    * @param {THREE.WebGLRenderer} renderer @param {import("./character.js").Character} character
    * @param {{role: string, camera: THREE.PerspectiveCamera, x: number, y: number, width: number, height: number}} at
    *   x, y in pixels of a view of that width and height
+   * @returns {{triangle: number, vertex: number} | null}
    */
-  vertexAt(renderer, character, moment, at) {
+  seenAt(renderer, character, moment, at) {
     const camera = at.camera.clone();
     camera.setViewOffset(at.width, at.height, Math.floor(at.x), Math.floor(at.y), 1, 1);
     camera.updateProjectionMatrix();
@@ -31,7 +31,8 @@ export class Picker {
     renderer.setRenderTarget(null);
     const id = this.pixel[0] + 256 * this.pixel[1] + 65536 * this.pixel[2] + 16777216 * this.pixel[3];
     if (id === 0) return null;
-    return nearestCorner(character, character.split.triangles[id - 1], moment, at);
+    const triangle = character.split.triangles[id - 1];
+    return { triangle, vertex: nearestCorner(character, triangle, moment, at) };
   }
 
   meshOf(character, role) {
@@ -55,10 +56,9 @@ export class Picker {
 }
 
 function nearestCorner(character, triangle, moment, { role, camera, x, y, width, height }) {
-  const { pack, center, uniforms } = character;
+  const { pack, center } = character;
   const corners = [0, 1, 2].map((i) => pack.arrays.faces[3 * triangle + i]);
-  const shown = role === "source";
-  const posed = shown ? sourcePositions(pack, moment, corners) : posePositions(pack, moment, uniforms.rank.value, corners);
+  const posed = character.positionsOf(role, moment, corners);
   const seen = new THREE.Vector3();
   const apart = corners.map((_, i) => {
     seen.set(posed[3 * i] - center[0], posed[3 * i + 1] - center[1], posed[3 * i + 2] - center[2]).project(camera);

@@ -35,7 +35,8 @@ export function sourceTextures(pack, limits, center) {
   return { source, sourceScale: small ? scaleTexture(pack, limits, center) : null };
 }
 
-function fillFrame(data, pack, frame, positions, normals, center) {
+/** Writes one frame into the numbers of a texture; without positions, the 16-bit ones of the pack. */
+export function fillFrame(data, pack, frame, positions, normals, center) {
   const { vertices } = pack.counts;
   const small = pack.arrays.source_u2;
   for (let v = 0; v < vertices; v++) {

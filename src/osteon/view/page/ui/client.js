@@ -96,6 +96,28 @@ export class Client {
     return new Uint16Array(await (await ask(`./clusters/${encodeURIComponent(id)}`)).arrayBuffer());
   }
 
+  /** Have a model prepared for posing; returns the job. */
+  async startPosing(id) {
+    return (await (await ask(`./pose/${encodeURIComponent(id)}/start`, { method: "POST" })).json()).job;
+  }
+
+  /** Give a model another skeleton. */
+  async giveSkeleton(id, file, limits) {
+    checkSize([file], limits.skeleton_bytes);
+    const headers = { "X-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" };
+    await ask(`./pose/${encodeURIComponent(id)}/skeleton`, { method: "POST", body: file, headers });
+  }
+
+  /** A posed mesh, in the form of a pack. */
+  async pose(id, message) {
+    return (await ask(`./pose/${encodeURIComponent(id)}`, posted(message))).arrayBuffer();
+  }
+
+  /** A pose as a file: `what` is "pose.json" or "mesh.obj". */
+  async posedFile(id, what, message) {
+    return (await ask(`./pose/${encodeURIComponent(id)}/${what}`, posted(message))).blob();
+  }
+
   /** A fitted model as a file to keep. */
   async file(id, suffix) {
     return (await ask(`./file/${encodeURIComponent(id)}${suffix}`)).blob();
@@ -140,6 +162,10 @@ export class Client {
     };
     addEventListener("pagehide", () => events.close());
   }
+}
+
+function posted(message) {
+  return { method: "POST", body: JSON.stringify(message), headers: { "Content-Type": "application/json" } };
 }
 
 /** A folder may hold notes and pictures: what nobody reads stays here, unless nothing else came. */

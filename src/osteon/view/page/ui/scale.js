@@ -1,6 +1,6 @@
 /** What the colours of the heat map mean, with numbers. The colours are those of the report: darker is worse. */
 
-import { draw } from "./dom.js";
+import { draw, unique } from "./dom.js";
 import { share, ticks } from "./numbers.js";
 
 const WIDTH = 268;
@@ -8,15 +8,17 @@ const EDGE = 18;
 
 /**
  * @param {(at: number) => string} color a CSS colour for 0 … 1
+ * @param {(value: number) => string} words a value as it is written
  */
-export function heatScale(color) {
+export function heatScale(color, words = share, what = " of the diagonal") {
+  const id = unique("heat");
   const stops = Array.from({ length: 13 }, (_, i) => draw("stop", { offset: i / 12, "stop-color": color(i / 12) }));
-  const bar = draw("rect", { x: EDGE, y: 2, width: WIDTH, height: 12, fill: "url(#heat)" });
+  const bar = draw("rect", { x: EDGE, y: 2, width: WIDTH, height: 12, fill: `url(#${id})` });
   const marks = draw("g");
   const element = draw(
     "svg",
     { class: "heat", viewBox: `0 0 ${WIDTH + 2 * EDGE} 34`, role: "img" },
-    draw("defs", {}, draw("linearGradient", { id: "heat" }, stops)),
+    draw("defs", {}, draw("linearGradient", { id }, stops)),
     bar,
     marks,
   );
@@ -26,10 +28,10 @@ export function heatScale(color) {
     marks.replaceChildren(
       ...shown.flatMap((tick, i) => [
         draw("path", { class: "base", d: `M${places[i].toFixed(1)} 14v4` }),
-        draw("text", { x: places[i].toFixed(1), y: 30, "text-anchor": "middle" }, share(tick)),
+        draw("text", { x: places[i].toFixed(1), y: 30, "text-anchor": "middle" }, words(tick)),
       ]),
     );
-    element.setAttribute("aria-label", `Heat map from 0 to ${share(most)} of the diagonal; darker is worse`);
+    element.setAttribute("aria-label", `Heat map from 0 to ${words(most)}${what}; darker is worse`);
   };
   return { element, set };
 }

@@ -11,7 +11,7 @@ const REST = 90; // ms the pointer stays before its point is read: picking waits
  * @param {HTMLCanvasElement} canvas
  * @param {import("./store.js").Store} store
  * @param {import("../engine/engine.js").Engine} engine
- * @param {{read(text: string): void, tell(text: string): void}} act
+ * @param {{read(text: string): void, tell(text: string): void, posedWords(found: object): string}} act
  */
 export function buildStage(stage, canvas, store, engine, act) {
   const left = make("span", { class: "side-name" });
@@ -26,12 +26,15 @@ export function buildStage(stage, canvas, store, engine, act) {
   const veil = make("div", { class: "veil", hidden: true, "aria-hidden": "true" }, make("p", {}, "Let go to open"));
   stage.append(left, right, handle, empty, tip, veil);
 
-  store.watch(["mode", "pack", "crowd", "swipe"], () => {
-    const { mode, pack, crowd, swipe } = store.state;
+  store.watch(["mode", "pack", "crowd", "swipe", "posing", "poseView"], () => {
+    const { pack, crowd, swipe, posing, poseView } = store.state;
+    const mode = posing ? poseView : store.state.mode;
     const two = Boolean(pack) && !crowd && (mode === "side" || mode === "swipe");
-    const alone = Boolean(pack?.hasSource) && !crowd && !two;
-    say(left, two ? "source" : alone ? (mode === "overlay" ? "source over result" : mode) : "");
-    say(right, two ? "result" : "");
+    const alone = Boolean(pack?.hasSource || posing) && !crowd && !two;
+    const names = { ssd: "SSD", overlay: "source over result" };
+    say(left, two ? (posing ? "SSD" : "source") : alone ? (names[mode] ?? mode) : "");
+    say(right, two ? (posing ? "simplex" : "result") : "");
+    handle.setAttribute("aria-label", `Border between ${posing ? "SSD and simplex" : "source and result"}`);
     handle.hidden = !(two && mode === "swipe");
     stage.style.setProperty("--swipe", String(mode === "swipe" ? swipe : 0.5));
     show(empty, !pack);
@@ -78,10 +81,11 @@ function swipeHandle(stage, store) {
     event.stopPropagation();
     set(next);
   });
-  store.watch(["swipe"], () => {
+  store.watch(["swipe", "posing"], () => {
     const value = Math.round(100 * store.state.swipe);
     handle.setAttribute("aria-valuenow", String(value));
-    handle.setAttribute("aria-valuetext", `source on the left, up to ${value} %`);
+    const left = store.state.posing ? "SSD" : "source";
+    handle.setAttribute("aria-valuetext", `${left} on the left, up to ${value} %`);
   });
   return handle;
 }
@@ -97,7 +101,7 @@ function readPoints(canvas, tip, store, engine, act) {
   const read = async (x, y, near) => {
     if (!store.state.pack || store.state.crowd) return null;
     const found = await engine.pick(x, y);
-    const text = found ? words(found, store.state.pack) : "";
+    const text = !found ? "" : store.state.posing ? act.posedWords(found) : words(found, store.state.pack);
     act.read(text);
     if (near) place(tip, text, x, y, canvas);
     return { found, text };

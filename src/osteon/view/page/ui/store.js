@@ -17,6 +17,11 @@
  * @property {"light" | "dark"} theme
  * @property {boolean} shortcuts single keys act
  * @property {boolean} crowd
+ * @property {boolean} posing the mesh is being posed; what follows is how that is shown
+ * @property {"simplex" | "ssd" | "side" | "swipe"} poseView
+ * @property {"material" | "segments" | "distortion"} posePaint
+ * @property {"area" | "angle" | "strain"} poseMeasure
+ * @property {Record<string, number>} poseMax end of the scale of each measure
  *
  * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean}} Model
  */
@@ -63,5 +68,10 @@ export function firstState() {
     theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
     shortcuts: true,
     crowd: false,
+    posing: false,
+    poseView: "simplex",
+    posePaint: "material",
+    poseMeasure: "area",
+    poseMax: { area: 0.5, angle: 1, strain: 0.5 },
   };
 }

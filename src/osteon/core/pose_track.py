@@ -1,0 +1,154 @@
+"""Poses of a stick skeleton over time, with control lines and pinned vertices (Simplex Transformations, 5, 7 and 8).
+
+A single pose is a track of one frame. What does not change over time (where a line rests, which triangles it may
+move, which vertices are pinned) is told once, so that one factorisation serves all frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int32, checked, checked_indices
+from osteon.core.errors import GeometryError
+from osteon.core.sequence import DEFAULT_FPS, Clip, check_clips
+
+__all__ = ["ControlLine", "Domain", "LineTrack", "PinTrack", "PoseTrack"]
+
+Point = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Which triangles a control line may move (7.1): all conditions that are set must hold."""
+
+    distance: float | None = None  # effective distance with penalty at most this, in units of the mesh
+    tube: float | None = None  # at most this far from the straight line segment
+    box: tuple[Point, Point] | None = None  # lowest and highest corner
+    triangles: tuple[int, ...] | None = None  # exactly these, however far
+
+    def __post_init__(self) -> None:
+        for what in ("distance", "tube"):
+            value = getattr(self, what)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise GeometryError(f"domain: {what} must be positive, got {value}")
+        if self.box is not None:
+            low, high = (np.asarray(corner, float) for corner in self.box)
+            if low.shape != (3,) or high.shape != (3,) or not np.isfinite([low, high]).all() or (low > high).any():
+                raise GeometryError(f"domain: a box is its lowest and its highest corner, got {self.box}")
+
+
+@dataclass(frozen=True, slots=True)
+class ControlLine:
+    """Where a control line lies at rest, and what it may move."""
+
+    start: Point
+    stop: Point
+    domain: Domain = Domain()
+    name: str = "line"
+
+    def __post_init__(self) -> None:
+        ends = np.array([self.start, self.stop], float)
+        if ends.shape != (2, 3) or not np.isfinite(ends).all() or np.array_equal(ends[0], ends[1]):
+            raise GeometryError(f"line '{self.name}': needs two different finite points")
+
+
+@dataclass(frozen=True, slots=True)
+class LineTrack:
+    """Control lines over time."""
+
+    lines: tuple[ControlLine, ...] = ()
+    ends: Float64 = field(default_factory=lambda: np.zeros((1, 0, 2, 3)))  # (f,l,2,3) posed ends
+    cross_scale: Float64 = field(default_factory=lambda: np.ones((1, 0)))  # (f,l) beta of eq. 10
+    twist: Float64 = field(default_factory=lambda: np.zeros((1, 0, 2)))  # (f,l,2) radians at start and stop
+
+
+@dataclass(frozen=True, slots=True)
+class PinTrack:
+    """Vertices that are put in a place (8)."""
+
+    vertices: Int32 = field(default_factory=lambda: np.zeros(0, np.int32))  # (c,)
+    targets: Float64 = field(default_factory=lambda: np.zeros((1, 0, 3)))  # (f,c,3)
+
+
+@dataclass(frozen=True, slots=True)
+class PoseTrack:
+    """Poses over time. Fields left out (None) mean: nothing special."""
+
+    joints: Float64  # (f,j,3) posed joints; (f,0,3) without a skeleton
+    cross_scale: Float64 | None = None  # (f,b) beta of eq. 10, across the bone; None: 1
+    twist: Float64 | None = None  # (f,b,2) radians about the posed bone at its ends A and B; None: 0
+    rotations: Float64 | None = None  # (f,b,3,3) known rotations of the bones; None: the least rotation (5.2)
+    lines: LineTrack = field(default_factory=LineTrack)
+    pins: PinTrack = field(default_factory=PinTrack)
+    clips: tuple[Clip, ...] = ()  # cover all frames; () means one clip
+    fps: float = DEFAULT_FPS
+
+    def __post_init__(self) -> None:
+        def put(key: str, value: object) -> None:
+            object.__setattr__(self, key, value)
+
+        put("joints", checked("joints", self.joints, (None, None, 3), np.float64))
+        n = self.n_frames
+        if n < 1:
+            raise GeometryError("joints: a track needs at least one pose")
+        if self.cross_scale is not None:
+            put("cross_scale", checked("cross_scale", self.cross_scale, (n, None), np.float64))
+        if self.twist is not None:
+            put("twist", checked("twist", self.twist, (n, None, 2), np.float64))
+        if self.rotations is not None:
+            put("rotations", checked("rotations", self.rotations, (n, None, 3, 3), np.float64))
+        put("lines", _checked_lines(self.lines, n))
+        put("pins", _checked_pins(self.pins, n))
+        put("clips", tuple(self.clips) or (Clip("pose", 0, n, self.fps),))
+        check_clips(self.clips, n)
+        for what, scale in (("cross_scale", self.cross_scale), ("cross_scale of lines", self.lines.cross_scale)):
+            if scale is not None and (scale <= 0).any():
+                raise GeometryError(f"{what}: a scale must be positive, got {float(scale.min())}")
+
+    @property
+    def n_frames(self) -> int:
+        return len(self.joints)
+
+    def frame(self, f: int) -> PoseTrack:
+        """One pose alone."""
+
+        def cut(array: Float64 | None) -> Float64 | None:
+            return None if array is None else array[f : f + 1]
+
+        lines = LineTrack(
+            self.lines.lines, self.lines.ends[f : f + 1], self.lines.cross_scale[f : f + 1], self.lines.twist[f : f + 1]
+        )
+        return replace(
+            self,
+            joints=self.joints[f : f + 1],
+            cross_scale=cut(self.cross_scale),
+            twist=cut(self.twist),
+            rotations=cut(self.rotations),
+            lines=lines,
+            pins=PinTrack(self.pins.vertices, self.pins.targets[f : f + 1]),
+            clips=(),
+        )
+
+
+def _checked_lines(lines: LineTrack, n_frames: int) -> LineTrack:
+    if not lines.lines:
+        return LineTrack((), np.zeros((n_frames, 0, 2, 3)), np.ones((n_frames, 0)), np.zeros((n_frames, 0, 2)))
+    n = len(lines.lines)
+    return LineTrack(
+        tuple(lines.lines),
+        checked("ends of lines", lines.ends, (n_frames, n, 2, 3), np.float64),
+        checked("cross_scale of lines", lines.cross_scale, (n_frames, n), np.float64),
+        checked("twist of lines", lines.twist, (n_frames, n, 2), np.float64),
+    )
+
+
+def _checked_pins(pins: PinTrack, n_frames: int) -> PinTrack:
+    n = len(pins.vertices)
+    if not n:
+        return PinTrack(np.zeros(0, np.int32), np.zeros((n_frames, 0, 3)))
+    vertices = checked_indices("pinned vertices", pins.vertices, (n,), 2**31 - 1)
+    if len(np.unique(vertices)) != n:
+        raise GeometryError("pinned vertices: one is there twice")
+    return PinTrack(vertices, checked("targets of pins", pins.targets, (n_frames, n, 3), np.float64))

@@ -1,0 +1,134 @@
+"""A stick skeleton: straight bones between joints, nothing else (Simplex Transformations, section 3.2).
+
+Unlike `core.model.Skeleton` it has no joint frames, and its bones may form cycles or several pieces. A joint with one
+bone is a free end. A 2D skeleton is one whose joints share their z.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int32, checked, checked_indices
+from osteon.core.errors import GeometryError
+
+__all__ = ["StickSkeleton", "StickTree"]
+
+#: A bone this short (over the extent of the joints) has no direction.
+SHORTEST = 1e-9
+
+
+@dataclass(frozen=True)
+class StickSkeleton:
+    """Joints and the straight bones between them."""
+
+    joints: Float64  # (j,3) rest positions
+    bones: Int32  # (b,2) the joints A and B at its ends; in a rooted file A is the parent
+    names: tuple[str, ...] = ()  # of joints; () numbers them
+    root: int = 0  # the joint from which poses are passed on
+    name: str = field(default="skeleton", compare=False)
+
+    def __post_init__(self) -> None:
+        joints = checked("joints", self.joints, (None, 3), np.float64)
+        if not len(joints):
+            raise GeometryError("joints: a skeleton needs at least one bone, got no joints")
+        bones = checked_indices("bones", np.asarray(self.bones).reshape(-1, 2), (None, 2), len(joints))
+        if not len(bones):
+            raise GeometryError("bones: a skeleton needs at least one bone, got none")
+        if not 0 <= self.root < len(joints):
+            raise GeometryError(f"root: expected a joint, 0 … {len(joints) - 1}, got {self.root}")
+        object.__setattr__(self, "joints", joints)
+        object.__setattr__(self, "bones", bones)
+        object.__setattr__(self, "names", tuple(self.names) or tuple(f"joint{j}" for j in range(len(joints))))
+        if len(self.names) != len(joints):
+            raise GeometryError(f"names: expected one for each of {len(joints)} joints, got {len(self.names)}")
+        self._check_bones()
+
+    def _check_bones(self) -> None:
+        """Refuse bones without a direction and bones that are there twice."""
+        length = np.linalg.norm(self.vectors, axis=1)
+        short = length <= SHORTEST * max(float(np.linalg.norm(np.ptp(self.joints, axis=0))), 1e-300)
+        if short.any():
+            b = int(short.argmax())
+            raise GeometryError(f"bone {self.bone_name(b)} has no length; move one of its joints or leave the bone out")
+        ends = np.sort(self.bones, axis=1)
+        _, first, count = np.unique(ends, axis=0, return_index=True, return_counts=True)
+        if (count > 1).any():
+            raise GeometryError(f"bone {self.bone_name(int(first[count.argmax()]))} is there twice; leave one out")
+
+    @property
+    def n_joints(self) -> int:
+        return len(self.joints)
+
+    @property
+    def n_bones(self) -> int:
+        return len(self.bones)
+
+    @property
+    def vectors(self) -> Float64:
+        """(b,3) from A to B."""
+        out: Float64 = self.joints[self.bones[:, 1]] - self.joints[self.bones[:, 0]]
+        return out
+
+    def bone_name(self, b: int) -> str:
+        """`A-B` by the names of its joints."""
+        return "-".join(self.names[j] for j in self.bones[b])
+
+    def bones_at(self, joint: int) -> Int32:
+        """The bones that meet at a joint, ascending."""
+        return np.flatnonzero((self.bones == joint).any(axis=1)).astype(np.int32)
+
+    def free_ends(self) -> Int32:
+        """Joints with exactly one bone."""
+        return np.flatnonzero(np.bincount(self.bones.ravel(), minlength=self.n_joints) == 1).astype(np.int32)
+
+    @cached_property
+    def tree(self) -> StickTree:
+        """The order in which a pose is passed on from the root."""
+        return StickTree.of(self)
+
+
+@dataclass(frozen=True, slots=True)
+class StickTree:
+    """A spanning forest of the bones: breadth first from the root, then from the lowest joint of every other piece."""
+
+    order: Int32  # (b,) bones of the forest first (each after its parent), then those that close a cycle
+    parent: Int32  # (b,) the bone that a bone hangs on, -1 at a root
+    head: Int32  # (b,) the joint of each bone that is nearer to the root
+    above: Int32  # (j,) the joint above each joint, -1 at a root
+
+    @staticmethod
+    def of(skeleton: StickSkeleton) -> StickTree:
+        at: list[list[int]] = [[] for _ in range(skeleton.n_joints)]
+        for b, (i, j) in enumerate(skeleton.bones.tolist()):
+            at[i].append(b)
+            at[j].append(b)
+        order: list[int] = []
+        parent = np.full(skeleton.n_bones, -1, np.int32)
+        head = skeleton.bones[:, 0].copy()
+        above = np.full(skeleton.n_joints, -1, np.int32)
+        seen = np.zeros(skeleton.n_joints, bool)
+        closing: list[int] = []
+        for start in (skeleton.root, *range(skeleton.n_joints)):
+            if seen[start]:
+                continue
+            seen[start] = True
+            waiting: deque[tuple[int, int]] = deque([(start, -1)])
+            while waiting:
+                joint, via = waiting.popleft()
+                for b in at[joint]:
+                    if b == via or b in closing:
+                        continue
+                    other = int(skeleton.bones[b].sum()) - joint
+                    head[b], parent[b] = joint, via
+                    if seen[other]:
+                        closing.append(b)
+                        continue
+                    seen[other] = True
+                    above[other] = joint
+                    order.append(b)
+                    waiting.append((other, b))
+        return StickTree(np.array(order + closing, np.int32), parent, head, above)

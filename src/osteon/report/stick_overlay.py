@@ -1,0 +1,76 @@
+"""Lines over a picture of a mesh: bones that shine through it, and the edges of its triangles; all anti-aliased."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from osteon.core.arrays import FloatArray, Int32
+from osteon.report.raster import Camera, Image
+
+__all__ = ["draw_bones", "draw_edges"]
+
+#: Layers are drawn this much larger and averaged.
+FINE = 4
+
+
+def draw_bones(
+    image: Image,
+    joints: FloatArray,
+    bones: Int32,
+    camera: Camera,
+    *,
+    colors: FloatArray | None = None,
+    strength: float = 1.0,
+) -> Image:
+    """The picture with bones over it, also where the mesh hides them: pointed from joint A to B, joints as dots.
+
+    `colors` (b,3) are the fills of the bones, near white without them; `strength` 0 … 1 lets the mesh shine through.
+    """
+    fills = np.full((len(bones), 3), 0.97) if colors is None else np.asarray(colors)
+    layer, draw = _layer(image)
+    flat = camera.project(joints) * (FINE, FINE, 1)
+    width = 0.011 * FINE * (image.shape[0] + image.shape[1])
+    dark = (25, 27, 33, 255)
+    for b in np.argsort(flat[bones][:, :, 2].mean(axis=1)):  # far bones first
+        start, stop = flat[bones[b], :2]
+        along = stop - start
+        aside = np.array([-along[1], along[0]]) * (0.5 * width / max(float(np.linalg.norm(along)), 1e-9))
+        kite = [tuple(p) for p in (start, start + 0.16 * along + aside, stop, start + 0.16 * along - aside)]
+        draw.polygon(kite, fill=(*(round(255 * float(c)) for c in fills[b]), 255))
+        draw.line([*kite, kite[0]], fill=dark, width=round(0.35 * FINE * 3), joint="curve")
+    radius = 0.30 * width
+    for x, y in flat[np.argsort(flat[:, 2]), :2]:
+        draw.ellipse(
+            [x - radius, y - radius, x + radius, y + radius], fill="white", outline=dark, width=round(0.9 * FINE)
+        )
+    return _merged(image, layer, strength)
+
+
+def draw_edges(image: Image, points: FloatArray, faces: Int32, camera: Camera) -> Image:
+    """The picture with the edges of all triangles, thin, and the rim of the mesh a little stronger."""
+    sides = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    edges, count = np.unique(sides, axis=0, return_counts=True)
+    flat = camera.project(points)[:, :2] * FINE
+    layer, draw = _layer(image)
+    for edge, n in zip(edges, count, strict=True):
+        color, width = ((30, 26, 24, 235), 1.3) if n == 1 else ((30, 26, 24, 90), 0.6)
+        draw.line([tuple(p) for p in flat[edge]], fill=color, width=round(width * FINE))
+    return _merged(image, layer, 1.0)
+
+
+def _layer(image: Image) -> tuple[Any, Any]:
+    """A clear canvas over the picture, `FINE` times as large, and its pencil."""
+    from PIL import Image as Canvas
+    from PIL import ImageDraw
+
+    layer = Canvas.new("RGBA", (FINE * image.shape[1], FINE * image.shape[0]), (255, 255, 255, 0))
+    return layer, ImageDraw.Draw(layer)
+
+
+def _merged(image: Image, layer: Any, strength: float) -> Image:
+    """The picture under its averaged layer."""
+    above = np.asarray(layer.reduce(FINE), np.float64)
+    alpha = strength * above[..., 3:] / 255
+    return np.asarray(np.round(image * (1 - alpha) + above[..., :3] * alpha), np.uint8)

@@ -1,0 +1,1 @@
+"""Posing a mesh by a stick skeleton, without weights and without training (Simplex Transformations)."""

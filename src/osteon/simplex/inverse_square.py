@@ -1,0 +1,76 @@
+"""Skinning by bone distance alone: what simplex transformations are compared with.
+
+Each vertex follows all bones, a bone at distance d with weight 1 / d^2, and goes where the weighted transforms take it:
+
+    p' = sum_k w_k M_k p        w_k = d_k^-2 / sum_l d_l^-2
+
+| symbol | name             | meaning                                              |
+| ---    | ---              | ---                                                  |
+| p      | `vertices`       | (v,3) rest positions                                 |
+| w_k    | `weights`        | (v,b) rows sum to 1                                  |
+| M_k    | `transforms`     | (f,b,3,4) posed_from_rest of the bones               |
+| d_k    | `squared` (d^2)  | distance from a vertex to the nearest point of bone k |
+
+Based on: Yan, Hu, Martin, Yang, Shape deformation using a skeleton to drive simplex transformations, 2008, eq. 1 and
+section 6.4 (figure 17), with the inverse-square weights of its reference 45: Bloomenthal, Medial-based vertex
+deformation, 2002.
+
+Differs from the paper: a vertex on a bone would have an infinite weight. A length far below any detail is added to all
+distances, so that such a vertex follows its bone, or the bones that meet there in equal parts.
+
+Notes
+Timings of `blend_bones` with 43,243 vertices, 30 bones, 24 frames, two cores: one product of (v,4b) and (4b,3f) 53 ms,
+the same in blocks of vertices 45 ms (its factor then stays in the cache, and memory is bounded), blended matrices frame
+by frame 61 ms, one einsum 2.5 s.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osteon.core.arrays import Float64, FloatArray, checked
+from osteon.core.sticks import StickSkeleton
+
+__all__ = ["blend_bones", "inverse_square_weights"]
+
+#: Distances below this part of the extent count as zero.
+NEAREST = 1e-9
+#: Vertices blended at once.
+BLOCK = 4096
+
+
+def inverse_square_weights(vertices: FloatArray, skeleton: StickSkeleton) -> Float64:
+    """(v,b) weights 1 / d^2 over the distances to the bones, scaled to sum to 1."""
+    points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
+    extent = float(np.linalg.norm(np.ptp(np.concatenate([points, skeleton.joints]), axis=0)))
+    squared = _squared_distances(points / extent, skeleton.joints / extent, skeleton) + NEAREST**2
+    nearness = squared.min(axis=1, keepdims=True) / squared  # relative to the nearest bone: 0 … 1, never infinite
+    weights: Float64 = nearness / nearness.sum(axis=1, keepdims=True)
+    return weights
+
+
+def blend_bones(vertices: FloatArray, weights: FloatArray, transforms: FloatArray) -> Float64:
+    """(f,v,3) vertices moved by the blends of bone transforms (f,b,3,4) with weights (v,b)."""
+    points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
+    blend: Float64 = checked("weights", weights, (len(points), None), np.float64)
+    n_bones = blend.shape[1]
+    bones: Float64 = checked("transforms", transforms, (None, n_bones, 3, 4), np.float64)
+    n_frames = len(bones)
+    homogeneous = np.concatenate([points, np.ones((len(points), 1))], axis=1)
+    columns = bones.transpose(1, 3, 0, 2).reshape(4 * n_bones, 3 * n_frames)
+    posed = np.empty((n_frames, len(points), 3))
+    for start in range(0, len(points), BLOCK):
+        block = slice(start, start + BLOCK)
+        rows = (blend[block, :, None] * homogeneous[block, None]).reshape(-1, 4 * n_bones)
+        posed[:, block] = (rows @ columns).reshape(-1, n_frames, 3).swapaxes(0, 1)  # eq. 1
+    return posed
+
+
+def _squared_distances(points: Float64, joints: Float64, skeleton: StickSkeleton) -> Float64:
+    """(v,b) squared distances to the bones, which end at their joints."""
+    squared = np.empty((len(points), skeleton.n_bones))
+    for b, (start, stop) in enumerate(joints[skeleton.bones]):
+        vector = stop - start
+        along = np.clip((points - start) @ vector / (vector @ vector), 0, 1)
+        squared[:, b] = ((points - start - along[:, None] * vector) ** 2).sum(axis=1)
+    return squared

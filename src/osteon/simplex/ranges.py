@@ -1,0 +1,122 @@
+"""Range planes: which part of space a bone may control, and where on the bone a point of it belongs.
+
+A bone runs from A to B, d = B - A. At a free end its plane is orthogonal to d. At a joint J, where u_b and u_c point
+from J along bones b and c, the plane between them is (P - J).(u_b - u_c) = 0: it bisects their angle, and b is in
+range where (P - J).u_b >= (P - J).u_c. With three or more bones the range is what all planes leave.
+
+    a(P) = (P - A).n_A / (d.n_A)  >= 0 in range, runs 0 … 1 along the bone     (least one, where A has several planes)
+    b(P) = (P - B).n_B / (d.n_B)  <= 0 in range, runs -1 … 0 along the bone    (largest one)
+    t    = a / (a - b),  foot Q = A + t d,  effective distance |PQ|
+
+The planes of constant t are the pencil through both range planes: t is 0 on the one, 1 on the other, and between them
+the plane turns evenly. Both planes orthogonal: Q is the orthogonal projection. On a plane between two bones both have
+their foot in the joint, so effective distances agree there and segments meet in that plane.
+
+| paper | here |
+| --- | --- |
+| range plane | row of `planes`: a(P) = n.P + c |
+| effective line | PQ |
+| d_eff | `distance` |
+
+Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.1 step 1.
+
+Differs from the paper: it takes the definition of the effective line from an earlier one that we do not have, and
+calls it "a line that takes into account the orientations of the range planes at the ends of the bones"; the pencil is
+our reading. Bones folded onto each other have no plane between them; a joint where no plane is left counts as free.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.sticks import StickSkeleton
+from osteon.simplex.boxes import exact
+
+__all__ = ["Ranges", "find_foot", "find_ranges", "nearest_foot"]
+
+#: Bones that meet at a smaller angle (1 - cosine) are folded onto each other.
+FOLDED = 1e-8
+#: A point this far (over the size of the mesh) on the wrong side still lies on the plane.
+ON_PLANE = 1e-10
+
+
+class Ranges(NamedTuple):
+    """Bones and their range planes, as kernels take them (they take named tuples, not data classes)."""
+
+    start: Float64  # (b,3) A
+    vector: Float64  # (b,3) d
+    planes: Float64  # (p,5) n and c of a(P) or b(P) = n.P + c, and how far on the wrong side is still on the plane
+    first: Int32  # (2b+1,) planes of bone b: first[2b] … at A, first[2b+1] … at B
+
+
+def find_ranges(skeleton: StickSkeleton, size: float = 1.0) -> Ranges:
+    """Range planes of all bones; `size` of the mesh is the unit of the tolerance."""
+    start, vector = skeleton.joints[skeleton.bones[:, 0]], skeleton.vectors
+    rows: list[Float64] = []
+    first = [0]
+    for b in range(skeleton.n_bones):
+        for joint in skeleton.bones[b]:
+            for normal in _normals(skeleton, b, int(joint)):
+                scaled = normal / (vector[b] @ normal)
+                c = -float(skeleton.joints[joint] @ scaled)
+                rows.append(np.array([*scaled, c, ON_PLANE * size * float(np.linalg.norm(scaled))]))
+            first.append(len(rows))
+    return Ranges(start.copy(), vector, np.array(rows), np.array(first, np.int32))
+
+
+def _normals(skeleton: StickSkeleton, b: int, joint: int) -> list[Float64]:
+    """Normals of the planes that bound bone b at one of its joints."""
+    away = _away(skeleton, b, joint)
+    others = [_away(skeleton, int(c), joint) for c in skeleton.bones_at(joint) if c != b]
+    return [away - other for other in others if away @ other < 1 - FOLDED] or [away]
+
+
+def _away(skeleton: StickSkeleton, b: int, joint: int) -> Float64:
+    """Unit vector along bone b, away from one of its joints."""
+    vector = skeleton.vectors[b] * (1 if skeleton.bones[b, 0] == joint else -1)
+    unit: Float64 = vector / np.linalg.norm(vector)
+    return unit
+
+
+@exact
+def find_foot(ranges, b, x, y, z):
+    """Effective distance and t of a point that is in range of bone b; out of range, infinity and 0."""
+    a, reach = 1e300, -1e300
+    for p in range(ranges.first[2 * b], ranges.first[2 * b + 1]):
+        plane = ranges.planes[p]
+        value = plane[0] * x + plane[1] * y + plane[2] * z + plane[3]
+        if value < -plane[4]:
+            return np.inf, 0.0
+        a = min(a, value)
+    for p in range(ranges.first[2 * b + 1], ranges.first[2 * b + 2]):
+        plane = ranges.planes[p]
+        value = plane[0] * x + plane[1] * y + plane[2] * z + plane[3]
+        if value > plane[4]:
+            return np.inf, 0.0
+        reach = max(reach, value)
+    a, reach = max(a, 0.0), min(reach, 0.0)
+    t = a / (a - reach) if a - reach > 0 else 0.5  # on both planes: all of the pencil meets there
+    return _distance(ranges, b, t, x, y, z), t
+
+
+@exact
+def nearest_foot(ranges, b, x, y, z):
+    """Like `find_foot`, for any point: out of range the foot is the end of the bone on that side."""
+    distance, t = find_foot(ranges, b, x, y, z)
+    if distance < np.inf:
+        return distance, t
+    start, vector = ranges.start[b], ranges.vector[b]
+    along = (x - start[0]) * vector[0] + (y - start[1]) * vector[1] + (z - start[2]) * vector[2]
+    t = min(max(along / (vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2), 0.0), 1.0)
+    return _distance(ranges, b, t, x, y, z), t
+
+
+@exact
+def _distance(ranges, b, t, x, y, z):
+    """From a point to the place t on bone b."""
+    start, vector = ranges.start[b], ranges.vector[b]
+    dx, dy, dz = start[0] + t * vector[0] - x, start[1] + t * vector[1] - y, start[2] + t * vector[2] - z
+    return np.sqrt(dx * dx + dy * dy + dz * dz)

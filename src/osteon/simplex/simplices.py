@@ -1,0 +1,148 @@
+"""The energy of a pose as a linear system: triangles in 2D, tetrahedra over triangles in 3D.
+
+Minimise over the posed vertices X          E = sum_i A_i (|M_i - M~_i|_F^2 + alpha |T_i - T~_i|^2)          (eq. 15)
+
+One coordinate of X at a time: the corners u_j of simplex i lie at x_j = m . u_j + t, so with P_i = [u_j' 1] its
+row of M and its T are (m, t) = P_i^-1 x. That makes E a sum of A_i |W^1/2 (P_i^-1 x - d_i)|^2 with
+W = diag(1, …, 1, alpha) and d_i the row of its bone, and the minimum solves K x = R d with K = sum A P^-T W P^-1 and
+R = A P^-T W.
+
+    symbol      name            what
+    A_i         areas           (t,) of the rest triangles; 0 where a triangle has no shape
+    P_i^-1      inverse         (t,n,n) n = 3 corners in 2D, 4 in 3D
+    alpha       alpha           1 / size^2
+    K           stiffness       (m,m), or (m+k,m+k) with the fourth vertices kept
+    R           load            (m, n t): what the ideal transforms ask of each vertex
+
+**The fourth vertex** of a tetrahedron (over the centroid) occurs in no other simplex, so its equation can be solved on
+the spot: with the 4 x 4 block K_i = [[S, k], [k', s]], the others see S - k k'/s, and of the load g they see
+g - k g_4/s. Nothing is approximated; the system has m unknowns instead of m + k, and the pattern of the mesh's edges.
+How high the fourth vertex stands no longer matters.
+
+Based on: Yan, Hu, Martin, Yang, "Shape Deformation Using a Skeleton to Drive Simplex Transformations", 2008,
+sections 6.1 to 6.3, equations 2 to 5 and 15 to 19.
+Differs from the paper: (i) the origin of T is the mesh's area centroid, not that of the file, and alpha comes from the
+sphere about it instead of the axis-aligned box (for a box, the sphere's diameter is the box's diagonal). Else moving
+or turning the whole scene would change the result. (ii) Eliminated fourth vertices. (iii) Triangles without a shape
+have no transform and take no part; what hangs only on such triangles follows the nearest bone (poser.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.errors import GeometryError
+from osteon.core.topology import degenerate_triangles, triangle_areas
+
+__all__ = ["Dimension", "Simplices", "System", "build_simplices", "full_system", "reduced_system"]
+
+Dimension = Literal[2, 3]
+
+
+@dataclass(frozen=True, slots=True)
+class Simplices:
+    """The simplices of a rest mesh."""
+
+    faces: Int32  # (t,3) of those triangles that have a shape
+    triangle: Int32  # (t,) which triangle of the mesh
+    points: Float64  # (v,3) rest vertices about the centre
+    areas: Float64  # (t,)
+    inverse: Float64  # (t,n,n) P^-1 about the centre
+    centre: Float64  # (3,) area centroid
+    size: float  # diameter of the sphere about the centre that holds the mesh
+    dimension: Dimension
+
+    @property
+    def alpha(self) -> float:
+        return self.size**-2
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """K x = R d."""
+
+    stiffness: csc_array  # (m,m) symmetric, positive definite with the translation term
+    load: csr_array  # (m, n t) columns: simplex by simplex, the n entries of its row d
+    vertices: Int32  # (m,) which vertex of the mesh each unknown is; fourth vertices come after them
+
+
+def build_simplices(vertices: Float64, faces: Int32, dimension: Dimension) -> Simplices:
+    """A triangle or tetrahedron for every triangle that has a shape."""
+    areas = triangle_areas(vertices, faces)
+    kept = ~degenerate_triangles(vertices, faces)
+    if not kept.any():
+        raise GeometryError(f"mesh: none of its {len(faces)} triangles has an area, there is nothing to deform")
+    total = areas[kept].sum()
+    corners = vertices[faces[kept]]
+    centre: Float64 = np.einsum("t,tcx->x", areas[kept], corners) / (3 * total)
+    reach = np.linalg.norm(corners - centre, axis=2).max()
+    inverse = _inverse(corners - centre, dimension)
+    triangle = np.flatnonzero(kept).astype(np.int32)
+    return Simplices(
+        faces[kept], triangle, vertices - centre, areas[kept], inverse, centre, 2 * float(reach), dimension
+    )
+
+
+def _inverse(corners: Float64, dimension: Dimension) -> Float64:
+    """(t,n,n) P^-1 (eq. 3 to 5 in homogeneous form)."""
+    points = corners[:, :, :2] if dimension == 2 else np.concatenate([corners, _fourth(corners)[:, None]], axis=1)
+    ones = np.ones((*points.shape[:2], 1))
+    out: Float64 = np.linalg.inv(np.concatenate([points, ones], axis=2))
+    return out
+
+
+def _fourth(corners: Float64) -> Float64:
+    """(t,3) the vertex over the centroid, as far away as the root of twice the area (6.2)."""
+    a, b, c = corners.swapaxes(0, 1)
+    normal = np.cross(b - a, c - b)
+    fourth: Float64 = corners.mean(axis=1) + normal / np.sqrt(np.linalg.norm(normal, axis=1, keepdims=True))
+    return fourth
+
+
+def reduced_system(simplices: Simplices, *, translation: bool = True) -> System:
+    """K and R over the vertices of the mesh alone."""
+    stiffness, load = _blocks(simplices, translation)
+    if simplices.dimension == 3:
+        column, pivot = stiffness[:, :3, 3], stiffness[:, 3, 3, None]
+        load = load[:, :3] - column[:, :, None] * (load[:, 3:] / pivot[:, :, None])
+        stiffness = stiffness[:, :3, :3] - column[:, :, None] * (column / pivot)[:, None, :]
+    vertices, corner = np.unique(simplices.faces, return_inverse=True)
+    return _assemble(stiffness, load, corner.reshape(-1, 3), vertices.astype(np.int32), len(vertices))
+
+
+def full_system(simplices: Simplices, *, translation: bool = True) -> System:
+    """K and R of eq. 18 as the paper has them: m vertices and k fourth vertices."""
+    stiffness, load = _blocks(simplices, translation)
+    vertices, corner = np.unique(simplices.faces, return_inverse=True)
+    corner = corner.reshape(-1, 3)
+    unknowns = len(vertices)
+    if simplices.dimension == 3:
+        fourth = unknowns + np.arange(len(corner))
+        corner = np.concatenate([corner, fourth[:, None]], axis=1)
+        unknowns += len(corner)
+    return _assemble(stiffness, load, corner, vertices.astype(np.int32), unknowns)
+
+
+def _blocks(simplices: Simplices, translation: bool) -> tuple[Float64, Float64]:
+    """(t,n,n) A P^-T W P^-1 and (t,n,n) A P^-T W of each simplex."""
+    weight = np.ones(simplices.inverse.shape[2])
+    weight[-1] = simplices.alpha if translation else 0.0  # eq. 15, eq. 19
+    load = simplices.areas[:, None, None] * simplices.inverse.swapaxes(1, 2) * weight
+    return load @ simplices.inverse, load
+
+
+def _assemble(stiffness: Float64, load: Float64, corner: NDArray[np.int64], vertices: Int32, unknowns: int) -> System:
+    t, corners, entries = load.shape
+    row = np.repeat(corner[:, :, None], corners, axis=2)
+    matrix = csc_array((stiffness.ravel(), (row.ravel(), row.swapaxes(1, 2).ravel())), shape=(unknowns, unknowns))
+    matrix.sum_duplicates()
+    column = np.broadcast_to(np.arange(t * entries).reshape(t, 1, entries), load.shape)
+    rows = np.broadcast_to(corner[:, :, None], load.shape)
+    asked = csr_array((load.ravel(), (rows.ravel(), column.ravel())), shape=(unknowns, t * entries))
+    return System(matrix, asked, vertices)

@@ -1,0 +1,176 @@
+"""Posed vertices from the ideal transforms of all triangles: factored once, a substitution a pose.
+
+Minimise over X      sum_i A_i (|M_i - M~_i|_F^2 + alpha |T_i - T~_i|^2)     subject to X_c = Y_c for pinned vertices c
+
+Triangles that share a transform are a group (a bone, a control line, or what nothing controls), so the load R d of
+eq. 17 needs only one small product with the transforms of the groups. With x = M- u + T- + y about the area-weighted
+mean of the transforms, y solves K y = R (d - d-): a pose that moves all groups alike has a load of exactly zero and
+comes out exact.
+
+**Pins** (8) keep the factor: with C the columns K^-1 e_c, x <- x - C (e_c' C)^-1 (x_c - Y_c) is the constrained
+minimum. **Without translation** (eq. 19) K is singular; one vertex of every connected piece is held where its bone puts
+it, and left out of the system.
+
+Based on: Yan, Hu, Martin, Yang 2008, sections 6 and 8, equations 15 to 19.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.errors import GeometryError
+from osteon.core.kernels import kernel
+from osteon.simplex.factor import SymmetricFactor
+from osteon.simplex.simplices import Simplices, System, reduced_system
+
+__all__ = ["Pins", "SimplexSolver"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """Columns of K^-1 for some vertices, made once for all poses that pin them."""
+
+    unknowns: Int32  # (c,)
+    columns: Float64  # (m,c) K^-1 e_c
+    inverse: Float64  # (c,c) of e_c' K^-1 e_c
+
+
+@dataclass(frozen=True, slots=True)
+class SimplexSolver:
+    """A rest mesh and its groups of triangles, ready for poses."""
+
+    simplices: Simplices
+    factor: SymmetricFactor  # of K, without the held unknowns
+    rest: Float64  # (m,d) about the centre
+    vertices: Int32  # (m,) vertex of the mesh of each unknown
+    free: Int32  # (n,) unknowns that are solved for
+    held: Int32  # (h,) unknowns that are held instead (eq. 19)
+    place: Int32  # (m,) row of each unknown in the factor's order; held ones come last
+    couple: csr_array  # (n,h) of K
+    group: Int32  # (t,) of each simplex
+    load: csr_array  # (n, e t) of all simplices; rows in the factor's order
+    grouped: csr_array  # (n, e g) of groups; rows in the factor's order
+    share: Float64  # (g,) of the area
+    held_group: Int32  # (h,) the group that moves each held unknown
+
+    @staticmethod
+    def of(simplices: Simplices, group: Int32, n_groups: int, *, translation: bool = True) -> SimplexSolver:
+        """Factor; `group` (t,) is that of each simplex."""
+        system = reduced_system(simplices, translation=translation)
+        held = np.zeros(0, np.int32) if translation else _one_of_each_piece(system, simplices)
+        free = np.setdiff1d(np.arange(len(system.vertices), dtype=np.int32), held)
+        factor = SymmetricFactor.of(system.stiffness if translation else csc_array(system.stiffness[free][:, free]))
+        load = csr_array(system.load[free[np.argsort(factor.order)]])
+        place = np.empty(len(system.vertices), np.int32)
+        place[free], place[held] = factor.order, len(free) + np.arange(len(held))
+        corner_group = np.zeros(len(system.vertices), np.int32)
+        corner_group[np.searchsorted(system.vertices, simplices.faces)] = group[:, None]
+        return SimplexSolver(
+            simplices,
+            factor,
+            simplices.points[system.vertices, : simplices.dimension],
+            system.vertices,
+            free,
+            held,
+            place,
+            csr_array(system.stiffness[free][:, held]),
+            group,
+            load,
+            csr_array(load @ _spread(group, n_groups, simplices.dimension + 1)),
+            np.bincount(group, simplices.areas, n_groups) / simplices.areas.sum(),
+            corner_group[held],
+        )
+
+    def pose(self, transforms: Float64, own: tuple[Int32, Float64] | None = None) -> Float64:
+        """(m,3) posed vertices from the transforms (g,3,4) of the groups.
+
+        `own`: simplices (n,) that have a transform (n,3,4) of their own instead of their group's.
+        """
+        d = self.simplices.dimension
+        rows = self._rows(transforms)  # (g,e,d)
+        mean = np.einsum("g,ged->ed", self.share, rows)
+        away = rows - mean
+        solved = np.zeros((len(self.free) + len(self.held), 3))
+        load = solved[: len(self.free)]
+        load[:, :d] = self.grouped @ away.reshape(-1, d)
+        if own is not None:
+            load[:, :d] += self._own_load(own, rows)
+        if len(self.held):
+            shift = np.einsum("hi,hij->hj", self.rest[self.held], away[self.held_group, :d]) + away[self.held_group, d]
+            load[self.factor.order, :d] -= self.couple @ shift
+            solved[len(self.free) :, :d] = shift
+        self.factor.substitute(load)
+        carry = np.zeros((4, 3))
+        carry[:d, :d], carry[3, :d] = mean[:d], mean[d]
+        carry[3] += self.simplices.centre
+        out = np.empty_like(solved)
+        _move(self.rest, carry, solved, self.place, out)
+        return out
+
+    def pins(self, vertices: Int32) -> Pins:
+        """What pinning these vertices of the mesh takes."""
+        at = np.searchsorted(self.free, np.searchsorted(self.vertices, vertices)).clip(max=len(self.free) - 1)
+        if not np.array_equal(self.vertices[self.free[at]], vertices):
+            bad = int(vertices[self.vertices[self.free[at]] != vertices][0])
+            raise GeometryError(f"pins: vertex {bad} cannot be pinned; no triangle with an area holds it")
+        unit = np.zeros((len(self.free), len(vertices)))
+        unit[at, np.arange(len(vertices))] = 1
+        columns = self.factor.solve(unit)
+        return Pins(self.free[at], columns, np.linalg.inv(columns[at]))
+
+    def pinned(self, posed: Float64, pins: Pins, targets: Float64) -> Float64:
+        """The posed vertices (m,3) with pins (c,) put at `targets` (c,3)."""
+        d = self.simplices.dimension
+        out = posed.copy()
+        step = pins.inverse @ (posed[pins.unknowns, :d] - targets[:, :d])
+        out[self.free, :d] -= pins.columns @ step
+        out[pins.unknowns, :d] = targets[:, :d]  # rounding aside it is there already
+        return out
+
+    def _rows(self, transforms: Float64) -> Float64:
+        """(…,e,d) the transforms about the centre, transposed: entry by coordinate."""
+        d, centre = self.simplices.dimension, self.simplices.centre
+        linear = transforms[..., :d, :d]
+        shift = transforms[..., 3] + np.einsum("...ij,j->...i", transforms[..., :3], centre) - centre
+        return np.concatenate([linear.swapaxes(-1, -2), shift[..., None, :d]], axis=-2)
+
+    def _own_load(self, own: tuple[Int32, Float64], rows: Float64) -> Float64:
+        """What single simplices ask beyond their group."""
+        which, transforms = own
+        extra = np.zeros((len(self.group), *rows.shape[1:]))
+        extra[which] = self._rows(transforms) - rows[self.group[which]]
+        return np.asarray(self.load @ extra.reshape(-1, rows.shape[2]))
+
+
+@kernel
+def _move(rest: Any, carry: Any, solved: Any, place: Any, out: Any) -> None:
+    """out = rest carried by the mean transform, and what was solved for on top."""
+    for i in range(len(rest)):
+        at = place[i]
+        for x in range(3):
+            value = carry[3, x] + solved[at, x]
+            for k in range(rest.shape[1]):
+                value += rest[i, k] * carry[k, x]
+            out[i, x] = value
+
+
+def _spread(group: Int32, n_groups: int, entries: int) -> csr_array:
+    """(e t, e g) ones that give every simplex the entries of its group."""
+    row = np.arange(len(group) * entries)
+    column = (group[:, None] * entries + np.arange(entries)).ravel()
+    return csr_array((np.ones(len(row)), (row, column)), shape=(len(row), entries * n_groups))
+
+
+def _one_of_each_piece(system: System, simplices: Simplices) -> Int32:
+    """One unknown of every connected piece: the one nearest to the mesh's centre."""
+    _, piece = connected_components(system.stiffness, directed=False)
+    distance = np.linalg.norm(simplices.points[system.vertices], axis=1)
+    order = np.lexsort((distance, piece))
+    first = np.flatnonzero(np.diff(piece[order], prepend=-1))
+    return np.sort(order[first]).astype(np.int32)

@@ -1,0 +1,147 @@
+"""Least rotations between directions, and the rotation of a root from how its bones kept their angles.
+
+A pose that tells only where joints are leaves the turn of each bone about itself open. The paper takes the least
+rotation from the rest direction (5.2) for every bone on its own. Two rules here fill what that leaves open:
+
+**From the root outward.** A bone is first carried along by the bone it hangs on, then turned by the least rotation
+that brings it to its place. An arm that swings forward takes the hand along without a twist in the wrist.
+
+**At a root** nothing carries the bone. There two bones that kept the angle between them, and are not in line, tell how
+their joint turned: the rotation that takes both to their places. Each such pair is a vote, weighed by how well it
+kept its angle; the straighter the pair, the stricter. The votes of one depth are put together by their geometric
+median, so that a wagging tail does not turn an unmoved hip. Pairs further out count only as far as nearer ones say
+nothing. If nobody votes, the least rotation stands. So a skeleton that moves as a whole gives exactly that motion, and
+bones of an unmoved root stay exactly where they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osteon.core.arrays import Float64
+from osteon.core.sticks import StickSkeleton
+from osteon.core.transforms import nearest_rotation, rotation_from_axis_angle
+
+__all__ = ["least_rotation", "root_rotation"]
+
+#: How far (radians) two bones may change their angle before they stop speaking for a rigid turn of both.
+GIVE = 0.05
+#: Sine of the angle between two bones from which on they span a plane reliably.
+SPREAD = 0.2
+#: Below this sine two bones are in line and span no plane.
+STRAIGHT = 1e-5
+#: Below this cosine the rotation is made from axis and angle; above it a form without a division is more exact.
+FAR = -0.9
+#: Below this sine two such directions are opposite, and any turn by 180 degrees is a least rotation.
+OPPOSITE = 1e-9
+#: How many bones out from a root votes are looked for.
+DEPTH = 4
+
+
+def least_rotation(start: Float64, stop: Float64, hint: Float64) -> Float64:
+    """(…,3,3) the rotation by the least angle that takes unit vectors `start` to `stop` (eq. 14).
+
+    Opposite vectors turn about the part of `hint` across `start`, or, failing that, about some axis across it.
+    """
+    axis = np.cross(start, stop)
+    sine = np.linalg.norm(axis, axis=-1)
+    cosine = np.einsum("...i,...i->...", start, stop)
+    far = cosine < FAR
+    cross = _cross_matrix(axis)
+    near = np.eye(3) + cross + (cross @ cross) / np.where(far, 1.0, 1 + cosine)[..., None, None]
+    if not far.any():
+        return near
+    opposite = far & (sine < OPPOSITE)
+    axis = np.where(opposite[..., None], _across(start, hint), np.where(far[..., None], axis, start))
+    turned = rotation_from_axis_angle(axis, np.where(opposite, np.pi, np.arctan2(sine, cosine)))
+    return np.where(far[..., None, None], turned, near)
+
+
+def _cross_matrix(vectors: Float64) -> Float64:
+    """(…,3,3) with _cross_matrix(a) @ b = a x b."""
+    x, y, z = np.moveaxis(vectors, -1, 0)
+    zero = np.zeros_like(x)
+    return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).reshape(*x.shape, 3, 3)
+
+
+def _across(direction: Float64, hint: Float64) -> Float64:
+    """(…,3) unit vectors orthogonal to `direction`, in the plane of the hint where that says anything."""
+    tried = hint - np.einsum("...i,...i->...", direction, hint)[..., None] * direction
+    length = np.linalg.norm(tried, axis=-1, keepdims=True)
+    least = np.eye(3)[np.abs(direction).argmin(axis=-1)]
+    other = np.cross(direction, least)
+    other /= np.linalg.norm(other, axis=-1, keepdims=True)
+    return np.where(length > 1e-6, tried / np.maximum(length, 1e-300), other)
+
+
+def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Float64) -> Float64:
+    """(f,3,3) how the root joint turned; `rest` (b,3) and `posed` (f,b,3) are unit vectors away from the root."""
+    first = skeleton.bones_at(root).tolist()
+    fallback = least_rotation(
+        np.broadcast_to(rest[first[0]], posed[:, first[0]].shape), posed[:, first[0]], rest[first[-1]]
+    )
+    known = np.zeros_like(fallback)
+    open_share = np.ones(len(posed))
+    for level in _levels(skeleton, root):
+        votes, weights = _votes(level, rest, posed)
+        if not len(weights):
+            continue
+        said = 1 - np.prod(1 - weights, axis=0)
+        known += (open_share * said)[:, None, None] * _median(votes, weights)
+        open_share = open_share * (1 - said)
+    return nearest_rotation(known + open_share[:, None, None] * fallback)
+
+
+def _levels(skeleton: StickSkeleton, root: int) -> list[list[tuple[int, int]]]:
+    """Pairs of bones that meet, nearest to the root first: those at the root, then each bone with those behind it."""
+    tree = skeleton.tree
+    first = skeleton.bones_at(root).tolist()
+    levels = [[(b, c) for i, b in enumerate(first) for c in first[i + 1 :]]]
+    ring = set(first)
+    for _ in range(DEPTH):
+        pairs = [(int(tree.parent[b]), int(b)) for b in tree.order if int(tree.parent[b]) in ring]
+        levels.append(pairs)
+        ring = {c for _, c in pairs}
+    return levels
+
+
+def _votes(pairs: list[tuple[int, int]], rest: Float64, posed: Float64) -> tuple[Float64, Float64]:
+    """(p,f,3,3) the rotation that takes both bones of each pair to their places, and (p,f) its weight 0 … 1."""
+    votes, weights = [], []
+    for b, c in pairs:
+        before, spread_before, angle_before = _frame(rest[None, b], rest[None, c])
+        after, spread_after, angle_after = _frame(posed[:, b], posed[:, c])
+        # The straighter two bones are, the more exactly they must keep their angle to be believed.
+        spread = np.minimum(spread_before, spread_after)
+        give = GIVE * np.clip(spread / SPREAD, 1e-9, 1.0)
+        kept = np.exp(-np.minimum(((angle_after - angle_before) / give) ** 2, 700.0))
+        votes.append(after @ before.swapaxes(1, 2))
+        weights.append(np.where(spread > STRAIGHT, kept, 0.0))
+    return np.array(votes).reshape(-1, len(posed), 3, 3), np.array(weights).reshape(-1, len(posed))
+
+
+def _frame(one: Float64, other: Float64) -> tuple[Float64, Float64, Float64]:
+    """(f,3,3) a right-handed frame symmetric in both directions, the sine and the angle between them."""
+    across = np.cross(one, other)
+    sine = np.linalg.norm(across, axis=1)
+    angle = np.arctan2(sine, np.einsum("fi,fi->f", one, other))
+    normal = across / np.maximum(sine, 1e-300)[:, None]
+    middle = one + other
+    length = np.linalg.norm(middle, axis=1, keepdims=True)
+    middle = np.where(length > 1e-6, middle / np.maximum(length, 1e-300), one)
+    frame = np.stack([middle, np.cross(normal, middle), normal], axis=2)
+    return np.where((sine > 1e-12)[:, None, None], frame, np.eye(3)), sine, angle
+
+
+def _median(votes: Float64, weights: Float64) -> Float64:
+    """(f,3,3) the geometric median of rotations, by iterated reweighting."""
+    if len(votes) == 1:
+        return np.array(votes[0])
+    centre = nearest_rotation(np.einsum("pf,pfij->fij", weights + 1e-300, votes))
+    for _ in range(30):
+        distance = np.linalg.norm(votes - centre, axis=(2, 3))
+        pull = weights / np.maximum(distance, 1e-12)
+        pull /= np.maximum(pull.sum(axis=0), 1e-300)
+        moved = np.einsum("pf,pfij->fij", pull + 1e-300, votes)
+        centre = nearest_rotation(moved)
+    return centre

@@ -1,0 +1,163 @@
+/**
+ * Joints, bones, control lines and pins over the mesh, as elements: seen through it, of one size on the screen, and
+ * within reach of a pointer, a finger, Tab and readers. With two views each thing is there twice; Tab finds the first.
+ *
+ * @typedef {{kind: "joint" | "bone" | "line" | "end" | "pin", index: number, end?: number}} Thing
+ */
+import { draw } from "../ui/dom.js";
+import { boneName } from "./rig.js";
+
+/** Half the size of what a finger or a mouse must hit, in pixels. */
+const REACH = matchMedia("(pointer: coarse)").matches ? 20 : 12;
+
+export class Handles {
+  #views = [];
+  #shape = "";
+
+  /** @param {SVGElement} home @param {import("./screen.js").Screen} screen */
+  constructor(home, screen) {
+    Object.assign(this, { home, screen });
+    this.selected = /** @type {Thing | null} */ (null);
+    this.visible = true;
+  }
+
+  /**
+   * Draws a pose anew. Elements are made only when there are others than before, so that the focus stays.
+   * @param {import("./rig.js").Rig} rig @param {import("./edits.js").Pose} pose
+   */
+  show(rig, pose) {
+    this.rig = rig;
+    this.pose = pose;
+    const shape = [rig.bones.length, rig.joints.length, ...pose.lines.map(({ name }) => name), "pins", ...pose.pins.map(({ vertex }) => vertex)].join();
+    if (shape !== this.#shape || this.rigShown !== rig) this.#views = [];
+    this.#shape = shape;
+    this.rigShown = rig;
+    this.place();
+  }
+
+  /** Puts everything where the camera sees it; called for each picture. */
+  place() {
+    if (!this.rig || !this.visible) return;
+    const views = this.screen.views;
+    if (views.length !== this.#views.length) this.#build(views.length);
+    const { height } = this.screen.engine;
+    views.forEach((view, i) => {
+      const { root, parts } = this.#views[i];
+      set(root, { x: view.left, width: view.span, height });
+      for (const part of parts) this.#put(part, view);
+    });
+  }
+
+  select(thing) {
+    this.selected = thing;
+    for (const { parts } of this.#views) for (const part of parts) this.#mark(part);
+  }
+
+  /** Moves the focus to a thing. */
+  focus(thing) {
+    this.#views[0]?.parts.find((part) => same(part.thing, thing))?.element.focus();
+  }
+
+  clear() {
+    this.home.replaceChildren();
+    this.#views = [];
+    this.#shape = "";
+    this.rig = null;
+  }
+
+  /** Where a thing is: its points, in coordinates of the file. */
+  pointsOf({ kind, index, end }, pose = this.pose) {
+    const joint = (j) => [...pose.joints.subarray(3 * j, 3 * j + 3)];
+    if (kind === "joint") return [joint(index)];
+    if (kind === "bone") return this.rig.bones[index].map(joint);
+    if (kind === "pin") return [pose.pins[index].target];
+    return kind === "line" ? pose.lines[index].ends : [pose.lines[index].ends[end]];
+  }
+
+  #build(count) {
+    const focused = this.home.contains(document.activeElement) && document.activeElement.dataset.thing;
+    this.#views = Array.from({ length: count }, (_, i) => {
+      const parts = this.#things().map((thing) => makePart(thing, this.#name(thing), i === 0));
+      const root = draw("svg", { overflow: "hidden", "aria-hidden": i > 0 ? "true" : null }, ...parts.map(({ element }) => element));
+      return { root, parts };
+    });
+    this.home.replaceChildren(...this.#views.map(({ root }) => root));
+    this.select(this.selected);
+    if (focused) this.home.querySelector(`[data-thing="${focused}"]`)?.focus();
+  }
+
+  /** Joints last: they lie over the bones that meet there. */
+  #things() {
+    const { rig, pose } = this;
+    const of = (kind, list) => Array.from(list, (_, index) => ({ kind, index }));
+    const ends = pose.lines.flatMap((_, index) => [0, 1].map((end) => ({ kind: "end", index, end })));
+    const joints = of("joint", rig.names);
+    return [...of("bone", rig.bones), ...of("line", pose.lines), ...joints, ...ends, ...of("pin", pose.pins)];
+  }
+
+  #name({ kind, index, end }) {
+    const { rig, pose } = this;
+    if (kind === "joint") return `Joint ${rig.names[index]}`;
+    if (kind === "bone") return `Bone ${boneName(rig, index)}`;
+    if (kind === "pin") return `Pin at vertex ${pose.pins[index].vertex}`;
+    return kind === "line" ? `Line ${pose.lines[index].name}` : `End ${end + 1} of ${pose.lines[index].name}`;
+  }
+
+  #put({ thing, element, shapes }, view) {
+    const seen = this.pointsOf(thing).map((point) => this.screen.project(point, view));
+    element.toggleAttribute("hidden", seen.includes(null));
+    if (seen.includes(null)) return;
+    const [a, b] = seen;
+    for (const shape of shapes) {
+      if (b) set(shape, { x1: a[0].toFixed(1), y1: a[1].toFixed(1), x2: b[0].toFixed(1), y2: b[1].toFixed(1) });
+      else set(shape, { transform: `translate(${a[0].toFixed(1)} ${a[1].toFixed(1)})` });
+    }
+  }
+
+  #mark({ thing, element }) {
+    const on = this.selected !== null && same(thing, this.selected);
+    element.classList.toggle("chosen", on);
+    element.setAttribute("aria-pressed", String(on));
+  }
+}
+
+function makePart(thing, name, first) {
+  const { kind, index, end = 0 } = thing;
+  const long = kind === "bone" || kind === "line";
+  const shapes = long ? longShapes() : pointShapes(kind);
+  const element = draw(
+    "g",
+    {
+      class: `handle ${kind}`,
+      "data-thing": `${kind}-${index}-${end}`,
+      role: first ? "button" : null,
+      tabindex: first ? 0 : null,
+      "aria-label": first ? name : null,
+    },
+    ...shapes,
+    draw("title", {}, name),
+  );
+  element.thing = thing;
+  return { thing, element, shapes };
+}
+
+function longShapes() {
+  return [
+    draw("line", { class: "halo" }),
+    draw("line", { class: "core" }),
+    draw("line", { class: "reach", "stroke-width": 1.4 * REACH }),
+  ];
+}
+
+function pointShapes(kind) {
+  const reach = draw("circle", { class: "reach", r: REACH });
+  if (kind === "pin") return [draw("path", { class: "core", d: "M-6 -6H6V6H-6z" }), reach];
+  if (kind === "end") return [draw("path", { class: "core", d: "M0 -8L8 0L0 8L-8 0z" }), reach];
+  return [draw("circle", { class: "core", r: 6 }), reach];
+}
+
+const same = (a, b) => a.kind === b.kind && a.index === b.index && (a.end ?? 0) === (b.end ?? 0);
+
+function set(element, values) {
+  for (const [name, value] of Object.entries(values)) element.setAttribute(name, value);
+}

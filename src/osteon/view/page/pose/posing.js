@@ -1,0 +1,301 @@
+/**
+ * Posing the mesh that is shown: the pose as it is edited, its handles over the mesh, and the answers of the server.
+ * A pose is asked for while it is dragged; one question is on its way at a time, and the newest counts.
+ */
+import { readArrays } from "../engine/pack.js";
+import { draw } from "../ui/dom.js";
+import { listenToHandles } from "./drag.js";
+import * as edits from "./edits.js";
+import { Handles } from "./handles.js";
+import { History } from "./history.js";
+import { poseMessage } from "./message.js";
+import { Newest } from "./newest.js";
+import { makeRig } from "./rig.js";
+import { Screen } from "./screen.js";
+import { listenToTools } from "./tools.js";
+
+/** What the engine calls what the panel calls. */
+export const MODES = { simplex: "result", ssd: "source", side: "side", swipe: "swipe" };
+export const PAINTS = { material: "material", segments: "clusters", distortion: "triangles" };
+const METHODS = { result: "simplex", source: "ssd" };
+const DRAGS = { turn: edits.turnTowards, stretch: edits.shift, reach: edits.reachFor };
+
+export class Posing {
+  #before = null; // the pose at the beginning of a drag
+  #build = ""; // the server's name of what it posed with, so that it sends segments once
+
+  /**
+   * @param {{engine: import("../engine/engine.js").Engine, store: import("../ui/store.js").Store,
+   *   client: import("../ui/client.js").Client, stage: HTMLElement, canvas: HTMLCanvasElement,
+   *   fail(error: unknown): void, tell(text: string): void}} parts
+   */
+  constructor(parts) {
+    Object.assign(this, parts);
+    this.screen = new Screen(this.engine);
+    this.layer = draw("svg", { class: "handles", hidden: true });
+    this.draftLine = draw("line", { class: "draft" });
+    const home = draw("g");
+    this.layer.append(home, this.draftLine);
+    this.canvas.after(this.layer);
+    this.handles = new Handles(home, this.screen);
+    this.drag = "turn";
+    this.tool = "";
+    this.listeners = [];
+    this.newest = new Newest((message) => this.#ask(message), (answer) => this.#hear(answer), (error) => this.#refused(error));
+    this.#listen(home);
+  }
+
+  /** Called after every change; the panel draws itself then. */
+  watch(act) {
+    this.listeners.push(act);
+  }
+
+  #changed() {
+    this.listeners.forEach((act) => act());
+  }
+
+  get active() {
+    return Boolean(this.engine.posed && this.history);
+  }
+
+  // ---- begin and end ----------------------------------------------------------------------------------------------
+
+  /** Have the server prepare a model; `tell` hears its progress. False if it did not come to it. */
+  async start(id, tell) {
+    const job = await this.client.startPosing(id);
+    const last = await new Promise((done) =>
+      this.client.follow(job, (message) => ("stage" in message ? tell(message) : done(message))),
+    );
+    if (last.error) throw new Error(last.error);
+    if ("cancelled" in last || this.store.state.model !== id) return false;
+    this.about = last.about;
+    this.id = id;
+    this.rig = makeRig(last.about.skeleton);
+    this.history = new History(edits.restPose(this.rig));
+    this.pose = this.history.now;
+    this.selected = null;
+    this.answer = null;
+    this.#build = "";
+    this.resume();
+    return true;
+  }
+
+  /** Show the posed mesh in place of the model. */
+  resume() {
+    if (!this.history || this.engine.posed) return;
+    if (!this.engine.beginPosing()) return;
+    this.store.set({ posing: true, crowd: false });
+    this.#build = "";
+    this.layer.removeAttribute("hidden");
+    this.#redraw();
+    this.ask();
+  }
+
+  /** Show the model again; the pose is kept. */
+  pause() {
+    if (!this.engine.posed) return;
+    this.newest.drop();
+    this.setTool("");
+    this.engine.endPosing();
+    this.layer.setAttribute("hidden", "");
+    this.store.set({ posing: false });
+  }
+
+  /** Forget the pose: another model is shown. */
+  forget() {
+    this.pause();
+    this.history = this.about = this.answer = null;
+    this.handles.clear();
+    this.#changed();
+  }
+
+  // ---- the server -------------------------------------------------------------------------------------------------
+
+  /** Ask for the pose as it is now; `judge` counts what is turned over and finds the worst, which takes longer. */
+  ask(judge = true) {
+    if (!this.active) return;
+    const { poseView, posePaint, poseMeasure } = this.store.state;
+    const both = poseView === "side" || poseView === "swipe";
+    const methods = both ? ["simplex", "ssd"] : [poseView];
+    const measure = posePaint === "distortion" || judge ? poseMeasure : null;
+    const settings = { methods: this.canBlend ? methods : ["simplex"], measure, judge, build: this.#build };
+    this.newest.want({ ...poseMessage(this.rig, this.pose), ...settings });
+    clearTimeout(this.slow);
+    this.slow = setTimeout(() => this.newest.busy && this.#changed(), 400);
+  }
+
+  /** Whether weights of bones are there to blend. */
+  get canBlend() {
+    return this.rig.bones.length > 0;
+  }
+
+  async #ask(message) {
+    const begun = performance.now();
+    const answer = readArrays(await this.client.pose(this.id, message));
+    return { ...answer, roundTrip: performance.now() - begun, judged: message.judge };
+  }
+
+  #hear(answer) {
+    const { posed } = this.engine;
+    if (!posed) return;
+    const { arrays, json } = answer;
+    const values = { segments: arrays.segments };
+    for (const [role, method] of Object.entries(METHODS)) {
+      if (arrays[method]) posed.move(role, arrays[method]);
+      if (arrays[`${method}_measure`]) values[role] = arrays[`${method}_measure`];
+    }
+    if (Object.values(values).some(Boolean)) posed.paintTriangles(values);
+    this.#build = json.build;
+    if (arrays.segments) this.segments = arrays.segments;
+    this.answer = { ...json, roundTrip: answer.roundTrip, judged: answer.judged ? json.methods : (this.answer?.judged ?? null) };
+    this.refused = "";
+    this.engine.refresh();
+    this.#changed();
+  }
+
+  #refused(error) {
+    this.refused = error?.message ?? String(error);
+    this.fail(error);
+    this.#changed();
+  }
+
+  // ---- edits ------------------------------------------------------------------------------------------------------
+
+  /** Show a pose that may still change; `kept` makes it a step of the history. */
+  set(pose, kept = true) {
+    if (kept) this.history.add(pose);
+    this.pose = pose;
+    this.#redraw();
+    this.ask(kept);
+  }
+
+  undo() {
+    if (this.active) this.#go(this.history.undo());
+  }
+
+  redo() {
+    if (this.active) this.#go(this.history.redo());
+  }
+
+  reset() {
+    this.set(edits.restPose(this.rig));
+  }
+
+  #go(pose) {
+    this.pose = pose;
+    this.#redraw();
+    this.ask();
+  }
+
+  select(thing) {
+    this.selected = thing;
+    this.handles.select(thing);
+    this.#changed();
+  }
+
+  remove({ kind, index }) {
+    if (kind !== "pin" && kind !== "line" && kind !== "end") return;
+    this.select(null);
+    this.set(edits.without(this.pose, kind === "pin" ? "pins" : "lines", index));
+  }
+
+  setTool(tool) {
+    this.tool = tool;
+    this.tools.reset();
+    this.draft([]);
+    this.canvas.classList.toggle("placing", tool !== "");
+    this.#changed();
+  }
+
+  /** Put a joint, an end of a line or a pin at a place, as the drag mode says. */
+  move(thing, target, free = false) {
+    return moved(this.rig, this.pose, thing, target, free ? "stretch" : this.drag);
+  }
+
+  #listen(home) {
+    listenToHandles(home, this.handles, this.canvas, {
+      select: (thing) => this.select(thing),
+      begin: () => (this.#before = this.pose),
+      move: (thing, target, free) => this.#pull(thing, target, free),
+      end: (kept) => this.#letGo(kept),
+      remove: (thing) => this.remove(thing),
+    });
+    this.tools = listenToTools(this.canvas, this.screen, {
+      tool: () => (this.active ? this.tool : ""),
+      draft: (points) => this.draft(points),
+      miss: () => this.tell("There is no mesh at that place."),
+      away: () => this.setTool(""),
+      line: (points) => this.#addLine(points),
+      pin: (vertex) => this.#addPin(vertex),
+    });
+  }
+
+  /** A turn is measured from where the drag began: going there and back ends where it was. */
+  #pull(thing, target, free) {
+    const from = thing.kind === "end" ? this.pose : this.#before;
+    this.set(moved(this.rig, from, thing, target, free ? "stretch" : this.drag), false);
+  }
+
+  #letGo(kept) {
+    const pose = kept ? this.pose : this.#before;
+    this.#before = null;
+    this.set(pose);
+  }
+
+  #addLine(points) {
+    const [rest, ends] = [points.map((point) => point.rest), points.map((point) => point.posed)];
+    const length = Math.hypot(...rest[0].map((x, i) => x - rest[1][i]));
+    if (length < 1e-3 * this.engine.character.pack.diagonal) return this.tell("Draw the line longer.");
+    // A tube about as thick as a limb of that length; the slider changes it.
+    const radius = Number((0.25 * length).toPrecision(3));
+    this.setTool("");
+    this.set(edits.addLine(this.pose, { rest, ends }, { kind: "tube", radius }));
+    this.select({ kind: "line", index: this.pose.lines.length - 1 });
+  }
+
+  #addPin(vertex) {
+    const target = [...this.engine.posed.positions("result").subarray(3 * vertex, 3 * vertex + 3)];
+    this.setTool("");
+    this.set(edits.addPin(this.pose, vertex, target));
+    const index = this.pose.pins.length - 1;
+    this.select({ kind: "pin", index });
+    this.handles.focus({ kind: "pin", index });
+  }
+
+  // ---- drawing ----------------------------------------------------------------------------------------------------
+
+  /** Once for each picture of the engine. */
+  place() {
+    if (!this.active) return;
+    this.handles.place();
+    this.#placeDraft();
+  }
+
+  draft(points) {
+    this.drafted = points;
+    this.#placeDraft();
+  }
+
+  #placeDraft() {
+    const view = this.screen.views[0];
+    const seen = view && this.drafted?.length ? this.drafted.map(({ posed }) => this.screen.project(posed, view)) : [];
+    this.draftLine.toggleAttribute("hidden", !seen.length || seen.includes(null));
+    if (!seen.length || seen.includes(null)) return;
+    const [a, b] = [seen[0], seen[1] ?? seen[0]].map(([x, y]) => [x + view.left, y]);
+    for (const [name, value] of Object.entries({ x1: a[0], y1: a[1], x2: b[0], y2: b[1] })) this.draftLine.setAttribute(name, value);
+  }
+
+  #redraw() {
+    const { selected, pose } = this;
+    const gone = selected && ((selected.kind === "pin" && !pose.pins[selected.index]) || (["line", "end"].includes(selected.kind) && !pose.lines[selected.index]));
+    if (gone) this.selected = this.handles.selected = null;
+    this.handles.show(this.rig, pose);
+    this.#changed();
+  }
+}
+
+function moved(rig, pose, thing, target, drag) {
+  if (thing.kind === "joint") return DRAGS[drag](rig, pose, thing.index, target);
+  if (thing.kind === "pin") return edits.movePin(pose, thing.index, target);
+  return edits.moveEnd(pose, thing.index, thing.end, target);
+}

@@ -1,0 +1,34 @@
+/**
+ * A stick skeleton as the page moves it: what hangs on what.
+ *
+ * @typedef {object} Rig
+ * @property {Float64Array} joints (j,3) at rest
+ * @property {number[][]} bones (b,2) joints at the ends A and B
+ * @property {string[]} names of joints
+ * @property {number[]} above (j) the joint nearer to the root, -1 at a root
+ * @property {number[]} boneAbove (j) the bone to that joint, -1 at a root
+ * @property {number[]} far (b) the end away from the root
+ * @property {number[][]} branch (j) the joint and all below it
+ */
+
+/** @param {{joints: number[][], bones: number[][], names: string[], above: number[]} | null} given @returns {Rig} */
+export function makeRig(given) {
+  const { joints, bones, names, above } = given ?? { joints: [], bones: [], names: [], above: [] };
+  const linking = (j) => bones.findIndex(([a, b]) => (a === j && b === above[j]) || (b === j && a === above[j]));
+  const boneAbove = above.map((up, j) => (up < 0 ? -1 : linking(j)));
+  const far = bones.map(([a, b], i) => (boneAbove[a] === i ? a : b));
+  return { joints: Float64Array.from(joints.flat()), bones, names, above, boneAbove, far, branch: branchesOf(above) };
+}
+
+function branchesOf(above) {
+  const branch = above.map((_, j) => [j]);
+  above.forEach((_, j) => {
+    for (let up = above[j]; up >= 0; up = above[up]) branch[up].push(j);
+  });
+  return branch;
+}
+
+/** `A–B` by the names of its joints. @param {Rig} rig */
+export function boneName(rig, bone) {
+  return rig.bones[bone].map((j) => rig.names[j]).join("–");
+}

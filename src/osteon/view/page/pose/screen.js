@@ -1,0 +1,96 @@
+/** From the mesh to the screen and back. Points are those of the file; the engine's are relative to its character's center. */
+import { Vector3 } from "three";
+
+export class Screen {
+  /** @param {import("../engine/engine.js").Engine} engine */
+  constructor(engine) {
+    this.engine = engine;
+  }
+
+  /** Views on the screen: {left, span}. */
+  get views() {
+    return this.engine.views;
+  }
+
+  /** The view that a place of the canvas lies in. */
+  viewAt(x) {
+    return this.views.find(({ left, span }) => x >= left && x < left + span) ?? this.views[0];
+  }
+
+  /** Where a point is seen, in pixels from the view's left top corner; null behind the eye. */
+  project(point, view) {
+    const { character, eye, height } = this.engine;
+    const seen = new Vector3(...point).sub(new Vector3(...character.center)).project(eye.camera);
+    if (!(seen.z < 1)) return null;
+    return [(0.5 + 0.5 * seen.x) * view.span, (0.5 - 0.5 * seen.y) * height];
+  }
+
+  /** The line of sight through a place of a view: {from, along}, in coordinates of the file. */
+  ray(x, y, view) {
+    const { character, eye, height } = this.engine;
+    const away = new Vector3((2 * x) / view.span - 1, 1 - (2 * y) / height, 0.5).unproject(eye.camera);
+    const along = away.sub(eye.camera.position).normalize();
+    return { from: eye.camera.position.clone().add(new Vector3(...character.center)), along };
+  }
+
+  /** The point under a place of a view that is as deep as `point`; in a flat mesh, the one in its plane. */
+  under(x, y, view, point) {
+    const { character, eye } = this.engine;
+    const { from, along } = this.ray(x, y, view);
+    const facing = character.isFlat ? new Vector3(0, 0, 1) : eye.camera.getWorldDirection(new Vector3());
+    const steep = along.dot(facing);
+    if (Math.abs(steep) < 1e-3) return null;
+    const far = new Vector3(...point).sub(from).dot(facing) / steep;
+    if (!(far > 0)) return null;
+    const found = from.addScaledVector(along, far).toArray();
+    if (character.isFlat) found[2] = point[2]; // exactly in the plane
+    return found;
+  }
+
+  /**
+   * The middle of the body along a line of sight, halfway between where it goes in and where it comes out: where that is
+   * on the posed mesh, and where it was at rest. Null beside the mesh.
+   */
+  inside(x, y, view) {
+    const { from, along } = this.ray(x, y, view);
+    const { faces, rest } = this.engine.character.pack.arrays;
+    const positions = this.engine.posed.positions("result");
+    const hits = crossings(positions, faces, from, along);
+    if (!hits.length) return null;
+    const apart = 1e-6 * this.engine.character.pack.diagonal;
+    const out = hits.find(({ far }) => far > hits[0].far + apart) ?? hits[0];
+    const middle = (points) => {
+      const [a, b] = [hits[0], out].map((hit) => onTriangle(points, faces, hit));
+      return a.map((value, i) => (this.engine.character.isFlat && i === 2 ? rest[2] : 0.5 * (value + b[i])));
+    };
+    return { posed: middle(positions), rest: middle(rest) };
+  }
+}
+
+function onTriangle(points, faces, { corner, u, v }) {
+  const at = (c, i) => points[3 * faces[corner + c] + i];
+  return [0, 1, 2].map((i) => (1 - u - v) * at(0, i) + u * at(1, i) + v * at(2, i));
+}
+
+/** Where a ray crosses triangles, the nearest first. Based on: Möller and Trumbore, 1997. */
+function crossings(positions, faces, from, along) {
+  const found = [];
+  const [dx, dy, dz] = along.toArray();
+  for (let t = 0; t < faces.length; t += 3) {
+    const [i, j, k] = [3 * faces[t], 3 * faces[t + 1], 3 * faces[t + 2]];
+    const ax = positions[j] - positions[i], ay = positions[j + 1] - positions[i + 1], az = positions[j + 2] - positions[i + 2];
+    const bx = positions[k] - positions[i], by = positions[k + 1] - positions[i + 1], bz = positions[k + 2] - positions[i + 2];
+    const px = dy * bz - dz * by, py = dz * bx - dx * bz, pz = dx * by - dy * bx;
+    const det = ax * px + ay * py + az * pz;
+    if (det === 0) continue;
+    const sx = from.x - positions[i], sy = from.y - positions[i + 1], sz = from.z - positions[i + 2];
+    const u = (sx * px + sy * py + sz * pz) / det;
+    if (!(u >= 0 && u <= 1)) continue;
+    const qx = sy * az - sz * ay, qy = sz * ax - sx * az, qz = sx * ay - sy * ax;
+    const v = (dx * qx + dy * qy + dz * qz) / det;
+    if (!(v >= 0 && u + v <= 1)) continue;
+    const far = (bx * qx + by * qy + bz * qz) / det;
+    if (far > 0) found.push({ far, corner: t, u, v });
+  }
+  return found.sort((a, b) => a.far - b.far);
+}

@@ -1,0 +1,79 @@
+/** Placing things on the mesh: two points make a control line, one vertex a pin. Escape puts the tool away. */
+
+const STILL = 4; // pixels within which a press is a click
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {import("./screen.js").Screen} screen
+ * @param {{tool(): "" | "line" | "pin", line(points: {rest: number[], posed: number[]}[]): void, pin(vertex: number): void,
+ *   draft(points: {posed: number[]}[]): void, miss(): void, away(): void}} act
+ */
+export function listenToTools(canvas, screen, act) {
+  let first = null; // the first point of a line
+  let down = null;
+  const place = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const view = screen.viewAt(x);
+    return { x, y, view, point: screen.inside(x - view.left, y, view) };
+  };
+  const moved = (event) => Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) > STILL;
+  const finish = (points) => {
+    first = null;
+    act.draft([]);
+    act.line(points);
+  };
+  // Before the camera's own listeners: while a tool is out, a drag on the mesh draws and does not turn it.
+  const early = { capture: true };
+  canvas.addEventListener(
+    "pointerdown",
+    (event) => {
+      down = null;
+      if (!act.tool() || event.button > 0 || !event.isPrimary) return;
+      const at = place(event);
+      if (!at.point) return; // beside the mesh a drag turns the view
+      event.stopImmediatePropagation();
+      canvas.setPointerCapture(event.pointerId);
+      down = { clientX: event.clientX, clientY: event.clientY, ...at };
+      if (act.tool() === "line" && !first) act.draft([at.point]);
+    },
+    early,
+  );
+  canvas.addEventListener(
+    "pointermove",
+    (event) => {
+      if (!act.tool() || (!down && !first)) return;
+      const at = place(event);
+      const begun = first ?? (down && moved(event) ? down.point : null);
+      if (act.tool() === "line" && begun) act.draft(at.point ? [begun, at.point] : [begun]);
+    },
+    early,
+  );
+  canvas.addEventListener(
+    "pointerup",
+    (event) => {
+      if (!down) return;
+      event.stopImmediatePropagation();
+      const [start, at] = [down, place(event)];
+      const drawn = moved(event);
+      down = null;
+      if (act.tool() === "pin") return pinAt(start);
+      if (first) return at.point ? finish([first, at.point]) : act.miss();
+      if (drawn) return at.point ? finish([start.point, at.point]) : (act.draft([]), act.miss());
+      first = start.point;
+      act.draft([first]);
+    },
+    early,
+  );
+  const pinAt = ({ x, y }) => {
+    const found = screen.engine.pick(x, y);
+    if (found) act.pin(found.vertex);
+    else act.miss();
+  };
+  canvas.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !act.tool()) return;
+    event.preventDefault();
+    act.away();
+  });
+  return { reset: () => ([first, down] = [null, null]) };
+}

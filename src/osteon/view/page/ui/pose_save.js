@@ -1,0 +1,67 @@
+/** Keep a pose: as JSON, as a mesh, and as the command that makes it again. */
+
+import { make, say } from "./dom.js";
+import { poseMessage } from "../pose/message.js";
+
+/**
+ * @param {import("./store.js").Store} store
+ * @param {import("./client.js").Client} client
+ * @param {import("../pose/posing.js").Posing} posing
+ * @param {{fail(error: unknown): void, tell(text: string): void}} act
+ */
+export function saveBox(store, client, posing, act) {
+  const method = () => (store.state.poseView === "ssd" ? "ssd" : "simplex");
+  const stem = () => (store.state.pack?.name || "mesh").replace(/[^\w.-]+/g, "_");
+  const save = async (what, name) => {
+    const message = { ...poseMessage(posing.rig, posing.pose), methods: [method()] };
+    try {
+      const link = make("a", { href: URL.createObjectURL(await client.posedFile(posing.id, what, message)), download: name });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+      act.tell(`${name} is saved where your browser keeps files.`);
+    } catch (error) {
+      act.fail(error);
+    }
+  };
+  const pose = make("button", { type: "button", onclick: () => save("pose.json", `${stem()}-pose.json`) }, "Pose .json");
+  const mesh = make("button", { type: "button", onclick: () => save("mesh.obj", `${stem()}-posed.obj`) }, "Mesh .obj");
+  const command = make("code", { class: "command", tabindex: 0 });
+  const copy = make(
+    "button",
+    {
+      type: "button",
+      onclick: async () => {
+        try {
+          await navigator.clipboard.writeText(command.textContent);
+          act.tell("The command is copied.");
+        } catch {
+          getSelection()?.selectAllChildren(command);
+          act.tell("The command is selected; copy it with the keyboard.");
+        }
+      },
+    },
+    "Copy the command",
+  );
+  const note = make("p", { class: "note" }, "With the saved pose, this makes the same mesh:");
+  const element = make(
+    "div",
+    { class: "groups" },
+    make("h3", {}, "Save"),
+    make("div", { class: "row" }, pose, mesh),
+    note,
+    command,
+    copy,
+  );
+  const sync = () => {
+    const { mesh: file, skeleton } = posing.about.command;
+    const words = ["osteon", "pose", file, ...(skeleton ? [skeleton] : []), `${stem()}-pose.json`, "-o", `${stem()}-posed.obj`];
+    const options = method() === "ssd" ? ["--method", "ssd"] : [];
+    say(command, [...words, ...options].map(quoted).join(" "));
+  };
+  return { element, sync };
+}
+
+/** A word of a command line, in quotes where a shell would take it apart. */
+function quoted(word) {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,136 @@
+/** Numbers of what is selected: the place of a joint, twist and size of a bone or a line, what a line may move. */
+
+import { choice, numeric, slider } from "./controls.js";
+import { make, say, show } from "./dom.js";
+import { number } from "./numbers.js";
+import * as edits from "../pose/edits.js";
+import { boneName } from "../pose/rig.js";
+
+const DOMAINS = [
+  ["tube", "Tube"],
+  ["distance", "Distance"],
+  ["all", "All"],
+];
+const DOMAIN_WORDS = {
+  tube: "Triangles no farther than this from the line.",
+  distance: "Triangles whose effective distance to the line is no more than this.",
+  all: "Triangles that are closer to the line than to any bone.",
+};
+const TURN = Math.PI / 180;
+
+/** @param {import("../pose/posing.js").Posing} posing */
+export function selectionBox(posing) {
+  const title = make("h3");
+  const none = make("p", { class: "note" }, "Nothing is selected. Click a joint, a bone, a line or a pin; Tab reaches them too.");
+  const place = placeFields(posing);
+  const { sliders, sync: syncSliders } = shapeSliders(posing);
+  const domain = domainFields(posing);
+  const element = make("div", { class: "groups" }, title, none, place.element, sliders, domain.element);
+  const sync = () => {
+    const thing = posing.selected;
+    const bone = thing ? boneOf(posing, thing) : -1;
+    const line = thing && (thing.kind === "line" || thing.kind === "end") ? posing.pose.lines[thing.index] : null;
+    say(title, thing ? titleOf(posing, thing) : "Selection");
+    show(none, !thing);
+    place.sync(thing);
+    syncSliders(bone, line);
+    domain.sync(line);
+  };
+  return { element, sync };
+}
+
+function titleOf({ rig, pose }, { kind, index, end }) {
+  if (kind === "joint") return `Joint ${rig.names[index]}`;
+  if (kind === "bone") return `Bone ${boneName(rig, index)}`;
+  if (kind === "pin") return `Pin at vertex ${pose.pins[index].vertex}`;
+  return kind === "end" ? `End ${end + 1} of ${pose.lines[index].name}` : `Line ${pose.lines[index].name}`;
+}
+
+/** The bone that a selection is about: of a joint, the one above it. */
+function boneOf({ rig }, { kind, index }) {
+  if (kind === "bone") return index;
+  return kind === "joint" ? rig.boneAbove[index] : -1;
+}
+
+/** Where a point is; typing moves it exactly there. */
+function placeFields(posing) {
+  const typed = () => {
+    const target = fields.map(({ input }) => Number(input.value));
+    if (!target.every(Number.isFinite) || !posing.selected) return;
+    posing.set(posing.move(posing.selected, target, true));
+  };
+  const fields = ["x", "y", "z"].map((axis) => numeric({ label: axis, step: "any" }, typed));
+  const element = make("div", { class: "triple" }, ...fields.map((field) => field.element));
+  const sync = (thing) => {
+    const point = thing && ["joint", "end", "pin"].includes(thing.kind) ? posing.handles.pointsOf(thing, posing.pose)[0] : null;
+    show(element, Boolean(point));
+    if (!point) return;
+    fields.forEach(({ input }, i) => {
+      if (document.activeElement !== input) input.value = String(Number(point[i].toPrecision(6)));
+    });
+    fields[2].input.disabled = Boolean(posing.engine.character?.isFlat);
+  };
+  return { element, sync };
+}
+
+/** Twist, cross-section and length of a bone or a line. */
+function shapeSliders(posing) {
+  let [bone, line] = [-1, -1];
+  const change = (ofBone, ofLine) => (value) =>
+    posing.set(bone >= 0 ? ofBone(value) : edits.changeLine(posing.pose, line, ofLine(value)), false);
+  const twist = slider(
+    { label: "Twist", min: -180, max: 180, words: (v) => `${v}°` },
+    change((v) => edits.twistBone(posing.rig, posing.pose, bone, TURN * v), (v) => ({ twist: TURN * v })),
+  );
+  const cross = slider(
+    { label: "Cross-section", min: 0.2, max: 3, step: 0.01, words: (v) => `× ${number(v)}` },
+    change((v) => edits.crossBone(posing.pose, bone, v), (v) => ({ cross: v })),
+  );
+  const length = slider(
+    { label: "Length", min: 0.2, max: 3, step: 0.01, words: (v) => `× ${number(v)}` },
+    change((v) => edits.stretchBone(posing.rig, posing.pose, bone, v), () => ({})),
+  );
+  const all = [twist, cross, length];
+  for (const { input } of all) input.addEventListener("change", () => posing.set(posing.pose));
+  const title = make("p", { class: "note" });
+  const sliders = make("div", { class: "groups" }, title, ...all.map(({ element }) => element));
+  const sync = (nextBone, nextLine) => {
+    [bone, line] = [nextBone, nextLine ? posing.selected.index : -1];
+    show(sliders, bone >= 0 || line >= 0);
+    show(length.element, bone >= 0);
+    show(twist.element, !posing.engine.character?.isFlat);
+    say(title, bone >= 0 && posing.selected.kind === "joint" ? `Bone ${boneName(posing.rig, bone)}` : "");
+    if (bone < 0 && !nextLine) return;
+    const { pose, rig } = posing;
+    twist.sync(Math.round((bone >= 0 ? pose.twist[bone] : nextLine.twist) / TURN));
+    cross.sync(bone >= 0 ? pose.cross[bone] : nextLine.cross);
+    if (bone >= 0) length.sync(edits.stretchOf(rig, pose, bone));
+  };
+  return { sliders, sync };
+}
+
+/** Which triangles a line may move. */
+function domainFields(posing) {
+  let line = null;
+  const set = (values, kept) => {
+    const { index } = posing.selected;
+    posing.set(edits.changeLine(posing.pose, index, { domain: { ...line.domain, ...values } }), kept);
+  };
+  const kind = choice("Moves triangles", DOMAINS, (value) => set({ kind: value }, true));
+  const radius = slider({ label: "No farther than", min: 0, max: 1, step: "any", words: number }, (value) =>
+    set({ radius: Number(Math.max(value, 1e-6).toPrecision(3)) }, false),
+  );
+  radius.input.addEventListener("change", () => posing.set(posing.pose));
+  const words = make("p", { class: "note" });
+  const element = make("div", { class: "groups" }, kind.element, words, radius.element);
+  const sync = (next) => {
+    line = next;
+    show(element, Boolean(line));
+    if (!line) return;
+    kind.sync(line.domain.kind);
+    say(words, DOMAIN_WORDS[line.domain.kind]);
+    show(radius.element, line.domain.kind !== "all");
+    radius.sync(line.domain.radius, 0.5 * posing.engine.character.pack.diagonal);
+  };
+  return { element, sync };
+}
