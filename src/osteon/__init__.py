@@ -16,20 +16,27 @@ _HOMES = {
     "LoadOptions": "osteon.io",
     "MeshSequence": "osteon.core.sequence",
     "OsteonError": "osteon.core.errors",
+    "PoseTrack": "osteon.core.pose_track",
+    "Poser": "osteon.simplex.poser",
+    "PoserOptions": "osteon.simplex.poser",
     "Skin": "osteon.core.model",
     "SkinFit": "osteon.pipeline",
     "SkinOptions": "osteon.core.options",
     "SkinnedModel": "osteon.core.model",
+    "StickSkeleton": "osteon.core.sticks",
     "fit_bones": "osteon.fit.given",
     "fit_weights": "osteon.fit.given",
     "join_clips": "osteon.core.sequence",
     "load_model": "osteon.io",
+    "load_poses": "osteon.io.pose",
     "load_sequence": "osteon.io",
+    "load_skeleton": "osteon.io.skeleton",
     "measure_distortion": "osteon.measure.distortion",
     "pose_frames": "osteon.deform.linear_blend",
     "pose_vertices": "osteon.deform.linear_blend",
     "save_model": "osteon.io",
     "save_sequence": "osteon.io",
+    "save_skeleton": "osteon.io.skeleton",
     "skin_sequence": "osteon.pipeline",
 }
 
@@ -39,12 +46,17 @@ if TYPE_CHECKING:
     from osteon.core.errors import OsteonError
     from osteon.core.model import BoneTrack, Skin, SkinnedModel
     from osteon.core.options import SkinOptions
+    from osteon.core.pose_track import PoseTrack
     from osteon.core.sequence import Clip, MeshSequence, join_clips
+    from osteon.core.sticks import StickSkeleton
     from osteon.deform.linear_blend import pose_frames, pose_vertices
     from osteon.fit.given import fit_bones, fit_weights
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
+    from osteon.io.pose import load_poses
+    from osteon.io.skeleton import load_skeleton, save_skeleton
     from osteon.measure.distortion import measure_distortion
     from osteon.pipeline import SkinFit, skin_sequence
+    from osteon.simplex.poser import Poser, PoserOptions
 
 
 def __getattr__(name: str) -> Any:

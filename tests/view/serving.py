@@ -93,14 +93,17 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, *inputs: str, source: str | None = None, **options: Any) -> Iterator[Served]:
+def served(
+    folder: Path, *inputs: str, source: str | None = None, skeleton: str | None = None, **options: Any
+) -> Iterator[Served]:
     """Serve what the inputs name."""
     folder.mkdir()
     scene = Scene(folder)
     if inputs:
         entry_id = scene.new_id()
         compared = () if source is None else (source,)
-        scene.add(prepare_entry(entry_id, inputs, scene.pack_of(entry_id), source=compared))
+        pack = scene.pack_of(entry_id)
+        scene.add(prepare_entry(entry_id, inputs, pack, source=compared, skeleton=skeleton))
     session = Session.of(scene, **options)
     ready = threading.Event()
     server = ViewServer(session, ready=lambda _: ready.set())

@@ -20,7 +20,7 @@ DATA = Path("..") / "shared" / "data" / "sequences"
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["paper", "peers", "growth", "files", "view"]))
+@click.argument("name", type=click.Choice(["paper", "peers", "growth", "files", "view", "simplex"]))
 @click.option("--data", type=click.Path(path_type=Path), default=DATA, show_default=True, help="Folder of sequences.")
 @click.option("--threads", default=2, show_default=True)
 @click.option(
@@ -38,6 +38,7 @@ def bench(name: str, data: Path, threads: int, record: Path | None, json_file: s
     peers   against Dem Bones on the same arrays, bones, influences and threads
     growth  time and memory while frames, vertices and bones double
     files   size and truth of files, and whether three.js, USD and Khronos' validator agree
+    simplex posing by a skeleton: Table 1 of Simplex Transformations, exactness, poses without flips
     view    the page: a crowd against streamed vertices, its first picture, its bundle
 
     Exit code 1 if a figure misses its bound.
@@ -68,6 +69,10 @@ def _run(name: str, data: Path, threads: int, tell: Callable[[str], None]) -> li
         from osteon.bench.files import bench_files
 
         return bench_files(data, threads, tell)
+    if name == "simplex":
+        from osteon.bench.simplex import bench_simplex
+
+        return bench_simplex(data, threads, tell)
     if name == "view":
         from osteon.bench.view import bench_view
 

@@ -16,6 +16,7 @@ __all__ = ["cli", "main"]
 COMMANDS = {
     "demo": "Skin a galloping fox that Osteon makes itself.",
     "skin": "Turn a mesh sequence into a skinned model.",
+    "pose": "Pose a mesh by a stick skeleton, without weights.",
     "play": "Evaluate a skinned model back to vertices.",
     "view": "Show a model and its source in the browser.",
     "info": "Tell what a mesh, a sequence or a model holds.",
@@ -48,6 +49,7 @@ def cli() -> None:
     osteon skin cloth/*.obj -o cloth.glb skin a sequence
     osteon view cloth.glb cloth/         look at it, beside its source
     osteon play cloth.glb -o frames/     back to vertices
+    osteon pose hand.obj hand.tgf fist.tgf -o fist.obj
     osteon info cloth.glb                look into a file
     """
 

@@ -24,6 +24,7 @@ __all__ = ["view"]
 @click.command()
 @click.argument("file")
 @click.argument("source", required=False)
+@click.option("--skeleton", metavar="FILE", help="A stick skeleton to pose the mesh by: .tgf, .skel, .json, glTF.")
 @click.option("--port", default=0, help="Where to listen on 127.0.0.1.  [any that is free]")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option("--export", "folder", metavar="DIR", help="Write the page as static files instead of serving it.")
@@ -31,6 +32,7 @@ __all__ = ["view"]
 def view(
     file: str,
     source: str | None,
+    skeleton: str | None,
     port: int,
     no_browser: bool,
     folder: str | None,
@@ -40,44 +42,52 @@ def view(
     """Show a model and its source in the browser.
 
     FILE is a model that Osteon wrote, any glTF or USD that moves by skin or morph targets, or a sequence: a folder of
-    meshes, a pattern, an animated file. SOURCE is the sequence to compare a model with. Ctrl-C ends it.
+    meshes, a pattern, an animated file. One mesh alone can be posed. SOURCE is the sequence to compare a model with.
+    Ctrl-C ends it.
 
     \b
     osteon view horse.glb horse/
     osteon view cloth/
+    osteon view arm.obj --skeleton arm.tgf
     osteon view horse.glb horse/ --export page/
     """
     from osteon.view.bundle import check_bundle
 
     check_bundle()
     if folder is not None:
-        _check_export(folder, port, no_browser)
+        _check_export(folder, port, no_browser, skeleton)
     with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary:
-        scene = _load(Path(temporary), file, source, folder is not None, quiet)
+        scene = _load(Path(temporary), file, (source, skeleton), folder is not None, quiet)
         if folder is not None:
             _export(scene, folder, json_file, quiet)
         else:
             _serve(scene, port, not no_browser, json_file, quiet)
 
 
-def _check_export(folder: str, port: int, no_browser: bool) -> None:
+def _check_export(folder: str, port: int, no_browser: bool, skeleton: str | None) -> None:
     from osteon.view.export import check_export
 
     if port or no_browser:
         raise OptionError("--export: writes files and serves nothing; leave --port and --no-browser out")
+    if skeleton is not None:
+        raise OptionError("--export: a page without a server cannot pose; leave --skeleton out")
     check_export(folder)
 
 
-def _load(temporary: Path, file: str, source: str | None, clusters: bool, quiet: bool) -> Scene:
-    """What was named, as the only entry of a scene."""
+def _load(temporary: Path, file: str, beside: tuple[str | None, str | None], clusters: bool, quiet: bool) -> Scene:
+    """What was named, with the source and the skeleton beside it, as the only entry of a scene."""
     from osteon.view.scene import Scene, prepare_entry
 
     scene = Scene(temporary)
     entry_id = scene.new_id()
+    source, skeleton = beside
     compared = () if source is None else (source,)
     with progress_bar(quiet) as progress:
         pack = scene.pack_of(entry_id)
-        scene.add(prepare_entry(entry_id, (file,), pack, source=compared, clusters=clusters, progress=progress))
+        entry = prepare_entry(
+            entry_id, (file,), pack, source=compared, skeleton=skeleton, clusters=clusters, progress=progress
+        )
+        scene.add(entry)
     return scene
 
 

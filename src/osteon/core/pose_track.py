@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
@@ -79,7 +80,8 @@ class PoseTrack:
     joints: Float64  # (f,j,3) posed joints; (f,0,3) without a skeleton
     cross_scale: Float64 | None = None  # (f,b) beta of eq. 10, across the bone; None: 1
     twist: Float64 | None = None  # (f,b,2) radians about the posed bone at its ends A and B; None: 0
-    rotations: Float64 | None = None  # (f,b,3,3) known rotations of the bones; None: the least rotation (5.2)
+    rotations: Float64 | None = None  # (f,b,3,3) known rotations of the bones; None: found from the joints (5.2)
+    turned: NDArray[np.bool_] | None = None  # (f,) the poses whose rotations are known; None: all, if there are any
     lines: LineTrack = field(default_factory=LineTrack)
     pins: PinTrack = field(default_factory=PinTrack)
     clips: tuple[Clip, ...] = ()  # cover all frames; () means one clip
@@ -99,6 +101,8 @@ class PoseTrack:
             put("twist", checked("twist", self.twist, (n, None, 2), np.float64))
         if self.rotations is not None:
             put("rotations", checked("rotations", self.rotations, (n, None, 3, 3), np.float64))
+        if self.turned is not None:
+            put("turned", checked("turned", self.turned, (n,), np.bool_))
         put("lines", _checked_lines(self.lines, n))
         put("pins", _checked_pins(self.pins, n))
         put("clips", tuple(self.clips) or (Clip("pose", 0, n, self.fps),))
@@ -126,6 +130,7 @@ class PoseTrack:
             cross_scale=cut(self.cross_scale),
             twist=cut(self.twist),
             rotations=cut(self.rotations),
+            turned=None if self.turned is None else self.turned[f : f + 1],
             lines=lines,
             pins=PinTrack(self.pins.vertices, self.pins.targets[f : f + 1]),
             clips=(),

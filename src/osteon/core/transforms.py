@@ -9,7 +9,19 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
 
-__all__ = ["apply", "compose", "identity", "invert", "nearest_rotation", "rotation_from_axis_angle"]
+__all__ = [
+    "apply",
+    "compose",
+    "identity",
+    "invert",
+    "least_rotation",
+    "nearest_rotation",
+    "rotation_from_axis_angle",
+    "unit_vectors",
+]
+
+#: The sum of two unit vectors that is shorter than this has no direction: they are opposite.
+OPPOSITE = 1e-7
 
 
 def identity(*shape: int) -> Float64:
@@ -58,4 +70,48 @@ def rotation_from_axis_angle(axis: FloatArray, angle: FloatArray | float) -> Flo
     cross = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).reshape(*x.shape, 3, 3)
     sin, cos = np.sin(angle)[..., None, None], np.cos(angle)[..., None, None]
     out: Float64 = np.eye(3) + sin * cross + (1 - cos) * (cross @ cross)
+    return out
+
+
+def least_rotation(source: FloatArray, target: FloatArray, hint: FloatArray | None = None) -> Float64:
+    """(…,3,3) the rotation by the least angle from one direction (…,3) to the other; the identity where one has none.
+
+    Two half turns, about the source and about the middle of both, stay a rotation to the last digit at any angle.
+    Opposite directions turn about the part of `hint` across the source, or else about an axis across it, in 2D about z.
+    """
+    s, t = unit_vectors(source), unit_vectors(target)
+    missing = np.asarray(~(s.any(axis=-1) & t.any(axis=-1)))
+    middle = s + t
+    opposite = np.asarray(np.linalg.norm(middle, axis=-1) < OPPOSITE)
+    if opposite.any():
+        middle = np.where(opposite[..., None], _across(s, np.zeros(3) if hint is None else hint), middle)
+    turned = _half_turn(unit_vectors(middle)) @ _half_turn(s)
+    out: Float64 = np.where(missing[..., None, None], np.eye(3), turned)
+    return out
+
+
+def unit_vectors(vectors: FloatArray) -> Float64:
+    """(…,3) of length 1, zero where there is no direction; scaled first, so that no square under- or overflows."""
+    largest = np.abs(vectors).max(axis=-1, keepdims=True)
+    scaled = vectors / np.where(largest > 0, largest, 1)
+    length = np.linalg.norm(scaled, axis=-1, keepdims=True)
+    out: Float64 = scaled / np.where(length > 0, length, 1)
+    return out
+
+
+def _across(unit: Float64, hint: FloatArray) -> Float64:
+    """(…,3) the axis about whose normal plane opposite directions meet: across `unit`, at right angles to the hint.
+
+    Without a hint the result lies in the xy plane for directions in that plane, so that 2D stays 2D.
+    """
+    by_hint = np.cross(unit, hint)
+    least = np.eye(3)[2 - np.abs(unit[..., ::-1]).argmin(axis=-1)]
+    enough = np.linalg.norm(by_hint, axis=-1, keepdims=True) > 1e-6 * np.linalg.norm(hint, axis=-1, keepdims=True)
+    out: Float64 = np.where(enough, by_hint, np.cross(unit, least))
+    return out
+
+
+def _half_turn(unit: Float64) -> Float64:
+    """2 u u' - 1: half a turn about u."""
+    out: Float64 = 2 * unit[..., :, None] * unit[..., None, :] - np.eye(3)
     return out

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.arrays import Int32
+from osteon.core.arrays import FloatArray, Int32
 from osteon.core.sequence import MeshSequence
 
-__all__ = ["weld_vertices"]
+__all__ = ["weld_points", "weld_vertices"]
 
 
 def weld_vertices(sequence: MeshSequence) -> tuple[Int32, Int32]:
@@ -30,3 +30,12 @@ def weld_vertices(sequence: MeshSequence) -> tuple[Int32, Int32]:
         representative[shared] = shared[first[same.reshape(-1)]]
     unique, which = np.unique(representative, return_inverse=True)
     return unique.astype(np.int32), which.reshape(-1).astype(np.int32)
+
+
+def weld_points(points: FloatArray) -> tuple[Int32, Int32]:
+    """Indices (u,) of the first of all points (v,3) that coincide, ascending; (v,) which of them each is."""
+    _, first, inverse = np.unique(points + 0.0, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(first), np.int32)
+    rank[order] = np.arange(len(first))
+    return first[order].astype(np.int32), rank[inverse.reshape(-1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,29 +10,30 @@ import numpy as np
 from osteon.core.arrays import FloatArray, Int32
 from osteon.report.raster import Camera, Image
 
-__all__ = ["draw_bones", "draw_edges"]
+__all__ = ["BoneStyle", "draw_bones", "draw_edges"]
 
 #: Layers are drawn this much larger and averaged.
 FINE = 4
 
 
-def draw_bones(
-    image: Image,
-    joints: FloatArray,
-    bones: Int32,
-    camera: Camera,
-    *,
-    colors: FloatArray | None = None,
-    strength: float = 1.0,
-) -> Image:
-    """The picture with bones over it, also where the mesh hides them: pointed from joint A to B, joints as dots.
+@dataclass(frozen=True, slots=True)
+class BoneStyle:
+    """How bones look."""
 
-    `colors` (b,3) are the fills of the bones, near white without them; `strength` 0 … 1 lets the mesh shine through.
-    """
-    fills = np.full((len(bones), 3), 0.97) if colors is None else np.asarray(colors)
+    colors: FloatArray | None = None  # (b,3) their fills, sRGB in 0 … 1; None: near white
+    size: float = 1.0  # thickness, over the usual one
+    strength: float = 1.0  # 0 … 1; below 1 the mesh shines through
+
+
+PLAIN = BoneStyle()
+
+
+def draw_bones(image: Image, joints: FloatArray, bones: Int32, camera: Camera, *, style: BoneStyle = PLAIN) -> Image:
+    """The picture with bones over it, also where the mesh hides them: pointed from joint A to B, joints as dots."""
+    fills = np.full((len(bones), 3), 0.97) if style.colors is None else np.asarray(style.colors)
     layer, draw = _layer(image)
     flat = camera.project(joints) * (FINE, FINE, 1)
-    width = 0.011 * FINE * (image.shape[0] + image.shape[1])
+    width = 0.011 * style.size * FINE * (image.shape[0] + image.shape[1])
     dark = (25, 27, 33, 255)
     for b in np.argsort(flat[bones][:, :, 2].mean(axis=1)):  # far bones first
         start, stop = flat[bones[b], :2]
@@ -45,7 +47,7 @@ def draw_bones(
         draw.ellipse(
             [x - radius, y - radius, x + radius, y + radius], fill="white", outline=dark, width=round(0.9 * FINE)
         )
-    return _merged(image, layer, strength)
+    return _merged(image, layer, style.strength)
 
 
 def draw_edges(image: Image, points: FloatArray, faces: Int32, camera: Camera) -> Image:

@@ -28,9 +28,9 @@ from osteon.core.arrays import Float64
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import SHORTEST, StickSkeleton
-from osteon.core.transforms import nearest_rotation
+from osteon.core.transforms import least_rotation, nearest_rotation
 from osteon.simplex.simplices import Dimension
-from osteon.simplex.turns import least_rotation, root_rotation
+from osteon.simplex.turns import root_rotation
 
 __all__ = ["BoneOptions", "Stretch", "Turns", "bone_transforms", "segment_transforms"]
 
@@ -133,11 +133,20 @@ def _rotations(
     start, stop = _unit(skeleton.vectors), _unit(posed)
     if dimension == 2:
         return _in_plane(np.broadcast_to(start, stop.shape), stop)
-    if track.rotations is not None:
-        if track.rotations.shape[1] != skeleton.n_bones:
-            raise GeometryError(f"rotations: expected {skeleton.n_bones} bones, got {track.rotations.shape[1]}")
-        known = nearest_rotation(track.rotations)
-        return _completed(known, start, stop)
+    if track.rotations is None:
+        return _found(skeleton, start, stop, options)
+    if track.rotations.shape[1] != skeleton.n_bones:
+        raise GeometryError(f"rotations: expected {skeleton.n_bones} bones, got {track.rotations.shape[1]}")
+    known = np.ones(len(stop), bool) if track.turned is None else track.turned
+    out = np.empty((*stop.shape, 3))
+    out[known] = _completed(nearest_rotation(track.rotations[known]), start, stop[known])
+    if not known.all():
+        out[~known] = _found(skeleton, start, stop[~known], options)
+    return out
+
+
+def _found(skeleton: StickSkeleton, start: Float64, stop: Float64, options: BoneOptions) -> Float64:
+    """(f,b,3,3) rotations of poses that tell only where joints are."""
     if options.turns == "least":
         return _completed(np.broadcast_to(np.eye(3), (*stop.shape, 3)), start, stop)
     return _passed_on(skeleton, start, stop)

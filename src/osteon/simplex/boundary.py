@@ -22,6 +22,18 @@ Differs from the papers:
 - triangles around the band are the source and the sink themselves, with the true capacities of their edges;
 - sharp features are found, not pointed at: in mode "sharp" a cut is kept if half of it runs along creases, which turn
   by more than three times the typical angle of the mesh (within 25 … 60 degrees).
+
+Notes
+- Weights of links, on 12 random triangulations of a 10 x 4 sheet that are finer towards its middle, with a wavy border
+  of length 9.2 in the middle (least: 4), mode "all". By length: 4.14 long, moved by 0.06. All links alike, as in the
+  papers: 4.63 long, moved by 1.42, away from the fine triangles. `stay` = 0 instead of 0.5, by length: moved by 0.84.
+- What may be free was first limited by depth, half of that of the deepest triangle. On ragged labels a scrap of a
+  segment far away made all of it free: of 1,919 triangles 2 were left. Limited to half of the area, 496 are left.
+- A scan of 86,482 triangles and 39 bones, typical angle 7 degrees, one core: dual graph 0.17 s; labels of nearest bones
+  in 421 pieces, mode "all" 1.5 s (47 pieces left), "sharp" 1.2 s; clean labels, 67 curves, 1.0 s, about 12 ms a curve,
+  of which the flow takes a fifth. Counting the pieces of the whole mesh takes 17 ms, hence `_surely_whole`.
+- Not tried: creases that are rounded over several edges. Each of their edges turns little, so "sharp" passes over them
+  on fine meshes; "all" follows them.
 """
 
 from __future__ import annotations
@@ -34,7 +46,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.boundary_bands import Band, border_curves, find_band, minimum_cut, nearest_labels
+from osteon.simplex.boundary_bands import Band, Part, border_curves, find_band, minimum_cut, nearest_labels
 from osteon.simplex.boundary_graph import DualGraph, count_pieces, graph_pieces
 from osteon.simplex.boundary_plan import Cut, plan_cuts
 
@@ -53,7 +65,7 @@ class BoundaryOptions:
     mode: BoundaryMode = "sharp"  # sharp: only where there is a crease to cut along; all: every boundary
     width: float = 1.25  # of the band on each side, over the radius of the boundary, 0 … 10; paths count from centre
     # to centre of triangles, which makes them about a fifth longer than straight ones
-    keep: float = 0.5  # part of the depth of a segment that may be in a band at most, 0 … 1
+    keep: float = 0.5  # part of the area of a segment that no single cut may take away, 0 … 1
     convex: float = 0.2  # eta of convex edges, 0 … 1
     stay: float = 0.5  # how much more a cut costs at the rim of the band than at the old boundary, 0 … 100
     sharp_angles: tuple[float, float] = (25.0, 60.0)  # degrees; creases turn by at least the first, at most the second
@@ -129,26 +141,20 @@ def _cut_groups(job: _Job, labels: Int32, cut: Cut) -> Int32:
     group = np.full(job.n_bones, -1, np.int8)
     for number, bones in enumerate(cut):
         group[list(bones)] = number
-    side = group[labels]
-    for curve in border_curves(job.graph, _between(job.graph, side)):
-        still = curve[np.isin(side[job.graph.pairs[curve]].sum(axis=1), 1)]  # an earlier cut may have moved it
-        if len(still):
-            labels = _cut_curve(job, labels, side, still)
-            side = group[labels]
+    part = Part.of(job.graph, group[labels] >= 0)
+    sides = group[labels[part.triangles]][part.pairs]
+    for curve in border_curves(job.graph, part.links[sides[:, 0] != sides[:, 1]]):
+        a, b = group[labels[job.graph.pairs[curve]]].T
+        if (a != b).any():  # an earlier cut may have moved it
+            labels = _cut_curve(job, part, labels, group, curve[a != b])
     return labels
 
 
-def _between(graph: DualGraph, side: np.ndarray) -> Int32:
-    """Links from side 0 to side 1."""
-    a, b = side[graph.pairs].T
-    return np.flatnonzero((a >= 0) & (b >= 0) & (a != b)).astype(np.int32)
-
-
-def _cut_curve(job: _Job, labels: Int32, side: np.ndarray, curve: Int32) -> Int32:
+def _cut_curve(job: _Job, part: Part, labels: Int32, group: np.ndarray, curve: Int32) -> Int32:
     """Labels after the cheapest cut of one band; unchanged where the cut follows no crease or tears a segment."""
     graph, options = job.graph, job.options
-    band = find_band(graph, curve, labels, side >= 0, (options.width, options.keep))
-    old = side[band.triangles]
+    band = find_band(graph, part, curve, labels, (options.width, options.keep))
+    old = group[labels[band.triangles]]
     if not band.free.any():
         return labels
     first = minimum_cut(band.pairs, _capacity(job, band), ~band.free & (old == 0), ~band.free & (old == 1))
@@ -207,7 +213,7 @@ def _keep_whole(job: _Job, band: Band, before: Int32, after: Int32) -> Int32:
 
 
 def _surely_whole(band: Band, before: Int32, after: Int32) -> bool:
-    """Whether a look at the band alone shows that nothing was torn, which is thirty times as quick as a look at all.
+    """Whether a look at the band alone shows that nothing was torn, which is five times as quick as a look at all.
 
     It does if triangles that are not free hang together as before, and every free one hangs on one of them.
     """

@@ -1,7 +1,7 @@
 """The band on both sides of a boundary, and the cheapest cut through it.
 
-A band is made of free triangles; what surrounds it keeps its side and is one source and one sink. Nothing is as deep
-from the boundary as `keep` of its segment and still free, so no segment can be swallowed, however thin.
+A band is made of free triangles; what surrounds it keeps its side and is one source and one sink. A part of the area
+of every segment is never free, so none can be swallowed, however thin.
 """
 
 from __future__ import annotations
@@ -15,20 +15,47 @@ from scipy.sparse.csgraph import breadth_first_order, dijkstra, maximum_flow
 from osteon.core.arrays import Float64, Int32
 from osteon.simplex.boundary_graph import DualGraph, graph_pieces
 
-__all__ = ["Band", "border_curves", "find_band", "minimum_cut", "nearest_labels"]
+__all__ = ["Band", "Part", "border_curves", "find_band", "minimum_cut", "nearest_labels"]
 
 #: The capacities of a graph add up to this, so that no flow leaves 32 bits.
 LARGEST_SUM = 2.0**30
+#: Surroundings are known up to this many widths, to see how what is not free hangs together.
+RIM = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
-    """The surroundings of one boundary curve; triangles and links are numbered within it."""
+class Part:
+    """Some triangles of a mesh and the links between them."""
 
-    triangles: Int32  # (n,) of the mesh
+    triangles: Int32  # (n,) of the mesh, ascending
     links: Int32  # (e,) of the dual graph
-    pairs: Int32  # (e,2) the triangles of the links, numbered in the band
-    depth: Float64  # (n,) along the surface from the curve; infinite beyond two widths
+    pairs: Int32  # (e,2) the triangles of the links, by their places in this part
+
+    @staticmethod
+    def of(graph: DualGraph, chosen: np.ndarray) -> Part:
+        """The triangles that are chosen (t,) bool."""
+        all_of_them = np.arange(graph.n_triangles, dtype=np.int32)
+        return Part(all_of_them, np.arange(len(graph.pairs), dtype=np.int32), graph.pairs).of_these(chosen)
+
+    def of_these(self, chosen: np.ndarray) -> Part:
+        """The triangles of this part that are chosen (n,) bool."""
+        place = np.where(chosen, np.cumsum(chosen) - 1, -1).astype(np.int32)
+        pairs = place[self.pairs]
+        inside = np.flatnonzero((pairs[:, 0] >= 0) & (pairs[:, 1] >= 0))
+        return Part(self.triangles[chosen], self.links[inside], pairs[inside])
+
+    def widened(self, chosen: np.ndarray) -> np.ndarray:
+        """(n,) bool: the chosen triangles and their neighbours."""
+        out = chosen.copy()
+        out[self.pairs[chosen[self.pairs[:, 0]] | chosen[self.pairs[:, 1]]]] = True
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Band(Part):
+    """The surroundings of one boundary curve."""
+
+    depth: Float64  # (n,) along the surface from the curve; infinite beyond the rim
     free: np.ndarray  # (n,) bool: may change sides
     width: float
 
@@ -49,8 +76,8 @@ def border_curves(graph: DualGraph, links: Int32) -> list[Int32]:
     return [links[curve == c] for c in np.argsort(-length, kind="stable")]
 
 
-def find_band(graph: DualGraph, curve: Int32, labels: Int32, within: np.ndarray, limits: tuple[float, float]) -> Band:
-    """The band around a curve of links among the triangles `within`; `limits` are the options width and keep.
+def find_band(graph: DualGraph, part: Part, curve: Int32, labels: Int32, limits: tuple[float, float]) -> Band:
+    """The band around a curve of links of a part; `limits` are the options width and keep.
 
     The width is a part of the curve's own size: the largest distance of its points from its middle, which is the
     radius of a loop around a limb and half of a straight path across a sheet.
@@ -58,16 +85,16 @@ def find_band(graph: DualGraph, curve: Int32, labels: Int32, within: np.ndarray,
     length = np.maximum(graph.lengths[curve], 1e-300)
     middle = np.average(graph.middles[curve], axis=0, weights=length)
     radius = float(np.hypot(np.linalg.norm(graph.middles[curve] - middle, axis=1), length / 2).max())
-    width, reach = limits[0] * radius, (1 + 2 * limits[0]) * radius
-    away = graph.centers - middle
-    near = within & (np.einsum("ti,ti->t", away, away) <= reach**2)  # paths are longer than straight lines
-    near[graph.pairs[curve]] = True
-    triangles, links, pairs = _numbered(graph.pairs, near)
-    depth = _depth(graph, curve, triangles, _length_graph(graph, links, pairs, len(triangles)), 2 * width)
-    deepest = _deepest(labels, triangles, depth)
-    free = depth < np.minimum(width, limits[1] * deepest[labels[triangles]])
-    kept, inner, pairs = _numbered(pairs, np.isfinite(depth))
-    return Band(triangles[kept], links[inner], pairs, depth[kept], free[kept], width)
+    width = limits[0] * radius
+    away = graph.centers[part.triangles] - middle
+    near = np.einsum("ti,ti->t", away, away) <= (radius + RIM * width) ** 2  # paths are longer than straight lines
+    near[np.searchsorted(part.triangles, graph.pairs[curve])] = True
+    ball = part.of_these(part.widened(near))
+    depth = _depth(graph, ball, curve, RIM * width)
+    free = depth < np.minimum(width, _deepest_free(graph, labels, ball.triangles, depth, limits[1]))
+    kept = np.isfinite(depth) | ball.widened(free)
+    inner = ball.of_these(kept)
+    return Band(inner.triangles, inner.links, inner.pairs, depth[kept], free[kept], width)
 
 
 def minimum_cut(pairs: Int32, capacity: Float64, source: np.ndarray, sink: np.ndarray) -> np.ndarray:
@@ -81,8 +108,8 @@ def minimum_cut(pairs: Int32, capacity: Float64, source: np.ndarray, sink: np.nd
     i, j = node[pairs[:, 0]], node[pairs[:, 1]]
     kept = (i != j) & (np.minimum(i, j) < n)  # a link from source to sink is cut whatever happens
     i, j, capacity = i[kept], j[kept], capacity[kept]
-    scale = LARGEST_SUM / max(2 * float(capacity.sum()) + 2 * len(capacity), 1e-300)
-    whole = np.maximum(np.rint(capacity * min(scale, 1e300)), 1).astype(np.int32)  # 1: nothing is cut off for free
+    scale = min((LARGEST_SUM - 2 * len(capacity)) / max(2 * float(capacity.sum()), 1e-300), 1e300)
+    whole = np.maximum(np.rint(capacity * scale), 1).astype(np.int32)  # 1: nothing is cut off for free
     arcs = coo_array((np.r_[whole, whole], (np.r_[i, j], np.r_[j, i])), shape=(n + 2, n + 2)).tocsr()
     arcs.sum_duplicates()
     arcs.sort_indices()
@@ -95,13 +122,13 @@ def minimum_cut(pairs: Int32, capacity: Float64, source: np.ndarray, sink: np.nd
     return np.asarray(reached[node])
 
 
-def nearest_labels(graph: DualGraph, band: Band, side: np.ndarray, known: Int32) -> Int32:
+def nearest_labels(graph: DualGraph, band: Part, side: np.ndarray, known: Int32) -> Int32:
     """(n,) `known` labels, and in place of -1 that of the nearest known triangle along the surface of the same side.
 
     A label spreads along paths, so it stays in one piece. -1 remains where no path leads.
     """
     same = side[band.pairs[:, 0]] == side[band.pairs[:, 1]]
-    lengths = _length_graph(graph, band.links[same], band.pairs[same], len(known))
+    lengths = _length_graph(graph, Part(band.triangles, band.links[same], band.pairs[same]))
     _, _, origin = dijkstra(
         lengths, directed=False, indices=np.flatnonzero(known >= 0), return_predecessors=True, min_only=True
     )
@@ -109,41 +136,39 @@ def nearest_labels(graph: DualGraph, band: Band, side: np.ndarray, known: Int32)
     return out
 
 
-def _numbered(pairs: Int32, chosen: np.ndarray) -> tuple[Int32, Int32, Int32]:
-    """The chosen nodes, the links between them, and these links by the places of their nodes among the chosen."""
-    number = np.where(chosen, np.cumsum(chosen) - 1, -1).astype(np.int32)
-    placed = number[pairs]
-    links = np.flatnonzero((placed[:, 0] >= 0) & (placed[:, 1] >= 0)).astype(np.int32)
-    return np.flatnonzero(chosen).astype(np.int32), links, placed[links]
-
-
-def _length_graph(graph: DualGraph, links: Int32, pairs: Int32, n: int) -> csr_array:
+def _length_graph(graph: DualGraph, part: Part) -> csr_array:
     """Links as lengths of the path from centre to centre over the middle of the edge."""
-    single = graph.single[links]
-    links, pairs = links[single], pairs[single]
-    through = graph.hops[links, 0] + graph.hops[links, 1]
-    return csr_array((through, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    single = graph.single[part.links]
+    hops, pairs = graph.hops[part.links[single]], part.pairs[single]
+    n = len(part.triangles)
+    return csr_array((hops[:, 0] + hops[:, 1], (pairs[:, 0], pairs[:, 1])), shape=(n, n))
 
 
-def _depth(graph: DualGraph, curve: Int32, triangles: Int32, lengths: csr_array, limit: float) -> Float64:
+def _depth(graph: DualGraph, part: Part, curve: Int32, limit: float) -> Float64:
     """(n,) distances along the surface from the curve, by a node that stands for it; infinite beyond the limit."""
-    n = len(triangles)
+    n = len(part.triangles)
     start = np.full(n, np.inf)
-    np.minimum.at(start, np.searchsorted(triangles, graph.pairs[curve].ravel()), graph.hops[curve].ravel())
+    np.minimum.at(start, np.searchsorted(part.triangles, graph.pairs[curve].ravel()), graph.hops[curve].ravel())
     first = np.flatnonzero(np.isfinite(start))
-    links = lengths.tocoo()
+    links = _length_graph(graph, part).tocoo()
     rows, columns = np.r_[links.row, np.full(len(first), n)], np.r_[links.col, first]
     whole = csr_array((np.r_[links.data, start[first]], (rows, columns)), shape=(n + 1, n + 1))
     depth: Float64 = dijkstra(whole, directed=False, indices=n, limit=limit)[:n]
     return depth
 
 
-def _deepest(labels: Int32, triangles: Int32, depth: Float64) -> Float64:
-    """(b,) the depth of the deepest triangle of each label, infinite if some were not reached."""
-    reached = np.isfinite(depth)
-    inside = labels[triangles[reached]]
-    n = int(labels.max(initial=0)) + 1
-    deepest = np.zeros(n)
-    np.maximum.at(deepest, inside, depth[reached])
-    missing = np.bincount(inside, minlength=n) < np.bincount(labels, minlength=n)
-    return np.where(missing, np.inf, deepest)
+def _deepest_free(graph: DualGraph, labels: Int32, triangles: Int32, depth: Float64, keep: float) -> Float64:
+    """(n,) the depth up to which the segment of each triangle may be free: `1 - keep` of its area at most.
+
+    Area and not depth is shared out, because a scrap of the segment that lies elsewhere may be deeper than all of it.
+    """
+    here, area = labels[triangles], graph.weights[triangles]
+    order = np.lexsort((depth, here))
+    total = np.cumsum(area[order])
+    bones, first = np.unique(here[order], return_index=True)
+    last = np.r_[first[1:], len(order)] - 1
+    whole = np.bincount(labels, graph.weights)[bones]
+    at = np.searchsorted(total, np.r_[0.0, total[last[:-1]]] + (1 - keep) * whole)
+    limit = np.zeros(int(bones.max(initial=0)) + 1)
+    limit[bones] = depth[order[np.minimum(at, last)]]  # that one is not free, so something always stays
+    return np.asarray(limit[here])

@@ -1,15 +1,22 @@
 """Free ends of bones are put just outside the mesh, so that each bone sees all of its part of the surface.
 
-Whether a point is inside is told by its winding number w, the solid angle of the surface over 4 pi: 1 inside and 0
-outside a closed surface, and something between in front of a hole. More than 1/2 is inside, whichever way the
-triangles face. From a free end inside, the bone is followed: after each crossing of the surface the place halfway to
-the next one is looked at, and the bone ends a small step behind the first crossing after which it is outside.
+The bone is followed from its free end outward. Inside a closed component of the mesh is where an odd number of its
+crossings still lies ahead. Components with holes are judged by the winding number, the solid angle of their triangles
+over 4 pi: 1 inside, 0 outside, something between in front of a hole; more than 1/2 is inside, whichever way the
+triangles face. The bone ends a small step behind the first crossing after which no component holds it.
+
+What sticks out farther (the tip of a finger whose bone leaves through its side) would lie beyond the range plane at
+the free end. The plane is therefore moved out over the cap: the connected triangles beyond the place where the bone
+leaves. The bone itself stays short, as a bone in the open sees what is not its own.
 
 Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.1, last
 paragraph; winding numbers as in Jacobson, Kavan, Sorkine-Hornung, Robust Inside-Outside Segmentation, 2013.
 
-Differs from the paper, which does not say how: a bone that leaves through a hole ends where the winding number falls
-below 1/2, and one that never leaves ends where the mesh does. In 2D, inside is what a triangle covers.
+Differs from the paper, which does not say how: the range plane over the cap; a bone that leaves through a hole ends
+where the winding number falls below 1/2, and one that never leaves ends where the mesh does. In 2D, inside is what a
+triangle covers.
+
+Notes: winding numbers for all components cost 0.08 s on 86,000 triangles and 18 free ends, counting crossings 0.4 ms.
 """
 
 from __future__ import annotations
@@ -17,13 +24,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.kernels import kernel
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.tree import SurfaceTree, crossings_between
 
-__all__ = ["Solid", "extend_free_ends"]
+__all__ = ["Solid", "extend_free_ends", "reach_over_caps"]
 
 MARGIN = 1e-3  # of the size of the mesh: how far outside an end is put
 STEPS = 32  # places looked at on the way out through a hole
@@ -31,65 +39,119 @@ STEPS = 32  # places looked at on the way out through a hole
 
 @dataclass(frozen=True, slots=True)
 class Solid:
-    """What is inside a mesh of size about 1."""
+    """A mesh of size about 1, and what is inside."""
 
     vertices: Float64  # (v,3)
     faces: Int32  # (t,3)
+    neighbors: Int32  # (t,3) triangles across the edges, -1 at a border
+    component: Int32  # (t,)
     tree: SurfaceTree  # of the surface; in 2D, of the walls at its border
+    closed: NDArray[np.bool_]  # (c,) components that crossings can judge
     flat: bool = False  # the mesh lies in the plane z = 0
 
-    def holds(self, point: Float64) -> bool:
-        """Whether a point is inside."""
-        corners = self.vertices[self.faces] - point
-        if self.flat:
-            x, y = corners[:, :, 0], corners[:, :, 1]
-            edge = x * np.roll(y, -1, axis=1) - np.roll(x, -1, axis=1) * y
-            return bool(((edge >= 0).all(axis=1) | (edge <= 0).all(axis=1)).any())
-        return abs(float(_solid_angle(corners))) > 2 * np.pi
+    @staticmethod
+    def of(mesh: tuple[Float64, Int32], connected: tuple[Int32, Int32], tree: SurfaceTree, flat: bool) -> Solid:
+        """From (vertices, faces) and (neighbors, component)."""
+        neighbors, component = connected
+        back = neighbors[np.maximum(neighbors, 0)]  # (t,3,3); an edge of three triangles is not paired both ways
+        paired = (back == np.arange(len(neighbors))[:, None, None]).any(axis=2) & (neighbors >= 0)
+        closed = np.full(int(component.max(initial=-1)) + 1, not flat)
+        closed[component[~paired.all(axis=1)]] = False
+        return Solid(*mesh, neighbors, component, tree, closed, flat)
+
+    def covers(self, point: Float64) -> bool:
+        """Whether a point is inside a component with holes; in 2D, in a triangle."""
+        faces = self.faces[~self.closed[self.component]]
+        if not self.flat:
+            return abs(float(_solid_angle(self.vertices, faces, point))) > 2 * np.pi
+        corners = self.vertices[faces, :2] - point[:2]
+        x, y = corners[:, :, 0], corners[:, :, 1]
+        edge = x * np.roll(y, -1, axis=1) - np.roll(x, -1, axis=1) * y
+        return bool(((edge >= 0).all(axis=1) | (edge <= 0).all(axis=1)).any())
 
 
 def extend_free_ends(skeleton: StickSkeleton, solid: Solid) -> StickSkeleton:
     """The skeleton with free ends that were inside put just outside."""
     joints = skeleton.joints.copy()
-    reach = 2 * float(np.abs(solid.vertices[solid.faces]).max(initial=0) + np.abs(joints).max()) + 1
+    size = 2 + 2 * float(np.abs(joints).max())
     for joint in skeleton.free_ends():
-        end = skeleton.joints[joint]
-        b = skeleton.bones_at(int(joint))[0]
-        away = end - skeleton.joints[skeleton.bones[b].sum() - joint]
-        away = away / np.linalg.norm(away)
-        if solid.holds(end):
-            joints[joint] = end + _way_out(solid, end, away, reach) * away
+        joints[joint] += _way_out(solid, joints[joint], size * _outward(skeleton, int(joint)))
     return replace(skeleton, joints=joints)
 
 
-def _way_out(solid: Solid, start: Float64, away: Float64, reach: float) -> float:
-    """How far to go from a point inside until just outside."""
-    at = reach * crossings_between(solid.tree, start, start + reach * away)[0]
-    for here, following in zip(at, [*at[1:], np.inf], strict=True):
-        step = min(0.5 * (following - here), MARGIN)
-        if step > 0 and not solid.holds(start + (here + step) * away):
-            return float(here + step)
-    return _hole_ahead(solid, start, away)
+def reach_over_caps(extended: StickSkeleton, solid: Solid) -> StickSkeleton:
+    """The extended skeleton with free ends as far out as what sticks out beyond them: the places of range planes."""
+    joints = extended.joints.copy()
+    centers = solid.vertices[solid.faces].mean(axis=1)
+    for joint in extended.free_ends():
+        end, away = extended.joints[joint], _outward(extended, int(joint))
+        other = extended.joints[extended.bones[extended.bones_at(int(joint))[0]].sum() - joint]
+        at, hit = crossings_between(solid.tree, other, end)
+        if len(at):
+            height: float = _cap_height(solid.neighbors, (centers - end) @ away, hit[-1])
+            joints[joint] = end + max(height + MARGIN, 0.0) * away
+    return replace(extended, joints=joints)
 
 
-def _hole_ahead(solid: Solid, start: Float64, away: Float64) -> float:
-    """Where the way from a point inside leads out through a hole, at the latest where the mesh ends."""
-    used = np.unique(solid.faces)
-    last = max(float(((solid.vertices[used] - start) @ away).max()), 0.0) + MARGIN
-    for far in np.linspace(0, last, STEPS + 1)[1:]:
-        if not solid.holds(start + far * away):
-            return float(far)
-    return last
+def _outward(skeleton: StickSkeleton, joint: int) -> Float64:
+    """Unit vector along the bone of a free end, out of it."""
+    b = skeleton.bones_at(joint)[0]
+    away = skeleton.vectors[b] * (1 if skeleton.bones[b, 1] == joint else -1)
+    unit: Float64 = away / np.linalg.norm(away)
+    return unit
+
+
+def _way_out(solid: Solid, start: Float64, far: Float64) -> Float64:
+    """The step from a free end to just outside; `far` is the way to beyond the mesh."""
+    at, hit = crossings_between(solid.tree, start, start + far)
+    ahead = solid.component[hit]
+    margin = MARGIN / float(np.linalg.norm(far))
+    for k in range(len(at) + 1):
+        if (np.bincount(ahead[k:], minlength=len(solid.closed))[solid.closed] % 2).any():
+            continue
+        gap = (at[k] if k < len(at) else np.inf) - at[k - 1] if k else 0.0
+        here = at[k - 1] + min(margin, 0.5 * gap) if k else 0.0
+        if solid.closed.all() or not solid.covers(start + here * far):
+            return np.asarray(here * far)
+    return _through_hole(solid, start, far / np.linalg.norm(far))
+
+
+def _through_hole(solid: Solid, start: Float64, away: Float64) -> Float64:
+    """The step from inside out through a hole, at the latest to where the mesh ends."""
+    heights = (solid.vertices[np.unique(solid.faces)] - start) @ away
+    last = max(float(heights.max()), 0.0) + MARGIN
+    for height in np.linspace(0, last, STEPS + 1)[1:]:
+        if not solid.covers(start + height * away):
+            break
+    return np.asarray(height * away)
 
 
 @kernel
-def _solid_angle(corners):
-    """The sum of the solid angles of triangles (t,3,3) seen from 0 (van Oosterom and Strackee, 1983)."""
+def _cap_height(neighbors, height, start):
+    """How far the connected triangles beyond the height of `start` reach."""
+    waiting, marked = np.empty(height.size, np.int32), np.zeros(height.size, np.bool_)
+    waiting[0], marked[start] = start, True
+    n, highest = 1, height[start]
+    while n:
+        n -= 1
+        t = waiting[n]
+        highest = max(highest, height[t])
+        for other in neighbors[t]:
+            if other >= 0 and not marked[other] and height[other] > height[start]:
+                marked[other] = True
+                waiting[n] = other
+                n += 1
+    return highest
+
+
+@kernel
+def _solid_angle(vertices, faces, point):
+    """The sum of the solid angles of triangles seen from a point (van Oosterom and Strackee, 1983)."""
     total = 0.0
-    for t in range(corners.shape[0]):
-        ax, ay, az = corners[t, 0, 0], corners[t, 0, 1], corners[t, 0, 2]
-        bx, by, bz = corners[t, 1, 0], corners[t, 1, 1], corners[t, 1, 2]
-        cx, cy, cz = corners[t, 2, 0], corners[t, 2, 1], corners[t, 2, 2]
+    for i, j, k in faces:
+        ax, ay, az = vertices[i, 0] - point[0], vertices[i, 1] - point[1], vertices[i, 2] - point[2]
+        bx, by, bz = vertices[j, 0] - point[0], vertices[j, 1] - point[1], vertices[j, 2] - point[2]
+        cx, cy, cz = vertices[k, 0] - point[0], vertices[k, 1] - point[1], vertices[k, 2] - point[2]
         a = np.sqrt(ax * ax + ay * ay + az * az)
         b = np.sqrt(bx * bx + by * by + bz * bz)
         c = np.sqrt(cx * cx + cy * cy + cz * cz)

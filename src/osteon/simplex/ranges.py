@@ -22,7 +22,8 @@ Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Sim
 
 Differs from the paper: it takes the definition of the effective line from an earlier one that we do not have, and
 calls it "a line that takes into account the orientations of the range planes at the ends of the bones"; the pencil is
-our reading. Bones folded onto each other have no plane between them; a joint where no plane is left counts as free.
+our reading. The range plane of a free end may stand farther out than the bone ends (`extend`); feet stay on the bone.
+Bones folded onto each other have no plane between them; a joint where no plane is left counts as free.
 """
 
 from __future__ import annotations
@@ -48,12 +49,13 @@ class Ranges(NamedTuple):
 
     start: Float64  # (b,3) A
     vector: Float64  # (b,3) d
+    limits: Float64  # (b,2) lowest and highest t of a foot
     planes: Float64  # (p,5) n and c of a(P) or b(P) = n.P + c, and how far on the wrong side is still on the plane
     first: Int32  # (2b+1,) planes of bone b: first[2b] … at A, first[2b+1] … at B
 
 
-def find_ranges(skeleton: StickSkeleton, size: float = 1.0) -> Ranges:
-    """Range planes of all bones; `size` of the mesh is the unit of the tolerance."""
+def find_ranges(skeleton: StickSkeleton, inner: StickSkeleton | None = None) -> Ranges:
+    """Range planes of all bones, around a mesh of size about 1. `inner` has shorter bones on which feet must lie."""
     start, vector = skeleton.joints[skeleton.bones[:, 0]], skeleton.vectors
     rows: list[Float64] = []
     first = [0]
@@ -62,9 +64,11 @@ def find_ranges(skeleton: StickSkeleton, size: float = 1.0) -> Ranges:
             for normal in _normals(skeleton, b, int(joint)):
                 scaled = normal / (vector[b] @ normal)
                 c = -float(skeleton.joints[joint] @ scaled)
-                rows.append(np.array([*scaled, c, ON_PLANE * size * float(np.linalg.norm(scaled))]))
+                rows.append(np.array([*scaled, c, ON_PLANE * float(np.linalg.norm(scaled))]))
             first.append(len(rows))
-    return Ranges(start.copy(), vector, np.array(rows), np.array(first, np.int32))
+    ends = (inner or skeleton).joints[skeleton.bones] - start[:, None]
+    limits = np.einsum("bek,bk->be", ends, vector) / np.einsum("bk,bk->b", vector, vector)[:, None]
+    return Ranges(start.copy(), vector, limits, np.array(rows), np.array(first, np.int32))
 
 
 def _normals(skeleton: StickSkeleton, b: int, joint: int) -> list[Float64]:
@@ -84,21 +88,20 @@ def _away(skeleton: StickSkeleton, b: int, joint: int) -> Float64:
 @exact
 def find_foot(ranges, b, x, y, z):
     """Effective distance and t of a point that is in range of bone b; out of range, infinity and 0."""
-    a, reach = 1e300, -1e300
+    planes, a, reach = ranges.planes, 1e300, -1e300
     for p in range(ranges.first[2 * b], ranges.first[2 * b + 1]):
-        plane = ranges.planes[p]
-        value = plane[0] * x + plane[1] * y + plane[2] * z + plane[3]
-        if value < -plane[4]:
+        value = planes[p, 0] * x + planes[p, 1] * y + planes[p, 2] * z + planes[p, 3]
+        if value < -planes[p, 4]:
             return np.inf, 0.0
         a = min(a, value)
     for p in range(ranges.first[2 * b + 1], ranges.first[2 * b + 2]):
-        plane = ranges.planes[p]
-        value = plane[0] * x + plane[1] * y + plane[2] * z + plane[3]
-        if value > plane[4]:
+        value = planes[p, 0] * x + planes[p, 1] * y + planes[p, 2] * z + planes[p, 3]
+        if value > planes[p, 4]:
             return np.inf, 0.0
         reach = max(reach, value)
     a, reach = max(a, 0.0), min(reach, 0.0)
     t = a / (a - reach) if a - reach > 0 else 0.5  # on both planes: all of the pencil meets there
+    t = min(max(t, ranges.limits[b, 0]), ranges.limits[b, 1])
     return _distance(ranges, b, t, x, y, z), t
 
 
@@ -110,13 +113,16 @@ def nearest_foot(ranges, b, x, y, z):
         return distance, t
     start, vector = ranges.start[b], ranges.vector[b]
     along = (x - start[0]) * vector[0] + (y - start[1]) * vector[1] + (z - start[2]) * vector[2]
-    t = min(max(along / (vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2), 0.0), 1.0)
+    t = along / (vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
+    t = min(max(t, ranges.limits[b, 0]), ranges.limits[b, 1])
     return _distance(ranges, b, t, x, y, z), t
 
 
 @exact
 def _distance(ranges, b, t, x, y, z):
     """From a point to the place t on bone b."""
-    start, vector = ranges.start[b], ranges.vector[b]
-    dx, dy, dz = start[0] + t * vector[0] - x, start[1] + t * vector[1] - y, start[2] + t * vector[2] - z
+    start, vector = ranges.start, ranges.vector
+    dx = start[b, 0] + t * vector[b, 0] - x
+    dy = start[b, 1] + t * vector[b, 1] - y
+    dz = start[b, 2] + t * vector[b, 2] - z
     return np.sqrt(dx * dx + dy * dy + dz * dz)

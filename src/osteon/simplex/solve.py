@@ -1,6 +1,6 @@
 """Posed vertices from the ideal transforms of all triangles: factored once, a substitution a pose.
 
-Minimise over X      sum_i A_i (|M_i - M~_i|_F^2 + alpha |T_i - T~_i|^2)     subject to X_c = Y_c for pinned vertices c
+Minimise over X      the energy of simplices.py (eq. 15)      subject to X_c = Y_c for pinned vertices c
 
 Triangles that share a transform are a group (a bone, a control line, or what nothing controls), so the load R d of
 eq. 17 needs only one small product with the transforms of the groups. With x = M- u + T- + y about the area-weighted
@@ -27,7 +27,7 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.kernels import kernel
 from osteon.simplex.factor import SymmetricFactor
-from osteon.simplex.simplices import Simplices, System, reduced_system
+from osteon.simplex.simplices import DEFAULT_ENERGY, EnergyOptions, Simplices, System, reduced_system
 
 __all__ = ["Pins", "SimplexSolver"]
 
@@ -60,12 +60,16 @@ class SimplexSolver:
     held_group: Int32  # (h,) the group that moves each held unknown
 
     @staticmethod
-    def of(simplices: Simplices, group: Int32, n_groups: int, *, translation: bool = True) -> SimplexSolver:
+    def of(
+        simplices: Simplices, group: Int32, n_groups: int, *, energy: EnergyOptions = DEFAULT_ENERGY
+    ) -> SimplexSolver:
         """Factor; `group` (t,) is that of each simplex."""
-        system = reduced_system(simplices, translation=translation)
-        held = np.zeros(0, np.int32) if translation else _one_of_each_piece(system, simplices)
+        system = reduced_system(simplices, energy=energy)
+        held = np.zeros(0, np.int32) if energy.translation else _one_of_each_piece(system, simplices)
         free = np.setdiff1d(np.arange(len(system.vertices), dtype=np.int32), held)
-        factor = SymmetricFactor.of(system.stiffness if translation else csc_array(system.stiffness[free][:, free]))
+        factor = SymmetricFactor.of(
+            system.stiffness if energy.translation else csc_array(system.stiffness[free][:, free])
+        )
         load = csr_array(system.load[free[np.argsort(factor.order)]])
         place = np.empty(len(system.vertices), np.int32)
         place[free], place[held] = factor.order, len(free) + np.arange(len(held))

@@ -28,19 +28,21 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.boxes import exact
-from osteon.simplex.pairs import Field, make_scratch, test_bones, test_seen
+from osteon.simplex.pairs import Field, make_scratch, test_bones
 
 __all__ = ["bone_neighbors", "traverse"]
 
+BLOCK = 32  # triangles that test together
+
 class _State(NamedTuple):
-    """What triangles know; sets of bones hold 64 to a word."""
+    """What triangles (t) and blocks (n) know; sets of bones hold 64 to a word."""
 
     bone: Int32  # (t,)
     distance: Float64  # (t,)
-    reached: NDArray[np.bool_]  # (t,)
-    heard: NDArray[np.uint64]  # (t,w) bones that neighbours suggested
-    tested: NDArray[np.uint64]  # (t,w)
-    told: NDArray[np.uint64]  # (t,w) bones that it suggested
+    heard: NDArray[np.uint64]  # (n,w) bones that were suggested to a block
+    asked: NDArray[np.uint64]  # (n,w) bones to test next
+    tested: NDArray[np.uint64]  # (n,w)
+    told: NDArray[np.uint64]  # (n,w) bones that it suggested
 
 
 def bone_neighbors(skeleton: StickSkeleton) -> tuple[Int32, Int32]:
@@ -53,86 +55,110 @@ def bone_neighbors(skeleton: StickSkeleton) -> tuple[Int32, Int32]:
 def traverse(
     field: Field, neighbors: Int32, beside: tuple[Int32, Int32], seeds: tuple[Int32, Int32], seen_below: float
 ) -> tuple[Int32, Float64, NDArray[np.bool_]]:
-    """Bone of every triangle that one sees (else -1), distance with penalty, and which triangles a seed reached.
+    """Bone of every triangle that one sees (else -1), distance with penalty, and which triangles were reached.
 
-    Seeds are triangles and the bones that pass through them.
+    Seeds are triangles and the bones that pass through them. Triangles that lie together should have near numbers.
     """
     n, words = len(neighbors), -(-len(field.ranges.start) // 64)
-    bone, distance, reached = np.full(n, -1, np.int32), np.full(n, seen_below), np.zeros(n, np.bool_)
-    heard, tested, told = (np.zeros((n, words), np.uint64) for _ in range(3))
-    np.bitwise_or.at(heard, (seeds[0], seeds[1] // 64), np.uint64(1) << (seeds[1] % 64).astype(np.uint64))
-    start = np.unique(seeds[0]).astype(np.int32)
-    test_seen(field, start, seen_below, bone, distance)
-    tested[start] = ~np.uint64(0)
-    _traverse(field, neighbors, beside, start, _State(bone, distance, reached, heard, tested, told))
-    return bone, distance, reached
+    bone, distance = np.full(n, -1, np.int32), np.full(n, seen_below)
+    sets = (np.zeros((-(-n // BLOCK), words), np.uint64) for _ in range(4))
+    state = _State(bone, distance, *sets)
+    _traverse(field, neighbors, beside, seeds, state)
+    return bone, distance, np.repeat(state.heard.any(axis=1), BLOCK)[:n]
 
 
 @exact
 def _traverse(field, neighbors, beside, seeds, state):
-    """Rounds of suggestions, all of a round made before any is heard, until there is nothing new to say."""
-    n_bones = field.ranges.start.shape[0]
-    candidates, scratch = np.empty(n_bones, np.int32), make_scratch(n_bones)
-    said = np.empty((neighbors.shape[0], 2), np.int32)  # (triangle, bone)
-    listening = np.empty(neighbors.shape[0], np.int32)
-    waiting = np.zeros(neighbors.shape[0], np.bool_)  # is in `listening`
-    n_listening = seeds.size
-    listening[:n_listening] = seeds
-    state.reached[seeds] = True
-    while n_listening:
-        said, n_said = _suggest(listening[:n_listening], n_bones, state, said)
-        waiting[listening[:n_listening]] = False
-        n_listening = 0
-        for i in range(n_said):
-            for e in range(3):
-                t = neighbors[said[i, 0], e]
-                if t < 0 or _has(state.heard, t, said[i, 1]):
-                    continue
-                n = _untested(t, said[i, 1], beside, state, candidates)
+    """Rounds of suggestions until there is nothing new to say; all of a round is said before any of it is heard."""
+    n_blocks, n_bones = state.heard.shape[0], field.ranges.start.shape[0]
+    candidates, scratch = np.empty(n_bones, np.int64), make_scratch(n_bones)
+    said = [(0, 0)]  # (block, bone)
+    waiting, n_waiting = np.empty(n_blocks, np.int32), 0
+    for i in range(seeds[0].size):
+        block = seeds[0][i] // BLOCK
+        n_waiting = _hear(block, seeds[1][i], beside, state, waiting, n_waiting)
+        for b in range(n_bones):
+            _add(state.asked, block, b)
+    while True:
+        said.clear()
+        for i in range(n_waiting):
+            n = _open(waiting[i], state, candidates)
+            for t in range(waiting[i] * BLOCK, min((waiting[i] + 1) * BLOCK, state.bone.size)):
                 has = state.bone[t], state.distance[t]
                 state.bone[t], state.distance[t] = test_bones(field, t, candidates[:n], has, scratch)
-                if not waiting[t]:
-                    waiting[t] = state.reached[t] = True
-                    listening[n_listening] = t
-                    n_listening += 1
+            _suggest(waiting[i], state, said)
+        if not said:
+            for block in range(n_blocks):
+                _pass_on(block, n_bones, state, said)
+        if not said:
+            return
+        n_waiting = 0
+        for block, b in said:
+            n_waiting = _hear(block, b, beside, state, waiting, n_waiting)
+            for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
+                for other in neighbors[t]:
+                    if other >= 0:
+                        n_waiting = _hear(other // BLOCK, b, beside, state, waiting, n_waiting)
 
 
 @exact
-def _suggest(speakers, n_bones, state, said):
-    """What these triangles have not told yet: their bone, or, where none is seen, all that they heard."""
-    n = 0
-    for t in speakers:
-        seen = state.bone[t] >= 0
-        for b in range(state.bone[t] if seen else 0, state.bone[t] + 1 if seen else n_bones):
-            if _has(state.told, t, b) or not (seen or _has(state.heard, t, b)):
-                continue
-            _add(state.told, t, b)
-            if n == said.shape[0]:
-                said = np.concatenate((said, said))
-            said[n, 0], said[n, 1] = t, b
-            n += 1
-    return said, n
-
-
-@exact
-def _untested(t, b, beside, state, candidates):
-    """Triangle t hears of bone b: which bones to test, and how many."""
-    _add(state.heard, t, b)
+def _hear(block, b, beside, state, waiting, n_waiting):
+    """A block hears of bone b: it will test it and the bones beside it. Returns how many blocks wait to test."""
+    if _has(state.heard, block, b):
+        return n_waiting
+    _add(state.heard, block, b)
+    fresh = True
+    for word in state.asked[block]:
+        fresh = fresh and word == 0
     others, first = beside
-    n = 0
     for i in range(first[b], first[b + 1]):
-        if not _has(state.tested, t, others[i]):
-            _add(state.tested, t, others[i])
-            candidates[n] = others[i]
+        _add(state.asked, block, others[i])
+    if fresh:
+        waiting[n_waiting] = block
+        n_waiting += 1
+    return n_waiting
+
+
+@exact
+def _open(block, state, candidates):
+    """Which bones a block was asked to test and has not tested before; returns how many."""
+    n = 0
+    for b in range(candidates.size):
+        if _has(state.asked, block, b) and not _has(state.tested, block, b):
+            candidates[n] = b
             n += 1
+    for w in range(state.asked.shape[1]):
+        state.tested[block, w] |= state.asked[block, w]
+        state.asked[block, w] = 0
     return n
 
 
 @exact
-def _has(sets, t, b):
-    return sets[t, b // 64] >> np.uint64(b % 64) & np.uint64(1) != 0
+def _suggest(block, state, said):
+    """The bones of its triangles, as far as it has not told them yet."""
+    for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
+        if state.bone[t] >= 0 and not _has(state.told, block, state.bone[t]):
+            _add(state.told, block, state.bone[t])
+            said.append((int(block), int(state.bone[t])))
 
 
 @exact
-def _add(sets, t, b):
-    sets[t, b // 64] |= np.uint64(1) << np.uint64(b % 64)
+def _pass_on(block, n_bones, state, said):
+    """What a block in which nothing is seen has heard and not told yet."""
+    for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
+        if state.bone[t] >= 0:
+            return
+    for b in range(n_bones):
+        if _has(state.heard, block, b) and not _has(state.told, block, b):
+            _add(state.told, block, b)
+            said.append((int(block), int(b)))
+
+
+@exact
+def _has(sets, i, b):
+    return sets[i, b // 64] >> np.uint64(b % 64) & np.uint64(1) != 0
+
+
+@exact
+def _add(sets, i, b):
+    sets[i, b // 64] |= np.uint64(1) << np.uint64(b % 64)

@@ -27,7 +27,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.simplex.boxes import BoxTree, build_boxes, exact
 
-__all__ = ["SurfaceTree", "build_tree", "count_crossings", "crossings_between", "raise_walls"]
+__all__ = ["SurfaceTree", "build_tree", "count_crossings", "crossings_between"]
 
 #: A crossing this near to an end of the line (over the size of the mesh, which is 1 here) only touches.
 TOUCH = 1e-9
@@ -41,27 +41,32 @@ class SurfaceTree(NamedTuple):
     """A surface and its boxes, as kernels take them."""
 
     boxes: BoxTree
-    corners: Float64  # (t,9) of the triangles in the order of the tree
+    corners: Float64  # (t,9) of its triangles in the order of the tree
+    triangle: Int32  # (t,) of the mesh that each stands for
 
 
-def build_tree(vertices: Float64, faces: Int32) -> SurfaceTree:
-    """The tree of a mesh of size about 1; also of none."""
+def build_tree(vertices: Float64, faces: Int32, flat: bool = False) -> SurfaceTree:
+    """The tree of a mesh of size about 1; `flat`: of the border of a mesh in the plane z = 0."""
+    owner = np.arange(len(faces), dtype=np.int32)
+    if flat:
+        vertices, faces, owner = _raise_walls(vertices, faces)
     corners = np.ascontiguousarray(vertices[faces], np.float64)
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     low, high = np.minimum(np.minimum(a, b), c) - SLACK, np.maximum(np.maximum(a, b), c) + SLACK
     boxes = build_boxes(np.concatenate([low, high], axis=1))
-    return SurfaceTree(boxes, corners.reshape(-1, 9)[boxes.order])
+    return SurfaceTree(boxes, corners.reshape(-1, 9)[boxes.order], owner[boxes.order])
 
 
-def raise_walls(vertices: Float64, faces: Int32) -> tuple[Float64, Int32]:
-    """Border edges of a mesh in the plane z = 0 as walls across it: the surface that lines in the plane may cross."""
+def _raise_walls(vertices: Float64, faces: Int32) -> tuple[Float64, Int32, Int32]:
+    """Border edges of a mesh in the plane z = 0 as walls across it, and the triangles that they bound."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     _, where, times = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
-    i, j = edges[where[times == 1]].T
+    where = where[times == 1]
+    i, j = edges[where].T
     n = len(vertices)
     low, high = vertices - [0, 0, 0.5], vertices + [0, 0, 0.75]  # lines at z = 0 pass beside the middle of a diagonal
     walls = np.concatenate([np.stack([i, j, j + n], axis=1), np.stack([i, j + n, i + n], axis=1)])
-    return np.concatenate([low, high]), walls.astype(np.int32)
+    return np.concatenate([low, high]), walls.astype(np.int32), np.tile(where % len(faces), 2).astype(np.int32)
 
 
 def crossings_between(tree: SurfaceTree, start: Float64, stop: Float64) -> tuple[Float64, Int32]:
@@ -88,7 +93,7 @@ def count_crossings(tree, ends, skip, limit, at, hit):
     touch = TOUCH / length
     ix, iy, iz = _inverse(dx), _inverse(dy), _inverse(dz)
     boxes, corners = tree.boxes, tree.corners
-    bounds, after, order = boxes.bounds, boxes.after, boxes.order
+    bounds, after, triangle = boxes.bounds, boxes.after, tree.triangle
     found = node = 0
     while node < after.size:
         x0, x1 = (bounds[node, 0] - ox) * ix, (bounds[node, 3] - ox) * ix
@@ -100,12 +105,12 @@ def count_crossings(tree, ends, skip, limit, at, hit):
             node = after[node]
             continue
         for i in range(boxes.first[node], boxes.first[node] + boxes.count[node]):
-            if order[i] == skip:
+            if triangle[i] == skip:
                 continue
             s = _cross(corners, i, ox, oy, oz, dx, dy, dz)
             if touch < s < 1 - touch:
                 if found < at.size:
-                    at[found], hit[found] = s, order[i]
+                    at[found], hit[found] = s, triangle[i]
                 found += 1
                 if found > limit:
                     return found

@@ -1,4 +1,4 @@
-"""Least rotations between directions, and the rotation of a root from how its bones kept their angles.
+"""How a bone turns about itself where a pose does not tell it.
 
 A pose that tells only where joints are leaves the turn of each bone about itself open. The paper takes the least
 rotation from the rest direction (5.2) for every bone on its own. Two rules here fill what that leaves open:
@@ -20,9 +20,9 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.sticks import StickSkeleton
-from osteon.core.transforms import nearest_rotation, rotation_from_axis_angle
+from osteon.core.transforms import least_rotation, nearest_rotation
 
-__all__ = ["least_rotation", "root_rotation"]
+__all__ = ["root_rotation"]
 
 #: How far (radians) two bones may change their angle before they stop speaking for a rigid turn of both.
 GIVE = 0.05
@@ -30,48 +30,8 @@ GIVE = 0.05
 SPREAD = 0.2
 #: Below this sine two bones are in line and span no plane.
 STRAIGHT = 1e-5
-#: Below this cosine the rotation is made from axis and angle; above it a form without a division is more exact.
-FAR = -0.9
-#: Below this sine two such directions are opposite, and any turn by 180 degrees is a least rotation.
-OPPOSITE = 1e-9
 #: How many bones out from a root votes are looked for.
 DEPTH = 4
-
-
-def least_rotation(start: Float64, stop: Float64, hint: Float64) -> Float64:
-    """(…,3,3) the rotation by the least angle that takes unit vectors `start` to `stop` (eq. 14).
-
-    Opposite vectors turn about the part of `hint` across `start`, or, failing that, about some axis across it.
-    """
-    axis = np.cross(start, stop)
-    sine = np.linalg.norm(axis, axis=-1)
-    cosine = np.einsum("...i,...i->...", start, stop)
-    far = cosine < FAR
-    cross = _cross_matrix(axis)
-    near = np.eye(3) + cross + (cross @ cross) / np.where(far, 1.0, 1 + cosine)[..., None, None]
-    if not far.any():
-        return near
-    opposite = far & (sine < OPPOSITE)
-    axis = np.where(opposite[..., None], _across(start, hint), np.where(far[..., None], axis, start))
-    turned = rotation_from_axis_angle(axis, np.where(opposite, np.pi, np.arctan2(sine, cosine)))
-    return np.where(far[..., None, None], turned, near)
-
-
-def _cross_matrix(vectors: Float64) -> Float64:
-    """(…,3,3) with _cross_matrix(a) @ b = a x b."""
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    zero = np.zeros_like(x)
-    return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).reshape(*x.shape, 3, 3)
-
-
-def _across(direction: Float64, hint: Float64) -> Float64:
-    """(…,3) unit vectors orthogonal to `direction`, in the plane of the hint where that says anything."""
-    tried = hint - np.einsum("...i,...i->...", direction, hint)[..., None] * direction
-    length = np.linalg.norm(tried, axis=-1, keepdims=True)
-    least = np.eye(3)[np.abs(direction).argmin(axis=-1)]
-    other = np.cross(direction, least)
-    other /= np.linalg.norm(other, axis=-1, keepdims=True)
-    return np.where(length > 1e-6, tried / np.maximum(length, 1e-300), other)
 
 
 def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Float64) -> Float64:

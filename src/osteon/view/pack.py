@@ -10,8 +10,9 @@ that does not move, with its frames as the source, so that the page needs no sec
 from __future__ import annotations
 
 import json
+import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,13 +23,30 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.model import BoneTrack, Skin, SkinnedModel
 from osteon.core.sequence import Asset, Image, MeshSequence
 from osteon.core.transforms import identity
-from osteon.view.pack_arrays import SLOTS, asset_arrays, cluster_numbers, model_arrays, rest_normals, source_arrays
+from osteon.view.pack_arrays import (
+    SLOTS,
+    Arrays,
+    asset_arrays,
+    cluster_numbers,
+    model_arrays,
+    rest_normals,
+    source_arrays,
+)
 
 if TYPE_CHECKING:  # both import numba
     from osteon.measure.distortion import Distortion
     from osteon.measure.skin_report import SkinReport
 
-__all__ = ["Evidence", "pack_model", "pack_sequence", "rest_normals", "still_model", "write_pack"]
+__all__ = [
+    "Evidence",
+    "array_parts",
+    "pack_model",
+    "pack_sequence",
+    "read_arrays",
+    "rest_normals",
+    "still_model",
+    "write_pack",
+]
 
 MAGIC = b"OSTP"
 VERSION = 1
@@ -73,6 +91,21 @@ def write_pack(path: Path, shown: SkinnedModel | MeshSequence, evidence: Evidenc
         file.writelines(parts)
 
 
+def read_arrays(path: Path, names: Collection[str]) -> Arrays:
+    """Some arrays of a pack that this program wrote; those that it does not have are left out."""
+    with path.open("rb") as file:
+        start = struct.calcsize("<4sII")
+        _, _, length = struct.unpack("<4sII", file.read(start))
+        header = json.loads(file.read(length))
+    held = {name: header["arrays"][name] for name in names if name in header["arrays"]}
+    return {
+        name: np.fromfile(
+            path, "<" + entry["dtype"], math.prod(entry["shape"]), offset=start + length + entry["offset"]
+        ).reshape(entry["shape"])
+        for name, entry in held.items()
+    }
+
+
 def still_model(sequence: MeshSequence) -> SkinnedModel:
     """The rest pose on one bone that does not move."""
     n_vertices = sequence.n_vertices
@@ -96,8 +129,13 @@ def _parts(model: SkinnedModel, evidence: Evidence, kind: str) -> Iterator[bytes
     if evidence.source is not None:
         arrays |= source_arrays(model, evidence.source)
     arrays |= {f"image_{i}": np.frombuffer(image.data, np.uint8) for i, image in enumerate(images)}
-    header = _header(model, evidence, kind, images)
-    offset, header["arrays"] = 0, {}
+    yield from array_parts(_header(model, evidence, kind, images), arrays)
+
+
+def array_parts(header: dict[str, Any], arrays: Arrays) -> Iterator[bytes]:
+    """A header and arrays in the form of a pack, piece by piece."""
+    header = {**header, "arrays": {}}
+    offset = 0
     for name, array in arrays.items():
         header["arrays"][name] = {"dtype": array.dtype.str[1:], "shape": list(array.shape), "offset": offset}
         offset += _aligned(array.nbytes)

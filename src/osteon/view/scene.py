@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from osteon.core.arrays import Int32
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
@@ -30,6 +32,8 @@ class Entry:
     pack: Path
     sequence: Inputs = ()  # the inputs of its source, which a fit reads again; () without one
     model: Path | None = None  # a file of the fitted model, for entries that a fit made
+    inputs: Inputs = ()  # the files it was read from
+    skeleton: str | None = None  # the file of the skeleton that it was opened with
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -38,6 +42,7 @@ class Entry:
             "kind": self.kind,
             "has_source": bool(self.sequence),
             "can_save": self.model is not None,
+            **({"has_skeleton": True} if self.skeleton else {}),
         }
 
 
@@ -66,21 +71,24 @@ def prepare_entry(
     pack: Path,
     *,
     source: Inputs = (),
+    skeleton: str | None = None,
     clusters: bool = False,
     progress: Progress | None = None,
 ) -> Entry:
     """Read a model or a sequence, and the source to compare it with, and write the pack that the page asks for."""
     shown = load_shown(inputs, progress)
+    if skeleton is not None:
+        _check_skeleton(skeleton, shown)
     if isinstance(shown, MeshSequence):
         if source:
             raise OptionError(f"{inputs[0]}: is a sequence; a source is compared with a model, so name the model first")
         labels = find_clusters(shown, progress) if clusters else None
         write_pack(pack, shown, Evidence(clusters=labels))
-        return Entry(entry_id, shown.name, "sequence", pack, inputs)
+        return Entry(entry_id, shown.name, "sequence", pack, inputs, inputs=inputs, skeleton=skeleton)
     compared = _load_source(source, shown, progress) if source else None
     labels = find_clusters(compared, progress) if clusters and compared is not None else None
     write_pack(pack, shown, Evidence(None if compared is None else compared.frames, clusters=labels))
-    return Entry(entry_id, shown.name, "model", pack, source)
+    return Entry(entry_id, shown.name, "model", pack, source, inputs=inputs, skeleton=skeleton)
 
 
 def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> SkinnedModel | MeshSequence:
@@ -88,6 +96,14 @@ def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> Skinn
     if len(inputs) == 1 and holds_model(inputs[0]):
         return load_model(inputs[0])
     return load_sequence(list(inputs), progress=progress)
+
+
+def _check_skeleton(file: str, shown: SkinnedModel | MeshSequence) -> None:
+    """Refuse a skeleton that cannot be read, or not for this mesh, before anything is served."""
+    from osteon.io.skeleton import load_skeleton
+    from osteon.view.posing import check_place
+
+    check_place(load_skeleton(file), shown.rest.astype(np.float64), file)
 
 
 def _load_source(inputs: Inputs, model: SkinnedModel, progress: Progress | None) -> MeshSequence:

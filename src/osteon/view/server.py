@@ -8,15 +8,13 @@
     POST /clusters             {"id"}: find its near-rigid triangles; gives a job, then GET /clusters/ID has them
     GET  /jobs/JOB             how a job goes, as events; POST /jobs/JOB/cancel
     GET  /file/ID.SUFFIX       the model that a fit made, to keep
+    POST /pose/ID…             posing (pose_routes.py)
     GET  /alive                open as long as a tab is; without any, the worker ends
 
 All of it lies under the token (guard.py). A refusal is {"error": one sentence}.
 """
 
 from __future__ import annotations
-
-import json
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -25,17 +23,17 @@ from starlette.routing import Route
 
 from osteon.core.errors import OptionError, OsteonError
 from osteon.io import MODEL_FORMATS
+from osteon.io.skeleton import SKELETON_SUFFIXES
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.guard import App, Guard, guarded
 from osteon.view.jobs import fit_defaults, fit_options
+from osteon.view.pose_routes import SKELETON_BYTES, pose_routes
+from osteon.view.requests import read_json, session_of, whole_number
 from osteon.view.session import Busy, Session, Unknown
 from osteon.view.streams import EventStream
 from osteon.view.uploads import COMPANIONS, TooLarge, known_suffixes, plain_name
 
 __all__ = ["view_app"]
-
-#: Bytes of a request that is not a file.
-MAX_REQUEST = 65_536
 
 _STATUS: dict[type[Exception], int] = {TooLarge: 413, Busy: 409, Unknown: 404}
 
@@ -56,6 +54,7 @@ def view_app(session: Session, guard: Guard) -> App:
         Route("/jobs/{id}/cancel", _cancel, methods=["POST"]),
         Route("/file/{name}", _file),
         Route("/alive", _alive),
+        *pose_routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={OsteonError: _refused, 404: _nothing_there, 405: _nothing_there})
     app.router.redirect_slashes = False
@@ -63,13 +62,8 @@ def view_app(session: Session, guard: Guard) -> App:
     return guarded(app, guard)
 
 
-def _session(request: Request) -> Session:
-    session: Session = request.app.state.session
-    return session
-
-
 async def _refused(request: Request, error: Exception) -> Response:
-    sentence = _session(request).uploads.hide_folders(str(error))
+    sentence = session_of(request).uploads.hide_folders(str(error))
     # What is left of a refused body is not read: the line is closed instead.
     headers = {"Connection": "close"} if request.method == "POST" else None
     return JSONResponse({"error": sentence}, _STATUS.get(type(error), 400), headers)
@@ -86,29 +80,31 @@ async def _page(request: Request) -> Response:
 
 
 async def _scene(request: Request) -> Response:
-    session = _session(request)
+    session = session_of(request)
     limits = {
         "upload_bytes": session.uploads.limit,
         "suffixes": known_suffixes(),
         "companions": list(COMPANIONS),
         "defaults": fit_defaults(),
+        "skeleton_bytes": SKELETON_BYTES,
+        "skeletons": list(SKELETON_SUFFIXES),
     }
     models = [entry.to_json() for entry in session.scene.entries.values()]
     return JSONResponse({"models": models, "can_fit": True, "limits": limits})
 
 
 async def _pack(request: Request) -> Response:
-    entry = _session(request).entry(request.path_params["id"])
+    entry = session_of(request).entry(request.path_params["id"])
     return FileResponse(entry.pack, media_type="application/octet-stream")
 
 
 async def _open(request: Request) -> Response:
-    session, query = _session(request), request.query_params
+    session, query = session_of(request), request.query_params
     name = plain_name(request.headers.get("X-Name", ""))
-    index, count = _number(query.get("index", "0")), _number(query.get("count", "1"))
+    index, count = whole_number(query.get("index", "0")), whole_number(query.get("count", "1"))
     drop = session.uploads.drop(name, query.get("group"), count)
     try:
-        session.uploads.check_length(drop, _number(request.headers.get("Content-Length", "0")))
+        session.uploads.check_length(drop, whole_number(request.headers.get("Content-Length", "0")))
         await session.uploads.keep(drop, name, index, request.stream())
         if not drop.complete:
             return JSONResponse({"id": None, "received": len(drop.files), "count": drop.count})
@@ -124,18 +120,18 @@ async def _open(request: Request) -> Response:
 
 
 async def _fit(request: Request) -> Response:
-    session, asked = _session(request), await _json(request)
+    session, asked = session_of(request), await read_json(request)
     job = session.fit(session.entry(str(asked.get("id"))), fit_options(asked.get("options", {})))
     return JSONResponse({"job": job.id})
 
 
 async def _find_clusters(request: Request) -> Response:
-    session, asked = _session(request), await _json(request)
+    session, asked = session_of(request), await read_json(request)
     return JSONResponse({"job": session.find_clusters(session.entry(str(asked.get("id")))).id})
 
 
 async def _clusters(request: Request) -> Response:
-    session = _session(request)
+    session = session_of(request)
     file = session.clusters_of(session.entry(request.path_params["id"]))
     if not file.is_file():
         raise Unknown("the near-rigid triangles of this model were not looked for yet")
@@ -143,18 +139,18 @@ async def _clusters(request: Request) -> Response:
 
 
 async def _follow(request: Request) -> EventStream:
-    session = _session(request)
+    session = session_of(request)
     return EventStream(session.job(request.path_params["id"]).follow(), session.closing)
 
 
 async def _cancel(request: Request) -> Response:
-    session = _session(request)
+    session = session_of(request)
     session.cancel(session.job(request.path_params["id"]))
     return JSONResponse({})
 
 
 async def _file(request: Request) -> Response:
-    session = _session(request)
+    session = session_of(request)
     entry_id, dot, suffix = request.path_params["name"].partition(".")
     entry = session.entry(entry_id)
     if dot + suffix not in MODEL_FORMATS:
@@ -164,27 +160,5 @@ async def _file(request: Request) -> Response:
 
 
 async def _alive(request: Request) -> EventStream:
-    session = _session(request)
+    session = session_of(request)
     return EventStream(session.tab(), session.closing)
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
-        raise OptionError(f"expected a whole number, got '{text[:20]}'")
-    return int(text)
-
-
-async def _json(request: Request) -> dict[str, Any]:
-    """The body as a JSON object."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_REQUEST:
-            raise TooLarge(f"the request has more than {MAX_REQUEST} bytes")
-    try:
-        asked = json.loads(body)
-    except ValueError:
-        asked = None
-    if not isinstance(asked, dict):
-        raise OptionError("expected a JSON object")
-    return asked

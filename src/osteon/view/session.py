@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any, Literal
 
 from osteon.core.errors import OptionError, OsteonError
 from osteon.core.options import SkinOptions
-from osteon.view import tasks
+from osteon.io.skeleton import SKELETON_SUFFIXES
+from osteon.view import posing, tasks
 from osteon.view.jobs import Job, Worker
+from osteon.view.pose_request import PoseRequest
 from osteon.view.scene import Entry, Scene
 from osteon.view.uploads import Dropped, Uploads
 
@@ -42,6 +45,7 @@ class Session:
     on_idle: Callable[[], None] = _nothing  # called then
     worker: Worker = field(default_factory=Worker)
     jobs: dict[str, Job] = field(default_factory=dict)
+    skeletons: dict[str, str] = field(default_factory=dict)  # files that were dropped, by entry
     running: Job | None = None
     tabs: int = 0
     closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -75,7 +79,7 @@ class Session:
         found = await self.worker.run(tasks.open_files, inputs, str(pack))
         is_sequence = found["kind"] == "sequence"
         kind: Literal["model", "sequence"] = "sequence" if is_sequence else "model"
-        entry = Entry(entry_id, str(found["name"]), kind, pack, inputs if is_sequence else ())
+        entry = Entry(entry_id, str(found["name"]), kind, pack, inputs if is_sequence else (), inputs=inputs)
         self.scene.add(entry)
         return entry
 
@@ -115,6 +119,49 @@ class Session:
         if not out.is_file():
             await self.worker.run(tasks.save_as, str(entry.model), str(out))
         return out
+
+    def start_posing(self, entry: Entry) -> Job:
+        """Prepare the mesh of an entry for posing; the end of the job tells its skeleton and how to repeat it."""
+        given = self.given(entry)
+
+        async def work(job: Job) -> dict[str, Any]:
+            about = await self.worker.run(posing.start_posing, given, job=job)
+            skeleton = given.skeleton if about["skeleton"] else None
+            about["note"] = self.uploads.hide_folders(about["note"])
+            about["command"] = {"mesh": self._told(entry.inputs[0]) if entry.inputs else f"{entry.name}.obj"}
+            about["command"]["skeleton"] = None if skeleton is None else self._told(skeleton)
+            return {"done": entry.id, "about": about}
+
+        return self._start(work)
+
+    async def give_skeleton(self, entry: Entry, drop: Dropped) -> None:
+        """Pose an entry by a dropped skeleton from now on."""
+        self._check_free()
+        (file,) = drop.files.values()
+        await self.worker.run(posing.check_skeleton, posing.Given(str(entry.pack), str(file)))
+        self.skeletons[entry.id] = str(file)
+
+    async def pose(self, entry: Entry, task: posing.PoseTask, request: PoseRequest) -> bytes:
+        """What a task of posing writes."""
+        self._check_free()
+        out = self.scene.folder / f"{entry.id}-{secrets.token_hex(6)}.pose"
+        try:
+            await self.worker.run(task, self.given(entry), request, str(out))
+            return await asyncio.to_thread(out.read_bytes)
+        finally:
+            out.unlink(missing_ok=True)
+
+    def given(self, entry: Entry) -> posing.Given:
+        """What an entry is posed by: a dropped skeleton, the one it was opened with, or that of its own file."""
+        named = self.skeletons.get(entry.id, entry.skeleton)
+        if named is not None:
+            return posing.Given(str(entry.pack), named)
+        own = entry.inputs[0] if len(entry.inputs) == 1 else ""
+        return posing.Given(str(entry.pack), own, implied=True) if _may_have_rig(own) else posing.Given(str(entry.pack))
+
+    def _told(self, file: str) -> str:
+        """A file as a person knows it: dropped ones by their name only."""
+        return Path(file).name if Path(file).is_relative_to(self.uploads.folder) else file
 
     def _start(self, work: Work) -> Job:
         """Run `work` as a job; what it returns is the job's last message."""
@@ -172,6 +219,10 @@ class Session:
         task = asyncio.create_task(work)
         self.background.add(task)  # the loop itself keeps only a weak reference
         task.add_done_callback(self.background.discard)
+
+
+def _may_have_rig(file: str) -> bool:
+    return Path(file).suffix.lower() in set(SKELETON_SUFFIXES) - {".json"}
 
 
 def _source_of(entry: Entry) -> tuple[str, ...]:

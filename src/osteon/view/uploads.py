@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -38,14 +38,20 @@ def known_suffixes() -> list[str]:
     return sorted({*FORMATS, *MODEL_FORMATS})
 
 
-def plain_name(header: str) -> str:
-    """The last part of a percent-encoded file name, without anything that means something to a file system."""
+def plain_name(header: str, known: Sequence[str] = ()) -> str:
+    """The last part of a percent-encoded file name, without anything that means something to a file system.
+
+    It must end with one of the known suffixes; () are those of models and of what comes along with them.
+    """
+    suffixes = tuple(known) or (*known_suffixes(), *COMPANIONS)
     name = re.split(r"[/\\]", unquote(header))[-1]
     name = re.sub(r'[\x00-\x1f\x7f-\x9f<>:"|?*]', "_", name).strip(" .")
     stem, suffix = os.path.splitext(name)
-    if not stem or suffix.lower() not in (*known_suffixes(), *COMPANIONS):
+    if not stem or suffix.lower() not in suffixes:
         shown = name[:60] or "the file"
-        raise OptionError(f"{shown}: not a kind of file that Osteon reads; known are {', '.join(known_suffixes())}")
+        listed = ", ".join(known or known_suffixes())
+        what = "a skeleton that Osteon reads" if known else "a kind of file that Osteon reads"
+        raise OptionError(f"{shown}: not {what}; known are {listed}")
     while len(stem.encode()) > 120:
         stem = stem[:-1]
     return stem + suffix.lower()

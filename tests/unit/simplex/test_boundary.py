@@ -102,7 +102,7 @@ def test_how_the_mesh_is_stored_does_not_matter(change):
     elif change == "seam":  # every triangle has vertices of its own
         vertices, faces = vertices[faces].reshape(-1, 3), np.arange(faces.size, dtype=np.int32).reshape(-1, 3)
     elif change == "size":
-        vertices = 1e-4 * vertices + 3.0
+        vertices = 1e-9 * vertices
     elif change == "turn":
         vertices = vertices @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
     placed = cut_boundaries(vertices, faces[order], (x > 9.5)[order].astype(np.int32), chain(2), options=SHARP)
@@ -200,9 +200,20 @@ def test_a_thin_segment_is_never_swallowed():
     x = centers(tube.vertices, tube.faces)[:, 0]
     for edges in ([0.5, 0.6, 0.7, 1.5], [0.1, 0.2, 0.3, 0.4], [0.9, 1.0, 1.9, 1.99]):
         labels = np.searchsorted(edges, x).astype(np.int32)
-        placed = cut_boundaries(tube.vertices, tube.faces, labels, chain(5), options=replace(ALL, width=5, keep=1))
+        placed = cut_boundaries(tube.vertices, tube.faces, labels, chain(5), options=replace(ALL, width=5, keep=0))
         assert np.array_equal(np.unique(placed), np.arange(5))
         assert pieces(tube.vertices, tube.faces, placed) == [1] * 5
+
+
+def test_one_cut_takes_at_most_half_even_if_a_scrap_lies_elsewhere():
+    """The crease lies behind nearly all of the upper segment, and one triangle at the far end is of it, too."""
+    x = centers(*PEG)[:, 0]
+    labels = np.where((x > 8.1) & (x < 12.0), 0, np.where(x > 12.0, 1, 2)).astype(np.int32)
+    labels[int(x.argmin())] = 0
+    ends = BoundaryOptions("all", width=10, stay=0)
+    placed = cut_boundaries(*PEG, labels, chain(2 + 1), options=ends)
+    area = np.array([[np.count_nonzero(which == b) for b in range(3)] for which in (labels, placed)])
+    assert (area[1] >= area[0] / 4).all()  # the middle one has two boundaries
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -217,7 +228,7 @@ def test_pieces_never_increase_on_random_labels(seed):
     labels = np.linalg.norm(away + rng.normal(0, 0.06, away.shape), axis=2).argmin(axis=1).astype(np.int32)
     skeleton = sticks(*((int(rng.integers(0, b + 1)), b + 1) for b in range(n)))
     before = pieces(vertices, ball.faces, labels)
-    for options in (ALL, replace(ALL, width=3, keep=1), BoundaryOptions("sharp", sharp_share=0.1)):
+    for options in (ALL, replace(ALL, width=3, keep=0), BoundaryOptions("sharp", sharp_share=0.1)):
         placed = cut_boundaries(vertices, ball.faces, labels, skeleton, options=options)
         after = pieces(vertices, ball.faces, placed)
         assert np.array_equal(np.unique(placed), np.unique(labels))

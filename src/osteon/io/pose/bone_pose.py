@@ -88,10 +88,9 @@ def read_bone_pose(fields: dict[str, Entry], names: SkeletonNames) -> BonePose:
     skeleton = names.skeleton
     turns = _turns(fields["rotate"], names) if "rotate" in fields else {}
     bones = _bones(fields["bones"], names) if "bones" in fields else _BoneFields({}, {}, {})
-    with np.errstate(over="ignore", invalid="ignore"):  # stretches multiply along a chain
-        joints, rotations = pose_joints(skeleton, turns, bones.stretch)
-        if "translate" in fields:
-            joints = joints + fields["translate"].point(None if names.plane is None else 0.0)
+    joints, rotations = pose_joints(skeleton, turns, bones.stretch)
+    if "translate" in fields:
+        joints = joints + fields["translate"].point(None if names.plane is None else 0.0)
     if not (np.abs(joints) <= LARGEST).all() and {"bones", "translate"} & set(fields):
         raise fields["bones" if "bones" in fields else "translate"].error("a joint goes too far; use smaller numbers")
     if "joints" in fields:

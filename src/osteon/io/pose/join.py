@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine, LineTrack, PinTrack, PoseTrack
 from osteon.core.sequence import Clip, distinct_names
 from osteon.core.sticks import StickSkeleton
-from osteon.io.pose.kinematics import align_rotations
 from osteon.io.source import Source
 
 __all__ = ["join_tracks"]
@@ -27,7 +27,8 @@ def join_tracks(tracks: list[PoseTrack], sources: list[Source], skeleton: StickS
         joints,
         cross_scale=_joined([t.cross_scale for t in tracks], [np.ones((t.n_frames, n_bones)) for t in tracks]),
         twist=_joined([t.twist for t in tracks], [np.zeros((t.n_frames, n_bones, 2)) for t in tracks]),
-        rotations=_joined([t.rotations for t in tracks], [_least_rotations(t, skeleton) for t in tracks]),
+        rotations=_joined([t.rotations for t in tracks], [np.zeros((t.n_frames, n_bones, 3, 3)) for t in tracks]),
+        turned=np.concatenate([_turned(t) for t in tracks]),
         lines=_joined_lines(tracks),
         pins=_joined_pins(tracks, sources),
         clips=_joined_clips(tracks),
@@ -42,12 +43,11 @@ def _joined(told: list[Float64 | None], otherwise: list[Float64]) -> Float64 | N
     return np.concatenate([o if v is None else v for v, o in zip(told, otherwise, strict=True)])
 
 
-def _least_rotations(track: PoseTrack, skeleton: StickSkeleton | None) -> Float64:
-    """(f,b,3,3) of bones that only go from place to place."""
-    if skeleton is None:
-        return np.zeros((track.n_frames, 0, 3, 3))
-    still = np.broadcast_to(np.eye(3), (track.n_frames, skeleton.n_bones, 3, 3))
-    return align_rotations(skeleton, track.joints, still)
+def _turned(track: PoseTrack) -> NDArray[np.bool_]:
+    """(f,) the poses whose rotations are known."""
+    if track.rotations is None:
+        return np.zeros(track.n_frames, bool)
+    return np.ones(track.n_frames, bool) if track.turned is None else track.turned
 
 
 def _joined_lines(tracks: list[PoseTrack]) -> LineTrack:

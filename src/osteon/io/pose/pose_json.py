@@ -41,6 +41,7 @@ def read_pose_json(entry: Entry, skeleton: StickSkeleton | None, known: dict[str
             cross_scale=_cross_scale(rows, skeleton),
             twist=_twist(rows, skeleton),
             rotations=_rotations(rows),
+            turned=np.array([row is not None and row.turned for row in rows]),
             lines=line_track(lines, line_poses),
             pins=pin_track(pins, poses),
             clips=(Clip(name, 0, len(rows), fps),),

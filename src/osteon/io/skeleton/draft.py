@@ -12,7 +12,7 @@ from osteon.core.sticks import SHORTEST, StickSkeleton
 from osteon.io.skeleton.words import LARGEST
 from osteon.io.source import Source, quote
 
-__all__ = ["ToldBone", "ToldJoint", "build_skeleton"]
+__all__ = ["ToldBone", "ToldJoint", "build_skeleton", "check_joints"]
 
 
 class ToldJoint(NamedTuple):
@@ -35,7 +35,7 @@ def build_skeleton(source: Source, joints: Sequence[ToldJoint], bones: Sequence[
     """The skeleton, or one line that says what is wrong and where; two coordinates mean z = 0."""
     if not joints:
         raise source.format_error("holds no joints; expected at least two")
-    _check_joints(source, joints)
+    check_joints(source, joints)
     points = np.array([(*joint.point, 0.0)[:3] for joint in joints])
     names = tuple(joint.name for joint in joints)
     if not bones:
@@ -46,7 +46,7 @@ def build_skeleton(source: Source, joints: Sequence[ToldJoint], bones: Sequence[
         return StickSkeleton(points, ends, names, root, name=source.path.stem)
 
 
-def _check_joints(source: Source, joints: Sequence[ToldJoint]) -> None:
+def check_joints(source: Source, joints: Sequence[ToldJoint]) -> None:
     """Refuse joints that are nowhere, mixed dimensions, and names that are there twice or cannot be shown."""
     width = len(joints[0].point)
     first: dict[str, str] = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.errors import FileFormatError, GeometryError
+from osteon.core.errors import GeometryError
 from osteon.core.sequence import Clip, distinct_names
 from osteon.core.sticks import StickSkeleton
 from osteon.io.skeleton.words import LARGEST, nearest_of
@@ -116,5 +116,5 @@ def _hangs_on(rig: Rig, joint: int, upper: int, known: list[int]) -> bool:
     return at == upper
 
 
-def _other_skeleton(source: Source, problem: str) -> GeometryError | FileFormatError:
+def _other_skeleton(source: Source, problem: str) -> GeometryError:
     return source.geometry_error(f"is a pose of another skeleton: it {problem}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
-from osteon.io.skeleton.draft import ToldBone, ToldJoint, build_skeleton
+from osteon.io.skeleton.draft import ToldBone, ToldJoint, build_skeleton, check_joints
 from osteon.io.skeleton.words import Line, as_number, nearest_of, read_lines
 from osteon.io.source import Source, numbered, quote
 
@@ -27,6 +27,7 @@ def read_skel(source: Source) -> StickSkeleton:
         raise source.format_error(f"promises {numbered(count, 'joint')} but holds {len(lines)}; correct its first line")
     told = [_joint(source, line) for line in lines]
     joints = [joint for joint, _ in told]
+    check_joints(source, joints)  # before names are looked up
     number = {joint.name: j for j, joint in enumerate(joints)}
     parents = [_parent(source, joint, word, number) for joint, word in told]
     check_ancestors(source, joints, parents)

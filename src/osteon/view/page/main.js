@@ -12,6 +12,7 @@ import { buildCrowd } from "./ui/crowd.js";
 import { listenToDrops } from "./ui/drop.js";
 import { ErrorTracker } from "./ui/errors.js";
 import { buildFit } from "./ui/fit.js";
+import { buildPose, posedWords } from "./ui/pose.js";
 import { listenToKeys } from "./ui/keyboard.js";
 import { roundUp } from "./ui/numbers.js";
 import { Notices } from "./ui/notices.js";
@@ -21,9 +22,11 @@ import { buildStage } from "./ui/stage.js";
 import { Store, firstState } from "./ui/store.js";
 import { Timeline } from "./ui/timeline.js";
 import { listenToTurns } from "./ui/turn.js";
+import { MODES as POSE_MODES, PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
 
 /** What the engine draws from; the rest of the state is the page's own. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "theme", "heatMax"];
+const POSE_VIEW = ["posing", "poseView", "posePaint", "poseMeasure", "poseMax"];
 
 /** Vertices times frames times ranks whose error is computed without being asked: less than half a second of script. */
 const QUICK = 2e7;
@@ -58,11 +61,12 @@ class Page {
     this.tracker = new ErrorTracker(engine, (track) => this.onErrors(track));
     const opener = (this.opener = new Opener({ engine, store, client, notices, fail, timeline: this.timeline }));
     const { veil } = this.#build(opener);
-    if (mode === "server") listenToDrops(veil, (files) => opener.open(files));
+    if (mode === "server") listenToDrops(veil, (files) => this.take(files));
     listenToKeys(store, this.#keys());
     listenToTurns(canvas, engine);
     new ResizeObserver(() => this.resize()).observe(stage);
-    store.watch(VIEW, () => this.draw());
+    store.watch([...VIEW, ...POSE_VIEW], () => this.draw());
+    store.watch(["posing"], () => document.body.classList.toggle("posing", store.state.posing));
     store.watch(["rank", "pack"], () => this.measure());
     store.watch(["paint", "pack"], () => this.setHeat());
     store.watch(["pack"], () => this.name());
@@ -88,17 +92,27 @@ class Page {
       packsOf: (ids) => Promise.all(ids.map((id) => opener.packOf(id))),
     });
     const fit = buildFit(store, client, { ...act, opened: (id) => opener.openResult(id) });
-    const panels = [this.compare, this.bones, corrections, crowd, fit, buildAbout(store)];
+    const colors = { boneColor: (bone) => css(boneColors(bone + 1), bone), color: (at) => css(heat, Math.round(255 * at)) };
+    this.posing = new Posing({ engine, store, client, stage, canvas, ...act });
+    this.pose = buildPose(store, client, this.posing, { ...act, ...colors });
+    const panels = [this.compare, this.bones, corrections, crowd, fit, this.pose, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
     const choose = (id) => opener.show(id);
     buildBar(
       find("bar"),
       store,
-      { choose, open: (files) => opener.open(files), frame: () => this.seeAll() },
+      { choose, open: (files) => this.take(files), frame: () => this.seeAll() },
       mode === "server",
     );
     const read = (text) => [this.compare, this.bones].forEach((panel) => panel.probe(text));
-    return buildStage(stage, canvas, store, engine, { ...act, read });
+    const words = (found) => posedWords(found, this.posing, store.state);
+    return buildStage(stage, canvas, store, engine, { ...act, read, posedWords: words });
+  }
+
+  /** Files that were dropped or chosen; a skeleton alone is for the mesh that is shown. */
+  take(files) {
+    if (files.length === 1 && store.state.pack && isSkeleton(files[0].name)) return this.pose.take(files[0]);
+    return this.opener.open(files);
   }
 
   /** The title and what readers call the mesh. */
@@ -135,6 +149,7 @@ class Page {
   /** Give the engine what it draws from. */
   draw() {
     for (const key of VIEW) this.engine.view[key] = store.state[key];
+    if (store.state.posing) Object.assign(this.engine.view, posedView(store.state));
     if (store.state.pack) this.engine.refresh();
   }
 
@@ -164,6 +179,8 @@ class Page {
   }
 
   onFrame(info) {
+    this.posing?.place();
+    if (store.state.posing) return;
     this.timeline?.tell(info);
     if (!this.timeline || this.timeline.frame === this.#frame) return;
     this.#frame = this.timeline.frame;
@@ -192,10 +209,11 @@ class Page {
 
   #keys() {
     const flip = (paint) => store.set({ paint: store.state.paint === paint ? "material" : paint });
+    const plays = () => store.state.pack && !store.state.posing;
     return {
-      toggle: () => store.state.pack && this.timeline.toggle(),
-      step: (key) => store.state.pack && this.timeline.step(key === "ArrowLeft" ? -1 : 1),
-      ends: (key) => store.state.pack && (key === "Home" ? this.timeline.first() : this.timeline.last()),
+      toggle: () => plays() && this.timeline.toggle(),
+      step: (key) => plays() && this.timeline.step(key === "ArrowLeft" ? -1 : 1),
+      ends: (key) => plays() && (key === "Home" ? this.timeline.first() : this.timeline.last()),
       rank: (key) =>
         store.set({
           rank: Math.min(store.state.pack?.rank ?? 0, Math.max(0, store.state.rank + (key === "[" ? -1 : 1))),
@@ -205,10 +223,23 @@ class Page {
       error: () => canCompare(store.state.pack) && flip("error"),
       compare: () => canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
-      fold: () => store.set({ panel: "" }),
+      fold: () => (this.posing.tool ? this.posing.setTool("") : store.set({ panel: "" })),
       help: () => store.set({ panel: store.state.panel === "about" ? "" : "about" }),
     };
   }
+}
+
+/** What the engine shows of a posed mesh. */
+function posedView({ poseView, posePaint, poseMeasure, poseMax }) {
+  return { mode: POSE_MODES[poseView], paint: POSE_PAINTS[posePaint], heatMax: poseMax[poseMeasure], axes: false, rank: 0 };
+}
+
+/** Formats of rigs hold meshes too: those are opened, unless the Pose panel asks for a skeleton. */
+function isSkeleton(name) {
+  const { panel, scene } = store.state;
+  const { skeletons = [], suffixes = [] } = scene.limits;
+  const suffix = name.slice(name.lastIndexOf(".")).toLowerCase();
+  return skeletons.includes(suffix) && (!suffixes.includes(suffix) || panel === "pose");
 }
 
 function nextMode(now) {

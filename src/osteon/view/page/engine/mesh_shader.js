@@ -182,7 +182,11 @@ float light(vec3 n) {
 vec3 bare() {
 #ifdef FLAT
   if (paint == ${PAINT.clusters}) {
+#ifdef TRIANGLE_TABLE
+    if (ofCluster == 65535u) return vec3(0.72);
+#else
     if (ofCluster == 65535u) return vec3(0.0);
+#endif
     return texelFetch(boneTable, ivec2(int(ofCluster) % textureSize(boneTable, 0).x, 0), 0).rgb;
   }
 #endif

@@ -74,10 +74,16 @@ export class PosedCharacter extends Character {
     if (this.source) this.#fill(role);
   }
 
+  /** The value that a triangle is painted by. */
+  valueOf(role, triangle) {
+    return this.values?.[role]?.[triangle];
+  }
+
   /** Gives triangles new values: `result` and `source` are numbers to paint, `segments` the parts they belong to. */
   paintTriangles(values) {
     const texture = this.uniforms.triangleTable.value;
     const { data } = texture.image;
+    this.values = { ...this.values, ...Object.fromEntries(Object.entries(values).filter(([, given]) => given)) };
     ["result", "source", "segments"].forEach((name, channel) => {
       const given = values[name];
       if (!given) return;

@@ -43,6 +43,7 @@ export class Posing {
     this.listeners = [];
     this.newest = new Newest((message) => this.#ask(message), (answer) => this.#hear(answer), (error) => this.#refused(error));
     this.#listen(home);
+    this.#listenToUndo();
   }
 
   /** Called after every change; the panel draws itself then. */
@@ -230,6 +231,17 @@ export class Posing {
     });
   }
 
+  #listenToUndo() {
+    addEventListener("keydown", (event) => {
+      const key = event.key.toLowerCase();
+      if (!this.active || event.altKey || !(event.ctrlKey || event.metaKey) || (key !== "z" && key !== "y")) return;
+      if (event.target instanceof HTMLInputElement && event.target.type === "number") return; // its own undo
+      event.preventDefault();
+      if (key === "y" || event.shiftKey) this.redo();
+      else this.undo();
+    });
+  }
+
   /** A turn is measured from where the drag began: going there and back ends where it was. */
   #pull(thing, target, free) {
     const from = thing.kind === "end" ? this.pose : this.#before;
@@ -246,8 +258,9 @@ export class Posing {
     const [rest, ends] = [points.map((point) => point.rest), points.map((point) => point.posed)];
     const length = Math.hypot(...rest[0].map((x, i) => x - rest[1][i]));
     if (length < 1e-3 * this.engine.character.pack.diagonal) return this.tell("Draw the line longer.");
-    // A tube about as thick as a limb of that length; the slider changes it.
-    const radius = Number((0.25 * length).toPrecision(3));
+    // A tube that reaches the surface all around; the slider changes it.
+    const thick = Math.max(...points.map(({ half }) => half), 0.1 * length);
+    const radius = Number((1.5 * thick).toPrecision(3));
     this.setTool("");
     this.set(edits.addLine(this.pose, { rest, ends }, { kind: "tube", radius }));
     this.select({ kind: "line", index: this.pose.lines.length - 1 });

@@ -49,7 +49,7 @@ export class Screen {
 
   /**
    * The middle of the body along a line of sight, halfway between where it goes in and where it comes out: where that is
-   * on the posed mesh, and where it was at rest. Null beside the mesh.
+   * on the posed mesh, where it was at rest, and how far from the surface. Null beside the mesh.
    */
   inside(x, y, view) {
     const { from, along } = this.ray(x, y, view);
@@ -63,7 +63,9 @@ export class Screen {
       const [a, b] = [hits[0], out].map((hit) => onTriangle(points, faces, hit));
       return a.map((value, i) => (this.engine.character.isFlat && i === 2 ? rest[2] : 0.5 * (value + b[i])));
     };
-    return { posed: middle(positions), rest: middle(rest) };
+    const [a, b] = [hits[0], out].map((hit) => onTriangle(rest, faces, hit));
+    const half = 0.5 * Math.hypot(...a.map((value, i) => value - b[i]));
+    return { posed: middle(positions), rest: middle(rest), half };
   }
 }
 

@@ -5,7 +5,7 @@ const STILL = 4; // pixels within which a press is a click
 /**
  * @param {HTMLCanvasElement} canvas
  * @param {import("./screen.js").Screen} screen
- * @param {{tool(): "" | "line" | "pin", line(points: {rest: number[], posed: number[]}[]): void, pin(vertex: number): void,
+ * @param {{tool(): "" | "line" | "pin", line(points: {rest: number[], posed: number[], half: number}[]): void, pin(vertex: number): void,
  *   draft(points: {posed: number[]}[]): void, miss(): void, away(): void}} act
  */
 export function listenToTools(canvas, screen, act) {

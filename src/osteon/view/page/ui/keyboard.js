@@ -14,6 +14,8 @@ export const SHORTCUTS = [
   { shown: ["Shift ←→↑↓"], keys: [], act: "", says: "turn the view, with the focus on the mesh" },
   { shown: ["+", "−"], keys: [], act: "", says: "closer or farther, likewise" },
   { shown: ["Enter"], keys: [], act: "", says: "read the point in the middle, likewise" },
+  { shown: ["Ctrl Z"], keys: [], act: "", says: "undo, with Shift redo, while posing" },
+  { shown: ["Tab", "←→↑↓"], keys: [], act: "", says: "next joint; move it, while posing" },
   { shown: ["Esc"], keys: ["Escape"], act: "fold", says: "fold the panel away" },
   { shown: ["?"], keys: ["?"], act: "help", says: "this help" },
 ];

@@ -29,6 +29,8 @@ const DRAG_WORDS = {
   stretch: "The joint goes where you put it; the bone above it changes its length.",
   reach: "The two bones above bend to bring the joint there.",
 };
+/** Distortion below this is rounding. */
+const NOTHING = 1e-9;
 const degrees = (radians) => `${number((180 / Math.PI) * radians)}°`;
 /** Measures of a triangle: name, what it is, how it is written, and how a person types the end of its scale. */
 export const MEASURES = {
@@ -92,7 +94,7 @@ function startBox(store, client, posing, act) {
   const start = make("button", { type: "button", class: "wide main", onclick: () => begin() }, "Pose it");
   const choose = make("button", { type: "button", class: "wide", onclick: () => files.click() }, "Choose a skeleton…");
   const work = make("div", { class: "stages", hidden: true }, words, bar);
-  const element = make("div", {}, hint, files, start, choose, work);
+  const element = make("div", { class: "groups" }, hint, files, start, choose, work);
   let busy = false;
 
   const begin = async () => {
@@ -182,9 +184,9 @@ function workBox(store, client, posing, act, before) {
   const save = saveBox(store, client, posing, act);
   const another = make("button", { type: "button", class: "wide", onclick: () => before.choose() }, "Another skeleton…");
   const notes = make("div", { class: "groups" });
-  const seen = make("div", {}, view.element, paint.element, scale.element, segments.element, results.element);
-  const moving = make("div", {}, drag.element, dragWords);
-  const element = make("div", {}, top, seen, moving, selection.element, placing.element, save.element, another, notes);
+  const seen = make("div", { class: "groups" }, view.element, paint.element, scale.element, segments.element, results.element);
+  const moving = make("div", { class: "snug" }, drag.element, dragWords);
+  const element = make("div", { class: "groups" }, top, seen, moving, selection.element, placing.element, save.element, another, notes);
   let noted = null;
 
   store.watch(["poseView", "posePaint", "poseMeasure"], () => posing.ask());
@@ -317,7 +319,7 @@ function resultTable() {
       const judged = answer?.judged?.[method];
       const now = answer?.methods[method];
       say(cells[0][c], judged?.flipped === undefined ? "–" : whole(judged.flipped));
-      say(cells[1][c], judged?.worst === undefined || judged.measure !== poseMeasure ? "–" : words(judged.worst));
+      say(cells[1][c], judged?.worst === undefined || judged.measure !== poseMeasure ? "–" : words(judged.worst < NOTHING ? 0 : judged.worst));
       say(cells[2][c], now ? `${number(1000 * now.seconds)} ms` : "–");
     });
   };
@@ -331,6 +333,6 @@ export function posedWords(found, posing, { poseMeasure }) {
   const name = segment < rig.bones.length ? boneName(rig, segment) : pose.lines[segment - rig.bones.length]?.name;
   const value = engine.posed?.valueOf(found.role, found.triangle);
   const { says, words } = MEASURES[poseMeasure];
-  return [`vertex ${found.vertex}`, name, value === undefined ? "" : `${says} ${words(value)}`].filter(Boolean).join(" · ");
+  return [`vertex ${found.vertex}`, name, value === undefined ? "" : `${says} ${words(value < NOTHING ? 0 : value)}`].filter(Boolean).join(" · ");
 }
 

@@ -54,7 +54,7 @@ export function saveBox(store, client, posing, act) {
   );
   const sync = () => {
     const { mesh: file, skeleton } = posing.about.command;
-    const words = ["osteon", "pose", file, ...(skeleton ? [skeleton] : []), `${stem()}-pose.json`, "-o", `${stem()}-posed.obj`];
+    const words = ["osteon", "pose", file, skeleton ?? "none", `${stem()}-pose.json`, "-o", `${stem()}-posed.obj`];
     const options = method() === "ssd" ? ["--method", "ssd"] : [];
     say(command, [...words, ...options].map(quoted).join(" "));
   };

@@ -66,7 +66,7 @@ function placeFields(posing) {
     show(element, Boolean(point));
     if (!point) return;
     fields.forEach(({ input }, i) => {
-      if (document.activeElement !== input) input.value = String(Number(point[i].toPrecision(6)));
+      if (document.activeElement !== input) input.value = String(Number(point[i].toPrecision(4)));
     });
     fields[2].input.disabled = Boolean(posing.engine.character?.isFlat);
   };

@@ -1,0 +1,233 @@
+"""`osteon bench simplex`: what posing by simplex transformations promises, and Table 1 of the paper.
+
+Exactness on every subject, times on the largest mesh as ratios within one run, and the poses of bench/pose_cases.py:
+every triangle has a bone, segments are connected, nothing is turned over. Without the measured meshes the subjects are
+those that Osteon makes itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+
+from osteon.bench.pose_cases import Subject, bent_pose, load_subjects
+from osteon.bench.rows import Row, at_least, at_most, figure
+from osteon.core.arrays import Float64
+from osteon.core.pose_track import PoseTrack
+from osteon.core.sticks import StickSkeleton
+from osteon.core.topology import shells, triangle_neighbors
+from osteon.core.transforms import apply, rotation_from_axis_angle
+from osteon.measure.strain import flipped, triangle_distortion
+from osteon.simplex.factor import SymmetricFactor
+from osteon.simplex.poser import Poser, PoserOptions
+from osteon.simplex.segment import SegmentOptions, segment_mesh
+from osteon.simplex.simplices import full_system, reduced_system
+from osteon.synth.cartoon import make_cartoon
+from osteon.synth.figure import make_figure
+
+__all__ = ["bench_simplex"]
+
+Tell = Callable[[str], None]
+
+#: Timed runs of each step; the best counts, as the machine is never quite quiet.
+RUNS = 15
+
+
+def bench_simplex(data: Path, threads: int, tell: Tell) -> list[Row]:
+    """All rows; `data` is the folder of sequences, meshes lie beside it."""
+    subjects = load_subjects(data.parent / "meshes") or _own_subjects()
+    largest = max(subjects, key=lambda subject: len(subject.vertices))
+    rows = _times(largest, tell)
+    for subject in subjects:
+        poser = Poser.of(subject.vertices, subject.faces, subject.skeleton)
+        tell(f"{subject.name}: exactness")
+        rows += _exactness(subject, poser)
+        rows += _segments(subject, poser)
+        rows += _poses(subject, poser, tell)
+    return rows
+
+
+def _own_subjects() -> list[Subject]:
+    found = []
+    for name, (vertices, faces, skeleton) in {"figure": make_figure(), "cartoon": make_cartoon()}.items():
+        flat = not np.ptp(vertices[:, 2])
+        poses = {f"all joints by {d}": bent_pose(skeleton, d, seed, flat=flat) for seed, d in enumerate((15, 25, 35))}
+        found.append(Subject(name, vertices, faces, skeleton, poses))
+    return found
+
+
+def _best(work: Callable[[], Any], runs: int = RUNS) -> float:
+    """Seconds of the fastest of several runs, the first one left out."""
+    work()
+    seconds = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def _times(subject: Subject, tell: Tell) -> list[Row]:
+    """Table 1, the ratios that must hold, and that the eliminated system is the full one."""
+    case = f"{subject.name}, {len(subject.vertices)} vertices"
+    tell(f"{case}: times")
+    Poser.of(subject.vertices, subject.faces, subject.skeleton)  # compiles
+    poser = Poser.of(subject.vertices, subject.faces, subject.skeleton)
+    solver = poser.solver
+    if solver is None:
+        raise RuntimeError("the default method has a solver")
+    transforms = poser._motion(next(iter(subject.poses.values()))).transforms[0]
+    reduced, full = reduced_system(solver.simplices), full_system(solver.simplices)
+    rows = solver._rows(transforms)[solver.group].reshape(-1, solver.simplices.dimension)
+    load = full.load @ rows
+    plain_factor = splu(full.stiffness)
+    ordered_factor = splu(full.stiffness, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    factorise = _best(lambda: SymmetricFactor.of(reduced.stiffness), 3)
+    pose = _best(lambda: solver.pose(transforms))
+    splu_solve = _best(lambda: plain_factor.solve(load), 5)
+    splu_ordered = _best(lambda: ordered_factor.solve(load), 5)
+    apart = np.abs(
+        plain_factor.solve(load)[: len(reduced.vertices)]
+        - (solver.pose(transforms) - solver.simplices.centre)[:, : load.shape[1]]
+    )
+    tree, traverse, plain, differ = _segmentation_times(subject, tell)
+    return [
+        figure(case, "tree (s)", tree),
+        figure(case, "segmentation (s)", traverse),
+        figure(case, "Cholesky (s)", factorise),
+        figure(case, "back substitution (s)", pose),
+        at_most(case, "a pose over the full system with SciPy's splu factor", pose / splu_solve, 1 / 8),
+        figure(case, "the same, splu ordered for symmetric matrices", pose / splu_ordered),
+        at_most(case, "a pose over its own factorisation", pose / factorise, 1 / 20),
+        at_most(
+            case, "eliminated and full system apart, of the diagonal", apart.max() / _diagonal(subject.vertices), 1e-8
+        ),
+        at_least(case, "plain segmentation over the accelerated one, time", plain / traverse, 5),
+        figure(case, "triangles with another bone in the plain segmentation", differ),
+    ]
+
+
+def _segmentation_times(subject: Subject, tell: Tell) -> tuple[float, float, float, int]:
+    """Seconds of the tree, of both ways to segment, and how many triangles differ."""
+    found = {}
+    for method in ("traverse", "plain"):
+        tell(f"{subject.name}: {method} segmentation")
+        options = SegmentOptions(method=method)
+        runs = [segment_mesh(subject.vertices, subject.faces, subject.skeleton, options=options) for _ in range(3)]
+        found[method] = min(runs, key=lambda run: run.seconds["segmentation"])
+    fast, plain = found["traverse"], found["plain"]
+    differ = int((fast.bone != plain.bone).sum())
+    return fast.seconds["tree"], fast.seconds["segmentation"], plain.seconds["segmentation"], differ
+
+
+def _diagonal(vertices: Float64) -> float:
+    return float(np.linalg.norm(np.ptp(vertices, axis=0)))
+
+
+def _exactness(subject: Subject, poser: Poser) -> list[Row]:
+    """Identity, one rigid motion, and turning, moving and scaling everything."""
+    case, skeleton = subject.name, subject.skeleton
+    diagonal = _diagonal(subject.vertices)
+    still = poser.pose(PoseTrack(skeleton.joints[None]))[0]
+    motion = _similarity(1.0, poser.dimension)
+    together = poser.pose(PoseTrack(apply(motion, skeleton.joints)[None]))[0]
+    similar = _similarity(3.0, poser.dimension)
+    track = next(iter(subject.poses.values()))
+    moved = StickSkeleton(apply(similar, skeleton.joints), skeleton.bones, skeleton.names, skeleton.root)
+    turn = similar[:, :3] / 3.0
+    rotations = None if track.rotations is None else turn @ track.rotations @ turn.T
+    there = Poser.of(apply(similar, subject.vertices), subject.faces, moved)
+    same = np.array_equal(there.groups.group, poser.groups.group)
+    if not same:  # ties between bones may fall differently; the deformation is compared with equal segments
+        there = _with_groups(there, poser)
+    after = there.pose(replace(track, joints=apply(similar, track.joints[0])[None], rotations=rotations))[0]
+    commuted = np.abs(after - apply(similar, poser.pose(track)[0])).max() / (3 * diagonal)
+    expected = apply(motion, subject.vertices)
+    return [
+        at_most(
+            case,
+            "identity pose off the rest mesh, of the diagonal",
+            np.abs(still - subject.vertices).max() / diagonal,
+            1e-9,
+        ),
+        at_most(
+            case,
+            "one rigid motion off that motion, of the diagonal",
+            np.abs(together - expected).max() / diagonal,
+            1e-9,
+        ),
+        at_most(case, "similarity of everything does not commute, of the diagonal", commuted, 1e-9),
+        figure(case, "segments unchanged by it (1: yes)", float(same)),
+    ]
+
+
+def _with_groups(poser: Poser, other: Poser) -> Poser:
+    from osteon.simplex.simplices import build_simplices
+    from osteon.simplex.solve import SimplexSolver
+
+    simplices = build_simplices(poser.points, poser.faces, poser.dimension)
+    solver = SimplexSolver.of(simplices, other.groups.group[simplices.triangle], other.groups.count)
+    return replace(poser, groups=other.groups, solver=solver)
+
+
+def _similarity(scale: float, dimension: int) -> Float64:
+    axis = np.array([0.0, 0, 1]) if dimension == 2 else np.array([1.0, 2, -1])
+    shift = np.array([[5.0], [-3], [0 if dimension == 2 else 2]])
+    return np.concatenate([scale * rotation_from_axis_angle(axis, 1.1), shift], axis=1)
+
+
+def _segments(subject: Subject, poser: Poser) -> list[Row]:
+    bone = poser.groups.group
+    n_pieces, of_vertex = shells(poser.faces, len(poser.points))
+    split = sum(
+        max(0, _pieces(poser, bone == b) - len(np.unique(of_vertex[poser.faces[bone == b, 0]])))
+        for b in range(poser.groups.n_bones)
+    )
+    used = len(np.unique(bone))
+    return [
+        at_most(subject.name, "triangles without a bone", int((bone >= poser.groups.n_bones).sum()), 0),
+        at_most(subject.name, "pieces of segments cut off inside a piece of the mesh", split, 0),
+        figure(subject.name, "pieces of the mesh", n_pieces),
+        figure(subject.name, "bones without triangles", poser.groups.n_bones - used),
+    ]
+
+
+def _pieces(poser: Poser, mask: np.ndarray) -> int:
+    """Connected pieces of some triangles, across edges."""
+    from scipy.sparse import csr_array
+
+    if not mask.any():
+        return 0
+    neighbors = triangle_neighbors(poser.faces)
+    i = np.repeat(np.arange(len(mask)), 3)
+    j = neighbors.ravel()
+    kept = (j >= 0) & mask[i] & mask[j]
+    graph = csr_array((np.ones(kept.sum()), (i[kept], j[kept])), shape=(len(mask), len(mask)))
+    _, label = connected_components(graph, directed=False)
+    return len(np.unique(label[mask]))
+
+
+def _poses(subject: Subject, poser: Poser, tell: Tell) -> list[Row]:
+    """Flipped triangles and strain of every pose, by simplex and by SSD."""
+    blend = Poser.of(subject.vertices, subject.faces, subject.skeleton, options=PoserOptions(method="ssd"))
+    rows = []
+    for name, track in subject.poses.items():
+        tell(f"{subject.name}: {name}")
+        case = f"{subject.name}: {name}"
+        ideal = poser.ideal(track)[0]
+        for method, posing in (("simplex", poser), ("ssd", blend)):
+            posed = posing.pose(track)[0]
+            turned = int(flipped(subject.vertices, posed, subject.faces, ideal).sum())
+            strain = triangle_distortion(subject.vertices, posed, subject.faces).strain
+            metric = f"{method}: triangles turned over"
+            rows.append(at_most(case, metric, turned, 0) if method == "simplex" else figure(case, metric, turned))
+            rows.append(figure(case, f"{method}: mean strain", float(strain.mean())))
+            rows.append(figure(case, f"{method}: largest strain", float(strain.max())))
+    return rows

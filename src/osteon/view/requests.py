@@ -1,0 +1,45 @@
+"""What all routes share: the session behind them, and bodies read with a limit."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.requests import Request
+
+from osteon.core.errors import OptionError
+from osteon.view.session import Session
+from osteon.view.uploads import TooLarge
+
+__all__ = ["MAX_REQUEST", "read_json", "session_of", "whole_number"]
+
+#: Bytes of a request that is not a file.
+MAX_REQUEST = 65_536
+
+
+def session_of(request: Request) -> Session:
+    session: Session = request.app.state.session
+    return session
+
+
+def whole_number(text: str) -> int:
+    """A count in a header or a query."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
+        raise OptionError(f"expected a whole number, got '{text[:20]}'")
+    return int(text)
+
+
+async def read_json(request: Request, most: int = MAX_REQUEST) -> dict[str, Any]:
+    """The body as a JSON object."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise TooLarge(f"the request has more than {most} bytes")
+    try:
+        asked = json.loads(bytes(body))
+    except (ValueError, RecursionError):
+        asked = None
+    if not isinstance(asked, dict):
+        raise OptionError("expected a JSON object")
+    return asked
