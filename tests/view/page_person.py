@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = Path(os.environ.get("OSTEON_PICTURES", ROOT / "build" / "page"))
 #: "small" costs a software renderer less, where the size does not matter.
 SIZES = {"wide": (1280, 720), "phone": (390, 844), "small": (800, 560)}
-PANELS = ("Compare", "Bones", "Corrections", "Crowd", "Fit", "About")
+PANELS = ("Compare", "Bones", "Corrections", "Crowd", "Fit", "Pose", "About")
 #: Roles that mean nothing to a reader without a name.
 NAMED = "button|slider|textbox|combobox|checkbox|switch|radio|spinbutton|searchbox|listbox|progressbar|img|group|region"
 

@@ -51,6 +51,15 @@ def write_tube(folder: Path) -> tuple[Path, Path]:
     return mesh, skeleton
 
 
+def compile_all(mesh: Path, skeleton: Path) -> None:
+    """Compile what posing needs, here, where nobody waits for an answer; the server finds it on disk."""
+    rest = {"joints": [[x, 0, 0] for x in JOINTS.values()], "turns": [[0, 0, 0, 1]] * 3}
+    line = {"name": "line", "rest": [[1.2, 0, 0], [1.8, 0, 0]], "domain": {"tube": 0.5}}
+    pin = {"vertex": 0, "target": tube().rest[0].tolist()}
+    posed_by_osteon(mesh, skeleton, {**rest, "lines": [line], "pins": [pin]})
+    posed_by_osteon(mesh, skeleton, rest, "ssd")
+
+
 def posed_by_osteon(mesh: Path, skeleton: Path | None, message: dict[str, Any], method: str = "simplex") -> np.ndarray:
     """(v,3) the pose in a request of the page, by the library."""
     request: PoseRequest = pose_request(message)

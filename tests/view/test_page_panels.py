@@ -69,7 +69,7 @@ def person(request: pytest.FixtureRequest, chromium: Any, address: str) -> Itera
 def test_every_panel(person: Person) -> None:
     person.keeps_picture("0-start")
     assert_mesh_is_large(person)
-    for i, (panel, use) in enumerate(zip(PANELS, (compare, bones, corrections, crowd, fit, about), strict=True)):
+    for i, (panel, use) in enumerate(zip(PANELS, (compare, bones, corrections, crowd, fit, pose, about), strict=True)):
         shown = person.opens(panel)
         use(person, shown)
         assert_layout(person)
@@ -179,6 +179,13 @@ def fit(person: Person, panel: Any) -> None:
     assert panel.get_by_label("Refining rounds").input_value() == "24"
     assert panel.get_by_label("Bones", exact=True).input_value() == "0"
     assert panel.get_by_role("radio", name="Flexible").is_checked()
+
+
+def pose(person: Person, panel: Any) -> None:
+    assert "by the skeleton of its skin" in panel.inner_text()
+    assert panel.get_by_role("button", name="Pose it").is_visible()
+    assert panel.get_by_role("button", name="Choose a skeleton…").is_visible()
+    assert person.state("posing") is False  # test_pose_page.py goes on from here
 
 
 def about(person: Person, panel: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from osteon.cli.main import main
 from osteon.io import load_sequence, save_model
@@ -18,7 +18,7 @@ from osteon.io.skeleton import load_skeleton
 from osteon.simplex.poser import Poser
 from osteon.synth.baked import bake_cylinder
 
-from .pose_cases import posed_by_osteon, tube, write_tube
+from .pose_cases import compile_all, posed_by_osteon, tube, write_tube
 from .serving import Served, alive, served, wait_until
 from .test_pack import read_pack
 
@@ -31,14 +31,20 @@ BENT: dict[str, Any] = {
     "cross": [1, 1.2, 1],
 }
 LINE = {
-    **{"name": "line1", "rest": [[1.2, 0, 0], [1.8, 0, 0]], "ends": [[1.2, 0.1, 0], [1.8, 0.3, 0]]},
-    **{"twist": [0, 0.7], "cross": 0.8, "domain": {"tube": 0.5}},
+    "name": "line1",
+    "rest": [[1.2, 0, 0], [1.8, 0, 0]],
+    "ends": [[1.2, 0.1, 0], [1.8, 0.3, 0]],
+    "twist": [0, 0.7],
+    "cross": 0.8,
+    "domain": {"tube": 0.5},
 }
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> tuple[Path, Path]:
-    return write_tube(tmp_path_factory.mktemp("tube"))
+    made = write_tube(tmp_path_factory.mktemp("tube"))
+    compile_all(*made)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -131,11 +137,11 @@ def test_a_saved_pose_gives_the_same_mesh(running, files, tmp_path):
     np.testing.assert_allclose(load_sequence(tmp_path / "posed.obj").rest, again, atol=1e-6)
 
 
-def test_the_command_makes_the_same_mesh(running, files, tmp_path):
+def test_the_command_makes_the_same_mesh(running, files, tmp_path, monkeypatch):
     (tmp_path / "pose.json").write_bytes(running.post("pose/m1/pose.json", BENT).body)
     command = ["pose", *map(str, files), str(tmp_path / "pose.json"), "-o", str(tmp_path / "out.obj"), "--quiet"]
-    done = CliRunner().invoke(main, command)
-    assert done.exit_code == 0, done.output
+    monkeypatch.setattr(sys, "argv", ["osteon", *command])
+    main()
     _, arrays = pose(running, BENT)
     np.testing.assert_allclose(load_sequence(tmp_path / "out.obj").rest, arrays["simplex"], atol=1e-6)
 
@@ -219,15 +225,16 @@ def test_a_file_without_a_skeleton_says_so_and_can_be_posed_by_lines(tmp_path):
         assert "no skeleton" in refused.json()["error"]
 
 
-def test_the_command_line_refuses_a_skeleton_of_another_mesh(tmp_path, files):
+def test_the_command_line_refuses_a_skeleton_of_another_mesh(tmp_path, files, monkeypatch, capsys):
     (tmp_path / "far.tgf").write_text("1 50 0 0\n2 51 0 0\n#\n1 2\n")
-    run = CliRunner()
     for arguments, words in (
         (["--skeleton", str(tmp_path / "far.tgf")], "is no skeleton of this mesh"),
         (["--skeleton", str(tmp_path / "none.tgf")], "none.tgf"),
         (["--skeleton", str(files[1]), "--export", str(tmp_path / "out")], "leave --skeleton out"),
     ):
-        done = run.invoke(main, ["view", str(files[0]), "--no-browser", *arguments])
-        assert done.exit_code == 2, done.output
-        assert words in done.output
+        monkeypatch.setattr(sys, "argv", ["osteon", "view", str(files[0]), *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 2
+        assert words in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

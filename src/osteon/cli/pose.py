@@ -265,11 +265,8 @@ def _describe(poser: Poser, track: PoseTrack, posed: Float64, output: str) -> di
 
 def _print(facts: dict[str, Any]) -> None:
     """What people want to know, and what they should look at."""
-    shown = {
-        key: facts[key]
-        for key in ("mesh", "skeleton", "lines", "method", "poses", "worst", "seconds", "output")
-        if key in facts
-    }
+    chosen = ("mesh", "skeleton", "lines", "method", "poses", "worst", "seconds", "output")
+    shown: dict[str, Any] = {key: facts[key] for key in chosen if key in facts}
     print_facts(shown, console())
     for sentence in facts.get("exceptions", []):
         click.echo(f"note: {sentence}")

@@ -7,26 +7,19 @@ subtree, so that a query needs no stack.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
+from osteon.simplex.compiled import exact, inlined
 
-__all__ = ["BoxTree", "build_boxes", "exact"]
+__all__ = ["BoxTree", "build_boxes"]
 
 LEAF = 4  # items in a leaf
 BINS = 16  # places tried for a cut
 #: Every second part waits while the first, smaller one is cut: more never wait, with 2**63 items.
 DEEPEST = 64
-
-
-def exact(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without fused or reordered sums, so that x1 y2 - x2 y1 changes nothing but its sign with the order."""
-    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
 
 
 class BoxTree(NamedTuple):
@@ -82,7 +75,7 @@ def _bound(around, order, start, stop, box):
             box[k], box[3 + k] = min(box[k], around[item, k]), max(box[3 + k], around[item, 3 + k])
 
 
-@exact
+@inlined
 def _middle(around, item, axis):
     """Middle of an item's box."""
     return 0.5 * (around[item, axis] + around[item, 3 + axis])

@@ -12,9 +12,9 @@ fetched once for the whole supernode, and the three coordinates of a vertex go t
 Notes. Armadillo, 43,243 unknowns, three right-hand sides, best of 30 runs, one core: SuperLU's own solve 8.0 ms; plain
 columns, scattering forward and gathering back 5.2 ms; gathering both ways, which needs L twice, 7.1 ms; supernodes
 3.1 ms, and 1.1 ms more for putting the rows in order and back. Panels that may hold zeros merged next to nothing
-(30,149 supernodes instead of 30,180); a fourth column for whole vector registers took 3.4 ms. cholespy (CHOLMOD) 2.7 ms. cholespy was not taken: its
-wheel holds CHOLMOD's supernodal module, which is under the GPL, and its factorisation (0.28 s) is no faster than
-SuperLU's (0.22 s).
+(30,149 supernodes instead of 30,180); a fourth column for whole vector registers took 3.4 ms. cholespy (CHOLMOD) takes
+2.7 ms. It was not taken: its wheel holds CHOLMOD's supernodal module, which is under the GPL, and its factorisation
+(0.28 s) is no faster than SuperLU's (0.22 s).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ groups: the bones, then the control lines, then one more for triangles that noth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,11 +14,10 @@ from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.boundary import BoundaryOptions, cut_boundaries
-from osteon.simplex.inverse_square import inverse_square_weights
 from osteon.simplex.lines import control_by_lines
-from osteon.simplex.segment import Segmentation, SegmentOptions, relabel, segment_mesh
+from osteon.simplex.segment import Segmentation, SegmentOptions, segment_mesh
 
-__all__ = ["GroupOptions", "Groups", "group_triangles", "nearest_bones"]
+__all__ = ["GroupOptions", "Groups", "group_triangles"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def group_triangles(
     if skeleton is not None:
         segmentation = _segment(vertices, faces, skeleton, options, progress)
         group[:] = segmentation.bone
-        along[:] = _on_given_bones(skeleton, segmentation)
+        along[:] = segmentation.along
     if lines:
         report_progress(progress, "lines", 0.0)
         line, place = control_by_lines(vertices, faces, lines, options.segment)
@@ -76,19 +75,17 @@ def _segment(
     found = segment_mesh(vertices, faces, skeleton, options=options.segment, progress=progress)
     report_progress(progress, "boundaries", 0.0)
     bone = cut_boundaries(vertices, faces, found.bone, skeleton, options=options.boundary)
-    return found if np.array_equal(bone, found.bone) else relabel(vertices, faces, found, bone)
+    return found if np.array_equal(bone, found.bone) else _relabelled(vertices, faces, skeleton, found, bone)
 
 
-def _on_given_bones(skeleton: StickSkeleton, segmentation: Segmentation) -> Float64:
-    """(t,) places along the bones as they were given; segmentation tells them along the extended ones."""
-    b, longer, given = segmentation.bone, segmentation.extended, skeleton.vectors
-    foot = longer.joints[longer.bones[b, 0]] + segmentation.along[:, None] * longer.vectors[b]
-    along = np.einsum("ti,ti->t", foot - skeleton.joints[skeleton.bones[b, 0]], given[b])
-    return np.clip(along / np.einsum("bi,bi->b", given, given)[b], 0, 1)
-
-
-def nearest_bones(points: Float64, skeleton: StickSkeleton) -> Int32:
-    """(n,) the bone nearest to each point."""
-    if not len(points):
-        return np.zeros(0, np.int32)
-    return inverse_square_weights(points, skeleton).argmax(axis=1).astype(np.int32)
+def _relabelled(
+    vertices: Float64, faces: Int32, skeleton: StickSkeleton, found: Segmentation, bone: Int32
+) -> Segmentation:
+    """The segmentation with other bones; what changed them lies beside a joint, where a plain projection will do."""
+    changed = np.flatnonzero(bone != found.bone)
+    start, vector = skeleton.joints[skeleton.bones[bone[changed], 0]], skeleton.vectors[bone[changed]]
+    away = vertices[faces[changed]].mean(axis=1) - start
+    along, distance = found.along.copy(), found.distance.copy()
+    along[changed] = np.clip(np.einsum("ti,ti->t", away, vector) / np.einsum("ti,ti->t", vector, vector), 0, 1)
+    distance[changed] = np.linalg.norm(away - along[changed, None] * vector, axis=1)
+    return replace(found, bone=bone, along=along, distance=distance)

@@ -24,11 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.boxes import exact
+from osteon.simplex.compiled import exact, inlined, lean
 from osteon.simplex.ranges import Ranges, find_foot, nearest_foot
 from osteon.simplex.tree import ALL, SurfaceTree, count_crossings
 
-__all__ = ["Field", "make_scratch", "measure_pairs", "test_all_pairs", "test_bones", "test_seen"]
+__all__ = ["Field", "measure_pairs", "test_all_pairs", "test_bones", "test_seen"]
 
 
 class Field(NamedTuple):
@@ -41,79 +41,92 @@ class Field(NamedTuple):
     penalty: float  # delta
 
 
-@exact
-def _crossings(field, t, b, along, limit, at, hit):
-    """How often the line from triangle t to the place `along` on bone b crosses the surface; stops at limit + 1."""
-    start, vector = field.ranges.start, field.ranges.vector
-    x, y, z = start[b, 0] + along * vector[b, 0], start[b, 1] + along * vector[b, 1], start[b, 2] + along * vector[b, 2]
-    ends = (field.centers[t, 0], field.centers[t, 1], field.centers[t, 2], x, y, z)
-    return count_crossings(field.tree, ends, field.own[t], limit, at, hit)
+@inlined
+def line_to(field, t, b, along):
+    """Ends (x y z x y z) of the line from triangle t to the place `along` on bone b."""
+    centers, _, (sticks, _, _), _, _ = field
+    x = sticks[b, 0] + along * sticks[b, 3]
+    y = sticks[b, 1] + along * sticks[b, 4]
+    z = sticks[b, 2] + along * sticks[b, 5]
+    return centers[t, 0], centers[t, 1], centers[t, 2], x, y, z
 
 
-@exact
+@lean
 def test_all_pairs(field, bone, distance):
     """The plain test: every bone in whose range a triangle lies; -1 and infinity where there is none."""
-    at, hit = np.empty(0), np.empty(0, np.int32)
+    centers, own, ranges, tree, penalty = field
     for t in range(bone.size):
         bone[t], distance[t] = -1, np.inf
-        x, y, z = field.centers[t, 0], field.centers[t, 1], field.centers[t, 2]
-        for b in range(field.ranges.start.shape[0]):
-            straight, along = find_foot(field.ranges, b, x, y, z)
+        point = centers[t, 0], centers[t, 1], centers[t, 2]
+        for b in range(ranges.sticks.shape[0]):
+            straight, along = find_foot(ranges, b, point)
             if straight < np.inf:
-                total = straight + _crossings(field, t, b, along, ALL, at, hit) * field.penalty  # eq. 6
+                total = straight + count_crossings(tree, line_to(field, t, b, along), own[t], ALL) * penalty  # eq. 6
                 if total < distance[t]:  # of equal ones the first stays
                     bone[t], distance[t] = b, total
 
 
-@exact
-def test_bones(field, t, candidates, has, scratch):
-    """The better of the bone and distance that triangle t has and the candidates; ties go to the lower bone.
+@inlined
+def find_feet(field, t, candidates, feet):
+    """Effective distance and foot (b,2) of triangle t for the candidates; returns which is nearest."""
+    centers, _, ranges, _, _ = field
+    point = centers[t, 0], centers[t, 1], centers[t, 2]
+    nearest = 0
+    for i in range(candidates.size):
+        feet[i, 0], feet[i, 1] = find_foot(ranges, candidates[i], point)
+        nearest = i if feet[i, 0] < feet[nearest, 0] else nearest
+    return nearest
+
+
+@inlined
+def better(has, b, total):
+    """The better of the bone and distance that a triangle has and another; ties go to the lower bone."""
+    bone, distance = has
+    return (b, total) if total < distance or (total == distance and b < bone) else has
+
+
+@lean
+def test_bones(field, t, candidates, has, feet):
+    """The best of what triangle t has, as (bone, distance), and the candidates, whose feet are known.
 
     With (-1, threshold) to begin with, only bones that see the triangle count, and most lines that cross the surface
     are left at their first crossing.
     """
-    bone, distance = has
-    straight, along, at, hit = scratch
-    n = candidates.size
-    x, y, z = field.centers[t, 0], field.centers[t, 1], field.centers[t, 2]
-    for i in range(n):
-        straight[i], along[i] = find_foot(field.ranges, candidates[i], x, y, z)
-    while True:
-        nearest = 0
-        for i in range(1, n):
-            if straight[i] < straight[nearest]:
-                nearest = i
-        if n == 0 or not straight[nearest] <= distance or straight[nearest] == np.inf:
-            return bone, distance
-        b = candidates[nearest]
-        room = min((distance - straight[nearest]) / field.penalty, 1e9)
-        total = straight[nearest]  # eq. 6
-        total += _crossings(field, t, b, along[nearest], int(room), at, hit) * field.penalty
-        if total < distance or (total == distance and b < bone):
-            bone, distance = b, total
-        straight[nearest] = np.inf
+    while candidates.size:
+        i = np.argmin(feet[: candidates.size, 0])
+        straight = feet[i, 0]
+        if not straight <= has[1] or straight == np.inf:
+            break
+        limit = int(min((has[1] - straight) / field.penalty, 1e9))
+        n = count_crossings(field.tree, line_to(field, t, candidates[i], feet[i, 1]), field.own[t], limit)
+        has = better(has, candidates[i], straight + n * field.penalty)  # eq. 6
+        feet[i, 0] = np.inf
+    return has
 
 
 @exact
 def test_seen(field, triangles, seen_below, bone, distance):
     """The plain answer of the given triangles, as far as bones see them; others get -1 and the threshold."""
-    everything = np.arange(field.ranges.start.shape[0])
-    scratch = make_scratch(everything.size)
+    everything = np.arange(field.ranges.sticks.shape[0])
+    feet = np.empty((everything.size, 2))
     for t in triangles:
-        bone[t], distance[t] = test_bones(field, t, everything, (-1, seen_below), scratch)
+        find_feet(field, t, everything, feet)
+        bone[t], distance[t] = test_bones(field, t, everything, (-1, seen_below), feet)
 
 
-@exact
-def make_scratch(n_bones):
-    """Room that `test_bones` works in."""
-    return np.empty(n_bones), np.empty(n_bones), np.empty(0), np.empty(0, np.int32)
-
-
-@exact
+@lean
 def measure_pairs(field, triangles, bone, along, distance):
     """Foot (0 … 1 along the bone) and effective distance with penalty of the given triangles to their bones."""
-    at, hit = np.empty(0), np.empty(0, np.int32)
+    centers, own, ranges, tree, penalty = field
     for t in triangles:
-        x, y, z = field.centers[t, 0], field.centers[t, 1], field.centers[t, 2]
-        straight, along[t] = nearest_foot(field.ranges, bone[t], x, y, z)
-        distance[t] = straight + _crossings(field, t, bone[t], along[t], ALL, at, hit) * field.penalty
+        point = centers[t, 0], centers[t, 1], centers[t, 2]
+        straight, along[t] = nearest_foot(ranges, bone[t], point)
+        distance[t] = straight + count_crossings(tree, line_to(field, t, bone[t], along[t]), own[t], ALL) * penalty
+
+
+@lean
+def find_places(field, bone, along):
+    """Foot (0 … 1 along the bone) of every triangle on its bone."""
+    centers, _, ranges, _, _ = field
+    for t in range(bone.size):
+        along[t] = nearest_foot(ranges, bone[t], (centers[t, 0], centers[t, 1], centers[t, 2]))[1]

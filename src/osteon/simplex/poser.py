@@ -4,7 +4,7 @@ The flow of the paper in one place. Once: segment (4.1, 4.2), cut boundaries (4.
 For each pose: bone transforms (5), twists (7.2), back substitution (6), pins (8).
 
     vertices that a file stores twice (at texture seams) are one here, so that no crack opens between them
-    vertices that no triangle with an area holds go where the nearest bone takes them
+    vertices that no triangle with an area holds go along with the nearest ones that have one (loose.py)
 
 Based on: Yan, Hu, Martin, Yang, "Shape Deformation Using a Skeleton to Drive Simplex Transformations", 2008.
 """
@@ -25,8 +25,9 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import apply, identity
 from osteon.core.weld import weld_points
 from osteon.simplex.bone_transforms import BoneOptions, bone_transforms, segment_transforms
-from osteon.simplex.groups import GroupOptions, Groups, group_triangles, nearest_bones
+from osteon.simplex.groups import GroupOptions, Groups, group_triangles
 from osteon.simplex.inverse_square import blend_bones, inverse_square_weights
+from osteon.simplex.loose import Loose, find_loose
 from osteon.simplex.segment import Segmentation
 from osteon.simplex.simplices import Dimension, EnergyOptions, build_simplices
 from osteon.simplex.solve import Pins, SimplexSolver
@@ -83,8 +84,7 @@ class Poser:
     groups: Groups
     solver: SimplexSolver | None  # None for ssd
     weights: Float64 | None  # (u,b) for ssd
-    loose: Int32  # (l,) points that no triangle with an area holds
-    loose_group: Int32  # (l,) the group that carries each
+    loose: Loose | None  # points that no triangle with an area holds
     seconds: dict[str, float]  # tree, segmentation, cholesky
 
     @staticmethod
@@ -116,15 +116,13 @@ class Poser:
         else:
             with watch.stage("cholesky"):
                 of_simplex = groups.group[simplices.triangle]
-                solver = SimplexSolver.of(simplices, of_simplex, groups.count, energy=options.energy)
-        loose = np.setdiff1d(np.arange(len(points), dtype=np.int32), simplices.faces)
-        carried = np.full(len(loose), groups.count - 1, np.int32)
-        if skeleton is not None:
-            carried = nearest_bones(points[loose], skeleton)
+                on_line = (of_simplex >= groups.n_bones) & (of_simplex < groups.count - 1)
+                solver = SimplexSolver.of(simplices, of_simplex, groups.count, energy=options.energy, on_line=on_line)
+        loose = None if solver is None else find_loose(points, solver.vertices, solver.vertex_group)
         seconds = {**({} if groups.segmentation is None else groups.segmentation.seconds), **watch.seconds}
         return Poser(
             points, triangles, which, skeleton, tuple(lines), options, dimension, groups, solver, weights, loose,
-            carried, seconds,
+            seconds,
         )  # fmt: skip
 
     @property
@@ -145,7 +143,8 @@ class Poser:
                 if pins is not None:
                     solved = self.solver.pinned(solved, pins, targets[f])
                 posed[self.solver.vertices] = solved
-                posed[self.loose] = _moved(motion.transforms[f, self.loose_group], self.points[self.loose])
+                if self.loose is not None:
+                    posed[self.loose.vertices] = self.loose.place(solved, motion.transforms[f])
             out[f] = posed[self.which]
             report_progress(progress, "pose", (f + 1) / track.n_frames)
         return out
@@ -216,7 +215,7 @@ class Poser:
         if self.weights is None or self.skeleton is None:
             raise OptionError("method: ssd needs a skeleton")
         n, points = self.skeleton.n_bones, self.points
-        posed = blend_bones(points, self.weights, motion.transforms[f : f + 1, :n])[0]
+        posed: Float64 = blend_bones(points, self.weights, motion.transforms[f : f + 1, :n])[0]
         for b in np.flatnonzero(motion.angles[f, :n].any(axis=1)):
             start, vector = self.skeleton.joints[self.skeleton.bones[b, 0]], self.skeleton.vectors[b]
             along = np.clip((points - start) @ vector / (vector @ vector), 0, 1)
@@ -245,4 +244,5 @@ def _at_height(joints: Float64, points: Float64) -> Float64:
 
 def _moved(transforms: Float64, points: Float64) -> Float64:
     """(n,3) each point by its own transform (n,3,4)."""
-    return np.einsum("nij,nj->ni", transforms[:, :, :3], points) + transforms[:, :, 3]
+    out: Float64 = np.einsum("nij,nj->ni", transforms[:, :, :3], points) + transforms[:, :, 3]
+    return out

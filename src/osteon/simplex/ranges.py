@@ -34,7 +34,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.boxes import exact
+from osteon.simplex.compiled import inlined
 
 __all__ = ["Ranges", "find_foot", "find_ranges", "nearest_foot"]
 
@@ -47,9 +47,7 @@ ON_PLANE = 1e-10
 class Ranges(NamedTuple):
     """Bones and their range planes, as kernels take them (they take named tuples, not data classes)."""
 
-    start: Float64  # (b,3) A
-    vector: Float64  # (b,3) d
-    limits: Float64  # (b,2) lowest and highest t of a foot
+    sticks: Float64  # (b,8) A, d, lowest and highest t of a foot
     planes: Float64  # (p,5) n and c of a(P) or b(P) = n.P + c, and how far on the wrong side is still on the plane
     first: Int32  # (2b+1,) planes of bone b: first[2b] … at A, first[2b+1] … at B
 
@@ -68,7 +66,8 @@ def find_ranges(skeleton: StickSkeleton, inner: StickSkeleton | None = None) -> 
             first.append(len(rows))
     ends = (inner or skeleton).joints[skeleton.bones] - start[:, None]
     limits = np.einsum("bek,bk->be", ends, vector) / np.einsum("bk,bk->b", vector, vector)[:, None]
-    return Ranges(start.copy(), vector, limits, np.array(rows), np.array(first, np.int32))
+    sticks = np.concatenate([start, vector, limits], axis=1)
+    return Ranges(sticks, np.array(rows), np.array(first, np.int32))
 
 
 def _normals(skeleton: StickSkeleton, b: int, joint: int) -> list[Float64]:
@@ -85,44 +84,45 @@ def _away(skeleton: StickSkeleton, b: int, joint: int) -> Float64:
     return unit
 
 
-@exact
-def find_foot(ranges, b, x, y, z):
+@inlined
+def find_foot(ranges, b, point):
     """Effective distance and t of a point that is in range of bone b; out of range, infinity and 0."""
-    planes, a, reach = ranges.planes, 1e300, -1e300
-    for p in range(ranges.first[2 * b], ranges.first[2 * b + 1]):
+    sticks, planes, first = ranges
+    x, y, z = point
+    a, reach = 1e300, -1e300  # a(P) and b(P)
+    for p in range(first[2 * b], first[2 * b + 1]):
         value = planes[p, 0] * x + planes[p, 1] * y + planes[p, 2] * z + planes[p, 3]
         if value < -planes[p, 4]:
             return np.inf, 0.0
         a = min(a, value)
-    for p in range(ranges.first[2 * b + 1], ranges.first[2 * b + 2]):
+    for p in range(first[2 * b + 1], first[2 * b + 2]):
         value = planes[p, 0] * x + planes[p, 1] * y + planes[p, 2] * z + planes[p, 3]
         if value > planes[p, 4]:
             return np.inf, 0.0
         reach = max(reach, value)
     a, reach = max(a, 0.0), min(reach, 0.0)
     t = a / (a - reach) if a - reach > 0 else 0.5  # on both planes: all of the pencil meets there
-    t = min(max(t, ranges.limits[b, 0]), ranges.limits[b, 1])
-    return _distance(ranges, b, t, x, y, z), t
+    t = min(max(t, sticks[b, 6]), sticks[b, 7])
+    return _distance(sticks, b, t, point), t
 
 
-@exact
-def nearest_foot(ranges, b, x, y, z):
-    """Like `find_foot`, for any point: out of range the foot is the end of the bone on that side."""
-    distance, t = find_foot(ranges, b, x, y, z)
+@inlined
+def nearest_foot(ranges, b, point):
+    """Like `find_foot`, for any point: out of range the foot is the nearest place on the bone."""
+    distance, t = find_foot(ranges, b, point)
     if distance < np.inf:
         return distance, t
-    start, vector = ranges.start[b], ranges.vector[b]
-    along = (x - start[0]) * vector[0] + (y - start[1]) * vector[1] + (z - start[2]) * vector[2]
-    t = along / (vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
-    t = min(max(t, ranges.limits[b, 0]), ranges.limits[b, 1])
-    return _distance(ranges, b, t, x, y, z), t
+    sticks = ranges.sticks
+    x, y, z = sticks[b, 3], sticks[b, 4], sticks[b, 5]
+    along = (point[0] - sticks[b, 0]) * x + (point[1] - sticks[b, 1]) * y + (point[2] - sticks[b, 2]) * z
+    t = min(max(along / (x * x + y * y + z * z), sticks[b, 6]), sticks[b, 7])
+    return _distance(sticks, b, t, point), t
 
 
-@exact
-def _distance(ranges, b, t, x, y, z):
+@inlined
+def _distance(sticks, b, t, point):
     """From a point to the place t on bone b."""
-    start, vector = ranges.start, ranges.vector
-    dx = start[b, 0] + t * vector[b, 0] - x
-    dy = start[b, 1] + t * vector[b, 1] - y
-    dz = start[b, 2] + t * vector[b, 2] - z
-    return np.sqrt(dx * dx + dy * dy + dz * dz)
+    x = sticks[b, 0] + t * sticks[b, 3] - point[0]
+    y = sticks[b, 1] + t * sticks[b, 4] - point[1]
+    z = sticks[b, 2] + t * sticks[b, 5] - point[2]
+    return np.sqrt(x * x + y * y + z * z)

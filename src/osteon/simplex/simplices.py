@@ -29,8 +29,8 @@ sections 6.1 to 6.3, equations 2 to 5 and 15 to 19.
 Differs from the paper: (i) the origin of T is the mesh's area centroid, not that of the file, and alpha comes from the
 sphere about it instead of the axis-aligned box (for a box, the sphere's diameter is the box's diagonal). Else moving
 or turning the whole scene would change the result. (ii) Eliminated fourth vertices. (iii) Triangles without a shape
-have no transform and take no part; what hangs only on such triangles follows the nearest bone (poser.py). (iv) The
-term `follow`.
+have no transform and take no part; what hangs only on such triangles goes along with its surroundings (loose.py).
+(iv) The term `follow`.
 
 Notes. Distance of triangles from where their bone takes them (mean, of the size) and mean strain; armadillo bowing, all
 joints of the hand by 35 degrees, gingerbread man leaning, with bones assigned by distance:
@@ -67,10 +67,12 @@ class EnergyOptions:
 
     translation: bool = True  # the T term of eq. 15; without it eq. 19, which holds one vertex of each piece
     follow: float = 10.0  # how strongly triangles stay where their bone takes them, over alpha; 0: the paper
+    follow_lines: float = 100.0  # the same for control lines, which may only shift and so have nothing else to pull by
 
     def __post_init__(self) -> None:
-        if not 0 <= self.follow <= 1e6:  # also refuses NaN
-            raise OptionError(f"follow: expected 0 … 1e6, got {self.follow}")
+        for name in ("follow", "follow_lines"):
+            if not 0 <= getattr(self, name) <= 1e6:  # also refuses NaN
+                raise OptionError(f"{name}: expected 0 … 1e6, got {getattr(self, name)}")
 
 
 DEFAULT_ENERGY = EnergyOptions()
@@ -112,6 +114,8 @@ def build_simplices(vertices: Float64, faces: Int32, dimension: Dimension) -> Si
     total = areas[kept].sum()
     corners = vertices[faces[kept]]
     centre: Float64 = np.einsum("t,tcx->x", areas[kept], corners) / (3 * total)
+    if dimension == 2:
+        centre[2] = vertices[0, 2]  # exactly, so that a drawing stays in its plane
     reach = np.linalg.norm(corners - centre, axis=2).max()
     inverse = _inverse(corners - centre, dimension)
     triangle = np.flatnonzero(kept).astype(np.int32)
@@ -136,9 +140,11 @@ def _fourth(corners: Float64) -> Float64:
     return fourth
 
 
-def reduced_system(simplices: Simplices, *, energy: EnergyOptions = DEFAULT_ENERGY) -> System:
-    """K and R over the vertices of the mesh alone."""
-    stiffness, load = _blocks(simplices, energy)
+def reduced_system(
+    simplices: Simplices, *, energy: EnergyOptions = DEFAULT_ENERGY, on_line: NDArray[np.bool_] | None = None
+) -> System:
+    """K and R over the vertices of the mesh alone; `on_line` (t,) tells which simplices a control line moves."""
+    stiffness, load = _blocks(simplices, energy, on_line)
     if simplices.dimension == 3:
         column, pivot = stiffness[:, :3, 3], stiffness[:, 3, 3, None]
         load = load[:, :3] - column[:, :, None] * (load[:, 3:] / pivot[:, :, None])
@@ -147,9 +153,11 @@ def reduced_system(simplices: Simplices, *, energy: EnergyOptions = DEFAULT_ENER
     return _assemble(stiffness, load, corner.reshape(-1, 3), vertices.astype(np.int32), len(vertices))
 
 
-def full_system(simplices: Simplices, *, energy: EnergyOptions = DEFAULT_ENERGY) -> System:
+def full_system(
+    simplices: Simplices, *, energy: EnergyOptions = DEFAULT_ENERGY, on_line: NDArray[np.bool_] | None = None
+) -> System:
     """K and R of eq. 18 as the paper has them: m vertices and k fourth vertices."""
-    stiffness, load = _blocks(simplices, energy)
+    stiffness, load = _blocks(simplices, energy, on_line)
     vertices, corner = np.unique(simplices.faces, return_inverse=True)
     corner = corner.reshape(-1, 3)
     unknowns = len(vertices)
@@ -160,16 +168,19 @@ def full_system(simplices: Simplices, *, energy: EnergyOptions = DEFAULT_ENERGY)
     return _assemble(stiffness, load, corner, vertices.astype(np.int32), unknowns)
 
 
-def _blocks(simplices: Simplices, energy: EnergyOptions) -> tuple[Float64, Float64]:
+def _blocks(simplices: Simplices, energy: EnergyOptions, on_line: NDArray[np.bool_] | None) -> tuple[Float64, Float64]:
     """(t,n,n) A P^-T W P^-1 and (t,n,n) A P^-T W of each simplex."""
     weight = np.ones(simplices.inverse.shape[2])
     weight[-1] = simplices.alpha if energy.translation else 0.0  # eq. 15, eq. 19
     load = simplices.inverse.swapaxes(1, 2) * weight
-    if energy.translation and energy.follow:
+    follow = np.full(len(simplices.faces), energy.follow)
+    if on_line is not None:
+        follow[on_line] = energy.follow_lines
+    if energy.translation and follow.any():
         centre = np.ones((len(simplices.faces), simplices.dimension + 1))
         centre[:, :-1] = simplices.points[simplices.faces, : simplices.dimension].mean(axis=1)
         place = np.einsum("tij,ti->tj", simplices.inverse, centre)  # what each corner adds to the place of the centre
-        load += energy.follow * simplices.alpha * place[:, :, None] * centre[:, None, :]
+        load += simplices.alpha * follow[:, None, None] * place[:, :, None] * centre[:, None, :]
     load *= simplices.areas[:, None, None]
     return load @ simplices.inverse, load
 

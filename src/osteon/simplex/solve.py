@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -57,14 +58,19 @@ class SimplexSolver:
     load: csr_array  # (n, e t) of all simplices; rows in the factor's order
     grouped: csr_array  # (n, e g) of groups; rows in the factor's order
     share: Float64  # (g,) of the area
-    held_group: Int32  # (h,) the group that moves each held unknown
+    vertex_group: Int32  # (m,) a group that each unknown belongs to
 
     @staticmethod
     def of(
-        simplices: Simplices, group: Int32, n_groups: int, *, energy: EnergyOptions = DEFAULT_ENERGY
+        simplices: Simplices,
+        group: Int32,
+        n_groups: int,
+        *,
+        energy: EnergyOptions = DEFAULT_ENERGY,
+        on_line: NDArray[np.bool_] | None = None,
     ) -> SimplexSolver:
-        """Factor; `group` (t,) is that of each simplex."""
-        system = reduced_system(simplices, energy=energy)
+        """Factor; `group` (t,) is that of each simplex, `on_line` (t,) whether a control line moves it."""
+        system = reduced_system(simplices, energy=energy, on_line=on_line)
         held = np.zeros(0, np.int32) if energy.translation else _one_of_each_piece(system, simplices)
         free = np.setdiff1d(np.arange(len(system.vertices), dtype=np.int32), held)
         factor = SymmetricFactor.of(
@@ -73,8 +79,8 @@ class SimplexSolver:
         load = csr_array(system.load[free[np.argsort(factor.order)]])
         place = np.empty(len(system.vertices), np.int32)
         place[free], place[held] = factor.order, len(free) + np.arange(len(held))
-        corner_group = np.zeros(len(system.vertices), np.int32)
-        corner_group[np.searchsorted(system.vertices, simplices.faces)] = group[:, None]
+        vertex_group = np.zeros(len(system.vertices), np.int32)
+        vertex_group[np.searchsorted(system.vertices, simplices.faces)] = group[:, None]
         return SimplexSolver(
             simplices,
             factor,
@@ -88,7 +94,7 @@ class SimplexSolver:
             load,
             csr_array(load @ _spread(group, n_groups, simplices.dimension + 1)),
             np.bincount(group, simplices.areas, n_groups) / simplices.areas.sum(),
-            corner_group[held],
+            vertex_group,
         )
 
     def pose(self, transforms: Float64, own: tuple[Int32, Float64] | None = None) -> Float64:
@@ -106,7 +112,8 @@ class SimplexSolver:
         if own is not None:
             load[:, :d] += self._own_load(own, rows)
         if len(self.held):
-            shift = np.einsum("hi,hij->hj", self.rest[self.held], away[self.held_group, :d]) + away[self.held_group, d]
+            held = self.vertex_group[self.held]
+            shift = np.einsum("hi,hij->hj", self.rest[self.held], away[held, :d]) + away[held, d]
             load[self.factor.order, :d] -= self.couple @ shift
             solved[len(self.free) :, :d] = shift
         self.factor.substitute(load)

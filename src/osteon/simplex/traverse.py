@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.boxes import exact
-from osteon.simplex.pairs import Field, make_scratch, test_bones
+from osteon.simplex.blocks import BLOCK, make_room, test_block
+from osteon.simplex.compiled import exact, inlined, lean
+from osteon.simplex.pairs import Field
 
 __all__ = ["bone_neighbors", "traverse"]
 
-BLOCK = 32  # triangles that test together
 
 class _State(NamedTuple):
     """What triangles (t) and blocks (n) know; sets of bones hold 64 to a word."""
@@ -59,19 +59,19 @@ def traverse(
 
     Seeds are triangles and the bones that pass through them. Triangles that lie together should have near numbers.
     """
-    n, words = len(neighbors), -(-len(field.ranges.start) // 64)
+    n, words = len(neighbors), -(-len(field.ranges.sticks) // 64)
     bone, distance = np.full(n, -1, np.int32), np.full(n, seen_below)
     sets = (np.zeros((-(-n // BLOCK), words), np.uint64) for _ in range(4))
     state = _State(bone, distance, *sets)
-    _traverse(field, neighbors, beside, seeds, state)
+    _traverse(field, neighbors, beside, seeds, state, make_room(len(field.ranges.sticks)))
     return bone, distance, np.repeat(state.heard.any(axis=1), BLOCK)[:n]
 
 
 @exact
-def _traverse(field, neighbors, beside, seeds, state):
+def _traverse(field, neighbors, beside, seeds, state, room):
     """Rounds of suggestions until there is nothing new to say; all of a round is said before any of it is heard."""
-    n_blocks, n_bones = state.heard.shape[0], field.ranges.start.shape[0]
-    candidates, scratch = np.empty(n_bones, np.int64), make_scratch(n_bones)
+    n_blocks, n_bones = state.heard.shape[0], field.ranges.sticks.shape[0]
+    candidates, heard = np.empty(n_bones, np.int64), state.heard
     said = [(0, 0)]  # (block, bone)
     waiting, n_waiting = np.empty(n_blocks, np.int32), 0
     for i in range(seeds[0].size):
@@ -83,9 +83,7 @@ def _traverse(field, neighbors, beside, seeds, state):
         said.clear()
         for i in range(n_waiting):
             n = _open(waiting[i], state, candidates)
-            for t in range(waiting[i] * BLOCK, min((waiting[i] + 1) * BLOCK, state.bone.size)):
-                has = state.bone[t], state.distance[t]
-                state.bone[t], state.distance[t] = test_bones(field, t, candidates[:n], has, scratch)
+            test_block(field, waiting[i], candidates[:n], (state.bone, state.distance), room)
             _suggest(waiting[i], state, said)
         if not said:
             for block in range(n_blocks):
@@ -96,12 +94,13 @@ def _traverse(field, neighbors, beside, seeds, state):
         for block, b in said:
             n_waiting = _hear(block, b, beside, state, waiting, n_waiting)
             for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
-                for other in neighbors[t]:
-                    if other >= 0:
-                        n_waiting = _hear(other // BLOCK, b, beside, state, waiting, n_waiting)
+                for e in range(3):
+                    other = neighbors[t, e] // BLOCK  # -1 at a border
+                    if other >= 0 and not _has(heard, other, b):
+                        n_waiting = _hear(other, b, beside, state, waiting, n_waiting)
 
 
-@exact
+@lean
 def _hear(block, b, beside, state, waiting, n_waiting):
     """A block hears of bone b: it will test it and the bones beside it. Returns how many blocks wait to test."""
     if _has(state.heard, block, b):
@@ -119,7 +118,7 @@ def _hear(block, b, beside, state, waiting, n_waiting):
     return n_waiting
 
 
-@exact
+@lean
 def _open(block, state, candidates):
     """Which bones a block was asked to test and has not tested before; returns how many."""
     n = 0
@@ -154,11 +153,11 @@ def _pass_on(block, n_bones, state, said):
             said.append((int(block), int(b)))
 
 
-@exact
+@inlined
 def _has(sets, i, b):
     return sets[i, b // 64] >> np.uint64(b % 64) & np.uint64(1) != 0
 
 
-@exact
+@inlined
 def _add(sets, i, b):
     sets[i, b // 64] |= np.uint64(1) << np.uint64(b % 64)

@@ -25,9 +25,19 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.boxes import BoxTree, build_boxes, exact
+from osteon.simplex.boxes import build_boxes
+from osteon.simplex.compiled import inlined, lean
 
-__all__ = ["SurfaceTree", "build_tree", "count_crossings", "crossings_between"]
+__all__ = [
+    "SurfaceTree",
+    "aim",
+    "build_tree",
+    "count_crossings",
+    "crossings_between",
+    "crossings_in_leaf",
+    "gather_leaves",
+    "passes",
+]
 
 #: A crossing this near to an end of the line (over the size of the mesh, which is 1 here) only touches.
 TOUCH = 1e-9
@@ -40,7 +50,9 @@ ALL = 2**31 - 1
 class SurfaceTree(NamedTuple):
     """A surface and its boxes, as kernels take them."""
 
-    boxes: BoxTree
+    bounds: Float64  # (n,6) lowest and highest corner of every box
+    after: Int32  # (n,) the box that follows the subtree of each
+    leaf: Int32  # (n,2) first triangle and number of triangles
     corners: Float64  # (t,9) of its triangles in the order of the tree
     triangle: Int32  # (t,) of the mesh that each stands for
 
@@ -54,7 +66,8 @@ def build_tree(vertices: Float64, faces: Int32, flat: bool = False) -> SurfaceTr
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     low, high = np.minimum(np.minimum(a, b), c) - SLACK, np.maximum(np.maximum(a, b), c) + SLACK
     boxes = build_boxes(np.concatenate([low, high], axis=1))
-    return SurfaceTree(boxes, corners.reshape(-1, 9)[boxes.order], owner[boxes.order])
+    leaf = np.stack([boxes.first, boxes.count], axis=1)
+    return SurfaceTree(boxes.bounds, boxes.after, leaf, corners.reshape(-1, 9)[boxes.order], owner[boxes.order])
 
 
 def _raise_walls(vertices: Float64, faces: Int32) -> tuple[Float64, Int32, Int32]:
@@ -64,7 +77,7 @@ def _raise_walls(vertices: Float64, faces: Int32) -> tuple[Float64, Int32, Int32
     where = where[times == 1]
     i, j = edges[where].T
     n = len(vertices)
-    low, high = vertices - [0, 0, 0.5], vertices + [0, 0, 0.75]  # lines at z = 0 pass beside the middle of a diagonal
+    low, high = np.array([0, 0, -0.5]) + vertices, np.array([0, 0, 0.75]) + vertices  # z = 0 is not the middle
     walls = np.concatenate([np.stack([i, j, j + n], axis=1), np.stack([i, j + n, i + n], axis=1)])
     return np.concatenate([low, high]), walls.astype(np.int32), np.tile(where % len(faces), 2).astype(np.int32)
 
@@ -72,61 +85,104 @@ def _raise_walls(vertices: Float64, faces: Int32) -> tuple[Float64, Int32, Int32
 def crossings_between(tree: SurfaceTree, start: Float64, stop: Float64) -> tuple[Float64, Int32]:
     """Where the line crosses the surface, ascending: 0 … 1 from start to stop, and the triangles."""
     ends = (*(float(x) for x in start), *(float(x) for x in stop))
-    found: int = count_crossings(tree, ends, -1, ALL, np.empty(0), np.empty(0, np.int32))
+    found: int = count_crossings(tree, ends, -1, ALL)
     at, hit = np.empty(found), np.empty(found, np.int32)
-    count_crossings(tree, ends, -1, ALL, at, hit)
+    _list_crossings(tree, ends, at, hit)
     order = np.lexsort((hit, at))
     return at[order], hit[order]
 
 
-@exact
-def count_crossings(tree, ends, skip, limit, at, hit):
-    """Crossings of the line between two points (ends: x y z x y z) with all triangles but `skip`.
-
-    Stops at limit + 1. As many as fit are stored in `at` (0 … 1) and `hit` (triangle).
-    """
-    ox, oy, oz = ends[0], ends[1], ends[2]
-    dx, dy, dz = ends[3] - ox, ends[4] - oy, ends[5] - oz
-    length = np.sqrt(dx * dx + dy * dy + dz * dz)
-    if length <= 2 * TOUCH:
-        return 0
-    touch = TOUCH / length
-    ix, iy, iz = _inverse(dx), _inverse(dy), _inverse(dz)
-    boxes, corners = tree.boxes, tree.corners
-    bounds, after, triangle = boxes.bounds, boxes.after, tree.triangle
+@lean
+def count_crossings(tree, ends, skip, limit):
+    """Crossings of the line between two points (x y z x y z) with all triangles but `skip`; ends after the limit."""
+    line = aim(ends)
     found = node = 0
-    while node < after.size:
-        x0, x1 = (bounds[node, 0] - ox) * ix, (bounds[node, 3] - ox) * ix
-        y0, y1 = (bounds[node, 1] - oy) * iy, (bounds[node, 4] - oy) * iy
-        z0, z1 = (bounds[node, 2] - oz) * iz, (bounds[node, 5] - oz) * iz
-        enter = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), 0.0))
-        leave = min(min(max(x0, x1), max(y0, y1)), min(max(z0, z1), 1.0))
-        if enter > leave:
-            node = after[node]
+    while node < tree.after.size and found <= limit:
+        if not passes(tree.bounds, node, line):
+            node = tree.after[node]
             continue
-        for i in range(boxes.first[node], boxes.first[node] + boxes.count[node]):
-            if triangle[i] == skip:
-                continue
-            s = _cross(corners, i, ox, oy, oz, dx, dy, dz)
-            if touch < s < 1 - touch:
-                if found < at.size:
-                    at[found], hit[found] = s, triangle[i]
-                found += 1
-                if found > limit:
-                    return found
+        found += crossings_in_leaf(tree, node, line, skip)
         node += 1
     return found
 
 
-@exact
+@lean
+def _list_crossings(tree, ends, at, hit):
+    """Like `count_crossings`; stores where (0 … 1) and which triangles."""
+    line = aim(ends)
+    found = node = 0
+    while node < tree.after.size:
+        if not passes(tree.bounds, node, line):
+            node = tree.after[node]
+            continue
+        for i in range(tree.leaf[node, 0], tree.leaf[node, 0] + tree.leaf[node, 1]):
+            s = _cross(tree.corners, i, line)
+            if s > 0:
+                at[found], hit[found] = s, tree.triangle[i]
+                found += 1
+        node += 1
+
+
+@lean
+def gather_leaves(tree, box, found):
+    """The leaves that a box (x y z x y z) meets; returns how many, or -1 where they are more than fit into `found`."""
+    bounds, after, leaf, _, _ = tree
+    n = node = 0
+    while node < after.size:
+        apart = bounds[node, 0] > box[3] or bounds[node, 1] > box[4] or bounds[node, 2] > box[5]
+        if apart or bounds[node, 3] < box[0] or bounds[node, 4] < box[1] or bounds[node, 5] < box[2]:
+            node = after[node]
+            continue
+        if leaf[node, 1]:
+            if n == found.size:
+                return -1
+            found[n] = node
+            n += 1
+        node += 1
+    return n
+
+
+@inlined
+def aim(ends):
+    """What is needed of a line many times: its start, its direction, one over it, and what only touches."""
+    x, y, z = ends[3] - ends[0], ends[4] - ends[1], ends[5] - ends[2]
+    touch = TOUCH / max(np.sqrt(x * x + y * y + z * z), TOUCH)
+    return (ends[0], ends[1], ends[2]), (x, y, z), (_inverse(x), _inverse(y), _inverse(z)), touch
+
+
+@inlined
+def passes(bounds, node, line):
+    """Whether a line passes through a box."""
+    (ox, oy, oz), _, (ix, iy, iz), _ = line
+    x0, x1 = (bounds[node, 0] - ox) * ix, (bounds[node, 3] - ox) * ix
+    y0, y1 = (bounds[node, 1] - oy) * iy, (bounds[node, 4] - oy) * iy
+    z0, z1 = (bounds[node, 2] - oz) * iz, (bounds[node, 5] - oz) * iz
+    enter = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), 0.0))
+    leave = min(min(max(x0, x1), max(y0, y1)), min(max(z0, z1), 1.0))
+    return enter <= leave
+
+
+@inlined
+def crossings_in_leaf(tree, node, line, skip):
+    """Crossings of a line with the triangles of a leaf (other nodes have none), but for `skip`."""
+    _, _, leaf, corners, triangle = tree
+    found = 0
+    for i in range(leaf[node, 0], leaf[node, 0] + leaf[node, 1]):
+        if _cross(corners, i, line) > 0 and triangle[i] != skip:
+            found += 1
+    return found
+
+
+@inlined
 def _inverse(d):
     """1 / d, large instead of infinite, so that 0 times it is no NaN."""
-    return 1 / d if abs(d) > 1e-200 else np.copysign(1e200, d)
+    return 1 / d if abs(d) > 1e-30 else np.copysign(1e30, d)
 
 
-@exact
-def _cross(corners, i, ox, oy, oz, dx, dy, dz):
-    """Where (in lengths of d from o) the line passes through a triangle, -1 where it does not."""
+@inlined
+def _cross(corners, i, line):
+    """Where (0 … 1) a line crosses a triangle, -1 where it does not."""
+    (ox, oy, oz), (dx, dy, dz), _, touch = line
     ax, ay, az = corners[i, 0] - ox, corners[i, 1] - oy, corners[i, 2] - oz
     bx, by, bz = corners[i, 3] - ox, corners[i, 4] - oy, corners[i, 5] - oz
     cx, cy, cz = corners[i, 6] - ox, corners[i, 7] - oy, corners[i, 8] - oz
@@ -143,10 +199,11 @@ def _cross(corners, i, ox, oy, oz, dx, dy, dz):
     if left != _left(v, cx, cy, ax, ay) or left != _left(w, ax, ay, bx, by):
         return -1.0
     area = u + v + w
-    return (u * az + v * bz + w * cz) / (area * dz) if area != 0 else -1.0
+    s = (u * az + v * bz + w * cz) / (area * dz) if area != 0 else -1.0
+    return s if touch < s < 1 - touch else -1.0
 
 
-@exact
+@inlined
 def _left(edge, x1, y1, x2, y2):
     """Whether the point (e, e^2) lies left of the edge from 1 to 2, whose edge function at 0 is given."""
     if edge != 0:

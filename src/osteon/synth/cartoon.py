@@ -196,14 +196,14 @@ def _turn(degrees: Float64 | float) -> Float64:
 
 # fmt: off
 POSES = {
-    "wave": ({"neck": 8, "shoulder.L": 28, "elbow.L": 62, "wrist.L": 14, "shoulder.R": 42, "elbow.R": 18,
+    "wave": ({"neck": 8, "shoulder.L": 12, "elbow.L": 46, "wrist.L": 18, "shoulder.R": 42, "elbow.R": 18,
               "tail.1": 14, "tail.2": 14}, (0.0, 0.0, 0.0)),
-    "jump": ({"shoulder.L": 44, "elbow.L": 22, "shoulder.R": -44, "elbow.R": -22, "hip.L": 34, "hip.R": -34,
+    "jump": ({"shoulder.L": 22, "elbow.L": 24, "shoulder.R": -22, "elbow.R": -24, "hip.L": 34, "hip.R": -34,
               "knee.L": -14, "knee.R": 14, "tail": 12, "tail.1": 18}, (0.0, 0.35, 0.0)),
-    "kick": ({"pelvis": -7, "chest": -5, "neck": 12, "hip.R": -60, "knee.R": 10, "ankle.R": -24, "hip.L": 7,
+    "kick": ({"pelvis": -7, "chest": -5, "neck": 12, "hip.R": -48, "knee.R": 4, "ankle.R": -24, "hip.L": 7,
               "shoulder.L": 18, "elbow.L": 24, "shoulder.R": 16, "elbow.R": -34, "tail.1": 14}, (0.0, 0.0, 0.0)),
-    "lean": ({"waist": -13, "chest": -11, "neck": -8, "shoulder.L": 26, "elbow.L": 22, "shoulder.R": -24,
-              "elbow.R": -36, "hip.R": -12, "tail": -10, "tail.2": 24}, (0.0, 0.0, 0.0)),
+    "lean": ({"waist": -12, "chest": -10, "neck": 8, "shoulder.L": 16, "elbow.L": 14, "shoulder.R": -14,
+              "elbow.R": -22, "hip.R": -12, "tail": -10, "tail.2": 24}, (0.0, 0.0, 0.0)),
 }
 # fmt: on
 
@@ -215,6 +215,6 @@ def _dance(phase: Float64) -> Turns:
     angles |= {"tail.2": 16 * np.sin(phase - 1.8)}
     for side, sign in (("L", 1), ("R", -1)):
         up = 0.5 + 0.5 * sign * sway
-        angles |= {f"shoulder.{side}": sign * (-30 + 55 * up), f"elbow.{side}": sign * (-20 + 70 * up)}
+        angles |= {f"shoulder.{side}": sign * (-4 + 16 * up), f"elbow.{side}": sign * (-2 + 44 * up)}
         angles |= {f"hip.{side}": -9 * sway + 4 * sign, f"knee.{side}": 8 * sway}
     return {joint: _turn(angle) for joint, angle in angles.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Coroutine
 from typing import Any
 
 from starlette.requests import Request
@@ -29,8 +30,12 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-async def read_json(request: Request, most: int = MAX_REQUEST) -> dict[str, Any]:
-    """The body as a JSON object."""
+def read_json(request: Request, most: int = MAX_REQUEST) -> Coroutine[None, None, dict[str, Any]]:
+    """The body as a JSON object, to be awaited."""
+    return _json_object(request, most)
+
+
+async def _json_object(request: Request, most: int) -> dict[str, Any]:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -128,7 +128,7 @@ class Session:
             about = await self.worker.run(posing.start_posing, given, job=job)
             skeleton = given.skeleton if about["skeleton"] else None
             about["note"] = self.uploads.hide_folders(about["note"])
-            about["command"] = {"mesh": self._told(entry.inputs[0]) if entry.inputs else f"{entry.name}.obj"}
+            about["command"] = {"mesh": self._told(entry.inputs[0]) if entry.inputs else "MESH"}
             about["command"]["skeleton"] = None if skeleton is None else self._told(skeleton)
             return {"done": entry.id, "about": about}
 

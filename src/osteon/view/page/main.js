@@ -12,7 +12,8 @@ import { buildCrowd } from "./ui/crowd.js";
 import { listenToDrops } from "./ui/drop.js";
 import { ErrorTracker } from "./ui/errors.js";
 import { buildFit } from "./ui/fit.js";
-import { buildPose, posedWords } from "./ui/pose.js";
+import { buildPose } from "./ui/pose.js";
+import { posedWords } from "./ui/pose_look.js";
 import { listenToKeys } from "./ui/keyboard.js";
 import { roundUp } from "./ui/numbers.js";
 import { Notices } from "./ui/notices.js";
@@ -92,8 +93,11 @@ class Page {
       packsOf: (ids) => Promise.all(ids.map((id) => opener.packOf(id))),
     });
     const fit = buildFit(store, client, { ...act, opened: (id) => opener.openResult(id) });
-    const colors = { boneColor: (bone) => css(boneColors(bone + 1), bone), color: (at) => css(heat, Math.round(255 * at)) };
-    this.posing = new Posing({ engine, store, client, stage, canvas, ...act });
+    const colors = {
+      boneColor: (bone) => css(boneColors(bone + 1), bone),
+      color: (at) => css(heat, Math.round(255 * at)),
+    };
+    this.posing = new Posing({ engine, store, client, stage, canvas, ...act, clear: () => notices.clear() });
     this.pose = buildPose(store, client, this.posing, { ...act, ...colors });
     const panels = [this.compare, this.bones, corrections, crowd, fit, this.pose, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
@@ -219,11 +223,11 @@ class Page {
           rank: Math.min(store.state.pack?.rank ?? 0, Math.max(0, store.state.rank + (key === "[" ? -1 : 1))),
         }),
       wireframe: () => store.set({ wireframe: !store.state.wireframe }),
-      bones: () => nBones(store.state.pack) && flip("bones"),
-      error: () => canCompare(store.state.pack) && flip("error"),
-      compare: () => canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
+      bones: () => plays() && nBones(store.state.pack) && flip("bones"),
+      error: () => plays() && canCompare(store.state.pack) && flip("error"),
+      compare: () => plays() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
-      fold: () => (this.posing.tool ? this.posing.setTool("") : store.set({ panel: "" })),
+      fold: () => this.posing.putAway() || store.set({ panel: "" }),
       help: () => store.set({ panel: store.state.panel === "about" ? "" : "about" }),
     };
   }
@@ -231,7 +235,13 @@ class Page {
 
 /** What the engine shows of a posed mesh. */
 function posedView({ poseView, posePaint, poseMeasure, poseMax }) {
-  return { mode: POSE_MODES[poseView], paint: POSE_PAINTS[posePaint], heatMax: poseMax[poseMeasure], axes: false, rank: 0 };
+  return {
+    mode: POSE_MODES[poseView],
+    paint: POSE_PAINTS[posePaint],
+    heatMax: poseMax[poseMeasure],
+    axes: false,
+    rank: 0,
+  };
 }
 
 /** Formats of rigs hold meshes too: those are opened, unless the Pose panel asks for a skeleton. */

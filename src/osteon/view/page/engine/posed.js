@@ -71,6 +71,10 @@ export class PosedCharacter extends Character {
   /** Gives a role new positions (v,3). */
   move(role, positions) {
     this.positions(role).set(positions);
+    // What is posed below the ground takes the ground along; above it, the ground stays.
+    this.lowest = { ...this.lowest, [role]: lowestOf(positions) - this.center[1] };
+    this.floor ??= this.motion.low[1];
+    this.motion.low[1] = Math.min(this.floor, ...Object.values(this.lowest));
     if (this.source) this.#fill(role);
   }
 
@@ -100,6 +104,12 @@ export class PosedCharacter extends Character {
     fillFrame(source.source.image.data, pack, FRAME[role], positions, normals, center);
     source.source.needsUpdate = true;
   }
+}
+
+function lowestOf(positions) {
+  let low = Infinity;
+  for (let i = 1; i < positions.length; i += 3) low = Math.min(low, positions[i]);
+  return low;
 }
 
 /** A texture whose numbers stay in reach: they change. */

@@ -51,7 +51,10 @@ export function shift(rig, pose, joint, target) {
     if (along.length() < SHORTEST * restLength(rig, rig.boneAbove[joint])) return pose;
   }
   const joints = pose.joints.slice();
-  for (const j of rig.branch[joint]) pointAt(joints, j).add(by).toArray(joints, 3 * j);
+  for (const j of rig.branch[joint])
+    pointAt(joints, j)
+      .add(by)
+      .toArray(joints, 3 * j);
   return settled(rig, { ...pose, joints });
 }
 
@@ -89,7 +92,10 @@ export function twistBone(rig, pose, bone, angle) {
 /** Make a bone as long as `factor` of its rest length. */
 export function stretchBone(rig, pose, bone, factor) {
   const far = rig.far[bone];
-  const near = pointAt(pose.joints, rig.bones[bone].find((j) => j !== far));
+  const near = pointAt(
+    pose.joints,
+    rig.bones[bone].find((j) => j !== far),
+  );
   const direction = pointAt(pose.joints, far).sub(near).normalize();
   return shift(rig, pose, far, near.addScaledVector(direction, factor * restLength(rig, bone)).toArray());
 }
@@ -138,9 +144,17 @@ function swing(rig, pose, joint, by, pivot, except = -1) {
   const joints = pose.joints.slice();
   const turns = pose.turns.slice();
   for (const j of rig.branch[joint]) {
-    pointAt(joints, j).sub(pivot).applyQuaternion(by).add(pivot).toArray(joints, 3 * j);
+    pointAt(joints, j)
+      .sub(pivot)
+      .applyQuaternion(by)
+      .add(pivot)
+      .toArray(joints, 3 * j);
     const bone = rig.boneAbove[j];
-    if (bone >= 0 && bone !== except) turnOf(turns, bone).premultiply(by).normalize().toArray(turns, 4 * bone);
+    if (bone >= 0 && bone !== except)
+      turnOf(turns, bone)
+        .premultiply(by)
+        .normalize()
+        .toArray(turns, 4 * bone);
   }
   return settled(rig, { ...pose, joints, turns });
 }
@@ -152,7 +166,10 @@ function settled(rig, pose) {
     const rest = pointAt(rig.joints, b).sub(pointAt(rig.joints, a));
     const posed = pointAt(pose.joints, b).sub(pointAt(pose.joints, a));
     const turned = rest.applyQuaternion(turnOf(turns, i));
-    turnOf(turns, i).premultiply(between(turned, posed)).normalize().toArray(turns, 4 * i);
+    turnOf(turns, i)
+      .premultiply(between(turned, posed))
+      .normalize()
+      .toArray(turns, 4 * i);
   });
   return { ...pose, turns };
 }

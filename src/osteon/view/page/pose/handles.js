@@ -28,7 +28,7 @@ export class Handles {
   show(rig, pose) {
     this.rig = rig;
     this.pose = pose;
-    const shape = [rig.bones.length, rig.joints.length, ...pose.lines.map(({ name }) => name), "pins", ...pose.pins.map(({ vertex }) => vertex)].join();
+    const shape = [...pose.lines.map(({ name }) => name), "pins", ...pose.pins.map(({ vertex }) => vertex)].join();
     if (shape !== this.#shape || this.rigShown !== rig) this.#views = [];
     this.#shape = shape;
     this.rigShown = rig;
@@ -78,7 +78,9 @@ export class Handles {
     const focused = this.home.contains(document.activeElement) && document.activeElement.dataset.thing;
     this.#views = Array.from({ length: count }, (_, i) => {
       const parts = this.#things().map((thing) => makePart(thing, this.#name(thing), i === 0));
-      const root = draw("svg", { overflow: "hidden", "aria-hidden": i > 0 ? "true" : null }, ...parts.map(({ element }) => element));
+      const hidden = i > 0 ? "true" : null;
+      const root = draw("svg", { overflow: "hidden", role: "presentation", "aria-hidden": hidden });
+      root.append(...parts.map(({ element }) => element));
       return { root, parts };
     });
     this.home.replaceChildren(...this.#views.map(({ root }) => root));

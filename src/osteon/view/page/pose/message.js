@@ -5,7 +5,7 @@
 const rows = (values, width) =>
   Array.from({ length: values.length / width }, (_, i) => [...values.subarray(width * i, width * (i + 1))]);
 
-/** Radians at the ends A and B of a bone: all of it at the end away from the root. @param {Rig} rig @param {Pose} pose */
+/** Radians at the ends A and B of a bone: all at the end away from the root. @param {Rig} rig @param {Pose} pose */
 export function twistEnds(rig, pose, bone) {
   const angle = pose.twist[bone];
   return rig.bones[bone][0] === rig.far[bone] ? [angle, 0] : [0, angle];

@@ -2,14 +2,13 @@
  * Posing the mesh that is shown: the pose as it is edited, its handles over the mesh, and the answers of the server.
  * A pose is asked for while it is dragged; one question is on its way at a time, and the newest counts.
  */
-import { readArrays } from "../engine/pack.js";
 import { draw } from "../ui/dom.js";
 import { listenToHandles } from "./drag.js";
 import * as edits from "./edits.js";
+import { Exchange } from "./exchange.js";
 import { Handles } from "./handles.js";
 import { History } from "./history.js";
 import { poseMessage } from "./message.js";
-import { Newest } from "./newest.js";
 import { makeRig } from "./rig.js";
 import { Screen } from "./screen.js";
 import { listenToTools } from "./tools.js";
@@ -17,22 +16,21 @@ import { listenToTools } from "./tools.js";
 /** What the engine calls what the panel calls. */
 export const MODES = { simplex: "result", ssd: "source", side: "side", swipe: "swipe" };
 export const PAINTS = { material: "material", segments: "clusters", distortion: "triangles" };
-const METHODS = { result: "simplex", source: "ssd" };
 const DRAGS = { turn: edits.turnTowards, stretch: edits.shift, reach: edits.reachFor };
 
 export class Posing {
   #before = null; // the pose at the beginning of a drag
-  #build = ""; // the server's name of what it posed with, so that it sends segments once
 
   /**
    * @param {{engine: import("../engine/engine.js").Engine, store: import("../ui/store.js").Store,
    *   client: import("../ui/client.js").Client, stage: HTMLElement, canvas: HTMLCanvasElement,
-   *   fail(error: unknown): void, tell(text: string): void}} parts
+   *   fail(error: unknown): void, tell(text: string): void, clear(): void}} parts
    */
   constructor(parts) {
     Object.assign(this, parts);
     this.screen = new Screen(this.engine);
-    this.layer = draw("svg", { class: "handles", hidden: true });
+    const name = "Skeleton, lines and pins";
+    this.layer = draw("svg", { class: "handles", role: "group", "aria-label": name, hidden: true });
     this.draftLine = draw("line", { class: "draft" });
     const home = draw("g");
     this.layer.append(home, this.draftLine);
@@ -41,7 +39,7 @@ export class Posing {
     this.drag = "turn";
     this.tool = "";
     this.listeners = [];
-    this.newest = new Newest((message) => this.#ask(message), (answer) => this.#hear(answer), (error) => this.#refused(error));
+    this.exchange = new Exchange({ ...parts, changed: () => this.#changed() });
     this.#listen(home);
     this.#listenToUndo();
   }
@@ -75,8 +73,7 @@ export class Posing {
     this.history = new History(edits.restPose(this.rig));
     this.pose = this.history.now;
     this.selected = null;
-    this.answer = null;
-    this.#build = "";
+    this.exchange.forget();
     this.resume();
     return true;
   }
@@ -86,7 +83,7 @@ export class Posing {
     if (!this.history || this.engine.posed) return;
     if (!this.engine.beginPosing()) return;
     this.store.set({ posing: true, crowd: false });
-    this.#build = "";
+    this.exchange.renew();
     this.layer.removeAttribute("hidden");
     this.#redraw();
     this.ask();
@@ -94,8 +91,8 @@ export class Posing {
 
   /** Show the model again; the pose is kept. */
   pause() {
-    if (!this.engine.posed) return;
-    this.newest.drop();
+    if (!this.engine.posed && !this.store.state.posing) return;
+    this.exchange.drop();
     this.setTool("");
     this.engine.endPosing();
     this.layer.setAttribute("hidden", "");
@@ -105,59 +102,30 @@ export class Posing {
   /** Forget the pose: another model is shown. */
   forget() {
     this.pause();
-    this.history = this.about = this.answer = null;
+    this.history = this.about = null;
+    this.exchange.forget();
     this.handles.clear();
     this.#changed();
   }
 
-  // ---- the server -------------------------------------------------------------------------------------------------
+  /** The pose as the server takes it. */
+  message() {
+    return poseMessage(this.rig, this.pose);
+  }
+
+  /** Whether there are bones, which SSD can blend. */
+  get canBlend() {
+    return this.rig.bones.length > 0;
+  }
 
   /** Ask for the pose as it is now; `judge` counts what is turned over and finds the worst, which takes longer. */
   ask(judge = true) {
     if (!this.active) return;
     const { poseView, posePaint, poseMeasure } = this.store.state;
     const both = poseView === "side" || poseView === "swipe";
-    const methods = both ? ["simplex", "ssd"] : [poseView];
+    const methods = !this.canBlend ? ["simplex"] : both ? ["simplex", "ssd"] : [poseView];
     const measure = posePaint === "distortion" || judge ? poseMeasure : null;
-    const settings = { methods: this.canBlend ? methods : ["simplex"], measure, judge, build: this.#build };
-    this.newest.want({ ...poseMessage(this.rig, this.pose), ...settings });
-    clearTimeout(this.slow);
-    this.slow = setTimeout(() => this.newest.busy && this.#changed(), 400);
-  }
-
-  /** Whether weights of bones are there to blend. */
-  get canBlend() {
-    return this.rig.bones.length > 0;
-  }
-
-  async #ask(message) {
-    const begun = performance.now();
-    const answer = readArrays(await this.client.pose(this.id, message));
-    return { ...answer, roundTrip: performance.now() - begun, judged: message.judge };
-  }
-
-  #hear(answer) {
-    const { posed } = this.engine;
-    if (!posed) return;
-    const { arrays, json } = answer;
-    const values = { segments: arrays.segments };
-    for (const [role, method] of Object.entries(METHODS)) {
-      if (arrays[method]) posed.move(role, arrays[method]);
-      if (arrays[`${method}_measure`]) values[role] = arrays[`${method}_measure`];
-    }
-    if (Object.values(values).some(Boolean)) posed.paintTriangles(values);
-    this.#build = json.build;
-    if (arrays.segments) this.segments = arrays.segments;
-    this.answer = { ...json, roundTrip: answer.roundTrip, judged: answer.judged ? json.methods : (this.answer?.judged ?? null) };
-    this.refused = "";
-    this.engine.refresh();
-    this.#changed();
-  }
-
-  #refused(error) {
-    this.refused = error?.message ?? String(error);
-    this.fail(error);
-    this.#changed();
+    this.exchange.ask(this.id, this.message(), { methods, measure, judge });
   }
 
   // ---- edits ------------------------------------------------------------------------------------------------------
@@ -206,6 +174,14 @@ export class Posing {
     this.draft([]);
     this.canvas.classList.toggle("placing", tool !== "");
     this.#changed();
+  }
+
+  /** Put the tool away, or else let go what is selected; false if there is neither. */
+  putAway() {
+    if (!this.active || (!this.tool && !this.selected)) return false;
+    if (this.tool) this.setTool("");
+    else this.select(null);
+    return true;
   }
 
   /** Put a joint, an end of a line or a pin at a place, as the drag mode says. */
@@ -291,16 +267,19 @@ export class Posing {
 
   #placeDraft() {
     const view = this.screen.views[0];
-    const seen = view && this.drafted?.length ? this.drafted.map(({ posed }) => this.screen.project(posed, view)) : [];
-    this.draftLine.toggleAttribute("hidden", !seen.length || seen.includes(null));
-    if (!seen.length || seen.includes(null)) return;
-    const [a, b] = [seen[0], seen[1] ?? seen[0]].map(([x, y]) => [x + view.left, y]);
-    for (const [name, value] of Object.entries({ x1: a[0], y1: a[1], x2: b[0], y2: b[1] })) this.draftLine.setAttribute(name, value);
+    const seen = view ? (this.drafted ?? []).map(({ posed }) => this.screen.project(posed, view)) : [];
+    const visible = seen.length > 0 && !seen.includes(null);
+    this.draftLine.toggleAttribute("hidden", !visible);
+    if (!visible) return;
+    const [[x1, y1], [x2, y2]] = [seen[0], seen[1] ?? seen[0]];
+    const ends = { x1: x1 + view.left, y1, x2: x2 + view.left, y2 };
+    for (const [name, value] of Object.entries(ends)) this.draftLine.setAttribute(name, value);
   }
 
   #redraw() {
     const { selected, pose } = this;
-    const gone = selected && ((selected.kind === "pin" && !pose.pins[selected.index]) || (["line", "end"].includes(selected.kind) && !pose.lines[selected.index]));
+    const list = { pin: pose.pins, line: pose.lines, end: pose.lines }[selected?.kind];
+    const gone = list && !list[selected.index];
     if (gone) this.selected = this.handles.selected = null;
     this.handles.show(this.rig, pose);
     this.#changed();

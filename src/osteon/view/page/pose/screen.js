@@ -1,4 +1,4 @@
-/** From the mesh to the screen and back. Points are those of the file; the engine's are relative to its character's center. */
+/** From the mesh to the screen and back. Points are those of the file; the engine's are relative to a center. */
 import { Vector3 } from "three";
 
 export class Screen {
@@ -48,8 +48,8 @@ export class Screen {
   }
 
   /**
-   * The middle of the body along a line of sight, halfway between where it goes in and where it comes out: where that is
-   * on the posed mesh, where it was at rest, and how far from the surface. Null beside the mesh.
+   * The middle of the body along a line of sight, halfway between where it goes in and where it comes out: where that
+   * is on the posed mesh, where it was at rest, and how far from the surface. Null beside the mesh.
    */
   inside(x, y, view) {
     const { from, along } = this.ray(x, y, view);
@@ -79,16 +79,31 @@ function crossings(positions, faces, from, along) {
   const found = [];
   const [dx, dy, dz] = along.toArray();
   for (let t = 0; t < faces.length; t += 3) {
-    const [i, j, k] = [3 * faces[t], 3 * faces[t + 1], 3 * faces[t + 2]];
-    const ax = positions[j] - positions[i], ay = positions[j + 1] - positions[i + 1], az = positions[j + 2] - positions[i + 2];
-    const bx = positions[k] - positions[i], by = positions[k + 1] - positions[i + 1], bz = positions[k + 2] - positions[i + 2];
-    const px = dy * bz - dz * by, py = dz * bx - dx * bz, pz = dx * by - dy * bx;
+    const i = 3 * faces[t],
+      j = 3 * faces[t + 1],
+      k = 3 * faces[t + 2];
+    const x = positions[i],
+      y = positions[i + 1],
+      z = positions[i + 2];
+    const ax = positions[j] - x,
+      ay = positions[j + 1] - y,
+      az = positions[j + 2] - z;
+    const bx = positions[k] - x,
+      by = positions[k + 1] - y,
+      bz = positions[k + 2] - z;
+    const px = dy * bz - dz * by,
+      py = dz * bx - dx * bz,
+      pz = dx * by - dy * bx;
     const det = ax * px + ay * py + az * pz;
     if (det === 0) continue;
-    const sx = from.x - positions[i], sy = from.y - positions[i + 1], sz = from.z - positions[i + 2];
+    const sx = from.x - x,
+      sy = from.y - y,
+      sz = from.z - z;
     const u = (sx * px + sy * py + sz * pz) / det;
     if (!(u >= 0 && u <= 1)) continue;
-    const qx = sy * az - sz * ay, qy = sz * ax - sx * az, qz = sx * ay - sy * ax;
+    const qx = sy * az - sz * ay,
+      qy = sz * ax - sx * az,
+      qz = sx * ay - sy * ax;
     const v = (dx * qx + dy * qy + dz * qz) / det;
     if (!(v >= 0 && u + v <= 1)) continue;
     const far = (bx * qx + by * qy + bz * qz) / det;

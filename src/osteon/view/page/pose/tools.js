@@ -3,10 +3,12 @@
 const STILL = 4; // pixels within which a press is a click
 
 /**
+ * @typedef {{rest: number[], posed: number[], half: number}} Inside a point in the middle of the body
+ *
  * @param {HTMLCanvasElement} canvas
  * @param {import("./screen.js").Screen} screen
- * @param {{tool(): "" | "line" | "pin", line(points: {rest: number[], posed: number[], half: number}[]): void, pin(vertex: number): void,
- *   draft(points: {posed: number[]}[]): void, miss(): void, away(): void}} act
+ * @param {{tool(): "" | "line" | "pin", line(points: Inside[]): void, pin(vertex: number): void,
+ *   draft(points: Inside[]): void, miss(): void, away(): void}} act
  */
 export function listenToTools(canvas, screen, act) {
   let first = null; // the first point of a line

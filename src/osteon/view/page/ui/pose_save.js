@@ -1,7 +1,6 @@
 /** Keep a pose: as JSON, as a mesh, and as the command that makes it again. */
 
 import { make, say } from "./dom.js";
-import { poseMessage } from "../pose/message.js";
 
 /**
  * @param {import("./store.js").Store} store
@@ -13,9 +12,12 @@ export function saveBox(store, client, posing, act) {
   const method = () => (store.state.poseView === "ssd" ? "ssd" : "simplex");
   const stem = () => (store.state.pack?.name || "mesh").replace(/[^\w.-]+/g, "_");
   const save = async (what, name) => {
-    const message = { ...poseMessage(posing.rig, posing.pose), methods: [method()] };
+    const message = { ...posing.message(), methods: [method()] };
     try {
-      const link = make("a", { href: URL.createObjectURL(await client.posedFile(posing.id, what, message)), download: name });
+      const link = make("a", {
+        href: URL.createObjectURL(await client.posedFile(posing.id, what, message)),
+        download: name,
+      });
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
       act.tell(`${name} is saved where your browser keeps files.`);
@@ -23,7 +25,11 @@ export function saveBox(store, client, posing, act) {
       act.fail(error);
     }
   };
-  const pose = make("button", { type: "button", onclick: () => save("pose.json", `${stem()}-pose.json`) }, "Pose .json");
+  const pose = make(
+    "button",
+    { type: "button", onclick: () => save("pose.json", `${stem()}-pose.json`) },
+    "Pose .json",
+  );
   const mesh = make("button", { type: "button", onclick: () => save("mesh.obj", `${stem()}-posed.obj`) }, "Mesh .obj");
   const command = make("code", { class: "command", tabindex: 0 });
   const copy = make(

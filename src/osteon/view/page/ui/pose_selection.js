@@ -21,7 +21,11 @@ const TURN = Math.PI / 180;
 /** @param {import("../pose/posing.js").Posing} posing */
 export function selectionBox(posing) {
   const title = make("h3");
-  const none = make("p", { class: "note" }, "Nothing is selected. Click a joint, a bone, a line or a pin; Tab reaches them too.");
+  const none = make(
+    "p",
+    { class: "note" },
+    "Nothing is selected. Click a joint, a bone, a line or a pin; Tab reaches them too.",
+  );
   const place = placeFields(posing);
   const { sliders, sync: syncSliders } = shapeSliders(posing);
   const domain = domainFields(posing);
@@ -62,7 +66,8 @@ function placeFields(posing) {
   const fields = ["x", "y", "z"].map((axis) => numeric({ label: axis, step: "any" }, typed));
   const element = make("div", { class: "triple" }, ...fields.map((field) => field.element));
   const sync = (thing) => {
-    const point = thing && ["joint", "end", "pin"].includes(thing.kind) ? posing.handles.pointsOf(thing, posing.pose)[0] : null;
+    const point =
+      thing && ["joint", "end", "pin"].includes(thing.kind) ? posing.handles.pointsOf(thing, posing.pose)[0] : null;
     show(element, Boolean(point));
     if (!point) return;
     fields.forEach(({ input }, i) => {
@@ -80,15 +85,24 @@ function shapeSliders(posing) {
     posing.set(bone >= 0 ? ofBone(value) : edits.changeLine(posing.pose, line, ofLine(value)), false);
   const twist = slider(
     { label: "Twist", min: -180, max: 180, words: (v) => `${v}°` },
-    change((v) => edits.twistBone(posing.rig, posing.pose, bone, TURN * v), (v) => ({ twist: TURN * v })),
+    change(
+      (v) => edits.twistBone(posing.rig, posing.pose, bone, TURN * v),
+      (v) => ({ twist: TURN * v }),
+    ),
   );
   const cross = slider(
     { label: "Cross-section", min: 0.2, max: 3, step: 0.01, words: (v) => `× ${number(v)}` },
-    change((v) => edits.crossBone(posing.pose, bone, v), (v) => ({ cross: v })),
+    change(
+      (v) => edits.crossBone(posing.pose, bone, v),
+      (v) => ({ cross: v }),
+    ),
   );
   const length = slider(
     { label: "Length", min: 0.2, max: 3, step: 0.01, words: (v) => `× ${number(v)}` },
-    change((v) => edits.stretchBone(posing.rig, posing.pose, bone, v), () => ({})),
+    change(
+      (v) => edits.stretchBone(posing.rig, posing.pose, bone, v),
+      () => ({}),
+    ),
   );
   const all = [twist, cross, length];
   for (const { input } of all) input.addEventListener("change", () => posing.set(posing.pose));

@@ -1,0 +1,149 @@
+"""Triangles that lie together, tested together: their lines go down the tree as one.
+
+The lines of a block to the nearest candidate of each of its triangles fill a small box. The leaves of the surface that
+this box meets are gathered once; each line is then counted against those only. That is the whole count, as all that a
+line crosses lies in the box. Lines to farther candidates, which few triangles need, go down the tree alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float32, Float64
+
+from osteon.simplex.compiled import inlined, lean
+from osteon.simplex.pairs import better, find_feet, line_to, test_bones
+from osteon.simplex.ranges import ON_PLANE
+from osteon.simplex.tree import aim, count_crossings, crossings_in_leaf, gather_leaves
+
+__all__ = ["BLOCK", "make_room", "test_block"]
+
+Int64 = NDArray[np.int64]
+
+BLOCK = 32  # triangles that test together
+FEW = 6  # fewer lines go down the tree one by one
+LEAVES = 256  # a box that meets more is of no use
+#: More than rounding to float32 moves a box or a line; a box that is too large costs time, nothing else.
+ROUNDED = 1e-6
+
+
+class Room(NamedTuple):
+    """Arrays that `test_block` works in."""
+
+    feet: Float64  # (BLOCK,b,2) effective distance and foot of each triangle for each candidate
+    nearest: Int64  # (BLOCK,) candidate, -1 where none can be better than what a triangle has
+    box: Float64  # (6,) around the lines to them
+    leaves: Int64  # (LEAVES,) that the box meets
+    bounds: Float32  # (6,LEAVES) of those; one row for each face of a box, so that many are compared at once
+    overlap: Float32  # (LEAVES,) how far a line runs in each, negative where it misses
+    possible: Int64  # (b,) candidates that may have a triangle of the block in range
+
+
+def make_room(n_bones: int) -> Room:
+    """Empty arrays for so many candidates."""
+    return Room(
+        *(np.empty((BLOCK, n_bones, 2)), np.empty(BLOCK, np.int64), np.empty(6)),
+        *(np.empty(LEAVES, np.int64), np.empty((6, LEAVES), np.float32), np.empty(LEAVES, np.float32)),
+        np.empty(n_bones, np.int64),
+    )
+
+
+@lean
+def test_block(field, block, candidates, state, room):
+    """Improve bone and distance of the triangles of a block by the candidates."""
+    bone, distance = state
+    feet, nearest = room.feet, room.nearest
+    start, stop = block * BLOCK, min((block + 1) * BLOCK, bone.size)
+    candidates = room.possible[: _drop_candidates(field, start, stop, candidates, room.possible)]
+    if candidates.size == 0:
+        return
+    n_lines = _aim_all(field, start, stop, candidates, distance, room)
+    n_leaves = gather_leaves(field.tree, room.box, room.leaves) if n_lines >= FEW else -1
+    for k in range(n_leaves):
+        for c in range(6):
+            slack = -ROUNDED if c < 3 else ROUNDED
+            room.bounds[c, k] = np.float32(field.tree.bounds[room.leaves[k], c] + slack)
+    for t in range(start, stop):
+        k, i = t - start, nearest[t - start]
+        if i < 0:
+            continue
+        limit = int(min((distance[t] - feet[k, i, 0]) / field.penalty, 1e9))
+        ends = line_to(field, t, candidates[i], feet[k, i, 1])
+        if n_leaves >= 0:
+            n = _count_in(field.tree, room, n_leaves, ends, field.own[t], limit)
+        else:
+            n = count_crossings(field.tree, ends, field.own[t], limit)
+        has = better((bone[t], distance[t]), candidates[i], feet[k, i, 0] + n * field.penalty)  # eq. 6
+        if n:  # the nearest bone may not be the best: try the others
+            feet[k, i, 0] = np.inf
+            has = test_bones(field, t, candidates, has, feet[k])
+        bone[t], distance[t] = has
+
+
+@inlined
+def _drop_candidates(field, start, stop, candidates, possible):
+    """Candidates in whose range some point of the ball around the block lies; returns how many."""
+    centers, _, (_, planes, first), _, _ = field
+    middle = (start + stop) // 2  # near the others, as near triangles have near numbers
+    x, y, z, radius = centers[middle, 0], centers[middle, 1], centers[middle, 2], 0.0
+    for t in range(start, stop):
+        dx, dy, dz = centers[t, 0] - x, centers[t, 1] - y, centers[t, 2] - z
+        radius = max(radius, dx * dx + dy * dy + dz * dz)
+    slack = 1 + np.sqrt(radius) / ON_PLANE
+    n = 0
+    for b in candidates:
+        sign, outside = -1.0, False
+        for p in range(first[2 * b], first[2 * b + 2]):
+            sign = 1.0 if p >= first[2 * b + 1] else -1.0
+            value = planes[p, 0] * x + planes[p, 1] * y + planes[p, 2] * z + planes[p, 3]
+            outside = outside or sign * value > planes[p, 4] * slack
+        if not outside:
+            possible[n] = b
+            n += 1
+    return n
+
+
+@inlined
+def _aim_all(field, start, stop, candidates, distance, room):
+    """Feet, nearest candidates, and the box around the lines to them; returns how many lines there are."""
+    feet, nearest, box = room.feet, room.nearest, room.box
+    box[:3], box[3:] = np.inf, -np.inf
+    n = 0
+    for t in range(start, stop):
+        k = t - start
+        i = find_feet(field, t, candidates, feet[k])
+        nearest[k] = i if feet[k, i, 0] <= distance[t] and feet[k, i, 0] < np.inf else -1
+        if nearest[k] >= 0:
+            n += 1
+            ends = line_to(field, t, candidates[i], feet[k, i, 1])
+            for c in range(3):
+                box[c] = min(box[c], min(ends[c], ends[3 + c]))
+                box[3 + c] = max(box[3 + c], max(ends[c], ends[3 + c]))
+    return n
+
+
+@lean
+def _count_in(tree, room, n_leaves, ends, skip, limit):
+    """Crossings of a line with the triangles of the gathered leaves."""
+    line = aim(ends)
+    (ox, oy, oz), (dx, dy, dz), (ix, iy, iz), _ = line
+    x, y, z = 0 if dx > 0 else 3, 1 if dy > 0 else 4, 2 if dz > 0 else 5  # the faces through which a line enters
+    ox, oy, oz = np.float32(ox), np.float32(oy), np.float32(oz)
+    ix, iy, iz = np.float32(ix), np.float32(iy), np.float32(iz)
+    zero, one = np.float32(0), np.float32(1)
+    bounds, overlap = room.bounds, room.overlap
+    for k in range(n_leaves):
+        enter, leave = (bounds[x, k] - ox) * ix, (bounds[3 - x, k] - ox) * ix
+        enter, leave = max(enter, (bounds[y, k] - oy) * iy), min(leave, (bounds[5 - y, k] - oy) * iy)
+        enter, leave = max(enter, (bounds[z, k] - oz) * iz), min(leave, (bounds[7 - z, k] - oz) * iz)
+        overlap[k] = min(leave, one) - max(enter, zero)
+    found = 0
+    for k in range(n_leaves):
+        if overlap[k] >= 0:
+            found += crossings_in_leaf(tree, room.leaves[k], line, skip)
+            if found > limit:
+                break
+    return found

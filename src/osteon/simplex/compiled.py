@@ -1,0 +1,38 @@
+"""How the kernels of this package are compiled: sums are neither fused nor reordered.
+
+Then x1 y2 - x2 y1 changes nothing but its sign with the order of the two points, on which counting crossings relies,
+and a distance comes out the same in whichever kernel it is computed.
+
+Kernels take named tuples of many arrays. Passing those to a function that is not inlined costs 20 … 60 ns, counting
+references to them as much again: on 86,000 triangles and 39 bones, range tests alone took 225 ms with plain functions,
+45 ms without references, and 12 ms inlined as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+__all__ = ["exact", "inlined", "lean"]
+
+Function = Callable[..., Any]
+
+
+def exact(function: Function) -> Function:
+    """Compile with a cache on disk, without the interpreter lock, and with IEEE division by zero."""
+    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+def lean(function: Function) -> Function:
+    """Like `exact`, for functions that make no arrays: references are not counted."""
+    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+    return compiled
+
+
+def inlined(function: Function) -> Function:
+    """Like `lean`, for small functions of inner loops."""
+    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function)
+    return compiled

@@ -1,0 +1,27 @@
+"""Distances of triangles to one control line; see lines.py."""
+
+from __future__ import annotations
+
+from osteon.simplex.compiled import lean
+from osteon.simplex.pairs import line_to
+from osteon.simplex.ranges import find_foot, nearest_foot
+from osteon.simplex.tree import ALL, count_crossings
+
+__all__ = ["measure_line"]
+
+
+@lean
+def measure_line(field, line, triangles, everywhere, out):
+    """Effective distance with penalty (eq. 6) and foot; left as it is out of range, unless `everywhere`."""
+    centers, own, ranges, tree, penalty = field
+    distance, along = out
+    for i in range(triangles.size):
+        t = triangles[i]
+        point = centers[t, 0], centers[t, 1], centers[t, 2]
+        straight, place = find_foot(ranges, line, point)
+        if everywhere and straight > 1e300:
+            straight, place = nearest_foot(ranges, line, point)
+        if straight < 1e300:
+            crossed = count_crossings(tree, line_to(field, t, line, place), own[t], ALL)
+            distance[t] = straight + crossed * penalty
+            along[t] = place

@@ -1,0 +1,124 @@
+"""Triangles that no bone sees: the bone whose part of the surface is nearest along the mesh.
+
+For an unseen triangle t, over the bones b in whose range it is (over all bones, where it is in range of none):
+
+    min over b, over triangles s seen by b, of the length of the shortest path from t to s
+
+A path leads from centre to centre through the middles of shared edges. All bones start from their own triangles at the
+same time; of the paths that wait, the shortest goes on (Dijkstra, with one label for every triangle and bone). The
+first that reaches an unseen triangle in range of its bone settles it. A bone that no unsettled triangle waits for goes
+no further, so the search ends soon, and yet it is exact.
+
+A component of the mesh that no bone sees at all goes to one bone as a whole, so that it moves rigidly: the one with
+the least mean distance to it.
+
+Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.1 step 3b.
+
+Differs from the paper: it does not say what a path is, nor what happens where there is none.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64, Int32
+from osteon.simplex.compiled import exact
+from osteon.simplex.pairs import Field
+from osteon.simplex.ranges import find_foot
+
+__all__ = ["Bools", "assign_components", "edge_lengths", "follow_paths", "in_range"]
+
+Bools = NDArray[np.bool_]
+
+
+def edge_lengths(corners: Float64, neighbors: Int32) -> Float64:
+    """(t,3) from the centre of a triangle (t,3,3) through the middle of its edge to the centre across."""
+    center = corners.mean(axis=1)
+    middle = 0.5 * (corners + np.roll(corners, -1, axis=1))
+    out = np.linalg.norm(middle - center[:, None], axis=2)
+    out += np.linalg.norm(middle - center[neighbors], axis=2)
+    return np.asarray(out)
+
+
+def follow_paths(bone: Int32, wanted: Bools, triangles: Int32, neighbors: Int32, lengths: Float64) -> Int32:
+    """Bones with those of the given triangles (u,) settled by the shortest path.
+
+    `bone` is -1 where nothing is seen. `wanted` (u,b) are the bones that each may get. Stays -1 where no path leads.
+    """
+    out = bone.copy()
+    row = np.full(len(bone), -1, np.int32)
+    row[triangles] = np.arange(len(triangles))
+    _follow(bone, wanted, row, neighbors, lengths, out)
+    return out
+
+
+@exact
+def _follow(bone, wanted, row, neighbors, lengths, out):
+    n_bones = wanted.shape[1]
+    left = np.zeros(n_bones, np.int64)  # unsettled triangles that wait for a bone
+    for u in range(wanted.shape[0]):
+        for b in range(n_bones):
+            left[b] += wanted[u, b]
+    done = np.zeros((bone.size, -(-n_bones // 8)), np.uint8)  # labels, as bits
+    heap = [(0.0, np.int64(0), np.int64(0)) for _ in range(0)]
+    for t in range(bone.size):
+        if bone[t] >= 0:
+            for other in neighbors[t]:
+                if other >= 0 and bone[other] != bone[t]:
+                    heap.append((0.0, np.int64(bone[t]), np.int64(t)))
+                    break
+    heapq.heapify(heap)
+    while heap:
+        length, b, t = heapq.heappop(heap)
+        bit = np.uint8(1 << (b % 8))
+        if left[b] == 0 or done[t, b // 8] & bit:
+            continue
+        done[t, b // 8] |= bit
+        if row[t] >= 0 and out[t] < 0 and wanted[row[t], b]:
+            out[t] = b
+            for c in range(n_bones):
+                left[c] -= wanted[row[t], c]
+        for e in range(3):
+            other = neighbors[t, e]
+            if other >= 0 and bone[other] != b and not done[other, b // 8] & bit:
+                heapq.heappush(heap, (length + lengths[t, e], b, np.int64(other)))
+
+
+def in_range(field: Field, triangles: Int32) -> Bools:
+    """(u,b) which bones may control the given triangles."""
+    out = np.zeros((len(triangles), len(field.ranges.sticks)), np.bool_)
+    _in_range(field, triangles, out)
+    return out
+
+
+@exact
+def _in_range(field, triangles, out):
+    centers, _, ranges, _, _ = field
+    for i in range(triangles.size):
+        t = triangles[i]
+        for b in range(out.shape[1]):
+            out[i, b] = find_foot(ranges, b, (centers[t, 0], centers[t, 1], centers[t, 2]))[0] < np.inf
+
+
+def assign_components(bone: Int32, component: Int32, areas: Float64, sticks: tuple[Float64, Float64, Float64]) -> Int32:
+    """Bones with every component that has none given to the nearest one; sticks are starts, vectors and centers."""
+    starts, vectors, centers = sticks
+    out = bone.copy()
+    for t in _split(np.flatnonzero(bone < 0), component):
+        weights = areas[t] if areas[t].sum() > 0 else np.ones(len(t))
+        away = centers[t, None] - starts
+        along = np.clip(np.einsum("tbk,bk->tb", away, vectors) / np.einsum("bk,bk->b", vectors, vectors), 0, 1)
+        distance = np.linalg.norm(away - along[:, :, None] * vectors, axis=2)
+        out[t] = np.argmin(weights @ distance)
+    return out
+
+
+def _split(triangles: NDArray[np.intp], component: Int32) -> list[NDArray[np.intp]]:
+    """Triangles by component."""
+    if not len(triangles):
+        return []
+    order = triangles[np.argsort(component[triangles], kind="stable")]
+    return np.split(order, np.flatnonzero(np.diff(component[order])) + 1)

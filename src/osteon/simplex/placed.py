@@ -1,0 +1,96 @@
+"""A mesh and its skeleton brought to the place and size in which segmentation works.
+
+The area centroid is 0 and the sphere about it that holds the mesh has diameter 1, so that tolerances are plain numbers
+and nothing depends on units or on how far away the mesh lies. Triangles are sorted so that near ones have near numbers:
+the same work takes half the time when its data is still in the cache. Vertices in the same place count as one for
+neighbourhood: files store seams twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.sticks import StickSkeleton
+from osteon.core.topology import triangle_areas, triangle_neighbors
+from osteon.simplex.islands import connect_triangles
+from osteon.simplex.tree import SurfaceTree, build_tree
+
+__all__ = ["Placed", "place_mesh"]
+
+#: What is thinner than this in z (over its size) is flat.
+FLAT = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A mesh about the origin, of diameter 1, and its skeleton."""
+
+    vertices: Float64  # (v,3)
+    faces: Int32  # (t,3) sorted
+    order: Int32  # (t,) their numbers in the input
+    neighbors: Int32  # (t,3) triangles across the edges, -1 at a border
+    component: Int32  # (t,) connected part of the mesh
+    skeleton: StickSkeleton
+    center: Float64  # (3,) of the input
+    size: float  # diameter in the input
+    flat: bool  # all in the plane z = 0
+
+    def bring_back(self, skeleton: StickSkeleton, like: StickSkeleton) -> StickSkeleton:
+        """A placed skeleton where the input was; joints that did not move come back exactly."""
+        moved = (skeleton.joints != self.skeleton.joints).any(axis=1, keepdims=True)
+        step = (skeleton.joints - self.skeleton.joints) * self.size
+        return replace(like, joints=np.where(moved, like.joints + step, like.joints))
+
+
+def place_mesh(
+    vertices: Float64, faces: Int32, skeleton: StickSkeleton, dimension: Literal["auto", 2, 3]
+) -> tuple[Placed, SurfaceTree]:
+    """Bring mesh and skeleton into place, and build the tree of the surface."""
+    center, size = _sphere(vertices, faces, skeleton)
+    flat = dimension == 2 or (dimension == "auto" and _flat(vertices[np.unique(faces)]) and _flat(skeleton.joints))
+    scale = np.array([1, 1, 0 if flat else 1]) / size
+    points, joints = (vertices - center) * scale, (skeleton.joints - center) * scale
+    tree = build_tree(points, faces)
+    order = tree.triangle
+    triangles = faces[order]
+    welded = _weld(points)[triangles]
+    if flat:
+        tree = build_tree(points, welded, flat=True)
+    elif not np.array_equal(order, np.arange(len(order))):
+        tree = tree._replace(triangle=np.arange(len(order), dtype=np.int32))
+    neighbors = triangle_neighbors(welded)
+    placed = Placed(
+        *(points, triangles, order, neighbors, connect_triangles(neighbors)),
+        *(replace(skeleton, joints=joints), center, size, flat),
+    )
+    return placed, tree
+
+
+def _sphere(vertices: Float64, faces: Int32, skeleton: StickSkeleton) -> tuple[Float64, float]:
+    """Area centroid of the mesh and diameter of the sphere about it that holds the mesh."""
+    areas = triangle_areas(vertices, faces)
+    weights = areas / areas.max() if areas.max() > 0 else np.ones(len(faces))
+    center = np.average(vertices[faces].mean(axis=1), axis=0, weights=weights)
+    size = 2 * float(np.linalg.norm(vertices[np.unique(faces)] - center, axis=1).max())
+    if size <= 0:  # all in one place: the skeleton gives the unit
+        size = float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
+    return center, size
+
+
+def _flat(points: Float64) -> bool:
+    extent = np.ptp(points, axis=0)
+    return bool(extent[2] <= FLAT * np.linalg.norm(extent))
+
+
+def _weld(points: Float64) -> Int32:
+    """(v,) one number for all vertices in the same place."""
+    order = np.lexsort(points.T)
+    moved = np.ones(len(points), bool)
+    moved[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)
+    out = np.empty(len(points), np.int32)
+    out[order] = order[np.flatnonzero(moved)][np.cumsum(moved) - 1]
+    return out

@@ -1,0 +1,134 @@
+/** What a pose does to triangles: the measure that is painted and its scale, segments by colour, and figures. */
+
+import { boneName } from "../pose/rig.js";
+import { choice, numeric } from "./controls.js";
+import { make, say, show } from "./dom.js";
+import { number, share, whole } from "./numbers.js";
+import { heatScale } from "./scale.js";
+
+/** Distortion below this is rounding. */
+const NOTHING = 1e-9;
+const degrees = (radians) => `${number((180 / Math.PI) * radians)}°`;
+/** Measures of a triangle: name, what it is, how it is written, and how a person types the end of its scale. */
+const MEASURES = {
+  area: { title: "Area", says: "area change", words: share, typed: 100, unit: "%" },
+  angle: { title: "Angles", says: "change of angles", words: degrees, typed: 180 / Math.PI, unit: "°" },
+  strain: { title: "Strain", says: "strain", words: number, typed: 1, unit: "" },
+};
+
+/** Which measure is painted, and what its colours mean: the same for both methods. */
+export function distortionScale(store, act) {
+  const names = Object.entries(MEASURES).map(([name, { title }]) => [name, title]);
+  const measure = choice("Distortion of triangles", names, (value) => store.set({ poseMeasure: value }));
+  const home = make("div");
+  const limit = numeric({ label: "Scale up to", min: 0, step: "any" }, (value) => {
+    const { poseMeasure, poseMax } = store.state;
+    if (value > 0) store.set({ poseMax: { ...poseMax, [poseMeasure]: value / MEASURES[poseMeasure].typed } });
+  });
+  const label = limit.element.querySelector("label");
+  const element = make("div", { class: "groups" }, measure.element, home, limit.element);
+  let shown = "";
+  const sync = () => {
+    const { poseMeasure, posePaint, poseMax } = store.state;
+    show(element, posePaint === "distortion");
+    const { words, typed, unit, says } = MEASURES[poseMeasure];
+    measure.sync(poseMeasure);
+    const now = `${poseMeasure} ${poseMax[poseMeasure]}`;
+    if (now === shown) return;
+    shown = now;
+    const scale = heatScale(act.color, words, `, ${says}`);
+    scale.set(poseMax[poseMeasure]);
+    home.replaceChildren(scale.element);
+    say(label, `Scale up to${unit && `, ${unit}`}`);
+    limit.input.value = String(Number((typed * poseMax[poseMeasure]).toPrecision(4)));
+  };
+  return { element, sync };
+}
+
+/** Bones and lines by colour, with how many triangles each has. */
+export function segmentList(posing, act) {
+  const list = make("ul", { class: "list", "aria-label": "Segments" });
+  let shown = null;
+  const sync = (visible) => {
+    show(list, visible);
+    if (!visible || shown === posing.exchange.segments || !posing.exchange.segments) return;
+    shown = posing.exchange.segments;
+    const { rig, pose } = posing;
+    const count = new Map();
+    for (const segment of shown) count.set(segment, (count.get(segment) ?? 0) + 1);
+    const names = [...rig.bones.map((_, b) => boneName(rig, b)), ...pose.lines.map(({ name }) => name)];
+    const things = [
+      ...rig.bones.map((_, index) => ({ kind: "bone", index })),
+      ...pose.lines.map((_, index) => ({ kind: "line", index })),
+    ];
+    list.replaceChildren(
+      ...names.map((name, i) => {
+        const swatch = make("i", { class: "swatch", "aria-hidden": "true" });
+        swatch.style.background = act.boneColor(i);
+        return make(
+          "li",
+          { onclick: () => posing.select(things[i]) },
+          swatch,
+          make("span", {}, name),
+          make("small", {}, whole(count.get(i) ?? 0)),
+        );
+      }),
+    );
+  };
+  return { element: list, sync };
+}
+
+/** What each method leaves: triangles turned over, the worst one, and what a pose takes. */
+export function resultTable() {
+  const columns = ["simplex", "ssd"];
+  const names = [
+    make("th", { scope: "row" }, "turned over"),
+    make("th", { scope: "row" }),
+    make("th", { scope: "row" }, "one pose"),
+  ];
+  const cells = names.map(() => columns.map(() => make("td", {}, "–")));
+  const element = make(
+    "table",
+    {},
+    make("caption", { class: "spoken" }, "What the methods do to triangles"),
+    make(
+      "thead",
+      {},
+      make("tr", {}, make("td"), make("th", { scope: "col" }, "Simplex"), make("th", { scope: "col" }, "SSD")),
+    ),
+    make(
+      "tbody",
+      {},
+      names.map((name, i) => make("tr", {}, name, cells[i])),
+    ),
+  );
+  const sync = ({ poseMeasure }, answer) => {
+    const { words, says } = MEASURES[poseMeasure];
+    say(names[1], `worst ${says}`);
+    columns.forEach((method, c) => {
+      const judged = answer?.judged?.[method];
+      const now = answer?.methods[method];
+      say(cells[0][c], judged?.flipped === undefined ? "–" : whole(judged.flipped));
+      say(
+        cells[1][c],
+        judged?.worst === undefined || judged.measure !== poseMeasure
+          ? "–"
+          : words(judged.worst < NOTHING ? 0 : judged.worst),
+      );
+      say(cells[2][c], now ? `${number(1000 * now.seconds)} ms` : "–");
+    });
+  };
+  return { element, sync };
+}
+
+/** One point of a posed mesh in words. */
+export function posedWords(found, posing, { poseMeasure }) {
+  const { rig, pose, exchange, engine } = posing;
+  const segment = exchange.segments?.[found.triangle];
+  const name = segment < rig.bones.length ? boneName(rig, segment) : pose.lines[segment - rig.bones.length]?.name;
+  const value = engine.posed?.valueOf(found.role, found.triangle);
+  const { says, words } = MEASURES[poseMeasure];
+  return [`vertex ${found.vertex}`, name, value === undefined ? "" : `${says} ${words(value < NOTHING ? 0 : value)}`]
+    .filter(Boolean)
+    .join(" · ");
+}

@@ -1,0 +1,105 @@
+/** Before a mesh can be posed: its skeleton, or none, and the server's preparations. */
+
+import { emptyState } from "./controls.js";
+import { make, say, show } from "./dom.js";
+
+const STAGES = {
+  mesh: "Read the mesh",
+  tree: "Sort the triangles",
+  segmentation: "Find the segments",
+  boundaries: "Cut the borders",
+  lines: "Find what lines move",
+  factor: "Factorise",
+};
+
+/**
+ * @param {import("./store.js").Store} store
+ * @param {import("./client.js").Client} client
+ * @param {import("../pose/posing.js").Posing} posing
+ * @param {{fail(error: unknown): void, tell(text: string): void}} act
+ */
+export function startBox(store, client, posing, act) {
+  const hint = make("div");
+  const words = make("p", { role: "status", class: "figure" });
+  const bar = make("progress", { max: 1, value: 0, "aria-label": "Preparing" });
+  const files = make("input", {
+    type: "file",
+    accept: ".tgf,.skel,.json,.glb,.gltf",
+    hidden: true,
+    "aria-label": "Skeleton",
+  });
+  const start = make("button", { type: "button", class: "wide main", onclick: () => begin() }, "Pose it");
+  const choose = make("button", { type: "button", class: "wide", onclick: () => files.click() }, "Choose a skeleton…");
+  const work = make("div", { class: "stages", hidden: true }, words, bar);
+  const element = make("div", { class: "groups" }, hint, files, start, choose, work);
+  let busy = false;
+
+  const begin = async () => {
+    const { model } = store.state;
+    if (busy || !model) return;
+    busy = true;
+    sync();
+    say(words, "Waiting for the worker");
+    bar.value = 0;
+    try {
+      await posing.start(model, ({ stage, fraction }) => {
+        say(words, STAGES[stage] ?? stage);
+        bar.value = fraction ?? 0;
+      });
+      if (posing.about?.note) act.tell(posing.about.note);
+    } catch (error) {
+      act.fail(error);
+    }
+    busy = false;
+    sync();
+  };
+  const take = async (file) => {
+    const { model, scene } = store.state;
+    try {
+      await client.giveSkeleton(model, file, scene.limits);
+    } catch (error) {
+      return act.fail(error);
+    }
+    posing.forget();
+    store.set({ panel: "pose" });
+    await begin();
+  };
+  files.addEventListener("change", () => {
+    if (files.files.length) take(files.files[0]);
+    files.value = "";
+  });
+  const sync = () => {
+    const { pack, scene } = store.state;
+    const able = scene.can_fit && Boolean(pack);
+    show(start, able && !busy);
+    show(choose, able && !busy);
+    show(work, busy);
+    show(hint, !busy);
+    const skinned = pack?.kind === "model";
+    say(start, skinned || named() ? "Pose it" : "Pose by lines and pins");
+    hint.replaceChildren(whyEmpty(pack, scene, skinned));
+  };
+  const named = () => store.state.scene.models.some(({ id, has_skeleton: has }) => has && id === store.state.model);
+  const open = () => {
+    sync();
+    if (named() && store.state.scene.can_fit) begin();
+  };
+  return { element, open, take, choose: () => files.click() };
+}
+
+function whyEmpty(pack, scene, skinned) {
+  if (!pack) return emptyState("Open a mesh to pose it.");
+  if (!scene.can_fit)
+    return emptyState(
+      "Posing needs the program on your machine. Start it with ",
+      ["osteon view MESH --skeleton FILE"],
+      ".",
+    );
+  if (skinned)
+    return emptyState(
+      "Poses the rest mesh by the skeleton of its skin. Drop another one to use that: .tgf, .skel, .json or glTF.",
+    );
+  return emptyState(
+    "Drop a stick skeleton on the mesh: .tgf, .skel, .json or glTF. Without one, lines and pinned vertices move the mesh.",
+  );
+}
