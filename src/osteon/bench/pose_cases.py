@@ -111,6 +111,7 @@ def _poses(name: str, skeleton: StickSkeleton) -> dict[str, PoseTrack]:
     named = {"armadillo": ARMADILLO, "armadillo LR3": ARMADILLO, "woody": WOODY_POSES}.get(name, {})
     poses = {pose: turn_joints(skeleton, turns) for pose, turns in named.items()}
     flat = not np.ptp(skeleton.joints[:, 2])
-    for seed, degrees in enumerate((15.0, 25.0, 35.0)):
+    for seed, degrees in enumerate((15.0, 20.0, 25.0, 30.0)):
         poses[f"all joints by {degrees:g}"] = bent_pose(skeleton, degrees, seed, flat=flat)
+    poses["strong: all joints by 45"] = bent_pose(skeleton, 45.0, 0, flat=flat)
     return poses

@@ -24,6 +24,7 @@ FILES = {"flexible": "fox.glb", "rigid": "fox-rigid.glb"}
 
 
 @click.command()
+@click.argument("subject", type=click.Choice(["fox", "figure", "cartoon"]), default="fox")
 @click.option(
     "-o",
     "--output",
@@ -36,12 +37,19 @@ FILES = {"flexible": "fox.glb", "rigid": "fox-rigid.glb"}
 @click.option("--bones", "-b", default=BONES, show_default=True)
 @click.option("--threads", default=0, show_default=True, help="0: all there are.")
 @json_option
-def demo(folder: Path, bones: int, threads: int, json_file: str | None, quiet: bool) -> None:
-    """Skin a galloping fox that Osteon makes itself.
+def demo(subject: str, folder: Path, bones: int, threads: int, json_file: str | None, quiet: bool) -> None:
+    """Skin a galloping fox that Osteon makes itself, or pose a figure or a cartoon.
 
-    Its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox.glb (flexible bones and
-    five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
+    fox: its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox.glb (flexible bones
+    and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
+
+    figure, cartoon: a mesh at rest in 3D or 2D, a stick skeleton and poses, to try `osteon pose` and `osteon view`.
     """
+    if subject != "fox":
+        from osteon.cli.demo_pose import pose_demo
+
+        pose_demo(subject, folder, json_file, quiet)
+        return
     from osteon.core.options import SkinOptions
     from osteon.core.progress import report_progress
     from osteon.io import SaveOptions, save_model

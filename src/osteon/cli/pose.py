@@ -62,7 +62,7 @@ NONE = "none"
 @click.option(
     "--boundary",
     type=click.Choice(["none", "sharp", "all"]),
-    default="sharp",
+    default="none",
     show_default=True,
     help="Which borders between segments are moved to creases by graph cut.",
 )

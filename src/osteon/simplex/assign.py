@@ -11,8 +11,8 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import triangle_areas
 from osteon.simplex.extend import Solid, extend_free_ends, reach_over_caps
 from osteon.simplex.islands import connect_triangles, join_islands
-from osteon.simplex.pairs import Field, find_places, measure_pairs, test_all_pairs, test_seen
-from osteon.simplex.paths import Bools, assign_components, edge_lengths, follow_paths, in_range
+from osteon.simplex.pairs import Field, compare_all, find_places, find_seen, measure_pairs
+from osteon.simplex.paths import assign_components, edge_lengths, follow_paths, in_range
 from osteon.simplex.placed import Placed, place_mesh
 from osteon.simplex.ranges import find_ranges
 from osteon.simplex.segment import Segmentation, SegmentOptions
@@ -26,7 +26,6 @@ def assign_bones(vertices: Float64, faces: Int32, skeleton: StickSkeleton, optio
     """The controlling bone of every triangle."""
     clock = [time.perf_counter()]
     mesh, tree = place_mesh(vertices, faces, skeleton, options.dimension)
-    clock.append(time.perf_counter())
     field, extended = _build_field(mesh, tree, options)
     clock.append(time.perf_counter())
     bone, distance = _test(field, mesh, extended, options)
@@ -34,12 +33,12 @@ def assign_bones(vertices: Float64, faces: Int32, skeleton: StickSkeleton, optio
     seen = bone >= 0
     settled, notes = _settle(bone, field, mesh, options)
     along = _measure(settled, bone, distance, field, mesh)
-    out = (np.empty_like(settled), np.empty_like(along), np.empty_like(distance), np.empty_like(seen))
-    for target, values in zip(out, (settled, along, distance * mesh.size, seen), strict=True):
-        target[mesh.order] = values
+    back = np.argsort(mesh.order)
+    out = (settled[back], along[back], mesh.size * distance[back], seen[back])
     notes = (*_describe(settled, mesh), *notes)
     clock.append(time.perf_counter())
-    seconds = {"tree": clock[1] - clock[0], "segmentation": clock[4] - clock[1], "pairs": clock[3] - clock[2]}
+    total = clock[3] - clock[0]
+    seconds = {"tree": mesh.tree_seconds, "segmentation": total - mesh.tree_seconds, "pairs": clock[2] - clock[1]}
     return Segmentation(*out, mesh.bring_back(extended, skeleton), seconds, notes)
 
 
@@ -58,7 +57,7 @@ def _test(field: Field, mesh: Placed, extended: StickSkeleton, options: SegmentO
     below = float(options.threshold)
     if options.method == "plain":
         bone, distance = np.empty(len(mesh.faces), np.int32), np.empty(len(mesh.faces))
-        test_all_pairs(field, bone, distance)
+        compare_all(field, bone, distance)
         bone[distance >= below] = -1
         return bone, distance
     seeds = _seeds(field, extended)
@@ -66,7 +65,7 @@ def _test(field: Field, mesh: Placed, extended: StickSkeleton, options: SegmentO
     reached &= np.isin(mesh.component, mesh.component[seeds[0]])
     rest = np.flatnonzero(~reached)
     if len(rest):
-        test_seen(field, rest, below, bone, distance)
+        find_seen(field, rest, below, bone, distance)
     return bone, distance
 
 
@@ -126,8 +125,8 @@ def _describe(bone: Int32, mesh: Placed) -> list[str]:
     piece = connect_triangles(mesh.neighbors, bone)
     first = np.unique(piece, return_index=True)[1]
     pieces = np.bincount(bone[first], minlength=mesh.skeleton.n_bones)
-    parts = np.unique(np.stack([bone, mesh.component], axis=1), axis=0)[:, 0]
-    parts = np.bincount(parts, minlength=mesh.skeleton.n_bones)
+    n_parts = int(mesh.component.max()) + 1
+    parts = np.bincount(np.unique(bone.astype(np.int64) * n_parts + mesh.component) // n_parts, minlength=len(pieces))
     out = []
     for b in np.flatnonzero(pieces != 1):
         name = f"bone {mesh.skeleton.bone_name(int(b))}"

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
-
 from osteon.simplex.compiled import inlined, lean
-from osteon.simplex.pairs import better, find_feet, line_to, test_bones
+from osteon.simplex.pairs import better, compare_bones, find_feet, line_to
 from osteon.simplex.ranges import ON_PLANE
 from osteon.simplex.tree import aim, count_crossings, crossings_in_leaf, gather_leaves
 
-__all__ = ["BLOCK", "make_room", "test_block"]
+__all__ = ["BLOCK", "compare_block", "make_room"]
 
 Int64 = NDArray[np.int64]
 
@@ -31,7 +30,7 @@ ROUNDED = 1e-6
 
 
 class Room(NamedTuple):
-    """Arrays that `test_block` works in."""
+    """Arrays that `compare_block` works in."""
 
     feet: Float64  # (BLOCK,b,2) effective distance and foot of each triangle for each candidate
     nearest: Int64  # (BLOCK,) candidate, -1 where none can be better than what a triangle has
@@ -52,7 +51,7 @@ def make_room(n_bones: int) -> Room:
 
 
 @lean
-def test_block(field, block, candidates, state, room):
+def compare_block(field, block, candidates, state, room):
     """Improve bone and distance of the triangles of a block by the candidates."""
     bone, distance = state
     feet, nearest = room.feet, room.nearest
@@ -79,7 +78,7 @@ def test_block(field, block, candidates, state, room):
         has = better((bone[t], distance[t]), candidates[i], feet[k, i, 0] + n * field.penalty)  # eq. 6
         if n:  # the nearest bone may not be the best: try the others
             feet[k, i, 0] = np.inf
-            has = test_bones(field, t, candidates, has, feet[k])
+            has = compare_bones(field, t, candidates, has, feet[k])
         bone[t], distance[t] = has
 
 

@@ -28,7 +28,7 @@ class BoxTree(NamedTuple):
     bounds: Float64  # (n,6) lowest and highest corner of every node
     after: Int32  # (n,) the node that follows the subtree of each
     first: Int32  # (n,) first item of a leaf
-    count: Int32  # (n,) items of a leaf, 0 inside
+    held: Int32  # (n,) items of a leaf, 0 inside
     order: Int32  # (t,) items, leaf by leaf
 
 

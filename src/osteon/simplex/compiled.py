@@ -19,20 +19,24 @@ __all__ = ["exact", "inlined", "lean"]
 
 Function = Callable[..., Any]
 
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+_INLINED: dict[str, Any] = {**_LEAN, "forceinline": True}
+
 
 def exact(function: Function) -> Function:
     """Compile with a cache on disk, without the interpreter lock, and with IEEE division by zero."""
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    compiled: Function = numba.njit(**_OPTIONS)(function)
     return compiled
 
 
 def lean(function: Function) -> Function:
     """Like `exact`, for functions that make no arrays: references are not counted."""
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+    compiled: Function = numba.njit(**_LEAN)(function)
     return compiled
 
 
 def inlined(function: Function) -> Function:
     """Like `lean`, for small functions of inner loops."""
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function)
+    compiled: Function = numba.njit(**_INLINED)(function)
     return compiled

@@ -25,7 +25,7 @@ class GroupOptions:
     """How triangles find what moves them."""
 
     segment: SegmentOptions = field(default_factory=SegmentOptions)
-    boundary: BoundaryOptions = field(default_factory=BoundaryOptions)
+    boundary: BoundaryOptions = field(default_factory=lambda: BoundaryOptions(mode="none"))  # as the paper: on request
 
 
 @dataclass(frozen=True, slots=True)

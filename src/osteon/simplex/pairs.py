@@ -13,7 +13,7 @@ n counts how often the effective line, from the centre of the triangle to its fo
 
 Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.1 step 2.
 
-Differs from the paper: `test_bones` gives the answer of the plain test with fewer lines. As d_eff <= d_effpen, bones
+Differs from the paper: `compare_bones` gives the answer of the plain test with fewer lines. As d_eff <= d_effpen, bones
 are tried in the order of d_eff until none can win any more, and a line is left as soon as it crosses too often.
 """
 
@@ -28,7 +28,7 @@ from osteon.simplex.compiled import exact, inlined, lean
 from osteon.simplex.ranges import Ranges, find_foot, nearest_foot
 from osteon.simplex.tree import ALL, SurfaceTree, count_crossings
 
-__all__ = ["Field", "measure_pairs", "test_all_pairs", "test_bones", "test_seen"]
+__all__ = ["Field", "compare_all", "compare_bones", "find_seen", "measure_pairs"]
 
 
 class Field(NamedTuple):
@@ -52,7 +52,7 @@ def line_to(field, t, b, along):
 
 
 @lean
-def test_all_pairs(field, bone, distance):
+def compare_all(field, bone, distance):
     """The plain test: every bone in whose range a triangle lies; -1 and infinity where there is none."""
     centers, own, ranges, tree, penalty = field
     for t in range(bone.size):
@@ -86,7 +86,7 @@ def better(has, b, total):
 
 
 @lean
-def test_bones(field, t, candidates, has, feet):
+def compare_bones(field, t, candidates, has, feet):
     """The best of what triangle t has, as (bone, distance), and the candidates, whose feet are known.
 
     With (-1, threshold) to begin with, only bones that see the triangle count, and most lines that cross the surface
@@ -105,13 +105,13 @@ def test_bones(field, t, candidates, has, feet):
 
 
 @exact
-def test_seen(field, triangles, seen_below, bone, distance):
+def find_seen(field, triangles, seen_below, bone, distance):
     """The plain answer of the given triangles, as far as bones see them; others get -1 and the threshold."""
     everything = np.arange(field.ranges.sticks.shape[0])
     feet = np.empty((everything.size, 2))
     for t in triangles:
         find_feet(field, t, everything, feet)
-        bone[t], distance[t] = test_bones(field, t, everything, (-1, seen_below), feet)
+        bone[t], distance[t] = compare_bones(field, t, everything, (-1, seen_below), feet)
 
 
 @lean

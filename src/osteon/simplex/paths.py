@@ -57,34 +57,35 @@ def follow_paths(bone: Int32, wanted: Bools, triangles: Int32, neighbors: Int32,
 
 @exact
 def _follow(bone, wanted, row, neighbors, lengths, out):
+    """Dijkstra from all bones at the same time; fills `out`."""
     n_bones = wanted.shape[1]
     left = np.zeros(n_bones, np.int64)  # unsettled triangles that wait for a bone
     for u in range(wanted.shape[0]):
-        for b in range(n_bones):
-            left[b] += wanted[u, b]
+        for c in range(n_bones):
+            left[c] += wanted[u, c]
     done = np.zeros((bone.size, -(-n_bones // 8)), np.uint8)  # labels, as bits
     heap = [(0.0, np.int64(0), np.int64(0)) for _ in range(0)]
-    for t in range(bone.size):
-        if bone[t] >= 0:
-            for other in neighbors[t]:
-                if other >= 0 and bone[other] != bone[t]:
-                    heap.append((0.0, np.int64(bone[t]), np.int64(t)))
+    for s in range(bone.size):
+        if bone[s] >= 0:
+            for other in neighbors[s]:
+                if other >= 0 and bone[other] != bone[s]:
+                    heap.append((0.0, np.int64(bone[s]), np.int64(s)))
                     break
     heapq.heapify(heap)
     while heap:
         length, b, t = heapq.heappop(heap)
-        bit = np.uint8(1 << (b % 8))
-        if left[b] == 0 or done[t, b // 8] & bit:
+        word, bit = b // 8, np.uint8(1 << (b % 8))
+        if left[b] == 0 or done[t, word] & bit:
             continue
-        done[t, b // 8] |= bit
+        done[t, word] |= bit
         if row[t] >= 0 and out[t] < 0 and wanted[row[t], b]:
             out[t] = b
             for c in range(n_bones):
                 left[c] -= wanted[row[t], c]
         for e in range(3):
-            other = neighbors[t, e]
-            if other >= 0 and bone[other] != b and not done[other, b // 8] & bit:
-                heapq.heappush(heap, (length + lengths[t, e], b, np.int64(other)))
+            beyond = np.int64(neighbors[t, e])
+            if beyond >= 0 and bone[beyond] != b and not done[beyond, word] & bit:
+                heapq.heappush(heap, (length + lengths[t, e], b, beyond))
 
 
 def in_range(field: Field, triangles: Int32) -> Bools:

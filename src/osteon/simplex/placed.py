@@ -8,6 +8,7 @@ neighbourhood: files store seams twice.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -38,6 +39,7 @@ class Placed:
     center: Float64  # (3,) of the input
     size: float  # diameter in the input
     flat: bool  # all in the plane z = 0
+    tree_seconds: float  # that building the tree took
 
     def bring_back(self, skeleton: StickSkeleton, like: StickSkeleton) -> StickSkeleton:
         """A placed skeleton where the input was; joints that did not move come back exactly."""
@@ -54,7 +56,9 @@ def place_mesh(
     flat = dimension == 2 or (dimension == "auto" and _flat(vertices[np.unique(faces)]) and _flat(skeleton.joints))
     scale = np.array([1, 1, 0 if flat else 1]) / size
     points, joints = (vertices - center) * scale, (skeleton.joints - center) * scale
+    start = time.perf_counter()
     tree = build_tree(points, faces)
+    seconds = time.perf_counter() - start
     order = tree.triangle
     triangles = faces[order]
     welded = _weld(points)[triangles]
@@ -65,7 +69,7 @@ def place_mesh(
     neighbors = triangle_neighbors(welded)
     placed = Placed(
         *(points, triangles, order, neighbors, connect_triangles(neighbors)),
-        *(replace(skeleton, joints=joints), center, size, flat),
+        *(replace(skeleton, joints=joints), center, size, flat, seconds),
     )
     return placed, tree
 

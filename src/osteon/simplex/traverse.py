@@ -15,7 +15,7 @@ Differs from the paper:
 - a triangle that is not seen by its best bone also passes on what was suggested to it, so that a fold in which no bone
   is seen does not stop the traversal;
 - components without a seed are tested against all bones;
-- bones are tried in the order of distance (`pairs.test_bones`).
+- bones are tried in the order of distance (`pairs.compare_bones`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.blocks import BLOCK, make_room, test_block
+from osteon.simplex.blocks import BLOCK, compare_block, make_room
 from osteon.simplex.compiled import exact, inlined, lean
 from osteon.simplex.pairs import Field
 
@@ -83,7 +83,7 @@ def _traverse(field, neighbors, beside, seeds, state, room):
         said.clear()
         for i in range(n_waiting):
             n = _open(waiting[i], state, candidates)
-            test_block(field, waiting[i], candidates[:n], (state.bone, state.distance), room)
+            compare_block(field, waiting[i], candidates[:n], (state.bone, state.distance), room)
             _suggest(waiting[i], state, said)
         if not said:
             for block in range(n_blocks):

@@ -66,7 +66,7 @@ def build_tree(vertices: Float64, faces: Int32, flat: bool = False) -> SurfaceTr
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     low, high = np.minimum(np.minimum(a, b), c) - SLACK, np.maximum(np.maximum(a, b), c) + SLACK
     boxes = build_boxes(np.concatenate([low, high], axis=1))
-    leaf = np.stack([boxes.first, boxes.count], axis=1)
+    leaf = np.stack([boxes.first, boxes.held], axis=1)
     return SurfaceTree(boxes.bounds, boxes.after, leaf, corners.reshape(-1, 9)[boxes.order], owner[boxes.order])
 
 

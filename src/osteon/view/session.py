@@ -15,6 +15,7 @@ from osteon.io.skeleton import SKELETON_SUFFIXES
 from osteon.view import posing, tasks
 from osteon.view.jobs import Job, Worker
 from osteon.view.pose_request import PoseRequest
+from osteon.view.pose_subject import Given
 from osteon.view.scene import Entry, Scene
 from osteon.view.uploads import Dropped, Uploads
 
@@ -138,7 +139,7 @@ class Session:
         """Pose an entry by a dropped skeleton from now on."""
         self._check_free()
         (file,) = drop.files.values()
-        await self.worker.run(posing.check_skeleton, posing.Given(str(entry.pack), str(file)))
+        await self.worker.run(posing.check_skeleton, Given(str(entry.pack), str(file)))
         self.skeletons[entry.id] = str(file)
 
     async def pose(self, entry: Entry, task: posing.PoseTask, request: PoseRequest) -> bytes:
@@ -151,13 +152,13 @@ class Session:
         finally:
             out.unlink(missing_ok=True)
 
-    def given(self, entry: Entry) -> posing.Given:
+    def given(self, entry: Entry) -> Given:
         """What an entry is posed by: a dropped skeleton, the one it was opened with, or that of its own file."""
         named = self.skeletons.get(entry.id, entry.skeleton)
         if named is not None:
-            return posing.Given(str(entry.pack), named)
+            return Given(str(entry.pack), named)
         own = entry.inputs[0] if len(entry.inputs) == 1 else ""
-        return posing.Given(str(entry.pack), own, implied=True) if _may_have_rig(own) else posing.Given(str(entry.pack))
+        return Given(str(entry.pack), own, implied=True) if _may_have_rig(own) else Given(str(entry.pack))
 
     def _told(self, file: str) -> str:
         """A file as a person knows it: dropped ones by their name only."""

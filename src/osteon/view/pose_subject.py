@@ -1,0 +1,133 @@
+"""A mesh that the worker poses for the page, with its skeleton and all that was prepared for it.
+
+It stays in the worker between tasks. A worker that was ended meanwhile prepares it again: every task carries the names
+of the files it needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.errors import GeometryError, OsteonError
+from osteon.core.pose_track import ControlLine
+from osteon.core.progress import Progress
+from osteon.core.sequence import Asset
+from osteon.core.sticks import StickSkeleton
+from osteon.view.pack import read_arrays
+
+if TYPE_CHECKING:  # imports numba
+    from osteon.simplex.poser import Poser
+
+__all__ = ["Given", "Subject", "check_place", "subject_of"]
+
+#: Meshes that stay prepared: one for each of a few tabs.
+KEPT = 2
+#: A joint belongs to a mesh if it is no farther from its box than this part of the diagonal.
+NEAR = 0.25
+#: A skeleton smaller than this part of the mesh's diagonal was made in other units.
+SMALLEST = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is posed, as files."""
+
+    pack: str  # the mesh
+    skeleton: str | None = None
+    implied: bool = False  # the skeleton is looked for in the mesh's own file, which need not have one
+
+
+@dataclass(slots=True)
+class Subject:
+    """A mesh with its skeleton, and what was prepared for it."""
+
+    vertices: Float64
+    faces: Int32
+    asset: Asset
+    skeleton: StickSkeleton | None
+    note: str  # why there is no skeleton where one was looked for
+    poser: Poser | None = None
+    blender: Poser | None = None  # the same by blended bones
+    builds: int = 0
+
+    @staticmethod
+    def load(given: Given) -> Subject:
+        arrays = read_arrays(Path(given.pack), ("rest", "faces", "uvs"))
+        vertices, faces = arrays["rest"].astype(np.float64), arrays["faces"].astype(np.int32)
+        if not len(faces):
+            raise GeometryError("this has no triangles, so there is nothing to pose")
+        skeleton, note = _skeleton(given, vertices)
+        return Subject(vertices, faces, Asset(uvs=arrays.get("uvs")), skeleton, note)
+
+    @property
+    def build(self) -> str:
+        """The name of what was prepared last: the page has the segments of one of them."""
+        return f"b{self.builds}"
+
+    def ready(self, lines: tuple[ControlLine, ...], progress: Progress | None = None) -> Poser:
+        """The poser for these lines; another one is made when they differ."""
+        from osteon.simplex.poser import Poser
+
+        if self.poser is None or self.poser.lines != lines:
+            self.poser = Poser.of(self.vertices, self.faces, self.skeleton, lines=lines, progress=progress)
+            self.builds += 1
+        return self.poser
+
+    def blending(self, poser: Poser) -> Poser:
+        """The same mesh by blended bones, which know neither lines nor pins."""
+        from osteon.simplex.inverse_square import inverse_square_weights
+
+        if poser.skeleton is None:
+            raise GeometryError("SSD blends bones, and there is no skeleton")
+        if self.blender is None:
+            weights = inverse_square_weights(poser.points, poser.skeleton)
+            options = replace(poser.options, method="ssd")
+            self.blender = replace(poser, lines=(), solver=None, weights=weights, options=options)
+        return self.blender
+
+
+_subjects: dict[Given, Subject] = {}
+
+
+def subject_of(given: Given) -> Subject:
+    """What was prepared before, or else read anew."""
+    found = _subjects.pop(given, None) or Subject.load(given)
+    while len(_subjects) >= KEPT:
+        _subjects.pop(next(iter(_subjects)))
+    _subjects[given] = found  # the newest is the last to go
+    return found
+
+
+def _skeleton(given: Given, vertices: Float64) -> tuple[StickSkeleton | None, str]:
+    """The skeleton, or why there is none."""
+    from osteon.io.skeleton import load_skeleton
+
+    if given.skeleton is None:
+        return None, ""
+    try:
+        skeleton = load_skeleton(given.skeleton)
+        check_place(skeleton, vertices, given.skeleton)
+    except OsteonError as error:
+        if not given.implied:
+            raise
+        return None, f"Its own file gives no skeleton ({error}). Drop one, or use lines and pins."
+    return skeleton, ""
+
+
+def check_place(skeleton: StickSkeleton, vertices: Float64, name: str) -> None:
+    """Refuse a skeleton that was made for a mesh elsewhere, or of another size."""
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    axes = slice(0, 2) if low[2] == high[2] else slice(0, 3)  # a drawing's skeleton is put into its plane
+    size = float(np.linalg.norm(high - low))
+    near = (skeleton.joints >= low - NEAR * size) & (skeleton.joints <= high + NEAR * size)
+    n_near = int(near[:, axes].all(axis=1).sum())
+    what = f"{name}: is no skeleton of this mesh"
+    if 2 * n_near < skeleton.n_joints:
+        raise GeometryError(f"{what}: {skeleton.n_joints - n_near} of its {skeleton.n_joints} joints lie away from it")
+    if float(np.linalg.norm(np.ptp(skeleton.joints[:, axes], axis=0))) < SMALLEST * size:
+        raise GeometryError(f"{what}: it is many times smaller; scale its joints to the size of the mesh")

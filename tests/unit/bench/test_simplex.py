@@ -1,0 +1,15 @@
+"""The bench of posing on subjects that Osteon makes itself."""
+
+from __future__ import annotations
+
+from osteon.bench.simplex import bench_simplex
+
+
+def test_all_that_is_not_a_time_holds_without_measured_meshes(tmp_path):
+    rows = bench_simplex(tmp_path / "sequences", 1, lambda text: None)
+    assert {row.case.split(",")[0].split(":")[0] for row in rows} == {"figure", "cartoon"}
+    metrics = {row.metric for row in rows}
+    assert {"tree (s)", "segmentation (s)", "Cholesky (s)", "back substitution (s)"} <= metrics
+    ratios = ("a pose over", "plain ")  # of times, which are noisy where tests run
+    assert [row for row in rows if not row.ok and not row.metric.startswith(ratios)] == []
+    assert sum(row.bound is not None for row in rows) >= 15
