@@ -5,8 +5,7 @@ import { make, say, show } from "./dom.js";
 
 const STAGES = {
   mesh: "Read the mesh",
-  tree: "Sort the triangles",
-  segmentation: "Find the segments",
+  segment: "Find the segments",
   boundaries: "Cut the borders",
   lines: "Find what lines move",
   factor: "Factorise",
