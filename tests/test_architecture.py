@@ -121,12 +121,16 @@ def test_errors_are_one_complete_tree() -> None:
 def assigned_names(tree: ast.Module) -> set[str]:
     """Names that a module defines or imports at its top level."""
     found: set[str] = set()
-    for node in ast.walk(ast.Module([n for n in tree.body if not isinstance(n, ast.FunctionDef | ast.ClassDef)], [])):
+    for node in ast.walk(
+        ast.Module(
+            [n for n in tree.body if not isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)], []
+        )
+    ):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             found |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-    return found | {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    return found | {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
 
 
 def test_modules_offer_what_they_define() -> None:

@@ -37,7 +37,7 @@ __all__ = ["bench_simplex"]
 Tell = Callable[[str], None]
 
 #: Timed runs of each step; the best counts, as the machine is never quite quiet.
-RUNS = 15
+RUNS = 9
 
 
 def bench_simplex(data: Path, threads: int, tell: Tell) -> list[Row]:
@@ -63,15 +63,15 @@ def _own_subjects() -> list[Subject]:
     return found
 
 
-def _best(work: Callable[[], Any], runs: int = RUNS) -> float:
-    """Seconds of the fastest of several runs, the first one left out."""
-    work()
-    seconds = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+def _best(*works: Callable[[], Any], runs: int = RUNS) -> list[float]:
+    """Seconds of the fastest run of each; they take turns, so that a busy moment of the machine meets all of them."""
+    seconds = [[] for _ in works]  # type: list[list[float]]
+    for _ in range(runs + 1):
+        for work, found in zip(works, seconds, strict=True):
+            start = time.perf_counter()
+            work()
+            found.append(time.perf_counter() - start)
+    return [min(found[1:]) for found in seconds]
 
 
 def _times(subject: Subject, tell: Tell) -> list[Row]:
@@ -89,10 +89,12 @@ def _times(subject: Subject, tell: Tell) -> list[Row]:
     load = full.load @ rows
     plain_factor = splu(full.stiffness)
     ordered_factor = splu(full.stiffness, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-    factorise = _best(lambda: SymmetricFactor.of(reduced.stiffness), 3)
-    pose = _best(lambda: solver.pose(transforms))
-    splu_solve = _best(lambda: plain_factor.solve(load), 5)
-    splu_ordered = _best(lambda: ordered_factor.solve(load), 5)
+    pose, splu_solve, splu_ordered, factorise = _best(
+        lambda: solver.pose(transforms),
+        lambda: plain_factor.solve(load),
+        lambda: ordered_factor.solve(load),
+        lambda: SymmetricFactor.of(reduced.stiffness),
+    )
     apart = np.abs(
         plain_factor.solve(load)[: len(reduced.vertices)]
         - (solver.pose(transforms) - solver.simplices.centre)[:, : load.shape[1]]
@@ -169,10 +171,9 @@ def _exactness(subject: Subject, poser: Poser) -> list[Row]:
 
 
 def _with_groups(poser: Poser, other: Poser) -> Poser:
-    from osteon.simplex.simplices import build_simplices
     from osteon.simplex.solve import SimplexSolver
 
-    simplices = build_simplices(poser.points, poser.faces, poser.dimension)
+    simplices = poser.simplices
     solver = SimplexSolver.of(simplices, other.groups.group[simplices.triangle], other.groups.count)
     return replace(poser, groups=other.groups, solver=solver)
 

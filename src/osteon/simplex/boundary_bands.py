@@ -69,8 +69,8 @@ def border_curves(graph: DualGraph, links: Int32) -> list[Int32]:
     """Links sorted into curves that hang together, the longest first."""
     if not len(links):
         return []
-    _, ends = np.unique(graph.ends[links], return_inverse=True)
-    ends = ends.reshape(-1, 2).astype(np.int32)
+    _, number = np.unique(graph.ends[links], return_inverse=True)
+    ends: Int32 = number.reshape(-1, 2).astype(np.int32)
     curve = graph_pieces(ends, int(ends.max()) + 1)[ends[:, 0]]
     length = np.bincount(curve, graph.lengths[links])
     return [links[curve == c] for c in np.argsort(-length, kind="stable")]

@@ -17,7 +17,7 @@ from osteon.simplex.boundary import BoundaryOptions, cut_boundaries
 from osteon.simplex.lines import control_by_lines
 from osteon.simplex.segment import Segmentation, SegmentOptions, segment_mesh
 
-__all__ = ["GroupOptions", "Groups", "group_triangles"]
+__all__ = ["GroupOptions", "Groups", "group_triangles", "segment_bones"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +43,34 @@ class Groups:
         return self.n_bones + self.n_lines + 1
 
 
-def group_triangles(
-    vertices: Float64,
-    faces: Int32,
-    skeleton: StickSkeleton | None,
-    lines: tuple[ControlLine, ...],
-    options: GroupOptions,
-    progress: Progress | None = None,
-) -> Groups:
-    """Segment by the skeleton, cut boundaries, then let the lines take over what lies in their domains."""
-    n_bones = 0 if skeleton is None else skeleton.n_bones
-    group = np.full(len(faces), n_bones + len(lines), np.int32)
-    along = np.zeros(len(faces))
-    segmentation = None
-    if skeleton is not None:
-        segmentation = _segment(vertices, faces, skeleton, options, progress)
-        group[:] = segmentation.bone
-        along[:] = segmentation.along
-    if lines:
-        report_progress(progress, "lines", 0.0)
-        line, place = control_by_lines(vertices, faces, lines, options.segment)
-        taken = line >= 0
-        group[taken] = n_bones + line[taken]
-        along[taken] = place[taken]
-    return Groups(group, along, n_bones, len(lines), segmentation)
-
-
-def _segment(
-    vertices: Float64, faces: Int32, skeleton: StickSkeleton, options: GroupOptions, progress: Progress | None
+def segment_bones(
+    vertices: Float64, faces: Int32, skeleton: StickSkeleton, options: GroupOptions, progress: Progress | None = None
 ) -> Segmentation:
+    """The bone of every triangle, boundaries cut where that is asked for."""
     found = segment_mesh(vertices, faces, skeleton, options=options.segment, progress=progress)
     report_progress(progress, "boundaries", 0.0)
     bone = cut_boundaries(vertices, faces, found.bone, skeleton, options=options.boundary)
     return found if np.array_equal(bone, found.bone) else _relabelled(vertices, faces, skeleton, found, bone)
+
+
+def group_triangles(
+    vertices: Float64,
+    faces: Int32,
+    n_bones: int,
+    segmentation: Segmentation | None,
+    lines: tuple[ControlLine, ...],
+    options: GroupOptions,
+) -> Groups:
+    """What the bones control, less what lines take over in their domains."""
+    group = np.full(len(faces), n_bones + len(lines), np.int32)
+    along = np.zeros(len(faces))
+    if segmentation is not None:
+        group[:], along[:] = segmentation.bone, segmentation.along
+    if lines:
+        line, place = control_by_lines(vertices, faces, lines, options.segment)
+        taken = line >= 0
+        group[taken], along[taken] = n_bones + line[taken], place[taken]
+    return Groups(group, along, n_bones, len(lines), segmentation)
 
 
 def _relabelled(

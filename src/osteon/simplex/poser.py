@@ -25,11 +25,11 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import apply, identity
 from osteon.core.weld import weld_points
 from osteon.simplex.bone_transforms import BoneOptions, bone_transforms, segment_transforms
-from osteon.simplex.groups import GroupOptions, Groups, group_triangles
+from osteon.simplex.groups import GroupOptions, Groups, group_triangles, segment_bones
 from osteon.simplex.inverse_square import blend_bones, inverse_square_weights
 from osteon.simplex.loose import Loose, find_loose
 from osteon.simplex.segment import Segmentation
-from osteon.simplex.simplices import Dimension, EnergyOptions, build_simplices
+from osteon.simplex.simplices import Dimension, EnergyOptions, Simplices, build_simplices
 from osteon.simplex.solve import Pins, SimplexSolver
 from osteon.simplex.twist import twist_transforms
 
@@ -81,6 +81,7 @@ class Poser:
     lines: tuple[ControlLine, ...]
     options: PoserOptions
     dimension: Dimension
+    simplices: Simplices
     groups: Groups
     solver: SimplexSolver | None  # None for ssd
     weights: Float64 | None  # (u,b) for ssd
@@ -108,22 +109,41 @@ class Poser:
         if skeleton is not None and dimension == 2:
             skeleton = replace(skeleton, joints=_at_height(skeleton.joints, points))
         simplices = build_simplices(points, triangles, dimension)  # first, as it refuses meshes without any area
-        groups = group_triangles(points, triangles, skeleton, tuple(lines), options.groups, progress)
-        report_progress(progress, "factor", 0.0)
-        watch, solver, weights = Stopwatch(), None, None
+        looked = replace(options.groups, segment=replace(options.groups.segment, dimension=dimension))
+        options = replace(options, groups=looked)
+        found = None if skeleton is None else segment_bones(points, triangles, skeleton, looked, progress)
+        weights = None
         if skeleton is not None and options.method == "ssd":
             weights = inverse_square_weights(points, skeleton)
-        else:
-            with watch.stage("cholesky"):
-                of_simplex = groups.group[simplices.triangle]
-                on_line = (of_simplex >= groups.n_bones) & (of_simplex < groups.count - 1)
-                solver = SimplexSolver.of(simplices, of_simplex, groups.count, energy=options.energy, on_line=on_line)
-        loose = None if solver is None else find_loose(points, solver.vertices, solver.vertex_group)
-        seconds = {**({} if groups.segmentation is None else groups.segmentation.seconds), **watch.seconds}
-        return Poser(
-            points, triangles, which, skeleton, tuple(lines), options, dimension, groups, solver, weights, loose,
-            seconds,
-        )  # fmt: skip
+        empty = group_triangles(points, triangles, 0 if skeleton is None else skeleton.n_bones, found, (), looked)
+        seconds = {} if found is None else dict(found.seconds)
+        base = Poser(
+            points, triangles, which, skeleton, (), options, dimension, simplices, empty, None, weights, None, seconds
+        )
+        return base.with_lines(lines, progress=progress)
+
+    def with_lines(self, lines: tuple[ControlLine, ...], *, progress: Progress | None = None) -> Poser:
+        """The same mesh and skeleton with these control lines instead; segments are kept, the system is factored."""
+        lines = tuple(lines)
+        if lines == self.lines and (self.solver is not None or self.weights is not None):
+            return self
+        report_progress(progress, "lines", 0.0)
+        groups = group_triangles(
+            self.points, self.faces, self.groups.n_bones, self.segmentation, lines, self.options.groups
+        )
+        if self.options.method == "ssd":
+            return replace(self, lines=lines, groups=groups)
+        report_progress(progress, "factor", 0.0)
+        watch = Stopwatch()
+        with watch.stage("cholesky"):
+            of_simplex = groups.group[self.simplices.triangle]
+            on_line = (of_simplex >= groups.n_bones) & (of_simplex < groups.count - 1)
+            solver = SimplexSolver.of(
+                self.simplices, of_simplex, groups.count, energy=self.options.energy, on_line=on_line
+            )
+        loose = find_loose(self.points, solver.vertices, solver.vertex_group)
+        seconds = self.seconds | watch.seconds
+        return replace(self, lines=lines, groups=groups, solver=solver, loose=loose, seconds=seconds)
 
     @property
     def segmentation(self) -> Segmentation | None:

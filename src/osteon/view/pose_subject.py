@@ -73,8 +73,11 @@ class Subject:
         """The poser for these lines; another one is made when they differ."""
         from osteon.simplex.poser import Poser
 
-        if self.poser is None or self.poser.lines != lines:
+        if self.poser is None:
             self.poser = Poser.of(self.vertices, self.faces, self.skeleton, lines=lines, progress=progress)
+            self.builds += 1
+        elif self.poser.lines != lines:
+            self.poser = self.poser.with_lines(lines, progress=progress)
             self.builds += 1
         return self.poser
 

@@ -93,6 +93,16 @@ def test_lines_take_over_from_bones(poser: Poser) -> None:
         posing.pose(PoseTrack(ARM.joints[None]))
 
 
+def test_other_lines_keep_the_segments(poser: Poser) -> None:
+    line = ControlLine((1.4, 0, 0), (1.8, 0, 0))
+    again = poser.with_lines((line,))
+    fresh = Poser.of(TUBE.vertices, TUBE.faces, ARM, lines=(line,))
+    assert again.segmentation is poser.segmentation
+    assert np.array_equal(again.groups.group, fresh.groups.group)
+    assert np.array_equal(again.with_lines(()).pose(bend(40)), poser.pose(bend(40)))
+    assert poser.with_lines(()) is poser
+
+
 def test_pins_are_met(poser: Poser) -> None:
     target = TUBE.vertices[[3]] + [0.1, 0.2, 0]
     track = replace(bend(30), pins=PinTrack(np.array([3]), target[None]))
