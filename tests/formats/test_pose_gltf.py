@@ -100,6 +100,38 @@ def test_poses_for_the_same_sticks_in_another_file(triangle_glb, tmp_path, refus
         load_poses([path], None)
 
 
+def limb(glb):
+    """The leg, whose foot moves a vertex of its own and turns by a quarter."""
+    glb = leg(glb)
+    glb.json["meshes"][0]["primitives"][0]["attributes"] |= {
+        "POSITION": glb.accessor([[0.0, 2, 0], [0, 1, 0], [2, 0, 0]]),
+        "JOINTS_0": glb.accessor([[0, 0, 0, 0], [2, 0, 0, 0], [3, 0, 0, 0]], "u1"),
+    }
+    glb.json["animations"][0]["channels"][0]["target"]["node"] = 4
+    return glb
+
+
+def test_the_last_joint_turns_what_it_moves(triangle_glb, tmp_path):
+    path = limb(triangle_glb).save(tmp_path / "limb.glb")
+    skeleton = load_skeleton(path)
+    assert skeleton.names == ("hip", "knee", "foot", "foot.end")
+    assert np.allclose(skeleton.joints[3], [1.8, 0, 0])
+    track = load_poses([path], skeleton)
+    assert np.allclose(track.joints[-1], [[0, 2, 0], [0, 1, 0], [0, 0, 0], [0, 1.8, 0]])
+    assert np.allclose(track.rotations[-1], [np.eye(3), np.eye(3), TURN])
+
+
+def test_ends_follow_the_motion_of_a_file_without_them(triangle_glb, tmp_path):
+    path = limb(triangle_glb).save(tmp_path / "limb.glb")
+    sticks = tmp_path / "limb.skel"
+    save_skeleton(load_skeleton(path), sticks)
+    glb = limb(triangle_glb)
+    glb.json["meshes"][0]["primitives"][0]["attributes"]["JOINTS_0"] = glb.accessor([[0, 0, 0, 0]] * 3, "u1")
+    bare = glb.save(tmp_path / "bare.glb")
+    assert load_skeleton(bare).n_joints == 3
+    assert np.allclose(load_poses([bare], load_skeleton(sticks)).joints[-1, 3], [0, 1.8, 0])
+
+
 def test_files_without_joints(triangle_glb, tmp_path, refused):
     path = triangle_glb.save(tmp_path / "plain.glb")
     with refused(GeometryError, "plain.glb", "no skin"):
@@ -183,7 +215,7 @@ def test_real_characters(name):
     skeleton = load_skeleton(path)
     track = load_poses([path], skeleton)
     model = load_model(path)
-    bone = [model.track.names.index(joint) for joint in skeleton.names]
+    bone = [model.track.names.index(joint.removesuffix(".end")) for joint in skeleton.names]
     transforms = model.track.transforms[:, bone].astype(np.float64)
     expected = np.einsum("fjik,jk->fji", transforms[..., :3], skeleton.joints) + transforms[..., 3]
     size = np.linalg.norm(np.ptp(skeleton.joints, axis=0))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 from osteon.core.sequence import DEFAULT_FPS, Clip, check_clips
+from osteon.core.sticks import FARTHEST
 
 __all__ = ["ControlLine", "Domain", "LineTrack", "PinTrack", "PoseTrack"]
 
@@ -38,6 +39,9 @@ class Domain:
             low, high = (np.asarray(corner, float) for corner in self.box)
             if low.shape != (3,) or high.shape != (3,) or not np.isfinite([low, high]).all() or (low > high).any():
                 raise GeometryError(f"domain: a box is its lowest and its highest corner, got {self.box}")
+            object.__setattr__(self, "box", (tuple(low.tolist()), tuple(high.tolist())))  # lines are compared
+        if self.triangles is not None:
+            object.__setattr__(self, "triangles", tuple(int(t) for t in self.triangles))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class ControlLine:
         ends = np.array([self.start, self.stop], float)
         if ends.shape != (2, 3) or not np.isfinite(ends).all() or np.array_equal(ends[0], ends[1]):
             raise GeometryError(f"line '{self.name}': needs two different finite points")
+        for key, end in zip(("start", "stop"), ends.tolist(), strict=True):
+            object.__setattr__(self, key, tuple(end))  # lines are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,11 @@ class PoseTrack:
         put("pins", _checked_pins(self.pins, n))
         put("clips", tuple(self.clips) or (Clip("pose", 0, n, self.fps),))
         check_clips(self.clips, n)
+        for what, places in (("joints", self.joints), ("lines", self.lines.ends), ("pins", self.pins.targets)):
+            if np.abs(places).max(initial=0) > FARTHEST:
+                raise GeometryError(
+                    f"{what}: expected coordinates up to {FARTHEST:.0e}, got {np.abs(places).max():.1e}"
+                )
         for what, scale in (("cross_scale", self.cross_scale), ("cross_scale of lines", self.lines.cross_scale)):
             if scale is not None and (scale <= 0).any():
                 raise GeometryError(f"{what}: a scale must be positive, got {float(scale.min())}")

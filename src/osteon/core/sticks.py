@@ -19,6 +19,8 @@ __all__ = ["StickSkeleton", "StickTree"]
 
 #: A bone this short (over the extent of the joints) has no direction.
 SHORTEST = 1e-9
+#: Coordinates beyond this have squares and products that overflow.
+FARTHEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,11 @@ class StickSkeleton:
         joints = checked("joints", self.joints, (None, 3), np.float64)
         if not len(joints):
             raise GeometryError("joints: a skeleton needs at least one bone, got no joints")
-        bones = checked_indices("bones", np.asarray(self.bones).reshape(-1, 2), (None, 2), len(joints))
-        if not len(bones):
+        if np.abs(joints).max() > FARTHEST:
+            raise GeometryError(f"joints: expected coordinates up to {FARTHEST:.0e}, got {np.abs(joints).max():.1e}")
+        if not np.size(self.bones):
             raise GeometryError("bones: a skeleton needs at least one bone, got none")
+        bones = checked_indices("bones", self.bones, (None, 2), len(joints))
         if not 0 <= self.root < len(joints):
             raise GeometryError(f"root: expected a joint, 0 … {len(joints) - 1}, got {self.root}")
         object.__setattr__(self, "joints", joints)

@@ -30,15 +30,14 @@ def assign_bones(vertices: Float64, faces: Int32, skeleton: StickSkeleton, optio
     clock.append(time.perf_counter())
     bone, distance = _test(field, mesh, extended, options)
     clock.append(time.perf_counter())
-    seen = bone >= 0
     settled, notes = _settle(bone, field, mesh, options)
     along = _measure(settled, bone, distance, field, mesh)
     back = np.argsort(mesh.order)
-    out = (settled[back], along[back], mesh.size * distance[back], seen[back])
     notes = (*_describe(settled, mesh), *notes)
     clock.append(time.perf_counter())
-    total = clock[3] - clock[0]
-    seconds = {"tree": mesh.tree_seconds, "segmentation": total - mesh.tree_seconds, "pairs": clock[2] - clock[1]}
+    prepare, test, settle = np.diff(clock).tolist()
+    seconds = {"tree": mesh.tree_seconds, "segmentation": test, "prepare": prepare - mesh.tree_seconds, "settle": settle}
+    out = (settled[back], along[back], mesh.size * distance[back], (bone >= 0)[back])
     return Segmentation(*out, mesh.bring_back(extended, skeleton), seconds, notes)
 
 
@@ -62,8 +61,9 @@ def _test(field: Field, mesh: Placed, extended: StickSkeleton, options: SegmentO
         return bone, distance
     seeds = _seeds(field, extended)
     bone, distance, reached = traverse(field, mesh.neighbors, bone_neighbors(extended), seeds, below)
-    reached &= np.isin(mesh.component, mesh.component[seeds[0]])
-    rest = np.flatnonzero(~reached)
+    seeded = np.zeros(int(mesh.component.max()) + 1, bool)
+    seeded[mesh.component[seeds[0]]] = True
+    rest = np.flatnonzero(~(reached & seeded[mesh.component]))
     if len(rest):
         find_seen(field, rest, below, bone, distance)
     return bone, distance

@@ -30,7 +30,7 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import SHORTEST, StickSkeleton
 from osteon.core.transforms import least_rotation, nearest_rotation
 from osteon.simplex.simplices import Dimension
-from osteon.simplex.turns import root_rotation
+from osteon.simplex.turns import Vote, root_rotation, whole_turn
 
 __all__ = ["BoneOptions", "Stretch", "Turns", "bone_transforms", "segment_transforms"]
 
@@ -68,7 +68,7 @@ def bone_transforms(
     _check_lengths(skeleton, posed)
     rotations = _rotations(skeleton, posed, track, dimension, options)
     rest_ends = skeleton.joints[skeleton.bones]
-    return _assemble(rotations, rest_ends, ends, _across_scale(track, posed, options), options)
+    return _assemble(rotations, rest_ends, ends, _across_scale(skeleton, track), options)
 
 
 def segment_transforms(
@@ -89,8 +89,13 @@ def segment_transforms(
     return _assemble(rotations, rest, posed, cross_scale, options)
 
 
-def _across_scale(track: PoseTrack, posed: Float64, options: BoneOptions) -> Float64:
-    return np.ones(posed.shape[:2]) if track.cross_scale is None else track.cross_scale
+def _across_scale(skeleton: StickSkeleton, track: PoseTrack) -> Float64:
+    """(f,b) beta."""
+    if track.cross_scale is None:
+        return np.ones((track.n_frames, skeleton.n_bones))
+    if track.cross_scale.shape[1] != skeleton.n_bones:
+        raise GeometryError(f"cross_scale: expected {skeleton.n_bones} bones, got {track.cross_scale.shape[1]}")
+    return track.cross_scale
 
 
 def _check_lengths(skeleton: StickSkeleton, posed: Float64) -> None:
@@ -134,22 +139,23 @@ def _rotations(
     if dimension == 2:
         return _in_plane(np.broadcast_to(start, stop.shape), stop)
     if track.rotations is None:
-        return _found(skeleton, start, stop, options)
+        return _found(skeleton, track.joints, stop, options)
     if track.rotations.shape[1] != skeleton.n_bones:
         raise GeometryError(f"rotations: expected {skeleton.n_bones} bones, got {track.rotations.shape[1]}")
     known = np.ones(len(stop), bool) if track.turned is None else track.turned
     out = np.empty((*stop.shape, 3))
     out[known] = _completed(nearest_rotation(track.rotations[known]), start, stop[known])
     if not known.all():
-        out[~known] = _found(skeleton, start, stop[~known], options)
+        out[~known] = _found(skeleton, track.joints[~known], stop[~known], options)
     return out
 
 
-def _found(skeleton: StickSkeleton, start: Float64, stop: Float64, options: BoneOptions) -> Float64:
-    """(f,b,3,3) rotations of poses that tell only where joints are."""
+def _found(skeleton: StickSkeleton, joints: Float64, stop: Float64, options: BoneOptions) -> Float64:
+    """(f,b,3,3) rotations of poses that tell only where joints (f,j,3) are, and so which way bones point."""
+    start = _unit(skeleton.vectors)
     if options.turns == "least":
         return _completed(np.broadcast_to(np.eye(3), (*stop.shape, 3)), start, stop)
-    return _passed_on(skeleton, start, stop)
+    return _passed_on(skeleton, start, stop, whole_turn(skeleton.joints, joints))
 
 
 def _in_plane(start: Float64, stop: Float64) -> Float64:
@@ -169,7 +175,7 @@ def _completed(rotations: Float64, start: Float64, stop: Float64) -> Float64:
     return least_rotation(carried, stop, hint) @ rotations
 
 
-def _passed_on(skeleton: StickSkeleton, start: Float64, stop: Float64) -> Float64:
+def _passed_on(skeleton: StickSkeleton, start: Float64, stop: Float64, whole: Vote) -> Float64:
     """Each bone is carried by the one it hangs on, then turned by the least rotation."""
     tree = skeleton.tree
     outward = np.where(skeleton.bones[:, 0] == tree.head, 1.0, -1.0)[:, None]
@@ -181,7 +187,7 @@ def _passed_on(skeleton: StickSkeleton, start: Float64, stop: Float64) -> Float6
         if above < 0:
             joint = int(tree.head[b])
             if joint not in roots:
-                roots[joint] = root_rotation(skeleton, joint, rest, posed)
+                roots[joint] = root_rotation(skeleton, joint, rest, posed, whole)
             carrier, hint = roots[joint], rest[None, skeleton.bones_at(joint)[-1]]
         else:
             carrier, hint = out[:, above], posed[:, above]

@@ -16,7 +16,8 @@ Differs from the paper, which does not say how: the range plane over the cap; a 
 where the winding number falls below 1/2, and one that never leaves ends where the mesh does. In 2D, inside is what a
 triangle covers.
 
-Notes: winding numbers for all components cost 0.08 s on 86,000 triangles and 18 free ends, counting crossings 0.4 ms.
+Notes, on 86,000 closed triangles and 18 free ends: counting crossings 1.5 ms; two winding numbers an end would take
+85 ms (2.4 ms each).
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def reach_over_caps(extended: StickSkeleton, solid: Solid) -> StickSkeleton:
         other = extended.joints[extended.bones[extended.bones_at(int(joint))[0]].sum() - joint]
         at, hit = crossings_between(solid.tree, other, end)
         if len(at):
-            height: float = _cap_height(solid.neighbors, (centers - end) @ away, hit[-1])
+            height: float = _cap_height(solid.neighbors, centers @ away, hit[-1]) - float(end @ away)
             joints[joint] = end + max(height + MARGIN, 0.0) * away
     return replace(extended, joints=joints)
 
@@ -118,7 +119,7 @@ def _way_out(solid: Solid, start: Float64, far: Float64) -> Float64:
 
 def _through_hole(solid: Solid, start: Float64, away: Float64) -> Float64:
     """The step from inside out through a hole, at the latest to where the mesh ends."""
-    heights = (solid.vertices[np.unique(solid.faces)] - start) @ away
+    heights = (solid.vertices[solid.faces.ravel()] - start) @ away
     last = max(float(heights.max()), 0.0) + MARGIN
     for height in np.linspace(0, last, STEPS + 1)[1:]:
         if not solid.covers(start + height * away):

@@ -39,6 +39,7 @@ def control_by_lines(
     from osteon.simplex.ranges import find_ranges
 
     sticks = lines_as_sticks(lines, vertices, options)
+    ends = sticks.joints[sticks.bones]
     mesh, tree = place_mesh(vertices, faces, sticks, options.dimension)
     centers = np.ascontiguousarray(mesh.vertices[mesh.faces].mean(axis=1))
     own = np.full(len(centers), -1, np.int32) if mesh.flat else np.arange(len(centers), dtype=np.int32)
@@ -46,7 +47,7 @@ def control_by_lines(
     real = vertices[faces[mesh.order]].mean(axis=1)
     line, along, best = np.full(len(faces), -1, np.int32), np.zeros(len(faces)), np.full(len(faces), np.inf)
     for i, control in enumerate(lines):
-        allowed = _in_domain(real, mesh.order, control)
+        allowed = _in_domain(real, mesh.order, control, ends[i])
         listed = control.domain.triangles is not None
         distance, place = np.full(len(faces), np.inf), np.zeros(len(faces))
         measure_line(field, i, np.flatnonzero(allowed).astype(np.int32), listed, (distance, place))
@@ -75,8 +76,8 @@ def lines_as_sticks(lines: tuple[ControlLine, ...], vertices: Float64, options: 
     return sticks
 
 
-def _in_domain(centers: Float64, number: Int32, line: ControlLine) -> NDArray[np.bool_]:
-    """(t,) which triangles, by their centres and numbers, the line may move at all."""
+def _in_domain(centers: Float64, number: Int32, line: ControlLine, ends: Float64) -> NDArray[np.bool_]:
+    """(t,) which triangles, by their centres and numbers, the line with its ends (2,3) may move at all."""
     domain = line.domain
     allowed = np.ones(len(centers), bool)
     if domain.triangles is not None:
@@ -85,7 +86,7 @@ def _in_domain(centers: Float64, number: Int32, line: ControlLine) -> NDArray[np
             raise GeometryError(f"line '{line.name}': there is no triangle {beyond[0]}; the mesh has {len(centers)}")
         allowed = np.isin(number, domain.triangles)
     if domain.tube is not None:
-        start, vector = np.array(line.start), np.array(line.stop) - np.array(line.start)
+        start, vector = ends[0], ends[1] - ends[0]
         along = np.clip((centers - start) @ vector / (vector @ vector), 0, 1)
         allowed &= np.linalg.norm(centers - start - along[:, None] * vector, axis=1) <= domain.tube
     if domain.box is not None:

@@ -1,8 +1,8 @@
 """Vertices that no triangle with an area holds: inside of tetrahedra, left-over points, corners of flat triangles.
 
 They go along with the nearest vertices of the surface: with q_i the posed place of neighbour i, p_i its rest place and
-M_i the transform of its bone, p goes to  sum_i w_i (q_i + M_i (p - p_i)),  w_i ~ (1/d_i - 1/d_last)^2 (Shepard, local).
-The farthest neighbour has no weight, so that nothing jumps where neighbours are equally far, and one motion of all is
+M_i the transform of its group, p goes to  sum_i w_i (q_i + M_i (p - p_i)),  w_i ~ (1/d_i - 1/d_last)^2 (Shepard,
+local). The farthest neighbour has no weight, so that nothing jumps where neighbours are equally far, and one motion of all is
 that motion.
 """
 
@@ -27,7 +27,7 @@ class Loose:
 
     vertices: Int32  # (l,)
     carriers: Int32  # (l,k) unknowns of the solver
-    groups: Int32  # (l,k) that they belong to
+    groups: Int32  # (l,k) that they belong to: of the caller's choice, here single simplices as bones may be twisted
     weights: Float64  # (l,k)
     offsets: Float64  # (l,k,3) from each carrier at rest
 

@@ -36,11 +36,13 @@ Bools = NDArray[np.bool_]
 
 def edge_lengths(corners: Float64, neighbors: Int32) -> Float64:
     """(t,3) from the centre of a triangle (t,3,3) through the middle of its edge to the centre across."""
-    center = corners.mean(axis=1)
-    middle = 0.5 * (corners + np.roll(corners, -1, axis=1))
-    out = np.linalg.norm(middle - center[:, None], axis=2)
-    out += np.linalg.norm(middle - center[neighbors], axis=2)
-    return np.asarray(out)
+    center = (corners[:, 0] + corners[:, 1] + corners[:, 2]) / 3
+    out = np.empty(neighbors.shape)
+    for e in range(3):
+        middle = 0.5 * (corners[:, e] + corners[:, (e + 1) % 3])
+        here, across = middle - center, middle - center[neighbors[:, e]]
+        out[:, e] = np.sqrt((here * here).sum(axis=1)) + np.sqrt((across * across).sum(axis=1))
+    return out
 
 
 def follow_paths(bone: Int32, wanted: Bools, triangles: Int32, neighbors: Int32, lengths: Float64) -> Int32:

@@ -52,8 +52,12 @@ def place_mesh(
     vertices: Float64, faces: Int32, skeleton: StickSkeleton, dimension: Literal["auto", 2, 3]
 ) -> tuple[Placed, SurfaceTree]:
     """Bring mesh and skeleton into place, and build the tree of the surface."""
-    center, size = _sphere(vertices, faces, skeleton)
-    flat = dimension == 2 or (dimension == "auto" and _flat(vertices[np.unique(faces)]) and _flat(skeleton.joints))
+    used = np.zeros(len(vertices), bool)
+    used[faces.ravel()] = True
+    center, size = _sphere(vertices, faces, vertices[used])
+    if size <= 0:  # all in one place: the skeleton gives the unit
+        size = float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
+    flat = dimension == 2 or (dimension == "auto" and _flat(vertices[used]) and _flat(skeleton.joints))
     scale = np.array([1, 1, 0 if flat else 1]) / size
     points, joints = (vertices - center) * scale, (skeleton.joints - center) * scale
     start = time.perf_counter()
@@ -74,15 +78,13 @@ def place_mesh(
     return placed, tree
 
 
-def _sphere(vertices: Float64, faces: Int32, skeleton: StickSkeleton) -> tuple[Float64, float]:
-    """Area centroid of the mesh and diameter of the sphere about it that holds the mesh."""
+def _sphere(vertices: Float64, faces: Int32, used: Float64) -> tuple[Float64, float]:
+    """Area centroid of the mesh and diameter of the sphere about it that holds the used vertices."""
     areas = triangle_areas(vertices, faces)
     weights = areas / areas.max() if areas.max() > 0 else np.ones(len(faces))
-    center = np.average(vertices[faces].mean(axis=1), axis=0, weights=weights)
-    size = 2 * float(np.linalg.norm(vertices[np.unique(faces)] - center, axis=1).max())
-    if size <= 0:  # all in one place: the skeleton gives the unit
-        size = float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
-    return center, size
+    share = sum(np.bincount(faces[:, k], weights, len(vertices)) for k in range(3))
+    center = share @ vertices / share.sum()
+    return center, 2 * float(np.sqrt(((used - center) ** 2).sum(axis=1).max()))
 
 
 def _flat(points: Float64) -> bool:

@@ -21,7 +21,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import Stopwatch
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.progress import Progress, report_progress
-from osteon.core.sticks import StickSkeleton
+from osteon.core.sticks import FARTHEST, SHORTEST, StickSkeleton
 from osteon.core.transforms import apply, identity
 from osteon.core.weld import weld_points
 from osteon.simplex.bone_transforms import BoneOptions, bone_transforms, segment_transforms
@@ -101,6 +101,10 @@ class Poser:
         """Segment the mesh and factor its system."""
         rest: Float64 = checked("vertices", vertices, (None, 3), np.float64)
         triangles = checked_indices("faces", faces, (None, 3), len(rest))
+        if np.abs(rest).max(initial=0) > FARTHEST:
+            raise GeometryError(f"vertices: expected coordinates up to {FARTHEST:.0e}, got {np.abs(rest).max():.1e}")
+        if not len(triangles):
+            raise GeometryError("faces: a mesh to pose needs at least one triangle, got none")
         if skeleton is None and options.method == "ssd":
             raise OptionError("method: ssd blends bones, so it needs a skeleton")
         unique, which = weld_points(rest)
@@ -141,7 +145,7 @@ class Poser:
             solver = SimplexSolver.of(
                 self.simplices, of_simplex, groups.count, energy=self.options.energy, on_line=on_line
             )
-        loose = find_loose(self.points, solver.vertices, solver.vertex_group)
+        loose = find_loose(self.points, solver.vertices, solver.vertex_simplex)
         seconds = self.seconds | watch.seconds
         return replace(self, lines=lines, groups=groups, solver=solver, loose=loose, seconds=seconds)
 
@@ -159,12 +163,17 @@ class Poser:
             if self.solver is None:
                 posed[:] = self._blended(motion, f)
             else:
-                solved = self.solver.pose(motion.transforms[f], self._twisted(motion, f))
+                moved, own = motion.transforms[f], self._twisted(motion, f)
+                solved = self.solver.pose(moved, own)
                 if pins is not None:
                     solved = self.solver.pinned(solved, pins, targets[f])
                 posed[self.solver.vertices] = solved
-                if self.loose is not None:
-                    posed[self.loose.vertices] = self.loose.place(solved, motion.transforms[f])
+                if self.loose is not None and len(self.loose.vertices):
+                    every = np.arange(len(self.simplices.faces), dtype=np.int32)
+                    asked = self.solver.transforms_of(every, moved, own)
+                    posed[self.loose.vertices] = self.loose.place(solved, asked)
+            if not np.isfinite(posed).all():
+                raise GeometryError(f"pose {f}: the posed mesh is not finite; its joints or pins lie too far away")
             out[f] = posed[self.which]
             report_progress(progress, "pose", (f + 1) / track.n_frames)
         return out
@@ -186,15 +195,20 @@ class Poser:
         n, bones = track.n_frames, self.options.bones
         parts = [(identity(n, 1), np.zeros((n, 1, 2, 3)), np.zeros((n, 1, 2)))]
         if self.lines:
-            rest = np.array([[line.start, line.stop] for line in self.lines])
-            told = track.lines
-            moved = segment_transforms(rest, told.ends, told.cross_scale, dimension=self.dimension, options=bones)
-            parts.insert(0, (moved, told.ends, told.twist))
+            rest, told = np.array([[line.start, line.stop] for line in self.lines]), track.lines
+            ends = told.ends
+            if self.dimension == 2:
+                rest, ends = _at_height(rest, self.points), _at_height(ends, self.points)
+            _check_lines(self.lines, rest, ends)
+            moved = segment_transforms(rest, ends, told.cross_scale, dimension=self.dimension, options=bones)
+            parts.insert(0, (moved, ends, told.twist))
         if self.skeleton is not None:
             if self.dimension == 2:
                 track = replace(track, joints=_at_height(track.joints, self.points))
             moved = bone_transforms(self.skeleton, track, dimension=self.dimension, options=bones)
             twist = np.zeros((n, self.skeleton.n_bones, 2)) if track.twist is None else track.twist
+            if twist.shape[1] != self.skeleton.n_bones:
+                raise GeometryError(f"twist: expected {self.skeleton.n_bones} bones, got {twist.shape[1]}")
             parts.insert(0, (moved, track.joints[:, self.skeleton.bones], twist))
         elif track.joints.shape[1]:
             raise GeometryError(f"pose: moves {track.joints.shape[1]} joints, but there is no skeleton")
@@ -212,7 +226,7 @@ class Poser:
         points, first = np.unique(self.which[vertices], return_index=True)
         if len(points) < len(vertices):
             again = np.searchsorted(points, self.which[vertices])
-            if not np.allclose(targets, targets[:, first][:, again]):
+            if np.abs(targets - targets[:, first][:, again]).max() > 1e-9 * self.simplices.size:
                 raise GeometryError("pins: two vertices at one place of the mesh are pinned to different places")
         return self.solver.pins(points), targets[:, first]
 
@@ -260,6 +274,15 @@ def _at_height(joints: Float64, points: Float64) -> Float64:
     out = joints.copy()
     out[..., 2] = points[0, 2]
     return out
+
+
+def _check_lines(lines: tuple[ControlLine, ...], rest: Float64, ends: Float64) -> None:
+    """Refuse lines (l,2,3) that a pose (f,l,2,3) gives no direction."""
+    length = np.linalg.norm(rest[:, 1] - rest[:, 0], axis=1)
+    short = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2) <= SHORTEST * length
+    if short.any():
+        f, i = (int(k) for k in np.argwhere(short)[0])
+        raise GeometryError(f"pose {f}: line '{lines[i].name}' has no length; move one of its ends")
 
 
 def _moved(transforms: Float64, points: Float64) -> Float64:

@@ -9,7 +9,8 @@ comes out exact.
 
 **Pins** (8) keep the factor: with C the columns K^-1 e_c, x <- x - C (e_c' C)^-1 (x_c - Y_c) is the constrained
 minimum. **Without translation** (eq. 19) K is singular; one vertex of every connected piece is held where its bone puts
-it, and left out of the system.
+it, and left out of the system. Pins let go of it: with N a column of ones for each pinned piece, K N = 0, the minimum
+is x - C p - N q, where p and q solve  [e_c' C, e_c' N; N' e_c, 0] [p; q] = [x_c - Y_c; 0].
 
 Based on: Yan, Hu, Martin, Yang 2008, sections 6 and 8, equations 15 to 19.
 """
@@ -38,8 +39,8 @@ class Pins:
     """Columns of K^-1 for some vertices, made once for all poses that pin them."""
 
     unknowns: Int32  # (c,)
-    columns: Float64  # (m,c) K^-1 e_c
-    inverse: Float64  # (c,c) of e_c' K^-1 e_c
+    columns: Float64  # (m,c+p) K^-1 e_c, then ones for each of p pieces that were held and now hang on their pins
+    inverse: Float64  # (c+p,c) what takes the distances of the pins from their targets to weights of the columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class SimplexSolver:
     load: csr_array  # (n, e t) of all simplices; rows in the factor's order
     grouped: csr_array  # (n, e g) of groups; rows in the factor's order
     share: Float64  # (g,) of the area
-    vertex_group: Int32  # (m,) a group that each unknown belongs to
+    vertex_simplex: Int32  # (m,) the largest simplex around each unknown
+    piece: Int32  # (m,) connected piece of each unknown
 
     @staticmethod
     def of(
@@ -71,7 +73,9 @@ class SimplexSolver:
     ) -> SimplexSolver:
         """Factor; `group` (t,) is that of each simplex, `on_line` (t,) whether a control line moves it."""
         system = reduced_system(simplices, energy=energy, on_line=on_line)
-        held = np.zeros(0, np.int32) if energy.translation else _one_of_each_piece(system, simplices)
+        piece, held = _pieces(system, simplices)
+        if energy.translation:
+            held = held[:0]
         free = np.setdiff1d(np.arange(len(system.vertices), dtype=np.int32), held)
         factor = SymmetricFactor.of(
             system.stiffness if energy.translation else csc_array(system.stiffness[free][:, free])
@@ -79,8 +83,9 @@ class SimplexSolver:
         load = csr_array(system.load[free[np.argsort(factor.order)]])
         place = np.empty(len(system.vertices), np.int32)
         place[free], place[held] = factor.order, len(free) + np.arange(len(held))
-        vertex_group = np.zeros(len(system.vertices), np.int32)
-        vertex_group[np.searchsorted(system.vertices, simplices.faces)] = group[:, None]
+        by_area = np.argsort(simplices.areas, kind="stable").astype(np.int32)
+        vertex_simplex = np.zeros(len(system.vertices), np.int32)
+        vertex_simplex[np.searchsorted(system.vertices, simplices.faces[by_area])] = by_area[:, None]  # the last counts
         return SimplexSolver(
             simplices,
             factor,
@@ -94,13 +99,14 @@ class SimplexSolver:
             load,
             csr_array(load @ _spread(group, n_groups, simplices.dimension + 1)),
             np.bincount(group, simplices.areas, n_groups) / simplices.areas.sum(),
-            vertex_group,
+            vertex_simplex,
+            piece,
         )
 
     def pose(self, transforms: Float64, own: tuple[Int32, Float64] | None = None) -> Float64:
         """(m,3) posed vertices from the transforms (g,3,4) of the groups.
 
-        `own`: simplices (n,) that have a transform (n,3,4) of their own instead of their group's.
+        `own`: ascending simplices (n,) that have a transform (n,3,4) of their own instead of their group's.
         """
         d = self.simplices.dimension
         rows = self._rows(transforms)  # (g,e,d)
@@ -112,8 +118,8 @@ class SimplexSolver:
         if own is not None:
             load[:, :d] += self._own_load(own, rows)
         if len(self.held):
-            held = self.vertex_group[self.held]
-            shift = np.einsum("hi,hij->hj", self.rest[self.held], away[held, :d]) + away[held, d]
+            asked = self._rows(self.transforms_of(self.vertex_simplex[self.held], transforms, own)) - mean
+            shift = np.einsum("hi,hij->hj", self.rest[self.held], asked[:, :d]) + asked[:, d]
             load[self.factor.order, :d] -= self.couple @ shift
             solved[len(self.free) :, :d] = shift
         self.factor.substitute(load)
@@ -124,23 +130,43 @@ class SimplexSolver:
         _move(self.rest, carry, solved, self.place, out)
         return out
 
+    def transforms_of(self, simplices: Int32, transforms: Float64, own: tuple[Int32, Float64] | None = None) -> Float64:
+        """(…,3,4) what each of some simplices is asked to follow; `transforms` and `own` as in `pose`."""
+        out: Float64 = transforms[self.group[simplices]]
+        if own is not None and len(own[0]):
+            at = np.searchsorted(own[0], simplices).clip(max=len(own[0]) - 1)
+            alone = own[0][at] == simplices
+            out[alone] = own[1][at[alone]]
+        return out
+
     def pins(self, vertices: Int32) -> Pins:
         """What pinning these vertices of the mesh takes."""
-        at = np.searchsorted(self.free, np.searchsorted(self.vertices, vertices)).clip(max=len(self.free) - 1)
-        if not np.array_equal(self.vertices[self.free[at]], vertices):
-            bad = int(vertices[self.vertices[self.free[at]] != vertices][0])
+        at = np.searchsorted(self.vertices, vertices).clip(max=len(self.vertices) - 1).astype(np.int32)
+        if not np.array_equal(self.vertices[at], vertices):
+            bad = int(vertices[self.vertices[at] != vertices][0])
             raise GeometryError(f"pins: vertex {bad} cannot be pinned; no triangle with an area holds it")
-        unit = np.zeros((len(self.free), len(vertices)))
-        unit[at, np.arange(len(vertices))] = 1
-        columns = self.factor.solve(unit)
-        return Pins(self.free[at], columns, np.linalg.inv(columns[at]))
+        n, m = len(vertices), len(self.vertices)
+        unit = np.zeros((m, n))
+        unit[at, np.arange(n)] = 1
+        pinned = np.unique(self.piece[at]) if len(self.held) else np.zeros(0, np.int32)
+        columns = np.zeros((m, n + len(pinned)))
+        columns[self.free, :n] = self.factor.solve(unit[self.free])
+        columns[:, n:] = self.piece[:, None] == pinned
+        # The second block has the size of the first, so that no unit spoils the inverse.
+        size = max(float(np.abs(columns[at, :n]).max()), 1e-300)
+        small = np.zeros((n + len(pinned),) * 2)
+        small[:n], small[n:, :n] = columns[at], columns[at, n:].T
+        small[:n, n:] *= size
+        small[n:] *= size
+        inverse: Float64 = np.linalg.inv(small)[:, :n]
+        inverse[n:] *= size
+        return Pins(at, columns, inverse)
 
     def pinned(self, posed: Float64, pins: Pins, targets: Float64) -> Float64:
         """The posed vertices (m,3) with pins (c,) put at `targets` (c,3)."""
         d = self.simplices.dimension
         out = posed.copy()
-        step = pins.inverse @ (posed[pins.unknowns, :d] - targets[:, :d])
-        out[self.free, :d] -= pins.columns @ step
+        out[:, :d] -= pins.columns @ (pins.inverse @ (posed[pins.unknowns, :d] - targets[:, :d]))
         out[pins.unknowns, :d] = targets[:, :d]  # rounding aside it is there already
         return out
 
@@ -178,10 +204,10 @@ def _spread(group: Int32, n_groups: int, entries: int) -> csr_array:
     return csr_array((np.ones(len(row)), (row, column)), shape=(len(row), entries * n_groups))
 
 
-def _one_of_each_piece(system: System, simplices: Simplices) -> Int32:
-    """One unknown of every connected piece: the one nearest to the mesh's centre."""
+def _pieces(system: System, simplices: Simplices) -> tuple[Int32, Int32]:
+    """(m,) the connected piece of each unknown, and (p,) one unknown of each: the one nearest to the mesh's centre."""
     _, piece = connected_components(system.stiffness, directed=False)
     distance = np.linalg.norm(simplices.points[system.vertices], axis=1)
     order = np.lexsort((distance, piece))
     first = np.flatnonzero(np.diff(piece[order], prepend=-1))
-    return np.sort(order[first]).astype(np.int32)
+    return piece.astype(np.int32), np.sort(order[first]).astype(np.int32)

@@ -127,10 +127,11 @@ def _list_crossings(tree, ends, at, hit):
 def gather_leaves(tree, box, found):
     """The leaves that a box (x y z x y z) meets; returns how many, or -1 where they are more than fit into `found`."""
     bounds, after, leaf, _, _ = tree
+    x0, y0, z0, x1, y1, z1 = box[0], box[1], box[2], box[3], box[4], box[5]
     n = node = 0
     while node < after.size:
-        apart = bounds[node, 0] > box[3] or bounds[node, 1] > box[4] or bounds[node, 2] > box[5]
-        if apart or bounds[node, 3] < box[0] or bounds[node, 4] < box[1] or bounds[node, 5] < box[2]:
+        apart = bounds[node, 0] > x1 or bounds[node, 1] > y1 or bounds[node, 2] > z1
+        if apart or bounds[node, 3] < x0 or bounds[node, 4] < y0 or bounds[node, 5] < z0:
             node = after[node]
             continue
         if leaf[node, 1]:

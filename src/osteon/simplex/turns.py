@@ -10,8 +10,9 @@ that brings it to its place. An arm that swings forward takes the hand along wit
 their joint turned: the rotation that takes both to their places. Each such pair is a vote, weighed by how well it
 kept its angle; the straighter the pair, the stricter. The votes of one depth are put together by their geometric
 median, so that a wagging tail does not turn an unmoved hip. Pairs further out count only as far as nearer ones say
-nothing. If nobody votes, the least rotation stands. So a skeleton that moves as a whole gives exactly that motion, and
-bones of an unmoved root stay exactly where they are.
+nothing, and the skeleton as a whole, where its joints keep their distances, after all of them: a straight root may lie
+far from the next bend, or in a piece of its own. If nobody votes, the least rotation stands. So a skeleton that moves
+as a whole gives exactly that motion, and bones of an unmoved root stay exactly where they are.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.sticks import StickSkeleton
-from osteon.core.transforms import least_rotation, nearest_rotation
+from osteon.core.transforms import least_rotation, nearest_rotation, unit_vectors
 
-__all__ = ["root_rotation"]
+__all__ = ["Vote", "root_rotation", "whole_turn"]
+
+Vote = tuple[Float64, Float64]  # (f,3,3) rotations and (f,) how far they are believed, 0 … 1
 
 #: How far (radians) two bones may change their angle before they stop speaking for a rigid turn of both.
 GIVE = 0.05
@@ -34,7 +37,7 @@ STRAIGHT = 1e-5
 DEPTH = 4
 
 
-def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Float64) -> Float64:
+def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Float64, whole: Vote) -> Float64:
     """(f,3,3) how the root joint turned; `rest` (b,3) and `posed` (f,b,3) are unit vectors away from the root."""
     first = skeleton.bones_at(root).tolist()
     fallback = least_rotation(
@@ -49,7 +52,26 @@ def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Floa
         said = 1 - np.prod(1 - weights, axis=0)
         known += (open_share * said)[:, None, None] * _median(votes, weights)
         open_share = open_share * (1 - said)
-    return nearest_rotation(known + open_share[:, None, None] * fallback)
+    known += (open_share * whole[1])[:, None, None] * whole[0]
+    return nearest_rotation(known + (open_share * (1 - whole[1]))[:, None, None] * fallback)
+
+
+def whole_turn(rest: Float64, posed: Float64) -> Vote:
+    """How all joints (j,3) together turned to (f,j,3), if they did; a change of size does not matter."""
+    before, after = rest - rest.mean(axis=0), posed - posed.mean(axis=1, keepdims=True)
+    one = int(np.linalg.norm(before, axis=1).argmax())
+    other = int(np.linalg.norm(np.cross(before, before[one]), axis=1).argmax())
+    size, posed_size = np.linalg.norm(before[one]), np.linalg.norm(after[:, one], axis=1)
+    spread = np.linalg.norm(np.cross(before[other], before[one])) / size**2
+    if spread <= STRAIGHT:
+        return np.broadcast_to(np.eye(3), (len(posed), 3, 3)), np.zeros(len(posed))
+    frames = [
+        _frame(unit_vectors(points[:, one]), unit_vectors(points[:, other]))[0] for points in (before[None], after)
+    ]
+    turn = frames[1] @ frames[0].swapaxes(1, 2)
+    goal = (posed_size / size)[:, None, None] * np.einsum("fik,jk->fji", turn, before)
+    off = np.linalg.norm(after - goal, axis=2).max(axis=1) / np.maximum(posed_size, 1e-300)
+    return turn, _belief(off, np.full(len(posed), spread))
 
 
 def _levels(skeleton: StickSkeleton, root: int) -> list[list[tuple[int, int]]]:
@@ -71,13 +93,20 @@ def _votes(pairs: list[tuple[int, int]], rest: Float64, posed: Float64) -> tuple
     for b, c in pairs:
         before, spread_before, angle_before = _frame(rest[None, b], rest[None, c])
         after, spread_after, angle_after = _frame(posed[:, b], posed[:, c])
-        # The straighter two bones are, the more exactly they must keep their angle to be believed.
-        spread = np.minimum(spread_before, spread_after)
-        give = GIVE * np.clip(spread / SPREAD, 1e-9, 1.0)
-        kept = np.exp(-np.minimum(((angle_after - angle_before) / give) ** 2, 700.0))
         votes.append(after @ before.swapaxes(1, 2))
-        weights.append(np.where(spread > STRAIGHT, kept, 0.0))
+        weights.append(_belief(angle_after - angle_before, np.minimum(spread_before, spread_after)))
     return np.array(votes).reshape(-1, len(posed), 3, 3), np.array(weights).reshape(-1, len(posed))
+
+
+def _belief(off: Float64, spread: Float64) -> Float64:
+    """(f,) 0 … 1: how far directions speak for a turn that they keep but for `off` radians.
+
+    An error of that size turns a plane of that spread by off / spread. So the straighter they are, the more exactly
+    they must be kept, and a joint that is straight but for rounding says nothing.
+    """
+    give = GIVE * np.minimum(spread / SPREAD, 1.0) ** 2
+    kept = np.exp(-np.minimum((off / np.maximum(give, 1e-30)) ** 2, 700.0))
+    return np.where(spread > STRAIGHT, kept, 0.0)
 
 
 def _frame(one: Float64, other: Float64) -> tuple[Float64, Float64, Float64]:

@@ -51,7 +51,7 @@ def test_a_tube_of_two_bones(options):
     side = np.linalg.norm(centers(TUBE)[:, 1:], axis=1)
     assert found.distance[inner] == pytest.approx(side[inner])
     assert found.extended.joints[:, 0] == pytest.approx([-0.002, 1, 2.002], abs=1e-3)
-    assert set(found.seconds) == {"tree", "segmentation", "pairs"}
+    assert set(found.seconds) == {"tree", "segmentation", "prepare", "settle"}
 
 
 @pytest.mark.parametrize("options", METHODS)

@@ -13,6 +13,7 @@ from osteon.core.transforms import nearest_rotation
 from osteon.io.options import LoadOptions
 from osteon.io.pose.kinematics import align_rotations
 from osteon.io.skeleton.rig import RigMotion, match_rig
+from osteon.io.skeleton.rig_ends import follow_ends
 from osteon.io.skeleton.rig_files import read_rig_motions
 from osteon.io.skeleton.words import LARGEST
 from osteon.io.source import Source
@@ -23,7 +24,7 @@ __all__ = ["read_rig_poses"]
 def read_rig_poses(path: Path, skeleton: StickSkeleton, options: LoadOptions) -> PoseTrack:
     """A pose for each frame of each wanted clip, from the first skin that has all joints of the skeleton."""
     source = Source(path)
-    motions = read_rig_motions(path, options)
+    motions = [follow_ends(motion, skeleton) for motion in read_rig_motions(path, options)]
     fitting = [m for m in motions if set(skeleton.names) <= set(m.rig.names)]
     motion = fitting[0] if fitting else max(motions, key=lambda m: len(set(skeleton.names) & set(m.rig.names)))
     joints, carriers = match_rig(motion.rig, skeleton, source)

@@ -23,7 +23,8 @@ from osteon.io.gltf.scene import Scene, SkinJoints, read_scene
 from osteon.io.model import load_model
 from osteon.io.options import LoadOptions
 from osteon.io.skeleton.rig import Rig, RigMotion, printable_names
-from osteon.io.skeleton.words import nearest_of
+from osteon.io.skeleton.rig_ends import Flesh, complete_rig
+from osteon.io.skeleton.words import LARGEST, nearest_of
 from osteon.io.source import Source, numbered, quote
 
 __all__ = ["RIG_SUFFIXES", "read_rig", "read_rig_motions"]
@@ -39,10 +40,11 @@ def read_rig(path: Path, skin: str | int) -> Rig:
     """The joints of one skin at rest, by its name or its number among the skins that are shown."""
     document = open_document(path) if path.suffix.lower() in GLTF_SUFFIXES else None
     if document is None or read_notes(document) is not None:
-        return _model_rig(load_model(path), Source(path))
+        model = load_model(path)
+        return _completed(_model_rig(model, Source(path)), [_model_flesh(model)])
     scene = read_scene(document)
-    skins = _skins(document, scene)
-    return _skin_rig(document, scene, _chosen(document, skins, skin))
+    chosen = _chosen(document, _skins(document, scene), skin)
+    return _completed(_skin_rig(document, scene, chosen), _skin_flesh(scene, chosen))
 
 
 def read_rig_motions(path: Path, options: LoadOptions) -> list[RigMotion]:
@@ -111,6 +113,34 @@ def _skin_rig(document: Document, scene: Scene, skin: SkinJoints) -> Rig:
     return Rig(names, _parents(scene, skin), places)
 
 
+def _completed(rig: Rig, parts: list[Flesh]) -> Rig:
+    """The rig with ends and without handles, unless its numbers are such that `sticks_of_rig` will refuse it."""
+    sound = [part for part in parts if np.isfinite(part.points).all() and (np.abs(part.points) <= LARGEST).all()]
+    if not sound or len(sound) < len(parts) or not (np.abs(rig.places) <= LARGEST).all():
+        return rig
+    width = max(part.joints.shape[1] for part in sound)
+    joints, weights = (
+        [np.pad(array, ((0, 0), (0, width - array.shape[1]))) for array in arrays]
+        for arrays in ([part.joints for part in sound], [part.weights for part in sound])
+    )
+    points = np.concatenate([part.points for part in sound])
+    return complete_rig(rig, Flesh(points, np.concatenate(joints), np.concatenate(weights)))
+
+
+def _skin_flesh(scene: Scene, skin: SkinJoints) -> list[Flesh]:
+    """The vertices of all parts on a skin, where the rest pose is."""
+    found: list[Flesh] = []
+    for part, matrix in zip(scene.parts, rest_placements(scene), strict=True):
+        influences = part.geometry.influences
+        if part.skin is None or part.skin.number != skin.number or influences is None:
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            shape = part.geometry.positions + np.tensordot(part.weights, part.geometry.deltas, axes=1)
+            points = shape @ matrix[:3, :3].T + matrix[:3, 3]
+        found.append(Flesh(points, influences.joints.astype(np.int32), influences.weights))
+    return found
+
+
 def _parents(scene: Scene, skin: SkinJoints) -> list[int]:
     """(j,) the nearest joint above each; nodes between them that are no joints are passed over."""
     where = {node: j for j, node in enumerate(skin.nodes)}
@@ -127,6 +157,10 @@ def _model_rig(model: SkinnedModel, source: Source) -> Rig:
         raise source.geometry_error("its bones hang in no tree; take the skeleton from a file with a rig")
     places = np.asarray(model.skeleton.world_from_joint[:, :, 3], np.float64)
     return Rig(printable_names(model.skeleton.names), model.skeleton.parents.tolist(), places)
+
+
+def _model_flesh(model: SkinnedModel) -> Flesh:
+    return Flesh(model.rest.astype(np.float64), model.skin.bones, model.skin.weights.astype(np.float64))
 
 
 def _model_motion(model: SkinnedModel, source: Source) -> RigMotion:
