@@ -158,7 +158,7 @@ class SimplexSolver:
         small[:n], small[n:, :n] = columns[at], columns[at, n:].T
         small[:n, n:] *= size
         small[n:] *= size
-        inverse: Float64 = np.linalg.inv(small)[:, :n]
+        inverse = np.asarray(np.linalg.inv(small)[:, :n], np.float64)
         inverse[n:] *= size
         return Pins(at, columns, inverse)
 
