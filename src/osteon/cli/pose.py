@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, progress_bar, write_json
-from osteon.cli.info import print_facts
+from osteon.cli.common import json_option, progress_bar, write_json
+from osteon.cli.pose_text import place_notes, print_pose_report
 from osteon.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from osteon.core.progress import Progress
     from osteon.core.sequence import MeshSequence
     from osteon.core.sticks import StickSkeleton
+    from osteon.report.picture import Image
     from osteon.simplex.poser import Poser, PoserOptions
 
 __all__ = ["pose"]
 
 #: In place of a skeleton: only control lines and pins.
 NONE = "none"
+#: Suffixes that no mesh and no skeleton has: a sign of arguments in the wrong order.
+STICK_SUFFIXES = (".tgf", ".skel", ".json")
+MESH_SUFFIXES = (".obj", ".ply", ".off", ".mesh", ".abc", ".fbx", ".npy")
+#: In the order of `_check_outputs`.
+FLAGS = ("-o", "--segments", "--picture", "--json")
 
 
 @click.command()
@@ -115,30 +121,35 @@ def pose(
     """
     from osteon.io import check_sequence_output
     from osteon.io.pose import load_poses
+    from osteon.report.picture import save_png
 
     started = time.perf_counter()
     options = _options(flags)
     check_sequence_output(output)
-    _check_outputs([mesh, skeleton, *poses], [output, segments, picture])
+    _check_inputs(mesh, skeleton, picture)
+    _check_outputs([mesh, skeleton, *poses], [output, segments, picture, json_file])
     with progress_bar(quiet) as progress:
         source = _load_mesh(mesh, progress)
-        sticks = _load_skeleton(skeleton, mesh)
+        sticks = _load_skeleton(skeleton)
         track = load_poses(list(poses), sticks, fps=fps, clips=clips)
         if not -track.n_frames <= frame < track.n_frames:
-            raise OptionError(f"--frame: {frame}, but there are {track.n_frames} poses, 0 … {track.n_frames - 1}")
+            raise OptionError(f"--frame: expected a pose from 0 to {track.n_frames - 1}, got {frame}")
         poser = _prepare(source, sticks, track, options, progress)
         begun = time.perf_counter()
         posed = poser.pose(track, progress=progress)
         seconds = {**poser.seconds, "poses": time.perf_counter() - begun}
-        _write(source, track, posed, output, progress)
+        drawn = None if picture is None else _draw(poser, track.frame(frame % track.n_frames), posed[frame], source)
+        facts = _describe(poser, track, posed) | {"output": output}
+        facts["exceptions"] = _notes(poser, source, skeleton) + facts.get("exceptions", [])
+        _write(source, track, posed, output, progress)  # nothing is written before all is known
     if segments is not None:
         _write_segments(poser, segments)
-    if picture is not None:
-        _draw(poser, track.frame(frame % track.n_frames), posed[frame], picture, source)
-    facts = _describe(poser, track, posed, output) | {"seconds": seconds | {"total": time.perf_counter() - started}}
+    if picture is not None and drawn is not None:
+        save_png(drawn, picture)
+    facts["seconds"] = seconds | {"total": time.perf_counter() - started}
     write_json(facts, json_file)
     if not quiet and json_file != "-":
-        _print(facts)
+        print_pose_report(facts)
 
 
 def _options(flags: dict[str, Any]) -> PoserOptions:
@@ -159,19 +170,30 @@ def _options(flags: dict[str, Any]) -> PoserOptions:
     )
 
 
+def _check_inputs(mesh: str, skeleton: str, picture: str | None) -> None:
+    """Refuse arguments in the wrong order, and a picture of what is not there."""
+    if Path(mesh).suffix.lower() in STICK_SUFFIXES:
+        raise OptionError(f"{mesh}: is no mesh; the mesh comes first: osteon pose MESH SKELETON POSE… -o OUT")
+    if Path(skeleton).suffix.lower() in MESH_SUFFIXES:
+        raise OptionError(f"{skeleton}: is a mesh; the skeleton comes second: osteon pose MESH SKELETON POSE… -o OUT")
+    if picture is not None and skeleton == NONE and not Path(skeleton).exists():
+        raise OptionError("--picture: draws a skeleton, and there is none")
+
+
 def _check_outputs(inputs: list[str], outputs: list[str | None]) -> None:
-    """Refuse outputs that cannot be written or would overwrite an input, before the work starts."""
+    """Refuse outputs that cannot be written or would overwrite something of this run, before the work starts."""
     from osteon.io import check_output
 
-    read = {os.path.realpath(name) for name in inputs}
-    for name, suffix, flag in zip(outputs, ("", ".npy", ".png"), ("-o", "--segments", "--picture"), strict=True):
-        if name is None:
+    taken = {os.path.realpath(name): "one of the inputs" for name in inputs}
+    for name, suffix, flag in zip(outputs, ("", ".npy", ".png", ""), FLAGS, strict=True):
+        if name is None or (flag == "--json" and name == "-"):
             continue
-        if os.path.realpath(name) in read:
-            raise OptionError(f"{flag}: {name} is one of the inputs; name another file")
-        if suffix:
-            if Path(name).suffix.lower() != suffix:
-                raise OptionError(f"{flag}: expected a name that ends in {suffix}, got {name}")
+        if os.path.realpath(name) in taken:
+            raise OptionError(f"{flag}: {name} is {taken[os.path.realpath(name)]}; name another file")
+        taken[os.path.realpath(name)] = f"written by {flag}"
+        if suffix and Path(name).suffix.lower() != suffix:
+            raise OptionError(f"{flag}: expected a name that ends in {suffix}, got {name}")
+        if flag != "-o":
             check_output(name)
 
 
@@ -190,7 +212,7 @@ def _load_mesh(name: str, progress: Progress | None) -> MeshSequence:
     return found
 
 
-def _load_skeleton(name: str, mesh: str) -> StickSkeleton | None:
+def _load_skeleton(name: str) -> StickSkeleton | None:
     from osteon.io.skeleton import load_skeleton
 
     return None if name == NONE and not Path(name).exists() else load_skeleton(name)
@@ -231,13 +253,12 @@ def _write_segments(poser: Poser, path: str) -> None:
         np.save(file, poser.groups.group)
 
 
-def _draw(poser: Poser, track: PoseTrack, posed: Float64, path: str, source: MeshSequence) -> None:
+def _draw(poser: Poser, track: PoseTrack, posed: Float64, source: MeshSequence) -> Image:
     """One pose, beside what blending the bones would give."""
     from dataclasses import replace
 
     import numpy as np
 
-    from osteon.report.picture import save_png
     from osteon.report.pose_picture import PosedMesh, PoseSubject, pose_picture
     from osteon.simplex.poser import Poser
 
@@ -254,23 +275,16 @@ def _draw(poser: Poser, track: PoseTrack, posed: Float64, path: str, source: Mes
     subject = PoseSubject(
         rest, source.faces, poser.skeleton, np.minimum(poser.groups.group, poser.skeleton.n_bones - 1)
     )
-    save_png(pose_picture(subject, shown, track.joints[0]), path)
+    return pose_picture(subject, shown, track.joints[0])
 
 
-def _describe(poser: Poser, track: PoseTrack, posed: Float64, output: str) -> dict[str, Any]:
+def _describe(poser: Poser, track: PoseTrack, posed: Float64) -> dict[str, Any]:
     from osteon.simplex.pose_report import describe_poser, describe_poses
 
-    return describe_poser(poser) | describe_poses(poser, track, posed) | {"output": output}
+    return describe_poser(poser) | describe_poses(poser, track, posed)
 
 
-def _print(facts: dict[str, Any]) -> None:
-    """What people want to know, and what they should look at."""
-    chosen = ("mesh", "skeleton", "lines", "method", "poses", "worst", "seconds", "output")
-    shown: dict[str, Any] = {key: facts[key] for key in chosen if key in facts}
-    print_facts(shown, console())
-    for sentence in facts.get("exceptions", []):
-        click.echo(f"note: {sentence}")
-    if facts["worst"]["flipped"]:
-        click.echo(
-            f"note: {facts['worst']['flipped']} triangles are turned over in the worst pose; move it less, or twist"
-        )
+def _notes(poser: Poser, source: MeshSequence, name: str) -> list[str]:
+    import numpy as np
+
+    return [] if poser.skeleton is None else place_notes(poser.skeleton, source.rest.astype(np.float64), name)

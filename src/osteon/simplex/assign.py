@@ -36,7 +36,12 @@ def assign_bones(vertices: Float64, faces: Int32, skeleton: StickSkeleton, optio
     notes = (*_describe(settled, mesh), *notes)
     clock.append(time.perf_counter())
     prepare, test, settle = np.diff(clock).tolist()
-    seconds = {"tree": mesh.tree_seconds, "segmentation": test, "prepare": prepare - mesh.tree_seconds, "settle": settle}
+    seconds = {
+        "tree": mesh.tree_seconds,
+        "segmentation": test,
+        "prepare": prepare - mesh.tree_seconds,
+        "settle": settle,
+    }
     out = (settled[back], along[back], mesh.size * distance[back], (bone >= 0)[back])
     return Segmentation(*out, mesh.bring_back(extended, skeleton), seconds, notes)
 

@@ -16,7 +16,8 @@ from osteon.core.arrays import Float32, Float64
 from osteon.simplex.compiled import inlined, lean
 from osteon.simplex.pairs import better, compare_bones, find_feet, line_to
 from osteon.simplex.ranges import ON_PLANE
-from osteon.simplex.tree import aim, count_crossings, crossings_in_leaf, gather_leaves
+from osteon.simplex.tree import aim, count_crossings, crossings_in_leaf
+from osteon.simplex.wide import DEEPEST, gather_leaves
 
 __all__ = ["BLOCK", "compare_block", "make_room"]
 
@@ -25,8 +26,6 @@ Int64 = NDArray[np.int64]
 BLOCK = 32  # triangles that test together
 FEW = 6  # fewer lines go down the tree one by one
 LEAVES = 256  # a box that meets more is of no use
-#: More than rounding to float32 moves a box or a line; a box that is too large costs time, nothing else.
-ROUNDED = 1e-6
 
 
 class Room(NamedTuple):
@@ -38,6 +37,7 @@ class Room(NamedTuple):
     leaves: Int64  # (LEAVES,) that the box meets
     bounds: Float32  # (6,LEAVES) of those; one row for each face of a box, so that many are compared at once
     overlap: Float32  # (LEAVES,) how far a line runs in each, negative where it misses
+    waiting: Int64  # (DEEPEST,) nodes to visit
     possible: Int64  # (b,) candidates that may have a triangle of the block in range
 
 
@@ -46,12 +46,12 @@ def make_room(n_bones: int) -> Room:
     return Room(
         *(np.empty((BLOCK, n_bones, 2)), np.empty(BLOCK, np.int64), np.empty(6)),
         *(np.empty(LEAVES, np.int64), np.empty((6, LEAVES), np.float32), np.empty(LEAVES, np.float32)),
-        np.empty(n_bones, np.int64),
+        *(np.empty(DEEPEST, np.int64), np.empty(n_bones, np.int64)),
     )
 
 
 @lean
-def compare_block(field, block, candidates, state, room):
+def compare_block(field, wide, block, candidates, state, room):
     """Improve bone and distance of the triangles of a block by the candidates."""
     bone, distance = state
     feet, nearest = room.feet, room.nearest
@@ -60,11 +60,7 @@ def compare_block(field, block, candidates, state, room):
     if candidates.size == 0:
         return
     n_lines = _aim_all(field, start, stop, candidates, distance, room)
-    n_leaves = gather_leaves(field.tree, room.box, room.leaves) if n_lines >= FEW else -1
-    for k in range(n_leaves):
-        for c in range(6):
-            slack = -ROUNDED if c < 3 else ROUNDED
-            room.bounds[c, k] = np.float32(field.tree.bounds[room.leaves[k], c] + slack)
+    n_leaves = gather_leaves(wide, room.box, room.waiting, room.leaves, room.bounds) if n_lines >= FEW else -1
     for t in range(start, stop):
         k, i = t - start, nearest[t - start]
         if i < 0:

@@ -2,8 +2,8 @@
 
 They go along with the nearest vertices of the surface: with q_i the posed place of neighbour i, p_i its rest place and
 M_i the transform of its group, p goes to  sum_i w_i (q_i + M_i (p - p_i)),  w_i ~ (1/d_i - 1/d_last)^2 (Shepard,
-local). The farthest neighbour has no weight, so that nothing jumps where neighbours are equally far, and one motion of all is
-that motion.
+local). The farthest neighbour has no weight, so that nothing jumps where neighbours are equally far, and one motion of
+all is that motion.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def _sphere(vertices: Float64, faces: Int32, used: Float64) -> tuple[Float64, fl
     """Area centroid of the mesh and diameter of the sphere about it that holds the used vertices."""
     areas = triangle_areas(vertices, faces)
     weights = areas / areas.max() if areas.max() > 0 else np.ones(len(faces))
-    share = sum(np.bincount(faces[:, k], weights, len(vertices)) for k in range(3))
+    share = np.bincount(faces.ravel(), np.repeat(weights, 3), len(vertices))
     center = share @ vertices / share.sum()
     return center, 2 * float(np.sqrt(((used - center) ** 2).sum(axis=1).max()))
 

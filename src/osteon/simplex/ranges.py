@@ -24,6 +24,11 @@ Differs from the paper: it takes the definition of the effective line from an ea
 calls it "a line that takes into account the orientations of the range planes at the ends of the bones"; the pencil is
 our reading. The range plane of a free end may stand farther out than the bone ends (`extend`); feet stay on the bone.
 Bones folded onto each other have no plane between them; a joint where no plane is left counts as free.
+
+Notes: where bones fan out from a joint at small angles (a palm), feet of points near a plane between them slide towards
+the joint, and effective distances are longer than plain ones. Plain distances within the same ranges were tried: on a
+hand 24 of 9,556 triangles differ (a tongue of the thumb's second bone in the palm is gone), on the armadillo 646 of
+86,482 (collar bones get patches of the neck, and 400 triangles fewer are seen). Not kept.
 """
 
 from __future__ import annotations

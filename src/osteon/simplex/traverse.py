@@ -1,21 +1,30 @@
-"""Segmentation by traversal: a triangle only tests bones that a neighbour suggests.
+"""Segmentation by traversal: triangles only test bones that their neighbours suggest.
 
-A triangle that has a bone suggests it, and the bones that share a joint with it, to its neighbours. They test what they
-have not tested before, keep the best, and suggest it in turn, until nothing changes.
+Triangles test in blocks of near ones (`blocks`). A block that has bones suggests them to itself and to the blocks
+across its edges; each tests those bones and the bones that share a joint with them, as far as it has not tested them
+before, and suggests what is new among its best ones, until nothing changes.
 
 Where it must agree with the plain test: if, in the plain answer, all neighbours on some path from a seed to a triangle
-have the same bone or bones that share a joint, the triangle gets its plain answer. (The seed is tested against all
-bones. A triangle that has tested its plain answer keeps it, as it is the least of all, and suggests it.)
+are seen by the same bone or by bones that share a joint, the triangle gets its plain answer. (The seed is tested
+against all bones. A triangle that has tested its plain answer keeps it, as it is the least of all, and its block
+suggests it.)
 
 Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.2.
 
 Differs from the paper:
 - it passes over the mesh once, so that its answer depends on the order; here suggestions go in rounds, all of one
-  round at the same time, and a triangle is tested again when a new bone is suggested: the order does not matter;
-- a triangle that is not seen by its best bone also passes on what was suggested to it, so that a fold in which no bone
-  is seen does not stop the traversal;
+  round at the same time, and a block tests again when a new bone is suggested: the order does not matter;
+- a block in which no bone sees anything passes on what was suggested to it, once nobody else has anything to say, so
+  that a fold does not stop the traversal;
 - components without a seed are tested against all bones;
-- bones are tried in the order of distance (`pairs.compare_bones`).
+- the nearest bone is tried first; one that cannot win or see is left early (`pairs`).
+
+Notes, armadillo, 86,482 triangles, 39 bones, one thread, best of several runs on a shared machine:
+- plain test: 265 … 310 ms (2.5 bones in range of a triangle, so 2.5 lines each);
+- plain answer, but nearest bone first and lines left early (`pairs.find_seen`): 76 ms;
+- traversal by single triangles: 110 … 125 ms, of which a third went into lines; unseen triangles that pass on what
+  they hear at once instead of at the end: 200 ms, as wrong bones then run ahead of the right ones;
+- traversal by blocks of 16, 32, 48 or 64: 51, 46, 48, 46 ms, of which lines take 26, gathering leaves 18.
 """
 
 from __future__ import annotations
@@ -30,6 +39,7 @@ from osteon.core.sticks import StickSkeleton
 from osteon.simplex.blocks import BLOCK, compare_block, make_room
 from osteon.simplex.compiled import exact, inlined, lean
 from osteon.simplex.pairs import Field
+from osteon.simplex.wide import widen
 
 __all__ = ["bone_neighbors", "traverse"]
 
@@ -63,13 +73,14 @@ def traverse(
     bone, distance = np.full(n, -1, np.int32), np.full(n, seen_below)
     sets = (np.zeros((-(-n // BLOCK), words), np.uint64) for _ in range(4))
     state = _State(bone, distance, *sets)
-    _traverse(field, neighbors, beside, seeds, state, make_room(len(field.ranges.sticks)))
+    _traverse((field, widen(field.tree)), neighbors, beside, seeds, state, make_room(len(field.ranges.sticks)))
     return bone, distance, np.repeat(state.heard.any(axis=1), BLOCK)[:n]
 
 
 @exact
-def _traverse(field, neighbors, beside, seeds, state, room):
+def _traverse(scene, neighbors, beside, seeds, state, room):
     """Rounds of suggestions until there is nothing new to say; all of a round is said before any of it is heard."""
+    field, wide = scene
     n_blocks, n_bones = state.heard.shape[0], field.ranges.sticks.shape[0]
     candidates, heard = np.empty(n_bones, np.int64), state.heard
     said = [(0, 0)]  # (block, bone)
@@ -83,7 +94,7 @@ def _traverse(field, neighbors, beside, seeds, state, room):
         said.clear()
         for i in range(n_waiting):
             n = _open(waiting[i], state, candidates)
-            compare_block(field, waiting[i], candidates[:n], (state.bone, state.distance), room)
+            compare_block(field, wide, waiting[i], candidates[:n], (state.bone, state.distance), room)
             _suggest(waiting[i], state, said)
         if not said:
             for block in range(n_blocks):

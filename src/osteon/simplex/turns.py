@@ -11,7 +11,7 @@ their joint turned: the rotation that takes both to their places. Each such pair
 kept its angle; the straighter the pair, the stricter. The votes of one depth are put together by their geometric
 median, so that a wagging tail does not turn an unmoved hip. Pairs further out count only as far as nearer ones say
 nothing, and the skeleton as a whole, where its joints keep their distances, after all of them: a straight root may lie
-far from the next bend, or in a piece of its own. If nobody votes, the least rotation stands. So a skeleton that moves
+far from the next bend, or in a piece of its own. If nobody votes, least rotations stand. So a skeleton that moves
 as a whole gives exactly that motion, and bones of an unmoved root stay exactly where they are.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.sticks import StickSkeleton
-from osteon.core.transforms import least_rotation, nearest_rotation, unit_vectors
+from osteon.core.transforms import least_rotation, nearest_rotation
 
 __all__ = ["Vote", "root_rotation", "whole_turn"]
 
@@ -40,9 +40,7 @@ DEPTH = 4
 def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Float64, whole: Vote) -> Float64:
     """(f,3,3) how the root joint turned; `rest` (b,3) and `posed` (f,b,3) are unit vectors away from the root."""
     first = skeleton.bones_at(root).tolist()
-    fallback = least_rotation(
-        np.broadcast_to(rest[first[0]], posed[:, first[0]].shape), posed[:, first[0]], rest[first[-1]]
-    )
+    fallback = _least_of_all(rest[first], posed[:, first])
     known = np.zeros_like(fallback)
     open_share = np.ones(len(posed))
     for level in _levels(skeleton, root):
@@ -56,21 +54,25 @@ def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Floa
     return nearest_rotation(known + (open_share * (1 - whole[1]))[:, None, None] * fallback)
 
 
+def _least_of_all(rest: Float64, posed: Float64) -> Float64:
+    """(f,3,3) the least rotations of bones that meet, put together; those that turn less count more.
+
+    In this way the order of the bones does not matter, and a bone that stays where it is keeps its joint where it is.
+    """
+    turns = least_rotation(np.broadcast_to(rest, posed.shape), posed, rest[-1])
+    chord = np.maximum(np.linalg.norm(posed - rest, axis=2), 1e-9)
+    weights = (chord.min(axis=1, keepdims=True) / chord) ** 2
+    return nearest_rotation(np.einsum("fb,fbij->fij", weights, turns))
+
+
 def whole_turn(rest: Float64, posed: Float64) -> Vote:
     """How all joints (j,3) together turned to (f,j,3), if they did; a change of size does not matter."""
     before, after = rest - rest.mean(axis=0), posed - posed.mean(axis=1, keepdims=True)
-    one = int(np.linalg.norm(before, axis=1).argmax())
-    other = int(np.linalg.norm(np.cross(before, before[one]), axis=1).argmax())
-    size, posed_size = np.linalg.norm(before[one]), np.linalg.norm(after[:, one], axis=1)
-    spread = np.linalg.norm(np.cross(before[other], before[one])) / size**2
-    if spread <= STRAIGHT:
-        return np.broadcast_to(np.eye(3), (len(posed), 3, 3)), np.zeros(len(posed))
-    frames = [
-        _frame(unit_vectors(points[:, one]), unit_vectors(points[:, other]))[0] for points in (before[None], after)
-    ]
-    turn = frames[1] @ frames[0].swapaxes(1, 2)
-    goal = (posed_size / size)[:, None, None] * np.einsum("fik,jk->fji", turn, before)
-    off = np.linalg.norm(after - goal, axis=2).max(axis=1) / np.maximum(posed_size, 1e-300)
+    before = before / np.linalg.norm(before)
+    after = after / np.maximum(np.linalg.norm(after, axis=(1, 2), keepdims=True), 1e-300)
+    turn = nearest_rotation(np.einsum("fji,jk->fik", after, before))
+    off = np.linalg.norm(after - np.einsum("fik,jk->fji", turn, before), axis=(1, 2))
+    spread = np.linalg.svd(before, compute_uv=False)[1]
     return turn, _belief(off, np.full(len(posed), spread))
 
 

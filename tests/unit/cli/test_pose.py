@@ -140,7 +140,13 @@ def test_a_model_is_posed_in_its_rest_pose(run, files):
         (("tube.obj", "arm.skel", "bend.json", "-o", "x.obj", "--dimension", "2"), "differ in z"),
         (("tube.obj", "arm.skel", "bend.json", "-o", "x.obj", "--follow", "-1"), "follow"),
         (("tube.obj", "none", "bend.json", "-o", "x.obj", "--method", "ssd"), "none is given"),
-        (("tube.obj", "tube.obj", "bend.json", "-o", "x.obj"), "tube.obj"),
+        (("tube.obj", "tube.obj", "bend.json", "-o", "x.obj"), "the skeleton comes second"),
+        (("arm.skel", "tube.obj", "bend.json", "-o", "x.obj"), "the mesh comes first"),
+        (("tube.obj", "bend.json", "arm.skel", "-o", "x.obj"), "bend.json: holds poses"),
+        (("tube.obj", "arm.skel", "bend.json", "-o", "x.obj", "--clip", "Walk"), "no clips"),
+        (("tube.obj", "arm.skel", "bend.json", "-o", "x.obj", "--json", "x.obj"), "written by -o"),
+        (("tube.obj", "arm.skel", "bend.json", "-o", "x.obj", "--json", "tube.obj/r.json"), "not a folder"),
+        (("tube.obj", "none", "bend.json", "-o", "x.obj", "--picture", "p.png"), "--picture"),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(run, files, arguments, told):
@@ -150,6 +156,34 @@ def test_bad_input_is_one_line_and_writes_nothing(run, files, arguments, told):
     assert told in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert sorted(path.name for path in run.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift", "told"),
+    [
+        (100.0, 0.0, "other units: its joints extend over 180, the mesh over 2.044"),
+        (0.01, 0.0, "other units"),
+        (1.0, 5.0, "stands beside the mesh: 3 of 3 joints"),
+        (1.6, 0.0, "joints far outside the mesh: hand"),
+        (1.0, 0.0, None),
+    ],
+)
+def test_a_skeleton_of_another_mesh_is_noted(run, files, scale, shift, told):
+    moved = StickSkeleton(scale * ARM.joints + np.array([0, shift, 0]), ARM.bones, ARM.names)
+    save_skeleton(moved, run.folder / "moved.skel")
+    done = run("pose", "tube.obj", "moved.skel", "bend.json", "-o", "x.obj")
+    assert done.returncode == 0, done.stderr
+    notes = [line for line in done.stdout.splitlines() if line.startswith("note: moved.skel")]
+    assert len(notes) == (told is not None)
+    assert told is None or told in notes[0]
+
+
+def test_many_notes_of_one_kind_are_gathered():
+    from osteon.cli.pose_text import _gathered
+
+    notes = [f"bone {b} controls no triangle" for b in range(9)]
+    assert _gathered([*notes, "else"]) == [*notes[:3], "… and 6 more like these; --json lists all", "else"]
+    assert _gathered(notes[:4]) == notes[:4]
 
 
 def test_a_pose_of_another_skeleton_is_refused(run, files):

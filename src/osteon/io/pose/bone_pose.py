@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.sticks import StickSkeleton
+from osteon.core.sticks import SHORTEST, StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.io.pose.kinematics import align_rotations, pose_joints, tree_bones
 from osteon.io.skeleton.entry import Entry
@@ -96,6 +96,7 @@ def read_bone_pose(fields: dict[str, Entry], names: SkeletonNames) -> BonePose:
     if "joints" in fields:
         for name, place in fields["joints"].named().items():
             joints[names.joint(name, fields["joints"])] = place.point(names.plane)
+        _check_lengths(fields["joints"], skeleton, joints)
     aligned = align_rotations(skeleton, joints, rotations)
     return BonePose(joints, aligned, bool(turns), bones.cross_scale, bones.twist)
 
@@ -123,10 +124,29 @@ def _turn(entry: Entry, names: SkeletonNames) -> Float64:
     for key in ("axis", "degrees"):
         if key not in fields:
             raise entry.error(f"a turn needs {quote(key)}")
-    axis = np.array(fields["axis"].point())
-    if not axis.any():
-        raise fields["axis"].error("an axis needs a direction, got zero")
+    axis = _axis(fields["axis"], names)
     return rotation_from_axis_angle(axis / np.abs(axis).max(), np.deg2rad(fields["degrees"].number()))
+
+
+def _axis(entry: Entry, names: SkeletonNames) -> Float64:
+    """A direction, or the one of a bone at rest by its name `a-b`, from a to b."""
+    if isinstance(entry.value, str):
+        b, reverse = names.bone(entry.text(), entry)
+        along: Float64 = names.skeleton.vectors[b]
+        return -along if reverse else along
+    axis = np.array(entry.point())
+    if not axis.any():
+        raise entry.error("an axis needs a direction, got zero")
+    return axis
+
+
+def _check_lengths(entry: Entry, skeleton: StickSkeleton, joints: Float64) -> None:
+    """Name the bone whose ends were put in one place."""
+    length = np.linalg.norm(joints[skeleton.bones[:, 1]] - joints[skeleton.bones[:, 0]], axis=1)
+    short = length <= SHORTEST * float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
+    if short.any():
+        bone = quote(skeleton.bone_name(int(short.argmax())))
+        raise entry.error(f"the bone {bone} has no length in this pose; move one of its joints")
 
 
 def _bones(entry: Entry, names: SkeletonNames) -> _BoneFields:

@@ -39,6 +39,10 @@ def load_poses(
     """
     if isinstance(paths, str) or not len(paths):
         raise OptionError("poses: expected a list of at least one file")
+    if clips and not any(Path(path).suffix.lower() in RIG_SUFFIXES for path in paths):
+        raise OptionError(
+            f"clips: {paths[0]} has no clips to choose from; name a file with animations, or leave it out"
+        )
     options = LoadOptions("file" if fps is None else fps, clips=clips)
     lines: dict[str, ControlLine] = {}
     tracks: list[PoseTrack] = []

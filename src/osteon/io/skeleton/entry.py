@@ -76,8 +76,10 @@ class Entry:
         return self.value
 
     def number(self) -> float:
-        if not self.is_number or not abs(self.value) <= LARGEST:
+        if not self.is_number:
             raise self._expected("a number")
+        if not abs(self.value) <= LARGEST:
+            raise self._expected(f"a number up to {LARGEST:g}")
         return float(self.value)
 
     def positive(self) -> float:

@@ -20,11 +20,16 @@ from osteon.io.source import Source, numbered, quote
 __all__ = ["holds_skeleton", "read_skeleton_json", "skeleton_json_text", "skeleton_of_json"]
 
 KEYS = ("joints", "bones", "parents", "root")
+#: Keys that only poses have.
+POSE_KEYS = ("rotate", "translate", "poses", "lines", "pins", "fps")
 
 
 def read_skeleton_json(source: Source) -> StickSkeleton:
     """The skeleton of a file."""
-    return skeleton_of_json(read_json(source))
+    entry = read_json(source)
+    if entry.is_object and not holds_skeleton(entry) and any(key in entry.value for key in POSE_KEYS):
+        raise entry.error("holds poses; expected a skeleton, which comes before them")
+    return skeleton_of_json(entry)
 
 
 def holds_skeleton(entry: Entry) -> bool:
