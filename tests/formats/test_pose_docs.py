@@ -19,7 +19,7 @@ def test_examples(tmp_path):
     for suffix, name, text in BLOCK.findall(DOCS.read_text(encoding="utf-8")):
         found[name or suffix] = path = tmp_path / f"{name or suffix}.{suffix}"
         path.write_text(text, encoding="utf-8")
-    assert set(found) == {"tgf", "skel", "skeleton", "pose", "lines"}
+    assert set(found) == {"tgf", "skel", "skeleton", "pose", "turned", "lines"}
     leg, *others = (load_skeleton(found[key]) for key in ("skeleton", "skel", "tgf"))
     for other in others:
         assert other.names == leg.names
@@ -28,6 +28,9 @@ def test_examples(tmp_path):
     track = load_poses([found["pose"], found["skel"]], leg)
     assert [clip.name for clip in track.clips] == ["kick", "skel"]
     assert track.n_frames == 4
+    turned = load_poses([found["turned"]], leg)
+    assert np.allclose(turned.joints, leg.joints)
+    assert np.allclose(turned.twist[0, 0], [0, np.pi / 3])
     lines = load_poses([found["lines"]], None).lines
     assert lines.lines[0].domain.tube == 0.5
     assert np.allclose(lines.twist[0, 0], [0, np.pi / 2])

@@ -53,6 +53,26 @@ def test_a_turn_about_the_bone_moves_no_joint_but_is_kept(tmp_path):
     assert np.allclose(track.rotations[0, 1], track.rotations[0, 0])
 
 
+def test_an_axis_may_be_a_bone(tmp_path, refused):
+    told = load(tmp_path, {"rotate": {"knee": {"axis": [0, -1, 1], "degrees": 40}}})
+    named = load(tmp_path, {"rotate": {"knee": {"axis": "knee-foot", "degrees": 40}}})
+    back = load(tmp_path, {"rotate": {"knee": {"axis": "foot-knee", "degrees": -40}}})
+    assert np.allclose(named.rotations, told.rotations)
+    assert np.allclose(back.rotations, told.rotations)
+    with refused(FileFormatError, "p.json", "'axis'", "no bone 'knee-fot'", "did you mean 'knee-foot'"):
+        load(tmp_path, {"rotate": {"knee": {"axis": "knee-fot", "degrees": 40}}})
+
+
+def test_joints_put_in_one_place(tmp_path, refused):
+    with refused(FileFormatError, "p.json", "pose 2", "'joints'", "'knee-foot' has no length"):
+        load(tmp_path, {"poses": [{}, {"joints": {"foot": [0, 1, 0]}}]})
+
+
+def test_clips_of_files_without_clips(tmp_path, refused):
+    with refused(OptionError, "clips", "p.json"):
+        load(tmp_path, {}, clips=("walk",))
+
+
 def test_several_turns_of_a_joint_are_done_in_turn(tmp_path):
     turns = [{"axis": [1, 0, 0], "degrees": 90}, {"axis": [0, 0, 1], "degrees": 90}]
     track = load(tmp_path, {"rotate": {"hip": turns}})

@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from osteon.core.errors import OsteonError
+from osteon.core.errors import GeometryError, OsteonError
 from osteon.core.pose_track import ControlLine, Domain, LineTrack, PinTrack, PoseTrack
 from osteon.core.sticks import StickSkeleton
-from osteon.core.transforms import identity
-from osteon.simplex.bone_transforms import BoneOptions
+from osteon.core.transforms import identity, least_rotation, rotation_from_axis_angle
+from osteon.simplex.bone_transforms import BoneOptions, bone_transforms
 from osteon.simplex.poser import Poser, PoserOptions
 from osteon.simplex.simplices import EnergyOptions
 from osteon.synth.shapes import Shape, join_shapes, make_ball, make_grid, make_torus, make_tube
@@ -76,11 +76,10 @@ def busy_scene(shape: Shape, skeleton: StickSkeleton, seed: int) -> tuple[tuple[
     return lines, PoseTrack(shaken(skeleton, seed), scale, twist, lines=told, pins=pins)
 
 
-def same_groups(one: Poser, other: Poser, order: np.ndarray | slice = slice(None)) -> bool:
-    """Whether both posers split the mesh alike; but for ties they do."""
-    here, there = one.groups.group[order], other.groups.group
-    assert (here != there).mean() < 0.05
-    return np.array_equal(here, there) and np.allclose(one.groups.along[order], other.groups.along, atol=1e-6)
+def assume_same_groups(one: Poser, other: Poser) -> None:
+    """Both posers split the mesh alike; where a triangle is as near to two bones, rounding may decide."""
+    assume(np.array_equal(one.groups.group, other.groups.group))
+    assume(np.allclose(one.groups.along, other.groups.along, atol=1e-6))
 
 
 @MANY
@@ -157,8 +156,8 @@ def test_a_similarity_of_everything_commutes_with_posing(energy, skeleton, name,
         lines=there_lines,
         options=options,
     )
-    if same_groups(here, there):
-        assert_same_points(there.pose(there_track), moved(here.pose(track)), 1e-6)
+    assume_same_groups(here, there)
+    assert_same_points(there.pose(there_track), moved(here.pose(track)), 1e-6)
 
 
 @FEW
@@ -169,9 +168,9 @@ def test_far_from_the_origin(skeleton, name, seed):
     here = Poser.of(shape.vertices, shape.faces, skeleton)
     there = Poser.of(shape.vertices + away, shape.faces, replace(skeleton, joints=skeleton.joints + away))
     joints = shaken(skeleton, seed)
-    if same_groups(here, there):
-        posed = there.pose(PoseTrack(joints + away)) - away
-        assert np.abs(posed - here.pose(PoseTrack(joints))).max() < 1e-6 * diagonal(shape.vertices)
+    assume_same_groups(here, there)
+    posed = there.pose(PoseTrack(joints + away)) - away
+    assert np.abs(posed - here.pose(PoseTrack(joints))).max() < 1e-6 * diagonal(shape.vertices)
 
 
 @FEW
@@ -192,10 +191,8 @@ def test_the_order_of_vertices_triangles_and_bones_does_not_matter(skeleton, nam
     mixed_skeleton = replace(skeleton, bones=skeleton.bones[bones])
     here = Poser.of(shape.vertices, shape.faces, skeleton)
     there = Poser.of(shape.vertices[vertices], number[shape.faces][triangles].astype(np.int32), mixed_skeleton)
-    group = bones[there.groups.group]
-    assert (here.groups.group[triangles] != group).mean() < 0.05
-    if np.array_equal(here.groups.group[triangles], group):
-        assert_same_points(there.pose(mixed_track)[0], here.pose(track)[0][vertices], 1e-7)
+    assume(np.array_equal(here.groups.group[triangles], bones[there.groups.group]))
+    assert_same_points(there.pose(mixed_track)[0], here.pose(track)[0][vertices], 1e-7)
 
 
 @FEW
@@ -248,8 +245,8 @@ def test_a_drawing_stays_in_its_plane_and_turns_with_the_scene(seed, n_bones, tu
     posed = here.pose(PoseTrack(joints))
     assert here.dimension == there.dimension == 2
     assert (posed[..., 2] == 0.25).all()
-    if same_groups(here, there):
-        assert_same_points(there.pose(PoseTrack(scale * joints @ motion.T)), scale * posed @ motion.T, 1e-6)
+    assume_same_groups(here, there)
+    assert_same_points(there.pose(PoseTrack(scale * joints @ motion.T)), scale * posed @ motion.T, 1e-6)
 
 
 def nasty_mesh(seed: int) -> Shape:
@@ -312,3 +309,100 @@ def test_a_finite_mesh_or_a_clear_error(seed, n_bones, fits, energy, method, bon
     assert np.isfinite(posed).all()
     rest = poser.pose(PoseTrack(skeleton.joints[None]))[0]
     assert np.abs(rest - shape.vertices).max() < 1e-9 * (diagonal(shape.vertices) + np.abs(skeleton.joints).max())
+
+
+@FEW
+@given(turn=TURNS, n=st.integers(2, 9))
+def test_a_bend_tells_how_a_long_straight_root_turned(turn, n):
+    chain = np.array([[0.2 * i, 0, 0] for i in range(n + 1)] + [[0.2 * n, 0.3, 0]])
+    skeleton = StickSkeleton(chain, np.array([[i, i + 1] for i in range(n + 1)]))
+    motion = Rotation.from_rotvec(turn).as_matrix()
+    moved = bone_transforms(skeleton, PoseTrack((chain @ motion.T)[None]))[0]
+    assert np.abs(moved[:, :, :3] - motion).max() < 1e-9
+
+
+@FEW
+@given(seed=SEEDS, digits=st.integers(4, 7))
+def test_rounded_joints_do_not_turn_a_straight_chain_about_itself(seed, digits):
+    """Files have a few digits; what they leave of a straight line must not look like a bend."""
+    rng = np.random.default_rng(seed)
+    chain = np.arange(6)[:, None] * 0.1 * Rotation.random(random_state=seed).as_matrix()[0]
+    turn = Rotation.from_rotvec(rng.uniform(-1, 1, 3)).as_matrix()
+    skeleton = StickSkeleton(chain.round(digits), np.array([[i, i + 1] for i in range(5)]))
+    found = bone_transforms(skeleton, PoseTrack((chain @ turn.T).round(digits)[None]))[0, 0, :, :3]
+    least = least_rotation(chain[1], chain[1] @ turn.T)
+    assert np.abs(found - least).max() < 60 * 10.0**-digits / 0.1
+
+
+@FEW
+@given(seed=SEEDS, energy=st.sampled_from(ENERGIES), angle=st.floats(-3, 3))
+def test_a_twist_that_is_the_same_all_along_is_a_turn(seed, energy, angle):
+    """Also of vertices that no triangle holds."""
+    rng = np.random.default_rng(seed)
+    ball = SHAPES["ball"]
+    points = np.concatenate([ball.vertices, rng.uniform(-1, 1, (5, 3))])
+    bone = StickSkeleton(rng.normal(size=(2, 3)), np.array([[0, 1]]))
+    track = PoseTrack(bone.joints[None], twist=np.full((1, 1, 2), angle))
+    posed = Poser.of(points, ball.faces, bone, options=PoserOptions(energy=energy)).pose(track)[0]
+    turn = rotation_from_axis_angle(bone.vectors[0], angle)
+    assert_same_points(posed, (points - bone.joints[0]) @ turn.T + bone.joints[0], 1e-9)
+
+
+@pytest.mark.parametrize("energy", ENERGIES, ids=["usual", "paper", "held"])
+@pytest.mark.parametrize("gap", [1e-4, 1e-6, 1e-8, 1e-11])
+def test_triangles_without_a_shape_hold_a_mesh_together(energy, gap):
+    """Rings of a tube in pairs, the strips between them as thin as can be: both sides stay together."""
+    tube = make_tube(8, 21, 0.2, 2.0)
+    arm = StickSkeleton(np.array([[0.0, 0, 0], [1, 0, 0], [2, 0.1, 0]]), np.array([[0, 1], [1, 2]]))
+    vertices = tube.vertices.copy()
+    rings = vertices[:-2].reshape(22, 8, 3)
+    rings[1::2, :, 0] = rings[0::2, :, 0] + gap
+    pose = PoseTrack(np.array([[[0.0, 0, 0], [1, 0, 0], [1.2, 1, 0.3]]]))
+    posed = Poser.of(vertices, tube.faces, arm, options=PoserOptions(energy=energy)).pose(pose)[0]
+    rings = posed[:-2].reshape(22, 8, 3)
+    assert np.linalg.norm(rings[1::2] - rings[0::2], axis=2).max() < 1e-5 + 5 * gap
+
+
+def test_a_stray_point_does_not_matter():
+    tube, skeleton = SHAPES["tube"], random_tree(1, 3)
+    stray = np.concatenate([tube.vertices, [[1e9, 0, 0]]])
+    track = PoseTrack(shaken(skeleton, 0))
+    here, there = (Poser.of(points, tube.faces, skeleton).pose(track)[0] for points in (tube.vertices, stray))
+    assert_same_points(there[:-1], here, 1e-9)
+
+
+def test_lines_of_a_drawing_may_lie_off_its_plane():
+    sheet = make_grid(10, 4, 2.0, 0.4)
+    flat = ControlLine((1.2, 0.2, 0), (1.9, 0.2, 0), Domain(tube=0.3))
+    above = ControlLine((1.2, 0.2, 0.5), (1.9, 0.2, 0.7), Domain(tube=0.3))
+    posed = []
+    for line, height in ((flat, (0.0, 0.0)), (above, (3.0, -1.0))):
+        ends = np.array([[[[1.2, 0.3, height[0]], [1.6, 0.9, height[1]]]]])
+        told = LineTrack((line,), ends, np.ones((1, 1)), np.zeros((1, 1, 2)))
+        poser = Poser.of(sheet.vertices, sheet.faces, None, lines=(line,))
+        posed.append(poser.pose(PoseTrack(np.zeros((1, 0, 3)), lines=told))[0])
+    assert np.array_equal(posed[0], posed[1])
+
+
+def test_what_does_not_fit_is_refused(refused):
+    tube, line = SHAPES["tube"], ControlLine((0, 0, 0), (1, 0, 0), name="neck")
+    skeleton = random_tree(1, 3)
+    poser = Poser.of(tube.vertices, tube.faces, skeleton, lines=(line,))
+    rest = skeleton.joints[None]
+
+    def told(ends):
+        return LineTrack((line,), np.array([[ends]], float), np.ones((1, 1)), np.ones((1, 1, 2)))
+
+    lying = told([[0, 0, 0], [1, 0, 0]])
+    with refused(GeometryError, "twist", 3, 2):
+        poser.pose(PoseTrack(rest, twist=np.ones((1, 2, 2)), lines=lying))
+    with refused(GeometryError, "cross_scale", 3, 1):
+        poser.pose(PoseTrack(rest, cross_scale=np.ones((1, 1)), lines=lying))
+    with refused(GeometryError, "neck", "no length"):
+        poser.pose(PoseTrack(rest, lines=told([[1, 0, 0], [1, 0, 0]])))
+    with refused(GeometryError, "coordinates"):
+        PoseTrack(rest * 1e200)
+    with refused(GeometryError, "faces"):
+        Poser.of(np.zeros((0, 3)), np.zeros((0, 3), np.int32), skeleton)
+    with refused(GeometryError, "bones"):
+        StickSkeleton(skeleton.joints, np.array([0, 1, 2]))

@@ -42,7 +42,7 @@ FLAGS = ("-o", "--segments", "--picture", "--json")
     "--output",
     required=True,
     metavar="OUT",
-    help="One pose: .obj .ply. Several: a folder, 'out_####.obj', or one file (.npz .abc .usdc).",
+    help="One pose: .obj .ply. Several: a folder, 'out/pose_####.obj', or one file (.npz .abc .usdc).",
 )
 @click.option(
     "--method",
@@ -134,6 +134,8 @@ def pose(
         track = load_poses(list(poses), sticks, fps=fps, clips=clips)
         if not -track.n_frames <= frame < track.n_frames:
             raise OptionError(f"--frame: expected a pose from 0 to {track.n_frames - 1}, got {frame}")
+        if options.method == "ssd" and track.lines.lines:
+            raise OptionError("--method: ssd blends bones alone; control lines need the simplex method")
         poser = _prepare(source, sticks, track, options, progress)
         begun = time.perf_counter()
         posed = poser.pose(track, progress=progress)
@@ -254,7 +256,7 @@ def _write_segments(poser: Poser, path: str) -> None:
 
 
 def _draw(poser: Poser, track: PoseTrack, posed: Float64, source: MeshSequence) -> Image:
-    """One pose, beside what blending the bones would give."""
+    """One pose, beside what blending the bones would give if bones are all that moves it."""
     from dataclasses import replace
 
     import numpy as np
@@ -267,13 +269,14 @@ def _draw(poser: Poser, track: PoseTrack, posed: Float64, source: MeshSequence) 
     rest = source.rest.astype(np.float64)
     ideal = poser.ideal(track)[0]
     shown = [PosedMesh(poser.options.method, posed, ideal)]
-    if poser.options.method == "simplex" and not len(track.pins.vertices):
-        blend = Poser.of(
-            rest, source.faces, poser.skeleton, lines=poser.lines, options=replace(poser.options, method="ssd")
-        )
+    if poser.options.method == "simplex" and not len(track.pins.vertices) and not poser.lines:
+        blend = Poser.of(rest, source.faces, poser.skeleton, options=replace(poser.options, method="ssd"))
         shown.append(PosedMesh("ssd", blend.pose(track)[0], ideal))
     subject = PoseSubject(
-        rest, source.faces, poser.skeleton, np.minimum(poser.groups.group, poser.skeleton.n_bones - 1)
+        rest,
+        source.faces,
+        poser.skeleton,
+        np.where(poser.groups.group < poser.skeleton.n_bones, poser.groups.group, -1),
     )
     return pose_picture(subject, shown, track.joints[0])
 

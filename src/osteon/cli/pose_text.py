@@ -86,6 +86,6 @@ def _flipped(facts: dict[str, Any]) -> list[str]:
     what = "1 triangle is" if count == 1 else f"{count:,} triangles are"
     where = "the worst pose"
     if facts["measured_poses"] == facts["poses"]:
-        where = f"pose {next(i for i, row in enumerate(facts['by_pose']) if row['flipped'] == count)}"
+        where = f"pose {next(row['pose'] for row in facts['by_pose'] if row['flipped'] == count)}"
     advice = "bend less there, or put another joint in" if "skeleton" in facts else "move less there"
     return [f"{what} turned over in {where}; {advice}"]

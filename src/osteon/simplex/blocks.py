@@ -1,8 +1,7 @@
 """Triangles that lie together, tested together: their lines go down the tree as one.
 
-The lines of a block to the nearest candidate of each of its triangles fill a small box. The leaves of the surface that
-this box meets are gathered once; each line is then counted against those only. That is the whole count, as all that a
-line crosses lies in the box. Lines to farther candidates, which few triangles need, go down the tree alone.
+The lines of a block, from its triangles to the nearest candidate of each, run side by side. The leaves of the surface
+that any of them may meet are gathered once (`wide`), and each line is then counted against those only. Lines to farther candidates, which few triangles need, go down the tree alone.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32, Float64
+from osteon.core.arrays import Float64
 from osteon.simplex.compiled import inlined, lean
 from osteon.simplex.pairs import better, compare_bones, find_feet, line_to
 from osteon.simplex.ranges import ON_PLANE
 from osteon.simplex.tree import aim, count_crossings, crossings_in_leaf
-from osteon.simplex.wide import DEEPEST, gather_leaves
+from osteon.simplex.wide import Search, gather_leaves, make_search
 
 __all__ = ["BLOCK", "compare_block", "make_room"]
 
@@ -25,7 +24,7 @@ Int64 = NDArray[np.int64]
 
 BLOCK = 32  # triangles that test together
 FEW = 6  # fewer lines go down the tree one by one
-LEAVES = 256  # a box that meets more is of no use
+LEAVES = 512  # a box that meets more is of no use
 
 
 class Room(NamedTuple):
@@ -33,21 +32,15 @@ class Room(NamedTuple):
 
     feet: Float64  # (BLOCK,b,2) effective distance and foot of each triangle for each candidate
     nearest: Int64  # (BLOCK,) candidate, -1 where none can be better than what a triangle has
-    box: Float64  # (6,) around the lines to them
-    leaves: Int64  # (LEAVES,) that the box meets
-    bounds: Float32  # (6,LEAVES) of those; one row for each face of a box, so that many are compared at once
-    overlap: Float32  # (LEAVES,) how far a line runs in each, negative where it misses
-    waiting: Int64  # (DEEPEST,) nodes to visit
+    beam: Float64  # (2,6) boxes around the starts and around the ends of the lines to them
     possible: Int64  # (b,) candidates that may have a triangle of the block in range
+    search: Search  # leaves that the lines may meet
 
 
 def make_room(n_bones: int) -> Room:
     """Empty arrays for so many candidates."""
-    return Room(
-        *(np.empty((BLOCK, n_bones, 2)), np.empty(BLOCK, np.int64), np.empty(6)),
-        *(np.empty(LEAVES, np.int64), np.empty((6, LEAVES), np.float32), np.empty(LEAVES, np.float32)),
-        *(np.empty(DEEPEST, np.int64), np.empty(n_bones, np.int64)),
-    )
+    feet, nearest = np.empty((BLOCK, n_bones, 2)), np.empty(BLOCK, np.int64)
+    return Room(feet, nearest, np.empty((2, 6)), np.empty(n_bones, np.int64), make_search(LEAVES))
 
 
 @lean
@@ -60,7 +53,7 @@ def compare_block(field, wide, block, candidates, state, room):
     if candidates.size == 0:
         return
     n_lines = _aim_all(field, start, stop, candidates, distance, room)
-    n_leaves = gather_leaves(wide, room.box, room.waiting, room.leaves, room.bounds) if n_lines >= FEW else -1
+    n_leaves = gather_leaves(wide, room.beam, room.search) if n_lines >= FEW else -1
     for t in range(start, stop):
         k, i = t - start, nearest[t - start]
         if i < 0:
@@ -68,7 +61,7 @@ def compare_block(field, wide, block, candidates, state, room):
         limit = int(min((distance[t] - feet[k, i, 0]) / field.penalty, 1e9))
         ends = line_to(field, t, candidates[i], feet[k, i, 1])
         if n_leaves >= 0:
-            n = _count_in(field.tree, room, n_leaves, ends, field.own[t], limit)
+            n = _count_in(field.tree, room.search, n_leaves, ends, field.own[t], limit)
         else:
             n = count_crossings(field.tree, ends, field.own[t], limit)
         has = better((bone[t], distance[t]), candidates[i], feet[k, i, 0] + n * field.penalty)  # eq. 6
@@ -103,9 +96,9 @@ def _drop_candidates(field, start, stop, candidates, possible):
 
 @inlined
 def _aim_all(field, start, stop, candidates, distance, room):
-    """Feet, nearest candidates, and the box around the lines to them; returns how many lines there are."""
-    feet, nearest, box = room.feet, room.nearest, room.box
-    box[:3], box[3:] = np.inf, -np.inf
+    """Feet, nearest candidates, and the boxes around the ends of lines to them; returns how many lines there are."""
+    feet, nearest, beam = room.feet, room.nearest, room.beam
+    beam[:, :3], beam[:, 3:] = np.inf, -np.inf
     n = 0
     for t in range(start, stop):
         k = t - start
@@ -114,31 +107,31 @@ def _aim_all(field, start, stop, candidates, distance, room):
         if nearest[k] >= 0:
             n += 1
             ends = line_to(field, t, candidates[i], feet[k, i, 1])
-            for c in range(3):
-                box[c] = min(box[c], min(ends[c], ends[3 + c]))
-                box[3 + c] = max(box[3 + c], max(ends[c], ends[3 + c]))
+            for c in range(6):
+                beam[c // 3, c % 3] = min(beam[c // 3, c % 3], ends[c])
+                beam[c // 3, 3 + c % 3] = max(beam[c // 3, 3 + c % 3], ends[c])
     return n
 
 
-@lean
-def _count_in(tree, room, n_leaves, ends, skip, limit):
+@inlined
+def _count_in(tree, search, n_leaves, ends, skip, limit):
     """Crossings of a line with the triangles of the gathered leaves."""
     line = aim(ends)
-    (ox, oy, oz), (dx, dy, dz), (ix, iy, iz), _ = line
-    x, y, z = 0 if dx > 0 else 3, 1 if dy > 0 else 4, 2 if dz > 0 else 5  # the faces through which a line enters
+    (ox, oy, oz), (ix, iy, iz), _, _ = line
+    x, y, z = 0 if ix > 0 else 3, 1 if iy > 0 else 4, 2 if iz > 0 else 5  # the faces through which a line enters
     ox, oy, oz = np.float32(ox), np.float32(oy), np.float32(oz)
     ix, iy, iz = np.float32(ix), np.float32(iy), np.float32(iz)
     zero, one = np.float32(0), np.float32(1)
-    bounds, overlap = room.bounds, room.overlap
+    bounds, apart = search.bounds, search.apart
     for k in range(n_leaves):
         enter, leave = (bounds[x, k] - ox) * ix, (bounds[3 - x, k] - ox) * ix
         enter, leave = max(enter, (bounds[y, k] - oy) * iy), min(leave, (bounds[5 - y, k] - oy) * iy)
         enter, leave = max(enter, (bounds[z, k] - oz) * iz), min(leave, (bounds[7 - z, k] - oz) * iz)
-        overlap[k] = min(leave, one) - max(enter, zero)
+        apart[k] = max(enter, zero) - min(leave, one)
     found = 0
     for k in range(n_leaves):
-        if overlap[k] >= 0:
-            found += crossings_in_leaf(tree, room.leaves[k], line, skip)
+        if apart[k] <= 0:
+            found += crossings_in_leaf(tree, search.leaves[k], line, skip)
             if found > limit:
                 break
     return found

@@ -66,6 +66,7 @@ def describe_poses(poser: Poser, track: PoseTrack, posed: Float64) -> dict[str, 
         turned = flipped(poser.points, points, poser.faces, poser.ideal(track.frame(f))[0])
         rows.append(
             {
+                "pose": f,
                 "flipped": int(turned.sum()),
                 "area": float(found.area.max()),
                 "angle": float(found.angle.max()),
@@ -73,5 +74,5 @@ def describe_poses(poser: Poser, track: PoseTrack, posed: Float64) -> dict[str, 
                 "mean_strain": float(found.strain.mean()),
             }
         )
-    worst = {key: max(row[key] for row in rows) for key in rows[0]}
+    worst = {key: max(row[key] for row in rows) for key in rows[0] if key != "pose"}
     return {"poses": track.n_frames, "measured_poses": len(chosen), "worst": worst, "by_pose": rows}

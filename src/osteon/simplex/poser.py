@@ -109,7 +109,7 @@ class Poser:
             raise OptionError("method: ssd blends bones, so it needs a skeleton")
         unique, which = weld_points(rest)
         points, triangles = rest[unique], which[triangles]
-        dimension = _dimension(points, options)
+        dimension = _dimension(points, triangles, options)
         if skeleton is not None and dimension == 2:
             skeleton = replace(skeleton, joints=_at_height(skeleton.joints, points))
         simplices = build_simplices(points, triangles, dimension)  # first, as it refuses meshes without any area
@@ -262,8 +262,8 @@ class Poser:
         return posed
 
 
-def _dimension(points: Float64, options: PoserOptions) -> Dimension:
-    flat = float(np.ptp(points[:, 2])) <= FLAT * float(np.linalg.norm(np.ptp(points, axis=0)))
+def _dimension(points: Float64, faces: Int32, options: PoserOptions) -> Dimension:
+    flat = float(np.ptp(points[:, 2])) <= FLAT * float(np.linalg.norm(np.ptp(points[np.unique(faces)], axis=0)))
     if options.dimension == 2 and not flat:
         raise OptionError("dimension: 2 was asked for, but the vertices differ in z")
     return 2 if flat and options.dimension != 3 else 3

@@ -29,8 +29,8 @@ sections 6.1 to 6.3, equations 2 to 5 and 15 to 19.
 Differs from the paper: (i) the origin of T is the mesh's area centroid, not that of the file, and alpha comes from the
 sphere about it instead of the axis-aligned box (for a box, the sphere's diameter is the box's diagonal). Else moving
 or turning the whole scene would change the result. (ii) Eliminated fourth vertices. (iii) Triangles without a shape
-have no transform and take no part; what hangs only on such triangles goes along with its surroundings (loose.py).
-(iv) The term `follow`.
+have no transform and take no part, but for those that alone hold parts of the mesh together: else a crack would open
+there. These count as just wide enough. (iv) The term `follow`.
 
 Notes. Distance of triangles from where their bone takes them (mean, of the size) and mean strain; armadillo bowing, all
 joints of the hand by 35 degrees, gingerbread man leaning, with bones assigned by distance:
@@ -55,10 +55,14 @@ from scipy.sparse import csc_array, csr_array
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.topology import degenerate_triangles, triangle_areas
+from osteon.simplex.thin import find_bridges, widen_triangles
 
 __all__ = ["Dimension", "EnergyOptions", "Simplices", "System", "build_simplices", "full_system", "reduced_system"]
 
 Dimension = Literal[2, 3]
+
+#: How wide (over the size) triangles without a shape count at least.
+WIDTH = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,28 +111,44 @@ class System:
 
 def build_simplices(vertices: Float64, faces: Int32, dimension: Dimension) -> Simplices:
     """A triangle or tetrahedron for every triangle that has a shape."""
-    areas = triangle_areas(vertices, faces)
-    kept = ~degenerate_triangles(vertices, faces)
-    if not kept.any():
+    # Points that no triangle uses, maybe far away, say nothing of the size of the mesh.
+    used, numbers = np.unique(faces, return_inverse=True)
+    shapeless = degenerate_triangles(vertices[used], numbers.reshape(-1, 3).astype(np.int32))
+    if shapeless.all():
         raise GeometryError(f"mesh: none of its {len(faces)} triangles has an area, there is nothing to deform")
-    total = areas[kept].sum()
-    corners = vertices[faces[kept]]
-    centre: Float64 = np.einsum("t,tcx->x", areas[kept], corners) / (3 * total)
+    areas = triangle_areas(vertices, faces)
+    total = areas[~shapeless].sum()
+    centre: Float64 = np.einsum("t,tcx->x", areas[~shapeless], vertices[faces[~shapeless]]) / (3 * total)
     if dimension == 2:
         centre[2] = vertices[0, 2]  # exactly, so that a drawing stays in its plane
-    reach = np.linalg.norm(corners - centre, axis=2).max()
-    inverse = _inverse(corners - centre, dimension)
+    kept = ~shapeless | find_bridges(faces, shapeless, len(vertices))
     triangle = np.flatnonzero(kept).astype(np.int32)
+    corners = vertices[faces[kept]] - centre
+    reach = float(np.linalg.norm(corners, axis=2).max())
+    thin = shapeless[kept]
+    corners[thin] = widen_triangles(corners[thin], WIDTH * 2 * reach)
+    flat = np.arange(3 * len(corners), dtype=np.int32).reshape(-1, 3)
     return Simplices(
-        faces[kept], triangle, vertices - centre, areas[kept], inverse, centre, 2 * float(reach), dimension
+        faces[kept],
+        triangle,
+        vertices - centre,
+        triangle_areas(corners.reshape(-1, 3), flat),
+        _inverse(corners, dimension),
+        centre,
+        2 * reach,
+        dimension,
     )
 
 
 def _inverse(corners: Float64, dimension: Dimension) -> Float64:
-    """(t,n,n) P^-1 (eq. 3 to 5 in homogeneous form)."""
+    """(t,n,n) P^-1 (eq. 3 to 5): M from the edges, so that no shift of a small simplex counts as its change, then T."""
     points = corners[:, :, :2] if dimension == 2 else np.concatenate([corners, _fourth(corners)[:, None]], axis=1)
-    ones = np.ones((*points.shape[:2], 1))
-    out: Float64 = np.linalg.inv(np.concatenate([points, ones], axis=2))
+    inner = np.linalg.inv(points[:, 1:] - points[:, :1])  # eq. 4, 5
+    out = np.empty((len(points), dimension + 1, dimension + 1))
+    out[:, :-1, 1:] = inner  # eq. 3
+    out[:, :-1, 0] = -inner.sum(axis=2)
+    out[:, -1] = -np.einsum("ti,tij->tj", points[:, 0], out[:, :-1])  # eq. 2
+    out[:, -1, 0] += 1
     return out
 
 

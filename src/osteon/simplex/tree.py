@@ -41,8 +41,7 @@ __all__ = [
     "count_crossings",
     "crossings_between",
     "crossings_in_leaf",
-    "gather_leaves",
-    "passes",
+    "invert",
 ]
 
 #: A crossing this near to an end of the line (over the size of the mesh, which is 1 here) only touches.
@@ -104,7 +103,7 @@ def count_crossings(tree, ends, skip, limit):
     line = aim(ends)
     found = node = 0
     while node < tree.after.size and found <= limit:
-        if not passes(tree.bounds, node, line):
+        if not _passes(tree.bounds, node, line):
             node = tree.after[node]
             continue
         found += crossings_in_leaf(tree, node, line, skip)
@@ -118,7 +117,7 @@ def _list_crossings(tree, ends, at, hit):
     line = aim(ends)
     found = node = 0
     while node < tree.after.size:
-        if not passes(tree.bounds, node, line):
+        if not _passes(tree.bounds, node, line):
             node = tree.after[node]
             continue
         for i in range(tree.leaf[node, 0], tree.leaf[node, 0] + tree.leaf[node, 1]):
@@ -129,38 +128,30 @@ def _list_crossings(tree, ends, at, hit):
         node += 1
 
 
-@lean
-def gather_leaves(tree, box, found):
-    """The leaves that a box (x y z x y z) meets; returns how many, or -1 where they are more than fit into `found`."""
-    bounds, after, leaf, _, _ = tree
-    x0, y0, z0, x1, y1, z1 = box[0], box[1], box[2], box[3], box[4], box[5]
-    n = node = 0
-    while node < after.size:
-        apart = bounds[node, 0] > x1 or bounds[node, 1] > y1 or bounds[node, 2] > z1
-        if apart or bounds[node, 3] < x0 or bounds[node, 4] < y0 or bounds[node, 5] < z0:
-            node = after[node]
-            continue
-        if leaf[node, 1]:
-            if n == found.size:
-                return -1
-            found[n] = node
-            n += 1
-        node += 1
-    return n
-
-
 @inlined
 def aim(ends):
-    """What is needed of a line many times: its start, its direction, one over it, and what only touches."""
+    """What is needed of a line many times: start, one over its direction, what only touches, and its projection.
+
+    The projection is along the longest axis: the numbers of the axes, the longest last, the start in that order, how
+    far the line goes aside for every unit along the longest, and one over its way along that.
+    """
     x, y, z = ends[3] - ends[0], ends[4] - ends[1], ends[5] - ends[2]
     touch = TOUCH / max(np.sqrt(x * x + y * y + z * z), TOUCH)
-    return (ends[0], ends[1], ends[2]), (x, y, z), (_inverse(x), _inverse(y), _inverse(z)), touch
+    if abs(x) > abs(y) and abs(x) > abs(z):
+        order, start, way = (2, 1, 0), (ends[2], ends[1], ends[0]), (z, y, x)
+    elif abs(y) > abs(z):
+        order, start, way = (0, 2, 1), (ends[0], ends[2], ends[1]), (x, z, y)
+    else:
+        order, start, way = (0, 1, 2), (ends[0], ends[1], ends[2]), (x, y, z)
+    along = invert(way[2])
+    plane = order, start, (way[0] * along, way[1] * along, along)
+    return (ends[0], ends[1], ends[2]), (invert(x), invert(y), invert(z)), touch, plane
 
 
 @inlined
-def passes(bounds, node, line):
+def _passes(bounds, node, line):
     """Whether a line passes through a box."""
-    (ox, oy, oz), _, (ix, iy, iz), _ = line
+    (ox, oy, oz), (ix, iy, iz), _, _ = line
     x0, x1 = (bounds[node, 0] - ox) * ix, (bounds[node, 3] - ox) * ix
     y0, y1 = (bounds[node, 1] - oy) * iy, (bounds[node, 4] - oy) * iy
     z0, z1 = (bounds[node, 2] - oz) * iz, (bounds[node, 5] - oz) * iz
@@ -175,13 +166,13 @@ def crossings_in_leaf(tree, node, line, skip):
     _, _, leaf, corners, triangle = tree
     found = 0
     for i in range(leaf[node, 0], leaf[node, 0] + leaf[node, 1]):
-        if _cross(corners, i, line) > 0 and triangle[i] != skip:
+        if triangle[i] != skip and _cross(corners, i, line) > 0:
             found += 1
     return found
 
 
 @inlined
-def _inverse(d):
+def invert(d):
     """1 / d, large instead of infinite, so that 0 times it is no NaN."""
     return 1 / d if abs(d) > 1e-30 else np.copysign(1e30, d)
 
@@ -189,24 +180,19 @@ def _inverse(d):
 @inlined
 def _cross(corners, i, line):
     """Where (0 … 1) a line crosses a triangle, -1 where it does not."""
-    (ox, oy, oz), (dx, dy, dz), _, touch = line
-    ax, ay, az = corners[i, 0] - ox, corners[i, 1] - oy, corners[i, 2] - oz
-    bx, by, bz = corners[i, 3] - ox, corners[i, 4] - oy, corners[i, 5] - oz
-    cx, cy, cz = corners[i, 6] - ox, corners[i, 7] - oy, corners[i, 8] - oz
-    if abs(dx) > abs(dy) and abs(dx) > abs(dz):  # the longest axis becomes z
-        ax, az, bx, bz, cx, cz, dx, dz = az, ax, bz, bx, cz, cx, dz, dx
-    elif abs(dy) > abs(dz):
-        ay, az, by, bz, cy, cz, dy, dz = az, ay, bz, by, cz, cy, dz, dy
-    sx, sy = dx / dz, dy / dz
-    ax, ay = ax - sx * az, ay - sy * az
-    bx, by = bx - sx * bz, by - sy * bz
-    cx, cy = cx - sx * cz, cy - sy * cz
+    _, _, touch, ((kx, ky, kz), (ox, oy, oz), (sx, sy, along)) = line
+    az, bz, cz = corners[i, kz] - oz, corners[i, 3 + kz] - oz, corners[i, 6 + kz] - oz
+    ax, ay = (corners[i, kx] - ox) - sx * az, (corners[i, ky] - oy) - sy * az
+    bx, by = (corners[i, 3 + kx] - ox) - sx * bz, (corners[i, 3 + ky] - oy) - sy * bz
+    cx, cy = (corners[i, 6 + kx] - ox) - sx * cz, (corners[i, 6 + ky] - oy) - sy * cz
     u, v, w = bx * cy - cx * by, cx * ay - ax * cy, ax * by - bx * ay
+    if ((u > 0) | (v > 0) | (w > 0)) & ((u < 0) | (v < 0) | (w < 0)):
+        return -1.0  # by far the most
     left = _left(u, bx, by, cx, cy)
     if left != _left(v, cx, cy, ax, ay) or left != _left(w, ax, ay, bx, by):
         return -1.0
     area = u + v + w
-    s = (u * az + v * bz + w * cz) / (area * dz) if area != 0 else -1.0
+    s = along * (u * az + v * bz + w * cz) / area if area != 0 else -1.0
     return s if touch < s < 1 - touch else -1.0
 
 

@@ -31,8 +31,10 @@ Vote = tuple[Float64, Float64]  # (f,3,3) rotations and (f,) how far they are be
 GIVE = 0.05
 #: Sine of the angle between two bones from which on they span a plane reliably.
 SPREAD = 0.2
-#: Below this sine two bones are in line and span no plane.
-STRAIGHT = 1e-5
+#: Below this sine two bones are in line: what angle is left may come from the digits of a file.
+STRAIGHT = 1e-2
+#: The same for a whole skeleton, where many joints must agree.
+COLLINEAR = 1e-5
 #: How many bones out from a root votes are looked for.
 DEPTH = 4
 
@@ -73,7 +75,7 @@ def whole_turn(rest: Float64, posed: Float64) -> Vote:
     turn = nearest_rotation(np.einsum("fji,jk->fik", after, before))
     off = np.linalg.norm(after - np.einsum("fik,jk->fji", turn, before), axis=(1, 2))
     spread = np.linalg.svd(before, compute_uv=False)[1]
-    return turn, _belief(off, np.full(len(posed), spread))
+    return turn, _belief(off, np.full(len(posed), spread), COLLINEAR)
 
 
 def _levels(skeleton: StickSkeleton, root: int) -> list[list[tuple[int, int]]]:
@@ -96,19 +98,19 @@ def _votes(pairs: list[tuple[int, int]], rest: Float64, posed: Float64) -> tuple
         before, spread_before, angle_before = _frame(rest[None, b], rest[None, c])
         after, spread_after, angle_after = _frame(posed[:, b], posed[:, c])
         votes.append(after @ before.swapaxes(1, 2))
-        weights.append(_belief(angle_after - angle_before, np.minimum(spread_before, spread_after)))
+        weights.append(_belief(angle_after - angle_before, np.minimum(spread_before, spread_after), STRAIGHT))
     return np.array(votes).reshape(-1, len(posed), 3, 3), np.array(weights).reshape(-1, len(posed))
 
 
-def _belief(off: Float64, spread: Float64) -> Float64:
+def _belief(off: Float64, spread: Float64, straight: float) -> Float64:
     """(f,) 0 … 1: how far directions speak for a turn that they keep but for `off` radians.
 
     An error of that size turns a plane of that spread by off / spread. So the straighter they are, the more exactly
-    they must be kept, and a joint that is straight but for rounding says nothing.
+    they must be kept, and what is straight says nothing.
     """
     give = GIVE * np.minimum(spread / SPREAD, 1.0) ** 2
     kept = np.exp(-np.minimum((off / np.maximum(give, 1e-30)) ** 2, 700.0))
-    return np.where(spread > STRAIGHT, kept, 0.0)
+    return np.where(spread > straight, kept, 0.0)
 
 
 def _frame(one: Float64, other: Float64) -> tuple[Float64, Float64, Float64]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Int32
 from osteon.simplex.compiled import exact, inlined, lean
-from osteon.simplex.tree import SurfaceTree
+from osteon.simplex.tree import SurfaceTree, invert
 
-__all__ = ["DEEPEST", "WideTree", "gather_leaves", "widen"]
+__all__ = ["Search", "WideTree", "gather_leaves", "make_search", "widen"]
+
+Int64 = NDArray[np.int64]
 
 WIDTH = 8
 #: More than rounding to float32 moves a box or a line in a mesh of size 1.
@@ -28,6 +31,23 @@ class WideTree(NamedTuple):
 
     bounds: Float32  # (n,6,8) lowest and highest corners; empty boxes meet nothing
     child: Int32  # (n,8) a node, or -1 - leaf of the binary tree
+
+
+class Search(NamedTuple):
+    """Arrays that `gather_leaves` works in, and the leaves that it finds."""
+
+    waiting: Int64  # (DEEPEST,) nodes to visit
+    leaves: Int64  # (n,)
+    bounds: Float32  # (6,n) of the leaves; one row for each face of a box
+    apart: Float32  # (n,) how far a line passes by; at most 0 where it meets a box
+
+
+def make_search(most: int) -> Search:
+    """Room for so many leaves."""
+    return Search(
+        *(np.empty(DEEPEST, np.int64), np.empty(most, np.int64)),
+        *(np.empty((6, most), np.float32), np.empty(max(most, WIDTH), np.float32)),
+    )
 
 
 def widen(tree: SurfaceTree) -> WideTree:
@@ -77,32 +97,46 @@ def _surface(boxes, i):
 
 
 @lean
-def gather_leaves(wide, box, waiting, leaves, bounds):
-    """The leaves that a box (x y z x y z) meets, and their bounds (6,n); returns how many, -1: too many to hold."""
+def gather_leaves(wide, beam, search):
+    """The leaves that lines between two boxes (2,6) may meet, and their bounds; returns how many, -1: too many to hold.
+
+    At any part of their way, lines are no farther from the line between the middles of the boxes than the larger box
+    is wide, in each axis. So a leaf is left out if that line passes it even when it is wider by as much.
+    """
     boxes, child = wide
-    x0, y0, z0 = np.float32(box[0]), np.float32(box[1]), np.float32(box[2])
-    x1, y1, z1 = np.float32(box[3]), np.float32(box[4]), np.float32(box[5])
+    waiting, leaves, bounds, apart = search
+    (ox, wx, ix), (oy, wy, iy), (oz, wz, iz) = _axis(beam, 0), _axis(beam, 1), _axis(beam, 2)
+    zero, one = np.float32(0), np.float32(1)
     waiting[0], n_waiting, n = 0, 1, 0
     while n_waiting:
         n_waiting -= 1
         node = waiting[n_waiting]
-        met = 0
         for k in range(WIDTH):
-            x = boxes[node, 0, k] <= x1 and boxes[node, 3, k] >= x0
-            y = boxes[node, 1, k] <= y1 and boxes[node, 4, k] >= y0
-            z = boxes[node, 2, k] <= z1 and boxes[node, 5, k] >= z0
-            met |= (x & y & z) << k
+            x0, x1 = (boxes[node, 0, k] - wx - ox) * ix, (boxes[node, 3, k] + wx - ox) * ix
+            y0, y1 = (boxes[node, 1, k] - wy - oy) * iy, (boxes[node, 4, k] + wy - oy) * iy
+            z0, z1 = (boxes[node, 2, k] - wz - oz) * iz, (boxes[node, 5, k] + wz - oz) * iz
+            enter = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), zero))
+            leave = min(min(max(x0, x1), max(y0, y1)), min(max(z0, z1), one))
+            apart[k] = enter - leave
         if n_waiting + WIDTH > waiting.size or n + WIDTH > leaves.size:
             return -1
         for k in range(WIDTH):
-            if not met >> k & 1:
+            if apart[k] > 0:
                 continue
             if child[node, k] > 0:
                 waiting[n_waiting] = child[node, k]
                 n_waiting += 1
-            else:
+            elif child[node, k] < 0:
                 leaves[n] = -1 - child[node, k]
                 for c in range(6):
                     bounds[c, n] = boxes[node, c, k]
                 n += 1
     return n
+
+
+@inlined
+def _axis(beam, c):
+    """In one axis: where the middle line starts, how far others are from it, and one over the way it goes."""
+    start, stop = 0.5 * (beam[0, c] + beam[0, 3 + c]), 0.5 * (beam[1, c] + beam[1, 3 + c])
+    wide = 0.5 * max(beam[0, 3 + c] - beam[0, c], beam[1, 3 + c] - beam[1, c])
+    return np.float32(start), np.float32(wide), np.float32(invert(stop - start))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.simplex.tree import ALL, build_tree, count_crossings, crossings_between, gather_leaves
+from osteon.simplex.tree import ALL, build_tree, count_crossings, crossings_between
 from osteon.synth.shapes import make_grid, make_sphere, make_torus
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
@@ -117,16 +117,3 @@ def test_in_the_plane_the_border_is_the_surface():
     assert at == pytest.approx([1 / 3, 2 / 3])
     assert centers[hit[0], 0] < 0.25
     assert centers[hit[1], 0] > 0.75
-
-
-def test_gathered_leaves_hold_all_that_a_box_meets():
-    shape = make_sphere(2)
-    tree = build_tree(shape.vertices, shape.faces)
-    box = np.array([0.1, 0.1, 0.1, 0.5, 0.4, 0.3])
-    leaves = np.empty(500, np.int64)
-    n = gather_leaves(tree, box, leaves)
-    found = {int(tree.triangle[i]) for k in leaves[:n] for i in range(tree.leaf[k, 0], tree.leaf[k].sum())}
-    corners = shape.vertices[shape.faces]
-    meets = ((corners.min(axis=1) <= box[3:]) & (corners.max(axis=1) >= box[:3])).all(axis=1)
-    assert set(np.flatnonzero(meets)) <= found
-    assert gather_leaves(tree, box, leaves[:2]) == -1
