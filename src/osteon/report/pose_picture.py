@@ -101,12 +101,8 @@ def _mesh_row(
     skeleton, (rest_view, pose_view) = subject.skeleton, views
     colored = BoneStyle(colors=bone_colors(skeleton.n_bones))
     image = rest_view.with_bones(rest_view.draw(subject.rest, PALE), skeleton.joints, colored)
-    cells = [
-        (
-            image,
-            f"rest pose\n{skeleton.n_bones} {'bone' if skeleton.n_bones == 1 else 'bones'}, {len(subject.rest):,} vertices",
-        )
-    ]
+    bones = "1 bone" if skeleton.n_bones == 1 else f"{skeleton.n_bones} bones"
+    cells = [(image, f"rest pose\n{bones}, {len(subject.rest):,} vertices")]
     for mesh in posed:
         image = pose_view.with_bones(pose_view.draw(mesh.vertices, SKIN), joints, BoneStyle(strength=0.55))
         cells.append((image, f"pose, {mesh.name}"))

@@ -1,7 +1,8 @@
 """Triangles that lie together, tested together: their lines go down the tree as one.
 
 The lines of a block, from its triangles to the nearest candidate of each, run side by side. The leaves of the surface
-that any of them may meet are gathered once (`wide`), and each line is then counted against those only. Lines to farther candidates, which few triangles need, go down the tree alone.
+that any of them may meet are gathered once (`wide`), and each line is then counted against those only. Lines to
+farther candidates, which few triangles need, go down the tree alone. The counts are the same.
 """
 
 from __future__ import annotations

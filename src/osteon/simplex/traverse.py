@@ -20,11 +20,12 @@ Differs from the paper:
 - the nearest bone is tried first; one that cannot win or see is left early (`pairs`).
 
 Notes, armadillo, 86,482 triangles, 39 bones, one thread, best of several runs on a shared machine:
-- plain test: 265 … 310 ms (2.5 bones in range of a triangle, so 2.5 lines each);
-- plain answer, but nearest bone first and lines left early (`pairs.find_seen`): 76 ms;
-- traversal by single triangles: 110 … 125 ms, of which a third went into lines; unseen triangles that pass on what
-  they hear at once instead of at the end: 200 ms, as wrong bones then run ahead of the right ones;
-- traversal by blocks of 16, 32, 48 or 64: 51, 46, 48, 46 ms, of which lines take 26, gathering leaves 18.
+- plain test: 250 … 290 ms (2.5 bones in range of a triangle, so 2.5 lines each);
+- the plain answer, but nearest bone first and lines left early (`pairs.find_seen`): 76 ms;
+- traversal by single triangles: 110 … 125 ms; with unseen triangles that pass on what they hear at once instead of at
+  the end: 200 ms, as wrong bones then run ahead of the right ones;
+- traversal by blocks of 16, 32, 48 or 64: 51, 46, 48, 46 ms; with a cheaper test of triangles, blocks of 32: 40 ms.
+  Of that, lines take about 20, gathering leaves 10, feet and sets 10.
 """
 
 from __future__ import annotations
@@ -84,10 +85,10 @@ def _traverse(scene, neighbors, beside, seeds, state, room):
     n_blocks, n_bones = state.heard.shape[0], field.ranges.sticks.shape[0]
     candidates, heard = np.empty(n_bones, np.int64), state.heard
     said = [(0, 0)]  # (block, bone)
-    waiting, n_waiting = np.empty(n_blocks, np.int32), 0
+    waiting, n_waiting = np.empty(n_blocks, np.int64), 0
     for i in range(seeds[0].size):
-        block = seeds[0][i] // BLOCK
-        n_waiting = _hear(block, seeds[1][i], beside, state, waiting, n_waiting)
+        block = np.int64(seeds[0][i]) // BLOCK
+        n_waiting = _hear(block, np.int64(seeds[1][i]), beside, state, waiting, n_waiting)
         for b in range(n_bones):
             _add(state.asked, block, b)
     while True:
@@ -106,7 +107,7 @@ def _traverse(scene, neighbors, beside, seeds, state, room):
             n_waiting = _hear(block, b, beside, state, waiting, n_waiting)
             for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
                 for e in range(3):
-                    other = neighbors[t, e] // BLOCK  # -1 at a border
+                    other = np.int64(neighbors[t, e]) // BLOCK  # -1 at a border
                     if other >= 0 and not _has(heard, other, b):
                         n_waiting = _hear(other, b, beside, state, waiting, n_waiting)
 

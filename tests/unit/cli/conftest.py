@@ -30,6 +30,31 @@ def run(tmp_path: Path) -> Run:
     return call
 
 
+@pytest.fixture
+def run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Like `run`, in this process: a second quicker each time, for tests that do not depend on a fresh start."""
+    from osteon.cli.main import main
+
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
+        with monkeypatch.context() as patch:
+            patch.chdir(work)
+            patch.setattr(sys, "argv", ["osteon", *map(str, arguments)])
+            try:
+                main()
+                code = 0
+            except SystemExit as ended:
+                code = int(ended.code or 0)
+        out, err = capfd.readouterr()
+        return subprocess.CompletedProcess(list(arguments), code, out, err)
+
+    call.folder = work  # type: ignore[attr-defined]
+    return call
+
+
 @pytest.fixture(scope="session")
 def tube(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of OBJ frames of a bending tube."""

@@ -24,6 +24,11 @@ ARM = StickSkeleton(
 BEND = {"rotate": {"elbow": {"axis": [0, 0, 1], "degrees": 50}}}
 
 
+@pytest.fixture(name="run")
+def _run(run_here):
+    return run_here
+
+
 @pytest.fixture(name="files")
 def _files(run) -> dict[str, str]:
     folder: Path = run.folder

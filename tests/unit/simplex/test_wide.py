@@ -20,8 +20,8 @@ def test_every_leaf_is_kept(shape):
     search = make_search(len(tree.after) + 8)
     n = gather_leaves(widen(tree), np.array([[-9.0, -9, -9, 9, 9, 9]] * 2), search)
     assert sorted(search.leaves[:n]) == list(np.flatnonzero(tree.leaf[:, 1]))
-    assert (search.bounds[:3, :n].T < tree.bounds[search.leaves[:n], :3]).all()
-    assert (search.bounds[3:, :n].T > tree.bounds[search.leaves[:n], 3:]).all()
+    assert (tree.bounds[search.leaves[:n], :3] > search.bounds[:3, :n].T).all()
+    assert (tree.bounds[search.leaves[:n], 3:] < search.bounds[3:, :n].T).all()
 
 
 def test_all_that_a_line_crosses_is_gathered():
