@@ -87,10 +87,10 @@ def _traverse(scene, neighbors, beside, seeds, state, room):
     said = [(0, 0)]  # (block, bone)
     waiting, n_waiting = np.empty(n_blocks, np.int64), 0
     for i in range(seeds[0].size):
-        block = np.int64(seeds[0][i]) // BLOCK
-        n_waiting = _hear(block, np.int64(seeds[1][i]), beside, state, waiting, n_waiting)
+        home = np.int64(seeds[0][i]) // BLOCK
+        n_waiting = _hear(home, np.int64(seeds[1][i]), beside, state, waiting, n_waiting)
         for b in range(n_bones):
-            _add(state.asked, block, b)
+            _add(state.asked, home, b)
     while True:
         said.clear()
         for i in range(n_waiting):
