@@ -18,7 +18,8 @@ from ..unit.simplex.fleshed import flesh
 
 FEW = settings(max_examples=15, deadline=None)
 PLAIN = SegmentOptions(method="plain", islands=False)
-QUICK = SegmentOptions(islands=False)
+QUICK = SegmentOptions(method="traverse", islands=False)
+BLOCKS = SegmentOptions(islands=False)
 
 
 def random_tree(seed: int, n_bones: int) -> StickSkeleton:
@@ -75,6 +76,16 @@ def test_the_traversal_agrees_with_the_plain_test_where_it_must(skeleton):
     assert quick.seen[must].all()
     assert np.array_equal(quick.bone[must], plain.bone[must])
     np.testing.assert_allclose(quick.distance[must], plain.distance[must], rtol=1e-12)
+
+
+@FEW
+@given(skeleton=SKELETONS)
+def test_blocks_give_the_plain_answer(skeleton):
+    shape = flesh(skeleton, 0.14, 22)
+    blocks, plain = segmented(shape, skeleton, BLOCKS), segmented(shape, skeleton, PLAIN)
+    assert np.array_equal(blocks.bone, plain.bone)
+    assert np.array_equal(blocks.seen, plain.seen)
+    assert np.array_equal(blocks.distance, plain.distance)
 
 
 @FEW

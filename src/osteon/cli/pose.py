@@ -74,8 +74,8 @@ FLAGS = ("-o", "--segments", "--picture", "--json")
 )
 @click.option(
     "--segmentation",
-    type=click.Choice(["traverse", "plain"]),
-    default="traverse",
+    type=click.Choice(["blocks", "traverse", "plain"]),
+    default="blocks",
     show_default=True,
     help="'plain' tests every triangle against every bone.",
 )

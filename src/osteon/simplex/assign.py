@@ -9,6 +9,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import triangle_areas
+from osteon.simplex.blocks import compare_blocks
 from osteon.simplex.extend import Solid, extend_free_ends, reach_over_caps
 from osteon.simplex.islands import connect_triangles, join_islands
 from osteon.simplex.pairs import Field, compare_all, find_places, find_seen, measure_pairs
@@ -64,6 +65,8 @@ def _test(field: Field, mesh: Placed, extended: StickSkeleton, options: SegmentO
         compare_all(field, bone, distance)
         bone[distance >= below] = -1
         return bone, distance
+    if options.method == "blocks":
+        return compare_blocks(field, below)
     seeds = _seeds(field, extended)
     bone, distance, reached = traverse(field, mesh.neighbors, bone_neighbors(extended), seeds, below)
     seeded = np.zeros(int(mesh.component.max()) + 1, bool)

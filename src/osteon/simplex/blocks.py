@@ -3,6 +3,12 @@
 The lines of a block, from its triangles to the nearest candidate of each, run side by side. The leaves of the surface
 that any of them may meet are gathered once (`wide`), and each line is then counted against those only. Lines to
 farther candidates, which few triangles need, go down the tree alone. The counts are the same.
+
+Bones whose range planes pass a whole block by are dropped first. That alone makes it cheap to try all bones on every
+block (`compare_blocks`), which gives the plain answer always; the traversal of 4.2 saves nothing beyond it.
+
+Notes, armadillo, 86,482 triangles, 39 bones, one thread, in turns: all bones by blocks 41 … 53 ms, traversal by blocks
+48 … 59 ms, plain 254 … 330 ms.
 """
 
 from __future__ import annotations
@@ -12,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float64
-from osteon.simplex.compiled import inlined, lean
-from osteon.simplex.pairs import better, compare_bones, find_feet, line_to
+from osteon.core.arrays import Float64, Int32
+from osteon.simplex.compiled import exact, inlined, lean
+from osteon.simplex.pairs import Field, better, compare_bones, find_feet, line_to
 from osteon.simplex.ranges import ON_PLANE
 from osteon.simplex.tree import aim, count_crossings, crossings_in_leaf
-from osteon.simplex.wide import Search, gather_leaves, make_search
+from osteon.simplex.wide import Search, gather_leaves, make_search, widen
 
-__all__ = ["BLOCK", "compare_block", "make_room"]
+__all__ = ["BLOCK", "compare_block", "compare_blocks", "make_room"]
 
 Int64 = NDArray[np.int64]
 
@@ -42,6 +48,20 @@ def make_room(n_bones: int) -> Room:
     """Empty arrays for so many candidates."""
     feet, nearest = np.empty((BLOCK, n_bones, 2)), np.empty(BLOCK, np.int64)
     return Room(feet, nearest, np.empty((2, 6)), np.empty(n_bones, np.int64), make_search(LEAVES))
+
+
+def compare_blocks(field: Field, seen_below: float) -> tuple[Int32, Float64]:
+    """Bone of every triangle that one sees (else -1) and distance with penalty: the plain answer."""
+    n, n_bones = len(field.centers), len(field.ranges.sticks)
+    bone, distance = np.full(n, -1, np.int32), np.full(n, seen_below)
+    _compare_blocks(field, widen(field.tree), np.arange(n_bones), (bone, distance), make_room(n_bones))
+    return bone, distance
+
+
+@exact
+def _compare_blocks(field, wide, candidates, state, room):
+    for block in range((state[0].size + BLOCK - 1) // BLOCK):
+        compare_block(field, wide, block, candidates, state, room)
 
 
 @lean

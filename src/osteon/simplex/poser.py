@@ -109,7 +109,7 @@ class Poser:
             raise OptionError("method: ssd blends bones, so it needs a skeleton")
         unique, which = weld_points(rest)
         points, triangles = rest[unique], which[triangles]
-        dimension = _dimension(points, triangles, options)
+        dimension = _dimension(points, triangles, skeleton, options)
         if skeleton is not None and dimension == 2:
             skeleton = replace(skeleton, joints=_at_height(skeleton.joints, points))
         simplices = build_simplices(points, triangles, dimension)  # first, as it refuses meshes without any area
@@ -136,7 +136,9 @@ class Poser:
             self.points, self.faces, self.groups.n_bones, self.segmentation, lines, self.options.groups
         )
         if self.options.method == "ssd":
-            return replace(self, lines=lines, groups=groups)
+            if lines:
+                raise OptionError("lines: ssd moves each vertex by its bones alone; lines need the simplex method")
+            return replace(self, groups=groups)
         report_progress(progress, "factor", 0.0)
         watch = Stopwatch()
         with watch.stage("cholesky"):
@@ -204,6 +206,7 @@ class Poser:
             parts.insert(0, (moved, ends, told.twist))
         if self.skeleton is not None:
             if self.dimension == 2:
+                _check_plane(track, float(np.linalg.norm(np.ptp(self.points, axis=0))))
                 track = replace(track, joints=_at_height(track.joints, self.points))
             moved = bone_transforms(self.skeleton, track, dimension=self.dimension, options=bones)
             twist = np.zeros((n, self.skeleton.n_bones, 2)) if track.twist is None else track.twist
@@ -262,10 +265,14 @@ class Poser:
         return posed
 
 
-def _dimension(points: Float64, faces: Int32, options: PoserOptions) -> Dimension:
-    flat = float(np.ptp(points[:, 2])) <= FLAT * float(np.linalg.norm(np.ptp(points[np.unique(faces)], axis=0)))
+def _dimension(points: Float64, faces: Int32, skeleton: StickSkeleton | None, options: PoserOptions) -> Dimension:
+    """2 for a flat mesh with a flat skeleton, unless something else was asked for."""
+    least = FLAT * float(np.linalg.norm(np.ptp(points[np.unique(faces)], axis=0)))
+    flat = float(np.ptp(points[:, 2])) <= least
     if options.dimension == 2 and not flat:
         raise OptionError("dimension: 2 was asked for, but the vertices differ in z")
+    if options.dimension == "auto" and skeleton is not None:
+        flat = flat and float(np.ptp(skeleton.joints[:, 2])) <= least
     return 2 if flat and options.dimension != 3 else 3
 
 
@@ -274,6 +281,17 @@ def _at_height(joints: Float64, points: Float64) -> Float64:
     out = joints.copy()
     out[..., 2] = points[0, 2]
     return out
+
+
+def _check_plane(track: PoseTrack, size: float) -> None:
+    """Refuse poses that take the skeleton of a drawing out of its plane."""
+    away = np.ptp(track.joints[:, :, 2], axis=1) > 1e-6 * size
+    if away.any():
+        raise GeometryError(
+            f"pose {int(away.argmax())}: leaves the plane of a flat mesh; choose dimension 3 to bend it in space"
+        )
+    if track.twist is not None and track.twist.any():
+        raise GeometryError("pose: twists a flat mesh; choose dimension 3 to turn it out of its plane")
 
 
 def _check_lines(lines: tuple[ControlLine, ...], rest: Float64, ends: Float64) -> None:

@@ -18,13 +18,14 @@ Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Sim
 Differs from the paper: it names neither delta nor the threshold. Here both are the diameter of the sphere about the
 area centroid that holds the mesh, which no rotation changes: a triangle is seen if its line crosses nothing. Islands
 are joined (`islands`), parts that no bone sees follow one bone as a whole (`paths`). What else differs stands in the
-files named above.
+files named above. The default tries all bones on blocks of triangles that lie together (`blocks`): as quick as the
+traversal of 4.2, and it cannot miss a bone. The traversal did in 4 of 100 random scenes with sprawling skeletons.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,22 +35,24 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton
 
-__all__ = ["SegmentOptions", "Segmentation", "segment_mesh"]
+__all__ = ["SegmentMethod", "SegmentOptions", "Segmentation", "segment_mesh"]
+
+SegmentMethod = Literal["blocks", "traverse", "plain"]
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentOptions:
     """How triangles find their bones."""
 
-    method: Literal["traverse", "plain"] = "traverse"
+    method: SegmentMethod = "blocks"  # traverse: 4.2; blocks and plain always agree
     penalty: float = 1.0  # delta of eq. 6, over the diameter of the mesh
     threshold: float = 1.0  # a triangle nearer than this (over the diameter, with penalty) is seen
     islands: bool = True  # join islands to the segments around them
     dimension: Literal["auto", 2, 3] = "auto"  # auto: 2 where mesh and skeleton each have one z
 
     def __post_init__(self) -> None:
-        if self.method not in ("traverse", "plain"):
-            raise OptionError(f"method: expected traverse or plain, got {self.method!r}")
+        if self.method not in get_args(SegmentMethod):
+            raise OptionError(f"method: expected blocks, traverse or plain, got {self.method!r}")
         if self.dimension not in ("auto", 2, 3):
             raise OptionError(f"dimension: expected auto, 2 or 3, got {self.dimension!r}")
         for name in ("penalty", "threshold"):

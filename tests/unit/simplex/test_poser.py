@@ -129,6 +129,20 @@ def test_flat_meshes_stay_flat() -> None:
     assert not flipped(SHEET.vertices, posed * [1, 1, 0], SHEET.faces).any()
 
 
+def test_a_sheet_bends_in_space_if_its_skeleton_or_the_options_say_so() -> None:
+    joints = ARM.joints - [1, 0, 0]
+    lifted = joints.copy()
+    lifted[2, 2] = 0.5
+    flat = replace(ARM, joints=joints)
+    with pytest.raises(GeometryError, match="leaves the plane"):
+        Poser.of(SHEET.vertices, SHEET.faces, flat).pose(PoseTrack(lifted[None]))
+    with pytest.raises(GeometryError, match="twists a flat mesh"):
+        Poser.of(SHEET.vertices, SHEET.faces, flat).pose(PoseTrack(joints[None], twist=np.ones((1, 2, 2))))
+    posed = Poser.of(SHEET.vertices, SHEET.faces, flat, options=PoserOptions(dimension=3)).pose(PoseTrack(lifted[None]))
+    assert np.ptp(posed[0, :, 2]) > 0.1
+    assert Poser.of(SHEET.vertices, SHEET.faces, replace(ARM, joints=lifted)).dimension == 3
+
+
 def test_seams_do_not_open() -> None:
     """Every triangle with corners of its own, as some files store them."""
     soup = Shape(
@@ -201,6 +215,10 @@ def test_refusals(poser: Poser) -> None:
         Poser.of(np.zeros((3, 3)), np.array([[0, 1, 2]]), ARM)
     with pytest.raises(OptionError, match="needs a skeleton"):
         Poser.of(TUBE.vertices, TUBE.faces, None, options=PoserOptions(method="ssd"))
+    with pytest.raises(OptionError, match="lines"):
+        Poser.of(
+            TUBE.vertices, TUBE.faces, ARM, lines=(ControlLine((0, 0, 0), (1, 0, 0)),), options=PoserOptions("ssd")
+        )
     with pytest.raises(OptionError, match="differ in z"):
         Poser.of(TUBE.vertices, TUBE.faces, ARM, options=PoserOptions(dimension=2))
     with pytest.raises(GeometryError, match="no skeleton"):

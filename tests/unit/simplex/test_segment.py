@@ -16,7 +16,7 @@ from osteon.synth.shapes import Shape, join_shapes, make_grid, make_sphere, make
 from .fleshed import HAND, bone_distances, flesh, stick_skeleton
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "meshes"
-METHODS = [SegmentOptions(), SegmentOptions(method="plain")]
+METHODS = [SegmentOptions(method="traverse"), SegmentOptions(method="plain"), SegmentOptions()]
 BONE = stick_skeleton([[0.2, 0, 0], [1.0, 0, 0], [1.8, 0, 0]], [[0, 1], [1, 2]])
 TUBE = make_tube(12, 40)
 
@@ -136,7 +136,7 @@ def test_a_bone_outside_controls_nothing():
     ],
     ids=["hole", "soup", "manifold", "unused", "degenerate", "one", "point", "sheet"],
 )
-@pytest.mark.parametrize("options", METHODS, ids=["traverse", "plain"])
+@pytest.mark.parametrize("options", METHODS, ids=["traverse", "plain", "blocks"])
 def test_bad_meshes(shape, options):
     segmented(shape, BONE, options)
 
@@ -153,7 +153,7 @@ def test_bad_meshes(shape, options):
     ],
     ids=["one", "pieces", "cycle", "folded", "outside", "far"],
 )
-@pytest.mark.parametrize("options", METHODS, ids=["traverse", "plain"])
+@pytest.mark.parametrize("options", METHODS, ids=["traverse", "plain", "blocks"])
 def test_odd_skeletons(joints, bones, options):
     segmented(TUBE, stick_skeleton(joints, bones), options)
 
