@@ -114,12 +114,14 @@ class SimplexSolver:
         away = rows - mean
         solved = np.zeros((len(self.free) + len(self.held), 3))
         load = solved[: len(self.free)]
-        load[:, :d] = self.grouped @ away.reshape(-1, d)
+        asked = np.zeros((away.shape[0] * away.shape[1], 3))
+        asked[:, :d] = away.reshape(-1, d)
+        _ask(self.grouped.indptr, self.grouped.indices, self.grouped.data, asked, load)
         if own is not None:
             load[:, :d] += self._own_load(own, rows)
         if len(self.held):
-            asked = self._rows(self.transforms_of(self.vertex_simplex[self.held], transforms, own)) - mean
-            shift = np.einsum("hi,hij->hj", self.rest[self.held], asked[:, :d]) + asked[:, d]
+            theirs = self._rows(self.transforms_of(self.vertex_simplex[self.held], transforms, own)) - mean
+            shift = np.einsum("hi,hij->hj", self.rest[self.held], theirs[:, :d]) + theirs[:, d]
             load[self.factor.order, :d] -= self.couple @ shift
             solved[len(self.free) :, :d] = shift
         self.factor.substitute(load)
@@ -186,15 +188,26 @@ class SimplexSolver:
 
 
 @kernel
+def _ask(start: Any, column: Any, value: Any, away: Any, load: Any) -> None:
+    """load = the sparse rows times `away` (n,3)."""
+    for i in range(len(start) - 1):
+        a = b = c = 0.0
+        for p in range(start[i], start[i + 1]):
+            v, j = value[p], column[p]
+            a += v * away[j, 0]
+            b += v * away[j, 1]
+            c += v * away[j, 2]
+        load[i, 0], load[i, 1], load[i, 2] = a, b, c
+
+
+@kernel
 def _move(rest: Any, carry: Any, solved: Any, place: Any, out: Any) -> None:
-    """out = rest carried by the mean transform, and what was solved for on top."""
+    """out = rest (m,2 or 3) carried by the mean transform, and what was solved for on top."""
+    last = rest.shape[1] - 1  # in 2D the third row of `carry` is zero
     for i in range(len(rest)):
-        at = place[i]
-        for x in range(3):
-            value = carry[3, x] + solved[at, x]
-            for k in range(rest.shape[1]):
-                value += rest[i, k] * carry[k, x]
-            out[i, x] = value
+        at, x, y, z = place[i], rest[i, 0], rest[i, 1], rest[i, last]
+        for k in range(3):
+            out[i, k] = carry[3, k] + solved[at, k] + x * carry[0, k] + y * carry[1, k] + z * carry[2, k]
 
 
 def _spread(group: Int32, n_groups: int, entries: int) -> csr_array:
