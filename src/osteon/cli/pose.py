@@ -77,7 +77,7 @@ FLAGS = ("-o", "--segments", "--picture", "--json")
     type=click.Choice(["blocks", "traverse", "plain"]),
     default="blocks",
     show_default=True,
-    help="'plain' tests every triangle against every bone.",
+    help="'blocks' and 'plain' give the same; 'traverse' is the paper's, and may miss a bone.",
 )
 @click.option(
     "--follow",
