@@ -24,7 +24,9 @@ traversal of 4.2, and it cannot miss a bone. The traversal did in 4 of 100 rando
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -91,7 +93,9 @@ def segment_mesh(
     triangles = checked_indices("faces", faces, (None, 3), len(points))
     if not len(triangles):
         raise GeometryError("faces: a mesh to segment needs at least one triangle, got none")
-    report_progress(progress, "segment", 0.0)
+    # The first time, kernels are compiled, which takes half a minute and should not look like a slow segmentation.
+    compiled = any((Path(__file__).parent / "__pycache__").glob("blocks.*.nbi")) or "NUMBA_CACHE_DIR" in os.environ
+    report_progress(progress, "segment" if compiled else "compile", 0.0)
     found = assign_bones(points, triangles, skeleton, options)
     report_progress(progress, "segment", 1.0)
     return found
