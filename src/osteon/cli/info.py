@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
     from osteon.core.sequence import Asset, Clip, MeshSequence
 
-__all__ = ["describe_clips", "describe_model", "describe_sequence", "info", "print_facts"]
+__all__ = ["describe_clips", "describe_model", "describe_sequence", "describe_skeleton", "info", "print_facts"]
 
 
 @click.command()
@@ -31,12 +31,15 @@ def info(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Tell what a mesh, a sequence or a model holds."""
+    """Tell what a mesh, a sequence, a model or a skeleton holds."""
     from osteon.io import LoadOptions, holds_model, load_model
+    from osteon.io.skeleton.registry import TEXT_READERS
 
     with progress_bar(quiet) as progress:
+        if len(inputs) == 1 and Path(inputs[0]).suffix.lower() in TEXT_READERS:
+            facts = describe_skeleton(inputs[0])
         # A rest pose of one's own, or triangles, are questions about a sequence of frames.
-        if len(inputs) == 1 and rest is None and faces is None and holds_model(inputs[0]):
+        elif len(inputs) == 1 and rest is None and faces is None and holds_model(inputs[0]):
             options = LoadOptions(fps="file" if fps is None else fps, clips=clips)
             facts = describe_model(load_model(inputs[0], options=options))
         else:
@@ -45,6 +48,26 @@ def info(
     write_json(facts, json_file)
     if not quiet and json_file != "-":
         print_facts(facts, console())
+
+
+def describe_skeleton(path: str) -> dict[str, Any]:
+    """Facts about a stick skeleton."""
+    import numpy as np
+
+    from osteon.io.skeleton import load_skeleton
+
+    skeleton = load_skeleton(path)
+    lengths = np.linalg.norm(skeleton.vectors, axis=1)
+    return {
+        "kind": "skeleton",
+        "joints": skeleton.n_joints,
+        "bones": skeleton.n_bones,
+        "root": skeleton.names[skeleton.root],
+        "free_ends": [skeleton.names[j] for j in skeleton.free_ends()],
+        "bone_lengths": {"least": float(lengths.min()), "largest": float(lengths.max())},
+        "size": np.ptp(skeleton.joints, axis=0).tolist(),
+        "names": list(skeleton.names),
+    }
 
 
 def describe_clips(clips: tuple[Clip, ...]) -> list[dict[str, Any]]:

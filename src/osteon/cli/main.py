@@ -19,7 +19,7 @@ COMMANDS = {
     "pose": "Pose a mesh by a stick skeleton, without weights.",
     "play": "Evaluate a skinned model back to vertices.",
     "view": "Show a model and its source in the browser.",
-    "info": "Tell what a mesh, a sequence or a model holds.",
+    "info": "Tell what a mesh, a sequence, a model or a skeleton holds.",
     "bench": "Measure Osteon: the paper, Dem Bones, files and players, growing inputs.",
 }
 

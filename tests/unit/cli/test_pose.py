@@ -197,3 +197,16 @@ def test_a_pose_of_another_skeleton_is_refused(run, files):
     done = run("pose", "tube.obj", "arm.skel", "other.skel", "-o", "x.obj")
     assert done.returncode == 2
     assert "other.skel" in done.stderr
+
+
+def test_info_tells_what_a_skeleton_holds(run, files):
+    done = run("info", "arm.skel", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["joints"], facts["bones"], facts["root"]) == (3, 2, "shoulder")
+    assert facts["free_ends"] == ["shoulder", "hand"]
+    assert "elbow" in run("info", "arm.skel").stdout
+    (run.folder / "bad.tgf").write_text("1 0 0 0")
+    done = run("info", "bad.tgf")
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
