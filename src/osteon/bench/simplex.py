@@ -89,8 +89,10 @@ def _times(subject: Subject, tell: Tell) -> list[Row]:
     load = full.load @ rows
     plain_factor = splu(full.stiffness)
     ordered_factor = splu(full.stiffness, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-    pose, splu_solve, splu_ordered, factorise = _best(
+    track = next(iter(subject.poses.values()))
+    pose, whole_pose, splu_solve, splu_ordered, factorise = _best(
         lambda: solver.pose(transforms),
+        lambda: poser.pose(track),
         lambda: plain_factor.solve(load),
         lambda: ordered_factor.solve(load),
         lambda: SymmetricFactor.of(reduced.stiffness),
@@ -107,6 +109,7 @@ def _times(subject: Subject, tell: Tell) -> list[Row]:
         figure(case, "segmentation with preparing, paths and islands (s)", whole["fast"] - fast.seconds["tree"]),
         figure(case, "Cholesky (s)", factorise),
         figure(case, "back substitution (s)", pose),
+        figure(case, "a pose with its bone transforms (s)", whole_pose),
         at_most(case, "a pose over the full system with SciPy's splu factor", pose / splu_solve, 1 / 8),
         figure(case, "a pose over the same, splu ordered for symmetric matrices", pose / splu_ordered),
         at_most(case, "a pose over its own factorisation", pose / factorise, 1 / 20),

@@ -56,7 +56,7 @@ class SimplexSolver:
     place: Int32  # (m,) row of each unknown in the factor's order; held ones come last
     couple: csr_array  # (n,h) of K
     group: Int32  # (t,) of each simplex
-    load: csr_array  # (n, e t) of all simplices; rows in the factor's order
+    load: csc_array  # (n, e t) of all simplices; rows in the factor's order
     grouped: csr_array  # (n, e g) of groups; rows in the factor's order
     share: Float64  # (g,) of the area
     vertex_simplex: Int32  # (m,) the largest simplex around each unknown
@@ -80,7 +80,7 @@ class SimplexSolver:
         factor = SymmetricFactor.of(
             system.stiffness if energy.translation else csc_array(system.stiffness[free][:, free])
         )
-        load = csr_array(system.load[free[np.argsort(factor.order)]])
+        load = csc_array(system.load[free[np.argsort(factor.order)]])
         place = np.empty(len(system.vertices), np.int32)
         place[free], place[held] = factor.order, len(free) + np.arange(len(held))
         by_area = np.argsort(simplices.areas, kind="stable").astype(np.int32)
@@ -118,7 +118,7 @@ class SimplexSolver:
         asked[:, :d] = away.reshape(-1, d)
         _ask(self.grouped.indptr, self.grouped.indices, self.grouped.data, asked, load)
         if own is not None:
-            load[:, :d] += self._own_load(own, rows)
+            self._add_own(own, rows, load)
         if len(self.held):
             theirs = self._rows(self.transforms_of(self.vertex_simplex[self.held], transforms, own)) - mean
             shift = np.einsum("hi,hij->hj", self.rest[self.held], theirs[:, :d]) + theirs[:, d]
@@ -179,12 +179,12 @@ class SimplexSolver:
         shift = transforms[..., 3] + np.einsum("...ij,j->...i", transforms[..., :3], centre) - centre
         return np.concatenate([linear.swapaxes(-1, -2), shift[..., None, :d]], axis=-2)
 
-    def _own_load(self, own: tuple[Int32, Float64], rows: Float64) -> Float64:
-        """What single simplices ask beyond their group."""
+    def _add_own(self, own: tuple[Int32, Float64], rows: Float64, load: Float64) -> None:
+        """Add what single simplices ask beyond their group."""
         which, transforms = own
-        extra = np.zeros((len(self.group), *rows.shape[1:]))
-        extra[which] = self._rows(transforms) - rows[self.group[which]]
-        return np.asarray(self.load @ extra.reshape(-1, rows.shape[2]))
+        beyond = np.zeros((len(which), rows.shape[1], 3))
+        beyond[:, :, : rows.shape[2]] = self._rows(transforms) - rows[self.group[which]]
+        _ask_more(self.load.indptr, self.load.indices, self.load.data, which, beyond, load)
 
 
 @kernel
@@ -198,6 +198,18 @@ def _ask(start: Any, column: Any, value: Any, away: Any, load: Any) -> None:
             b += v * away[j, 1]
             c += v * away[j, 2]
         load[i, 0], load[i, 1], load[i, 2] = a, b, c
+
+
+@kernel
+def _ask_more(start: Any, row: Any, value: Any, which: Any, beyond: Any, load: Any) -> None:
+    """load += the columns of some simplices times what they ask (n,e,3)."""
+    entries = beyond.shape[1]
+    for i in range(len(which)):
+        for e in range(entries):
+            column = np.int64(which[i]) * entries + e
+            for p in range(start[column], start[column + 1]):
+                for x in range(3):
+                    load[row[p], x] += value[p] * beyond[i, e, x]
 
 
 @kernel

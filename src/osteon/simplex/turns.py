@@ -47,11 +47,13 @@ def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Floa
     open_share = np.ones(len(posed))
     for level in _levels(skeleton, root):
         votes, weights = _votes(level, rest, posed)
-        if not len(weights):
+        if not len(weights) or not weights.any():
             continue
         said = 1 - np.prod(1 - weights, axis=0)
         known += (open_share * said)[:, None, None] * _median(votes, weights)
         open_share = open_share * (1 - said)
+        if open_share.max() < 1e-15:  # nobody further out is asked
+            break
     known += (open_share * whole[1])[:, None, None] * whole[0]
     return nearest_rotation(known + (open_share * (1 - whole[1]))[:, None, None] * fallback)
 
@@ -136,5 +138,7 @@ def _median(votes: Float64, weights: Float64) -> Float64:
         pull = weights / np.maximum(distance, 1e-12)
         pull /= np.maximum(pull.sum(axis=0), 1e-300)
         moved = np.einsum("pf,pfij->fij", pull + 1e-300, votes)
-        centre = nearest_rotation(moved)
+        last, centre = centre, nearest_rotation(moved)
+        if np.abs(centre - last).max() < 1e-15:
+            break
     return centre
