@@ -11,10 +11,10 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import triangle_neighbors
-from osteon.simplex.segment import Segmentation, SegmentOptions, segment_mesh
+from osteon.simplex.segmentation.segment import Segmentation, SegmentOptions, segment_mesh
 from osteon.synth.shapes import Shape
 
-from ..unit.simplex.fleshed import flesh
+from ..unit.simplex.segmentation.fleshed import flesh
 
 FEW = settings(max_examples=15, deadline=None)
 PLAIN = SegmentOptions(method="plain", islands=False)

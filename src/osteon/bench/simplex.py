@@ -27,7 +27,7 @@ from osteon.core.transforms import apply, rotation_from_axis_angle
 from osteon.measure.strain import flipped, triangle_distortion
 from osteon.simplex.factor import SymmetricFactor
 from osteon.simplex.poser import Poser, PoserOptions
-from osteon.simplex.segment import Segmentation, SegmentMethod, SegmentOptions, segment_mesh
+from osteon.simplex.segmentation.segment import Segmentation, SegmentMethod, SegmentOptions, segment_mesh
 from osteon.simplex.simplices import full_system, reduced_system
 from osteon.synth.cartoon import make_cartoon
 from osteon.synth.figure import make_figure

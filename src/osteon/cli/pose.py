@@ -156,10 +156,10 @@ def pose(
 
 def _options(flags: dict[str, Any]) -> PoserOptions:
     from osteon.simplex.bone_transforms import BoneOptions
-    from osteon.simplex.boundary import BoundaryOptions
+    from osteon.simplex.boundaries.cut import BoundaryOptions
     from osteon.simplex.groups import GroupOptions
     from osteon.simplex.poser import PoserOptions
-    from osteon.simplex.segment import SegmentOptions
+    from osteon.simplex.segmentation.segment import SegmentOptions
     from osteon.simplex.simplices import EnergyOptions
 
     asked = flags["dimension"]

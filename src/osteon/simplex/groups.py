@@ -13,9 +13,9 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.boundary import BoundaryOptions, cut_boundaries
+from osteon.simplex.boundaries.cut import BoundaryOptions, cut_boundaries
 from osteon.simplex.lines import control_by_lines
-from osteon.simplex.segment import Segmentation, SegmentOptions, segment_mesh
+from osteon.simplex.segmentation.segment import Segmentation, SegmentOptions, segment_mesh
 
 __all__ = ["GroupOptions", "Groups", "group_triangles", "segment_bones"]
 

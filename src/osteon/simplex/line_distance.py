@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from osteon.simplex.compiled import lean
-from osteon.simplex.pairs import line_to
-from osteon.simplex.ranges import find_foot, nearest_foot
-from osteon.simplex.tree import ALL, count_crossings
+from osteon.simplex.segmentation.compiled import lean
+from osteon.simplex.segmentation.pairs import line_to
+from osteon.simplex.segmentation.ranges import find_foot, nearest_foot
+from osteon.simplex.segmentation.tree import ALL, count_crossings
 
 __all__ = ["measure_line"]
 

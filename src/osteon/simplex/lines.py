@@ -24,7 +24,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine
 from osteon.core.sticks import StickSkeleton
 from osteon.core.weld import weld_points
-from osteon.simplex.segment import SegmentOptions
+from osteon.simplex.segmentation.segment import SegmentOptions
 
 __all__ = ["control_by_lines", "lines_as_sticks"]
 
@@ -34,9 +34,9 @@ def control_by_lines(
 ) -> tuple[Int32, Float64]:
     """(t,) the line that moves each triangle, -1 for none, and (t,) its place along the line, 0 … 1."""
     from osteon.simplex.line_distance import measure_line  # compiled kernels
-    from osteon.simplex.pairs import Field
-    from osteon.simplex.placed import place_mesh
-    from osteon.simplex.ranges import find_ranges
+    from osteon.simplex.segmentation.pairs import Field
+    from osteon.simplex.segmentation.placed import place_mesh
+    from osteon.simplex.segmentation.ranges import find_ranges
 
     sticks = lines_as_sticks(lines, vertices, options)
     ends = sticks.joints[sticks.bones]

@@ -28,7 +28,7 @@ from osteon.simplex.bone_transforms import BoneOptions, bone_transforms, segment
 from osteon.simplex.groups import GroupOptions, Groups, group_triangles, segment_bones
 from osteon.simplex.inverse_square import blend_bones, inverse_square_weights
 from osteon.simplex.loose import Loose, find_loose
-from osteon.simplex.segment import Segmentation
+from osteon.simplex.segmentation.segment import Segmentation
 from osteon.simplex.simplices import Dimension, EnergyOptions, Simplices, build_simplices
 from osteon.simplex.solve import Pins, SimplexSolver
 from osteon.simplex.twist import twist_transforms

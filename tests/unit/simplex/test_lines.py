@@ -8,7 +8,7 @@ import pytest
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine, Domain
 from osteon.simplex.lines import control_by_lines, lines_as_sticks
-from osteon.simplex.segment import SegmentOptions
+from osteon.simplex.segmentation.segment import SegmentOptions
 from osteon.synth.shapes import join_shapes, make_grid, make_tube
 
 TUBE = make_tube(12, 40, 0.15, 2.0)  # along x, 0 … 2

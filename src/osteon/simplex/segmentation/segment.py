@@ -87,7 +87,7 @@ def segment_mesh(
     progress: Progress | None = None,
 ) -> Segmentation:
     """The controlling bone of every triangle (4.1, 4.2)."""
-    from osteon.simplex.assign import assign_bones  # compiled kernels: not for those who only read options
+    from osteon.simplex.segmentation.assign import assign_bones  # compiled kernels: not for those who only read options
 
     points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
     triangles = checked_indices("faces", faces, (None, 3), len(points))

@@ -37,10 +37,10 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.blocks import BLOCK, compare_block, make_room
-from osteon.simplex.compiled import exact, inlined, lean
-from osteon.simplex.pairs import Field
-from osteon.simplex.wide import widen
+from osteon.simplex.segmentation.blocks import BLOCK, compare_block, make_room
+from osteon.simplex.segmentation.compiled import exact, inlined, lean
+from osteon.simplex.segmentation.pairs import Field
+from osteon.simplex.segmentation.wide import widen
 
 __all__ = ["bone_neighbors", "traverse"]
 

@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.compiled import exact, inlined, lean
-from osteon.simplex.ranges import Ranges, find_foot, nearest_foot
-from osteon.simplex.tree import ALL, SurfaceTree, count_crossings
+from osteon.simplex.segmentation.compiled import exact, inlined, lean
+from osteon.simplex.segmentation.ranges import Ranges, find_foot, nearest_foot
+from osteon.simplex.segmentation.tree import ALL, SurfaceTree, count_crossings
 
 __all__ = ["Field", "compare_all", "compare_bones", "find_seen", "measure_pairs"]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.compiled import exact, inlined
+from osteon.simplex.segmentation.compiled import exact, inlined
 
 __all__ = ["BoxTree", "build_boxes"]
 

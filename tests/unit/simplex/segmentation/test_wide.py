@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.simplex.tree import build_tree, crossings_between
-from osteon.simplex.wide import gather_leaves, make_search, widen
+from osteon.simplex.segmentation.tree import build_tree, crossings_between
+from osteon.simplex.segmentation.wide import gather_leaves, make_search, widen
 from osteon.synth.shapes import make_ball, make_sphere, make_torus
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import triangle_areas, triangle_neighbors
-from osteon.simplex.islands import connect_triangles
-from osteon.simplex.tree import SurfaceTree, build_tree
+from osteon.simplex.segmentation.islands import connect_triangles
+from osteon.simplex.segmentation.tree import SurfaceTree, build_tree
 
 __all__ = ["Placed", "place_mesh"]
 

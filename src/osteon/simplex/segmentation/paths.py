@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.compiled import exact
-from osteon.simplex.pairs import Field
-from osteon.simplex.ranges import find_foot
+from osteon.simplex.segmentation.compiled import exact
+from osteon.simplex.segmentation.pairs import Field
+from osteon.simplex.segmentation.ranges import find_foot
 
 __all__ = ["Bools", "assign_components", "edge_lengths", "follow_paths", "in_range"]
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, Int32
 from osteon.core.kernels import kernel
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.tree import SurfaceTree, crossings_between
+from osteon.simplex.segmentation.tree import SurfaceTree, crossings_between
 
 __all__ = ["Solid", "extend_free_ends", "reach_over_caps"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.compiled import exact
-from osteon.simplex.ranges import find_foot, find_ranges, nearest_foot
+from osteon.simplex.segmentation.compiled import exact
+from osteon.simplex.segmentation.ranges import find_foot, find_ranges, nearest_foot
 
 
 @exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.simplex.tree import ALL, build_tree, count_crossings, crossings_between
+from osteon.simplex.segmentation.tree import ALL, build_tree, count_crossings, crossings_between
 from osteon.synth.shapes import make_grid, make_sphere, make_torus
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)

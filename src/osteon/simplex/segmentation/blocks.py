@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.compiled import exact, inlined, lean
-from osteon.simplex.pairs import Field, better, compare_bones, find_feet, line_to
-from osteon.simplex.ranges import ON_PLANE
-from osteon.simplex.tree import aim, count_crossings, crossings_in_leaf
-from osteon.simplex.wide import Search, gather_leaves, make_search, widen
+from osteon.simplex.segmentation.compiled import exact, inlined, lean
+from osteon.simplex.segmentation.pairs import Field, better, compare_bones, find_feet, line_to
+from osteon.simplex.segmentation.ranges import ON_PLANE
+from osteon.simplex.segmentation.tree import aim, count_crossings, crossings_in_leaf
+from osteon.simplex.segmentation.wide import Search, gather_leaves, make_search, widen
 
 __all__ = ["BLOCK", "compare_block", "compare_blocks", "make_room"]
 

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, dijkstra, maximum_flow
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.boundary_graph import DualGraph, graph_pieces
+from osteon.simplex.boundaries.graph import DualGraph, graph_pieces
 
 __all__ = ["Band", "Part", "border_curves", "find_band", "minimum_cut", "nearest_labels"]
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Int32
-from osteon.simplex.compiled import exact, inlined, lean
-from osteon.simplex.tree import SurfaceTree, invert
+from osteon.simplex.segmentation.compiled import exact, inlined, lean
+from osteon.simplex.segmentation.tree import SurfaceTree, invert
 
 __all__ = ["Search", "WideTree", "gather_leaves", "make_search", "widen"]
 

@@ -32,8 +32,8 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.boxes import build_boxes
-from osteon.simplex.compiled import inlined, lean
+from osteon.simplex.segmentation.boxes import build_boxes
+from osteon.simplex.segmentation.compiled import inlined, lean
 
 __all__ = [
     "SurfaceTree",

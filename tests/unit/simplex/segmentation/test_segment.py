@@ -10,7 +10,7 @@ import pytest
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.io import load_sequence
-from osteon.simplex.segment import SegmentOptions, segment_mesh
+from osteon.simplex.segmentation.segment import SegmentOptions, segment_mesh
 from osteon.synth.shapes import Shape, join_shapes, make_grid, make_sphere, make_torus, make_tube
 
 from .fleshed import HAND, bone_distances, flesh, stick_skeleton

@@ -46,9 +46,9 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.boundary_bands import Band, Part, border_curves, find_band, minimum_cut, nearest_labels
-from osteon.simplex.boundary_graph import DualGraph, count_pieces, graph_pieces
-from osteon.simplex.boundary_plan import Cut, plan_cuts
+from osteon.simplex.boundaries.bands import Band, Part, border_curves, find_band, minimum_cut, nearest_labels
+from osteon.simplex.boundaries.graph import DualGraph, count_pieces, graph_pieces
+from osteon.simplex.boundaries.plan import Cut, plan_cuts
 
 __all__ = ["BoundaryMode", "BoundaryOptions", "cut_boundaries"]
 

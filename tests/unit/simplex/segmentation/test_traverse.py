@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.simplex.segment import SegmentOptions, segment_mesh
-from osteon.simplex.traverse import bone_neighbors
+from osteon.simplex.segmentation.segment import SegmentOptions, segment_mesh
+from osteon.simplex.segmentation.traverse import bone_neighbors
 from osteon.synth.shapes import join_shapes, make_sphere, make_tube
 
 from .fleshed import HAND, flesh, stick_skeleton
