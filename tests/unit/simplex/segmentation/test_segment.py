@@ -15,7 +15,7 @@ from osteon.synth.shapes import Shape, join_shapes, make_grid, make_sphere, make
 
 from .fleshed import HAND, bone_distances, flesh, stick_skeleton
 
-DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "meshes"
+DATA = Path(__file__).resolve().parents[4].parent / "shared" / "data" / "meshes"
 METHODS = [SegmentOptions(method="traverse"), SegmentOptions(method="plain"), SegmentOptions()]
 BONE = stick_skeleton([[0.2, 0, 0], [1.0, 0, 0], [1.8, 0, 0]], [[0, 1], [1, 2]])
 TUBE = make_tube(12, 40)
