@@ -18,17 +18,10 @@ from osteon.io import save_model, save_sequence
 from osteon.view.export import export_view
 from osteon.view.scene import Scene, prepare_entry
 
-from .page_person import Person, browser, build_bundle, fox
+from .page_person import Person, fox
 from .serving import Served, served, wait_until
 
 NASTY = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    build_bundle()
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from osteon.io import save_model, save_sequence
-
-from .page_person import PANELS, Person, browser, build_bundle, fox
-from .serving import served
+from .page_person import PANELS, Person
 
 #: The element with the focus: what a reader calls it, whether its outline shows, and where it is.
 FOCUS = """() => {
@@ -31,23 +28,6 @@ SHOW = """(panel) => {
 MISSED = """() => [...document.querySelectorAll("button, select, input, canvas, [tabindex='0']")].filter((e) =>
   e.checkVisibility() && !e.disabled && !(e.type === "radio" && !e.checked) && !e.dataset.reached)
   .map((e) => e.outerHTML.slice(0, 90))"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    build_bundle()
-    with browser() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("fox")
-    sequence, fit = fox()
-    save_model(fit.model, folder / "fox.npz")
-    save_sequence(sequence, folder / "frames.npz")
-    with served(folder / "view", str(folder / "fox.npz"), source=str(folder / "frames.npz")) as running:
-        yield running.server.address
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from osteon.io import save_model, save_sequence
-
-from .page_person import PANELS, SIZES, Person, browser, build_bundle, fox
-from .serving import served
+from .page_person import PANELS, SIZES, Person, fox
 
 #: What the dark pictures show.
 DARK = {
@@ -36,24 +33,6 @@ SMALL = """(what) => [...document.querySelectorAll(what)].filter((e) => e.checkV
   .map((e) => [e.outerHTML.slice(0, 80), e.getBoundingClientRect()])
   .filter(([, box]) => box.height < 39.5 || box.width < 39.5)
   .map(([text, box]) => `${text} ${box.width} ${box.height}`)"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    build_bundle()
-    with browser() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The fox with its source, and nothing else."""
-    folder = tmp_path_factory.mktemp("fox")
-    sequence, fit = fox()
-    save_model(fit.model, folder / "fox.npz")
-    save_sequence(sequence, folder / "frames.npz")
-    with served(folder / "view", str(folder / "fox.npz"), source=str(folder / "frames.npz")) as running:
-        yield running.server.address
 
 
 @pytest.fixture(params=["wide", "phone"])

@@ -16,8 +16,8 @@ from osteon.io.pose import load_poses
 from osteon.io.skeleton import load_skeleton
 from osteon.simplex.poser import Poser
 
-from .page_person import Person, browser, build_bundle
-from .pose_cases import compile_all, posed_by_osteon, tube, write_tube
+from .page_person import Person
+from .pose_cases import posed_by_osteon, tube
 from .serving import served
 from .test_page_panels import CUT, SMALL, TARGETS, drawn
 
@@ -26,20 +26,6 @@ DIAGONAL = float(np.linalg.norm(np.ptp(tube().rest, axis=0)))
 SHOWN = "(role) => [...window.osteon.engine.posed.positions(role)]"
 POSE = "() => window.osteon.page.posing.message()"
 CENTER = "(e) => { const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    build_bundle()
-    with browser() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory) -> tuple[Path, Path]:
-    made = write_tube(tmp_path_factory.mktemp("tube"))
-    compile_all(*made)
-    return made
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +17,7 @@ from osteon.io.skeleton import load_skeleton
 from osteon.simplex.poser import Poser
 from osteon.synth.baked import bake_cylinder
 
-from .pose_cases import compile_all, posed_by_osteon, tube, write_tube
+from .pose_cases import posed_by_osteon, tube
 from .serving import Served, alive, served, wait_until
 from .test_pack import read_pack
 
@@ -38,13 +37,6 @@ LINE = {
     "cross": 0.8,
     "domain": {"tube": 0.5},
 }
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory) -> tuple[Path, Path]:
-    made = write_tube(tmp_path_factory.mktemp("tube"))
-    compile_all(*made)
-    return made
 
 
 @pytest.fixture(scope="module")

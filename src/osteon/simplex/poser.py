@@ -21,13 +21,14 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import Stopwatch
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.progress import Progress, report_progress
-from osteon.core.sticks import FARTHEST, SHORTEST, StickSkeleton
-from osteon.core.transforms import apply, identity
+from osteon.core.sticks import FARTHEST, StickSkeleton
+from osteon.core.transforms import apply
 from osteon.core.weld import weld_points
-from osteon.simplex.bone_transforms import BoneOptions, bone_transforms, segment_transforms
+from osteon.simplex.bone_transforms import BoneOptions
 from osteon.simplex.groups import GroupOptions, Groups, group_triangles, segment_bones
 from osteon.simplex.inverse_square import blend_bones, inverse_square_weights
 from osteon.simplex.loose import Loose, find_loose
+from osteon.simplex.motion import Motion, at_height, motion_of
 from osteon.simplex.segmentation.segment import Segmentation
 from osteon.simplex.simplices import Dimension, EnergyOptions, Simplices, build_simplices
 from osteon.simplex.solve import Pins, SimplexSolver
@@ -46,7 +47,7 @@ class PoserOptions:
     """How a mesh is posed."""
 
     method: Method = "simplex"
-    dimension: Literal["auto", 2, 3] = "auto"  # auto: 2 where all vertices share their z
+    dimension: Literal["auto", 2, 3] = "auto"  # auto: 2 where mesh and skeleton are flat
     energy: EnergyOptions = field(default_factory=EnergyOptions)
     groups: GroupOptions = field(default_factory=GroupOptions)
     bones: BoneOptions = field(default_factory=BoneOptions)
@@ -59,15 +60,6 @@ class PoserOptions:
 
 
 DEFAULT_POSER = PoserOptions()
-
-
-@dataclass(frozen=True, slots=True)
-class _Motion:
-    """What a track asks of every group."""
-
-    transforms: Float64  # (f,g,3,4)
-    ends: Float64  # (f,g,2,3) posed, the axis of the twist
-    angles: Float64  # (f,g,2) twist at both ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +103,7 @@ class Poser:
         points, triangles = rest[unique], which[triangles]
         dimension = _dimension(points, triangles, skeleton, options)
         if skeleton is not None and dimension == 2:
-            skeleton = replace(skeleton, joints=_at_height(skeleton.joints, points))
+            skeleton = replace(skeleton, joints=at_height(skeleton.joints, points))
         simplices = build_simplices(points, triangles, dimension)  # first, as it refuses meshes without any area
         looked = replace(options.groups, segment=replace(options.groups.segment, dimension=dimension))
         options = replace(options, groups=looked)
@@ -157,7 +149,7 @@ class Poser:
 
     def pose(self, track: PoseTrack, *, progress: Progress | None = None) -> Float64:
         """(f,v,3) the mesh in every pose of a track."""
-        motion = self._motion(track)
+        motion = self.motion(track)
         pins, targets = self._pins(track)
         out = np.empty((track.n_frames, len(self.which), 3))
         for f in range(track.n_frames):
@@ -182,7 +174,7 @@ class Poser:
 
     def ideal(self, track: PoseTrack) -> Float64:
         """(f,t,3,4) the transform that every triangle was asked to follow."""
-        motion = self._motion(track)
+        motion = self.motion(track)
         group = self.groups.group
         out = motion.transforms[:, group]
         for f in range(len(out)):
@@ -190,33 +182,11 @@ class Poser:
             out[f, turned] = self._twist(motion, f, turned.astype(np.int32))
         return out
 
-    def _motion(self, track: PoseTrack) -> _Motion:
-        """What the track asks of the bones, the lines, and of what nothing controls."""
+    def motion(self, track: PoseTrack) -> Motion:
+        """What a track asks of the bones, of the lines, and of what nothing controls."""
         if tuple(track.lines.lines) != self.lines:
             raise GeometryError("pose: its control lines are not those that the mesh was prepared for")
-        n, bones = track.n_frames, self.options.bones
-        parts = [(identity(n, 1), np.zeros((n, 1, 2, 3)), np.zeros((n, 1, 2)))]
-        if self.lines:
-            rest, told = np.array([[line.start, line.stop] for line in self.lines]), track.lines
-            ends = told.ends
-            if self.dimension == 2:
-                rest, ends = _at_height(rest, self.points), _at_height(ends, self.points)
-            _check_lines(self.lines, rest, ends)
-            moved = segment_transforms(rest, ends, told.cross_scale, dimension=self.dimension, options=bones)
-            parts.insert(0, (moved, ends, told.twist))
-        if self.skeleton is not None:
-            if self.dimension == 2:
-                _check_plane(track, float(np.linalg.norm(np.ptp(self.points, axis=0))))
-                track = replace(track, joints=_at_height(track.joints, self.points))
-            moved = bone_transforms(self.skeleton, track, dimension=self.dimension, options=bones)
-            twist = np.zeros((n, self.skeleton.n_bones, 2)) if track.twist is None else track.twist
-            if twist.shape[1] != self.skeleton.n_bones:
-                raise GeometryError(f"twist: expected {self.skeleton.n_bones} bones, got {twist.shape[1]}")
-            parts.insert(0, (moved, track.joints[:, self.skeleton.bones], twist))
-        elif track.joints.shape[1]:
-            raise GeometryError(f"pose: moves {track.joints.shape[1]} joints, but there is no skeleton")
-        transforms, ends, angles = (np.concatenate([part[i] for part in parts], axis=1) for i in range(3))
-        return _Motion(transforms, ends, angles)
+        return motion_of(track, self.skeleton, self.points, dimension=self.dimension, options=self.options.bones)
 
     def _pins(self, track: PoseTrack) -> tuple[Pins | None, Float64]:
         vertices, targets = track.pins.vertices, track.pins.targets
@@ -233,13 +203,13 @@ class Poser:
                 raise GeometryError("pins: two vertices at one place of the mesh are pinned to different places")
         return self.solver.pins(points), targets[:, first]
 
-    def _twist(self, motion: _Motion, f: int, triangles: Int32) -> Float64:
+    def _twist(self, motion: Motion, f: int, triangles: Int32) -> Float64:
         """(n,3,4) transforms of triangles of twisted groups, each by its place along the bone."""
         g = self.groups.group[triangles]
         along = self.groups.along[triangles]
         return twist_transforms(motion.transforms[f, g], motion.ends[f, g], motion.angles[f, g], along)
 
-    def _twisted(self, motion: _Motion, f: int) -> tuple[Int32, Float64] | None:
+    def _twisted(self, motion: Motion, f: int) -> tuple[Int32, Float64] | None:
         """Simplices of twisted groups with a transform each; None where nothing is twisted."""
         if self.solver is None or not motion.angles[f].any():
             return None
@@ -247,7 +217,7 @@ class Poser:
         which = np.flatnonzero(motion.angles[f].any(axis=1)[self.groups.group[triangle]]).astype(np.int32)
         return which, self._twist(motion, f, triangle[which])
 
-    def _blended(self, motion: _Motion, f: int) -> Float64:
+    def _blended(self, motion: Motion, f: int) -> Float64:
         """(u,3) by eq. 1; a twisted bone turns each vertex by its place along the bone."""
         if self.weights is None or self.skeleton is None:
             raise OptionError("method: ssd needs a skeleton")
@@ -274,33 +244,6 @@ def _dimension(points: Float64, faces: Int32, skeleton: StickSkeleton | None, op
     if options.dimension == "auto" and skeleton is not None:
         flat = flat and float(np.ptp(skeleton.joints[:, 2])) <= least
     return 2 if flat and options.dimension != 3 else 3
-
-
-def _at_height(joints: Float64, points: Float64) -> Float64:
-    """In 2D all joints lie in the plane of the mesh."""
-    out = joints.copy()
-    out[..., 2] = points[0, 2]
-    return out
-
-
-def _check_plane(track: PoseTrack, size: float) -> None:
-    """Refuse poses that take the skeleton of a drawing out of its plane."""
-    away = np.ptp(track.joints[:, :, 2], axis=1) > 1e-6 * size
-    if away.any():
-        raise GeometryError(
-            f"pose {int(away.argmax())}: leaves the plane of a flat mesh; choose dimension 3 to bend it in space"
-        )
-    if track.twist is not None and track.twist.any():
-        raise GeometryError("pose: twists a flat mesh; choose dimension 3 to turn it out of its plane")
-
-
-def _check_lines(lines: tuple[ControlLine, ...], rest: Float64, ends: Float64) -> None:
-    """Refuse lines (l,2,3) that a pose (f,l,2,3) gives no direction."""
-    length = np.linalg.norm(rest[:, 1] - rest[:, 0], axis=1)
-    short = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2) <= SHORTEST * length
-    if short.any():
-        f, i = (int(k) for k in np.argwhere(short)[0])
-        raise GeometryError(f"pose {f}: line '{lines[i].name}' has no length; move one of its ends")
 
 
 def _moved(transforms: Float64, points: Float64) -> Float64:

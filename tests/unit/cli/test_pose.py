@@ -210,3 +210,11 @@ def test_info_tells_what_a_skeleton_holds(run, files):
     done = run("info", "bad.tgf")
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_flags_have_the_defaults_of_the_library():
+    from osteon.cli.pose import _options, pose
+    from osteon.simplex.poser import PoserOptions
+
+    flags = pose.make_context("pose", ["mesh.obj", "sticks.skel", "pose.json", "-o", "out.obj"]).params
+    assert _options(flags) == PoserOptions()

@@ -49,7 +49,7 @@ def test_an_elbow_bends_without_flips_and_ends_follow(poser: Poser) -> None:
     posed = poser.pose(track)[0]
     assert not flipped(TUBE.vertices, posed, TUBE.faces, poser.ideal(track)[0]).any()
     hand = TUBE.vertices[:, 0] > 1.8
-    expected = apply(poser._motion(track).transforms[0, 1], TUBE.vertices[hand])
+    expected = apply(poser.motion(track).transforms[0, 1], TUBE.vertices[hand])
     assert np.linalg.norm(posed[hand] - expected, axis=1).max() < 0.1
     still = TUBE.vertices[:, 0] < 0.3
     assert np.linalg.norm(posed[still] - TUBE.vertices[still], axis=1).max() < 0.1
@@ -138,6 +138,10 @@ def test_a_sheet_bends_in_space_if_its_skeleton_or_the_options_say_so() -> None:
         Poser.of(SHEET.vertices, SHEET.faces, flat).pose(PoseTrack(lifted[None]))
     with pytest.raises(GeometryError, match="twists a flat mesh"):
         Poser.of(SHEET.vertices, SHEET.faces, flat).pose(PoseTrack(joints[None], twist=np.ones((1, 2, 2))))
+    line = ControlLine((-0.5, 0, 0), (0.5, 0, 0))
+    wound = LineTrack((line,), np.array([[[line.start, line.stop]]]), np.ones((1, 1)), np.ones((1, 1, 2)))
+    with pytest.raises(GeometryError, match="twists a flat mesh"):
+        Poser.of(SHEET.vertices, SHEET.faces, None, lines=(line,)).pose(PoseTrack(np.zeros((1, 0, 3)), lines=wound))
     posed = Poser.of(SHEET.vertices, SHEET.faces, flat, options=PoserOptions(dimension=3)).pose(PoseTrack(lifted[None]))
     assert np.ptp(posed[0, :, 2]) > 0.1
     assert Poser.of(SHEET.vertices, SHEET.faces, replace(ARM, joints=lifted)).dimension == 3

@@ -17,6 +17,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import triangle_areas, triangle_neighbors
+from osteon.core.weld import weld_points
 from osteon.simplex.segmentation.islands import connect_triangles
 from osteon.simplex.segmentation.tree import SurfaceTree, build_tree
 
@@ -65,7 +66,8 @@ def place_mesh(
     seconds = time.perf_counter() - start
     order = tree.triangle
     triangles = faces[order]
-    welded = _weld(points)[triangles]
+    unique, which = weld_points(points)
+    welded = unique[which[triangles]]
     if flat:
         tree = build_tree(points, welded, flat=True)
     elif not np.array_equal(order, np.arange(len(order))):
@@ -90,13 +92,3 @@ def _sphere(vertices: Float64, faces: Int32, used: Float64) -> tuple[Float64, fl
 def _flat(points: Float64) -> bool:
     extent = np.ptp(points, axis=0)
     return bool(extent[2] <= FLAT * np.linalg.norm(extent))
-
-
-def _weld(points: Float64) -> Int32:
-    """(v,) one number for all vertices in the same place."""
-    order = np.lexsort(points.T)
-    moved = np.ones(len(points), bool)
-    moved[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)
-    out = np.empty(len(points), np.int32)
-    out[order] = order[np.flatnonzero(moved)][np.cumsum(moved) - 1]
-    return out
