@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.fit.corrections import ColumnFit, SkinState
 from osteon.fit.influences import Influences, select_influences
 from osteon.fit.problem import FitProblem, pose_problem

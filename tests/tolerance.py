@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 
 #: What one rounding to float32 leaves of a coordinate, with room for a few operations.
 ROUNDED = 1e-6

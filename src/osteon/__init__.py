@@ -32,8 +32,8 @@ _HOMES = {
     "load_sequence": "osteon.io",
     "load_skeleton": "osteon.io.skeleton",
     "measure_distortion": "osteon.measure.distortion",
-    "pose_frames": "osteon.deform.linear_blend",
-    "pose_vertices": "osteon.deform.linear_blend",
+    "pose_frames": "osteon.deform.pose",
+    "pose_vertices": "osteon.deform.pose",
     "save_model": "osteon.io",
     "save_sequence": "osteon.io",
     "save_skeleton": "osteon.io.skeleton",
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from osteon.core.pose_track import PoseTrack
     from osteon.core.sequence import Clip, MeshSequence, join_clips
     from osteon.core.sticks import StickSkeleton
-    from osteon.deform.linear_blend import pose_frames, pose_vertices
+    from osteon.deform.pose import pose_frames, pose_vertices
     from osteon.fit.given import fit_bones, fit_weights
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
     from osteon.io.pose import load_poses

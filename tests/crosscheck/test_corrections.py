@@ -9,6 +9,7 @@ import pytest
 from scipy.linalg import lstsq
 from scipy.optimize import minimize
 
+from osteon.core.normals import vertex_normals
 from osteon.core.options import SkinOptions
 from osteon.deform.normals import blended_linear, normal_map
 from osteon.fit.corrected_skin import CorrectedSkin, JointOptions, _frame_blends, _Joint
@@ -20,7 +21,7 @@ from osteon.fit.corrections import (
     solve_basis,
     solve_coefficients,
 )
-from osteon.fit.normals import fit_normals, surface_normals
+from osteon.fit.normals import fit_normals
 from osteon.fit.problem import FitProblem
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
@@ -186,10 +187,10 @@ def test_basis_of_normals(form):
     model = skin_sequence(sequence, options=SkinOptions(bones=2, rank=2)).model
     assert model.corrections is not None
     found = fit_normals(model, sequence.frames, form=form)
-    rest, q = surface_normals(model.rest, model.faces), model.corrections.coefficients.astype(np.float64)
+    rest, q = vertex_normals(model.rest, model.faces), model.corrections.coefficients.astype(np.float64)
     maps = np.stack([normal_map(blended_linear(model, f), form) for f in range(model.n_frames)])
     maps /= np.linalg.norm(np.einsum("fvij,vj->fvi", maps, rest), axis=2)[..., None, None]
-    goal = np.stack([surface_normals(frame, model.faces) for frame in sequence.frames])
+    goal = np.stack([vertex_normals(frame, model.faces) for frame in sequence.frames])
     left = goal - np.einsum("fvij,vj->fvi", maps, rest)
     for v in range(0, model.n_vertices, 7):
         system = np.einsum("fr,fij->firj", q, maps[:, v]).reshape(-1, 6)

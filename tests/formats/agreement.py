@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.model import SkinnedModel
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, load_model, load_sequence
 
 #: Part of the diagonal by which a vertex may be off.

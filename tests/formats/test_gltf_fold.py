@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Material
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf import animation
 from osteon.io.gltf.document import open_document

@@ -14,7 +14,7 @@ import pytest
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.model import Corrections, Skeleton, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Image, Material
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, holds_model, load_model, load_sequence, save_model
 from osteon.synth.baked import RandomOptions, bake_random_model
 from tests.formats.agreement import assert_readers_agree

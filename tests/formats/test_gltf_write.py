@@ -13,7 +13,7 @@ import pytest
 from osteon.core.errors import GeometryError
 from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Image, Material
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf.quantize import quantize_weights
 from osteon.io.gltf.write_tangents import vertex_tangents

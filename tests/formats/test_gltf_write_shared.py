@@ -13,7 +13,7 @@ import pytest
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_sequence, save_model
 from osteon.pipeline import skin_sequence
 

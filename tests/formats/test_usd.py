@@ -11,7 +11,7 @@ import pytest
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import Asset, Clip, MeshSequence
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, holds_model, load_model, load_sequence, save_model, save_sequence
 
 from ..tolerance import assert_same_points

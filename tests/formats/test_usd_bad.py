@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from osteon.core.errors import FileFormatError
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import holds_model, load_model, load_sequence, save_model
 
 from ..tolerance import assert_same_points

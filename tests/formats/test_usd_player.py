@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import save_model
 from osteon.io.timeline import frame_times
 from osteon.io.usd import joints

@@ -8,7 +8,7 @@ import pytest
 from osteon.bench.players.judge import Reference, match_corners, sampled_frames, worst_detour, worst_deviation
 from osteon.core.errors import OsteonError
 from osteon.core.sequence import Clip
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 
 from ..subjects import bent_tube
 

@@ -18,7 +18,7 @@ from osteon.core.model import BoneTrack, Skin, SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply, nearest_rotation
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.fit.problem import pose_problem
 from osteon.fit.procrustes import rotations_of
 from osteon.fit.refine import RefineOptions, refine_skin

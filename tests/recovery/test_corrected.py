@@ -7,7 +7,7 @@ import pytest
 
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.fit.corrections import SkinState, fit_corrections
 from osteon.fit.problem import pose_problem
 from osteon.pipeline import skin_sequence

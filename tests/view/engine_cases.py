@@ -11,7 +11,7 @@ from osteon.bench.players.cases import make_cases
 from osteon.core.arrays import Float32
 from osteon.core.model import BoneTrack, Corrections, SkinnedModel
 from osteon.core.sequence import Clip
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.view.pack import pack_model
 
 RANK = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.deform.linear_blend import pose_frames
 from osteon.deform.normals import NormalCorrections, pose_normals
+from osteon.deform.pose import pose_frames
 from osteon.measure.by_rank import error_percent_by_rank
 from osteon.measure.distortion import measure_distortion
 from osteon.report.picture import bone_colors, heat_colors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 
 from .engine_cases import models, pack_of
 from .engine_page import engine_page

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.model import BoneTrack
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.report.picture import bone_colors, heat_colors
 from osteon.view import pack_arrays as packing
 from osteon.view.pack import pack_model

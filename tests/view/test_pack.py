@@ -15,7 +15,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import BoneTrack, Skin, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Image, Material, MeshSequence
 from osteon.core.transforms import identity
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.view import pack_arrays
 from osteon.view.pack import Evidence, pack_model, pack_sequence, write_pack
 from osteon.view.pack_arrays import rest_normals

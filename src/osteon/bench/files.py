@@ -112,7 +112,7 @@ def _kilobytes(model: SkinnedModel, path: Path, size: _Size, tell: Tell) -> floa
 
 
 def _error(sequence: MeshSequence, model: SkinnedModel) -> float:
-    from osteon.deform.linear_blend import pose_frames
+    from osteon.deform.pose import pose_frames
     from osteon.measure.distortion import measure_distortion
 
     return measure_distortion(sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b)).error_percent

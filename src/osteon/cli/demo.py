@@ -89,7 +89,7 @@ def draw_demo(sequence: MeshSequence, fit: SkinFit, path: Path) -> None:
     """Source, bones and error side by side, in the frame that is worst."""
     import numpy as np
 
-    from osteon.deform.linear_blend import pose_vertices
+    from osteon.deform.pose import pose_vertices
     from osteon.report.picture import HeatScale, bone_colors, draw_mesh, frame_camera, heat_colors, panel_row, save_png
     from osteon.report.raster import DrawOptions
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,7 +135,7 @@ def _take_frames(model: SkinnedModel, frames: list[int]) -> SkinnedModel:
     if added is not None:
         added = Corrections(added.basis, added.coefficients[frames], added.normal_basis)
     track = BoneTrack(track.transforms[frames], track.bone_type, track.names)
-    return replace(model, track=track, corrections=added, clips=tuple(clips))
+    return model.with_parts(track=track, corrections=added, clips=tuple(clips))
 
 
 def _cut(model: SkinnedModel, rank: int | None, file: Path) -> SkinnedModel:
@@ -148,7 +147,7 @@ def _cut(model: SkinnedModel, rank: int | None, file: Path) -> SkinnedModel:
 def _write(model: SkinnedModel, output: str, suffix: str, progress: Progress | None) -> None:
     """Frame by frame where the output allows it, so that a long animation is never in memory as a whole."""
     from osteon.core.sequence import MeshSequence
-    from osteon.deform.linear_blend import pose_frames
+    from osteon.deform.pose import pose_frames
     from osteon.io import FORMATS, save_sequence, write_sequence
     from osteon.io.registry import SequenceFormat
 
@@ -163,7 +162,7 @@ def _write(model: SkinnedModel, output: str, suffix: str, progress: Progress | N
 def _posed(model: SkinnedModel, progress: Progress | None) -> Iterator[Float32]:
     """All frames, one after the other."""
     from osteon.core.progress import report_progress
-    from osteon.deform.linear_blend import pose_frames
+    from osteon.deform.pose import pose_frames
 
     step = max(1, BLOCK_VERTICES // max(1, model.n_vertices))
     for start in range(0, model.n_frames, step):

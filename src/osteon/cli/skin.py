@@ -297,7 +297,7 @@ def check_outputs(outputs: tuple[str, ...], html: str | None = None) -> None:
 
 def write_outputs(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions) -> None:
     """Write every output in the format its name says."""
-    from osteon.deform.linear_blend import pose_frames, pose_vertices
+    from osteon.deform.pose import pose_frames, pose_vertices
     from osteon.io import FORMATS, save_model, save_sequence, write_sequence
 
     model = fit.model

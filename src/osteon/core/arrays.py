@@ -1,7 +1,12 @@
-"""Array types and the checks that every data class makes once, on construction."""
+"""Array types and the checks that every data class makes once, on construction.
+
+What was checked is remembered for as long as the array lives, so that `replace`, and properties that build one data
+class from another, cost nothing: an array comes back as it is when it is asked for again.
+"""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from osteon.core.errors import GeometryError
 
-__all__ = ["Float32", "Float64", "FloatArray", "Int32", "checked", "checked_indices", "first_bad"]
+__all__ = ["Bool", "Float32", "Float64", "FloatArray", "Int32", "Int64", "checked", "checked_indices", "first_bad"]
 
+Bool = NDArray[np.bool_]
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
 FloatArray = NDArray[np.floating[Any]]
 Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+
+#: Arrays that `checked` gave out, by identity; each leaves when it dies.
+_CHECKED: dict[int, weakref.ref[NDArray[Any]]] = {}
 
 
 def checked(
@@ -23,21 +33,19 @@ def checked(
 ) -> NDArray[Any]:
     """`value` as a read-only C-ordered array of `dtype`; `None` in `shape` fits any size. Refuses NaN and infinity.
 
-    An array that already fits is not copied: a view of it is frozen.
+    An array that already fits is not copied: a view of it is frozen. One that was checked before is given back.
     """
+    known = _was_checked(value) and isinstance(value, np.ndarray) and value.dtype == dtype
+    if known and isinstance(value, np.ndarray):
+        _check_shape(name, value, shape)
+        return value
     with np.errstate(over="ignore", invalid="ignore"):  # what does not fit becomes infinite, and is refused below
         array = np.ascontiguousarray(value, dtype=dtype)
-    if array.ndim != len(shape) or any(w is not None and w != g for w, g in zip(shape, array.shape, strict=True)):
-        wanted = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
-        raise GeometryError(f"{name}: expected shape {wanted}, got {array.shape}")
-    if np.issubdtype(array.dtype, np.floating):
-        with np.errstate(invalid="ignore", over="ignore"):
-            total = array.sum(dtype=np.float64)  # one pass without a temporary; only a bad sum is looked into
-        bad = None if np.isfinite(total) else first_bad(array)
-        if bad is not None:
-            raise GeometryError(f"{name}: value at index {bad} is not finite; repair or leave out that sample")
+    _check_shape(name, array, shape)
+    _check_finite(name, array)
     array = array.view()
     array.flags.writeable = False
+    _remember(array)
     return array
 
 
@@ -58,3 +66,29 @@ def first_bad(array: FloatArray) -> tuple[int, ...] | None:
     if not flat.any():
         return None
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(flat)), array.shape))
+
+
+def _check_shape(name: str, array: NDArray[Any], shape: Sequence[int | None]) -> None:
+    if array.ndim != len(shape) or any(w is not None and w != g for w, g in zip(shape, array.shape, strict=True)):
+        wanted = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
+        raise GeometryError(f"{name}: expected shape {wanted}, got {array.shape}")
+
+
+def _check_finite(name: str, array: NDArray[Any]) -> None:
+    if not np.issubdtype(array.dtype, np.floating):
+        return
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = array.sum(dtype=np.float64)  # one pass without a temporary; only a bad sum is looked into
+    bad = None if np.isfinite(total) else first_bad(array)
+    if bad is not None:
+        raise GeometryError(f"{name}: value at index {bad} is not finite; repair or leave out that sample")
+
+
+def _was_checked(value: ArrayLike) -> bool:
+    found = _CHECKED.get(id(value))
+    return found is not None and found() is value
+
+
+def _remember(array: NDArray[Any]) -> None:
+    key = id(array)
+    _CHECKED[key] = weakref.ref(array, lambda _: _CHECKED.pop(key, None))

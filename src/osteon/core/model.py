@@ -1,187 +1,235 @@
-"""A skinned model: the rest mesh, who moves each vertex (Skin), how the bones move (BoneTrack), and what is added."""
+"""A skinned model: a character (what does not move, how it moves) and an animation (what makes it move).
+
+`SkinnedModel(character, animation)` is what it is. Most models are a linear blend skin with or without corrections, and
+for these the parts may be given one by one: `SkinnedModel(rest, faces, skin, track, clips, corrections, …)`. The same
+names are properties, and `replace(model, corrections=None)` changes one of them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypedDict, Unpack, overload
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from osteon.core.arrays import Float32, Float64, Int32, checked, checked_indices
+from osteon.core.animation import Animation, BoneTrack, BoneType
+from osteon.core.arrays import Float32, Int32, checked
+from osteon.core.asset import Asset
+from osteon.core.character import Character
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
+from osteon.core.deformer import Deformer, Displacement, restore_deformer, restore_displacement
 from osteon.core.errors import GeometryError
-from osteon.core.sequence import Asset, Clip, check_clips
+from osteon.core.mesh import Mesh
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 
-__all__ = ["BoneTrack", "BoneType", "Corrections", "Skeleton", "Skin", "SkinnedModel"]
+__all__ = ["BoneTrack", "BoneType", "Corrections", "ModelParts", "Skeleton", "Skin", "SkinnedModel"]
 
-BoneType = Literal["rigid", "flexible"]
-
-#: Weights may miss a sum of one by what float32 rounding of a few terms leaves.
-WEIGHT_SUM_TOLERANCE = 1e-5
-
-
-@dataclass(frozen=True, slots=True)
-class Skin:
-    """Which bones move a vertex, and how much. Unused slots hold weight 0."""
-
-    bones: Int32  # (v,k) bone indices
-    weights: Float32  # (v,k) sum to one over k
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", checked("weights", self.weights, (None, None)))
-        object.__setattr__(
-            self, "bones", checked_indices("bones", self.bones, self.weights.shape, np.iinfo(np.int32).max)
-        )
-        sums = self.weights.sum(axis=1, dtype=np.float64)
-        if sums.size and np.abs(sums - 1).max() > WEIGHT_SUM_TOLERANCE:
-            v = int(np.abs(sums - 1).argmax())
-            raise GeometryError(f"weights: vertex {v} sums to {sums[v]:.6f}, expected 1; normalise the weights")
-
-    @property
-    def n_influences(self) -> int:
-        return int(self.weights.shape[1])
-
-    def dense(self, n_bones: int) -> Float64:
-        """(v,b) weights with a column for every bone."""
-        out = np.zeros((len(self.weights), n_bones))
-        np.add.at(out, (np.arange(len(out))[:, None], self.bones), self.weights)
-        return out
+#: The kinds that parts given one by one stand for.
+PLAIN_DEFORMER, PLAIN_DISPLACEMENT = "linear_blend", "corrections"
 
 
-@dataclass(frozen=True, slots=True)
-class BoneTrack:
-    """Where each bone takes the rest pose in each frame."""
+class ModelParts(TypedDict, total=False):
+    """What `SkinnedModel` takes, and `with_parts` changes, by name."""
 
-    transforms: Float32  # (f,b,3,4) posed_from_rest, column vectors
-    bone_type: BoneType = "flexible"
-    names: tuple[str, ...] = ()  # one a bone; () numbers them
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "transforms", checked("transforms", self.transforms, (None, None, 3, 4)))
-        if self.bone_type not in ("rigid", "flexible"):
-            raise GeometryError(f"bone_type: expected 'rigid' or 'flexible', got {self.bone_type!r}")
-        names = tuple(self.names) or tuple(f"bone_{b}" for b in range(self.n_bones))
-        object.__setattr__(self, "names", names)
-        if len(names) != self.n_bones:
-            raise GeometryError(f"names: expected {self.n_bones}, one for each bone, got {len(names)}")
-
-    @property
-    def n_frames(self) -> int:
-        return int(self.transforms.shape[0])
-
-    @property
-    def n_bones(self) -> int:
-        return int(self.transforms.shape[1])
+    rest: ArrayLike  # (v,3)
+    faces: ArrayLike  # (t,3)
+    skin: Skin  # a linear blend skin; another family comes as `deformer`
+    track: BoneTrack
+    clips: Iterable[Clip]  # cover all frames in order; () means one clip
+    corrections: Corrections | None
+    skeleton: Skeleton | None
+    asset: Asset
+    name: str
+    deformer: Deformer
+    fallback: Skin | None
 
 
-@dataclass(frozen=True, slots=True)
-class Skeleton:
-    """Joints in a tree."""
-
-    names: tuple[str, ...]
-    parents: Int32  # (j,) index of the parent joint, -1 at a root
-    world_from_joint: Float32  # (j,3,4) rest pose
-
-    def __post_init__(self) -> None:
-        parents = checked("parents", self.parents, (len(self.names),), np.int32)
-        object.__setattr__(self, "parents", parents)
-        object.__setattr__(
-            self, "world_from_joint", checked("world_from_joint", self.world_from_joint, (len(self.names), 3, 4))
-        )
-        if parents.size and (parents.min() < -1 or parents.max() >= len(parents)):
-            raise GeometryError(f"parents: expected -1 … {len(parents) - 1}")
-        _check_tree(parents)
+#: Names of the parts in the order in which they may come without a name.
+_ORDER = ("rest", "faces", "skin", "track", "clips", "corrections", "skeleton", "asset", "name")
 
 
-def _check_tree(parents: Int32) -> None:
-    """Refuse joints that are their own ancestors; every joint is visited once."""
-    walk_of = np.full(len(parents), -1, np.int64)
-    up = parents.tolist()
-    for start in range(len(up)):
-        j = start
-        while j >= 0 and walk_of[j] < 0:
-            walk_of[j] = start
-            j = up[j]
-        if j >= 0 and walk_of[j] == start:
-            raise GeometryError(f"parents: joint {j} is its own ancestor")
-
-
-@dataclass(frozen=True, slots=True)
-class Corrections:
-    """Rest-frame displacements added before the skin moves the vertex (eq. 12 of Skinning Mesh Animations)."""
-
-    basis: Float32  # (r,v,3) the most useful first
-    coefficients: Float32  # (f,r)
-    normal_basis: Float32 | None = None  # (r,v,3) added to the rest normals by the same coefficients: n = F (n + N q)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "basis", checked("basis", self.basis, (None, None, 3)))
-        if self.normal_basis is not None:
-            object.__setattr__(self, "normal_basis", checked("normal_basis", self.normal_basis, self.basis.shape))
-        object.__setattr__(
-            self, "coefficients", checked("coefficients", self.coefficients, (None, self.basis.shape[0]))
-        )
-
-    @property
-    def rank(self) -> int:
-        return int(self.basis.shape[0])
-
-    def cut(self, rank: int) -> Corrections:
-        """Only the first `rank` columns."""
-        normals = None if self.normal_basis is None else self.normal_basis[:rank]
-        return Corrections(self.basis[:rank], self.coefficients[:, :rank], normals)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class SkinnedModel:
     """All that is needed to play a character: pose_vertices(model, frame) gives vertices."""
 
-    rest: Float32  # (v,3)
-    faces: Int32  # (t,3)
-    skin: Skin
-    track: BoneTrack
-    clips: tuple[Clip, ...] = ()  # cover all frames in order; () means one clip
-    corrections: Corrections | None = None
-    skeleton: Skeleton | None = None
-    asset: Asset = field(default_factory=Asset)
-    name: str = "mesh"
+    character: Character
+    animation: Animation
 
-    def __post_init__(self) -> None:
-        def put(key: str, value: object) -> None:
-            object.__setattr__(self, key, value)
+    @overload
+    def __init__(self, character: Character, animation: Animation, /) -> None: ...
 
-        put("rest", checked("rest", self.rest, (None, 3)))
-        put("faces", checked_indices("faces", self.faces, (None, 3), self.n_vertices))
-        put("clips", tuple(self.clips) or (Clip("clip", 0, self.n_frames),))
-        put("asset", self.asset.checked(self.n_vertices, len(self.faces)))
-        if len(self.skin.weights) != self.n_vertices:
-            raise GeometryError(f"skin: {len(self.skin.weights)} rows for {self.n_vertices} vertices")
-        if self.skin.bones.size and self.skin.bones.max() >= self.track.n_bones:
-            raise GeometryError(f"skin: names bone {self.skin.bones.max()} of {self.track.n_bones}")
-        check_clips(self.clips, self.n_frames)
-        if self.corrections is not None:
-            rank, frames = self.corrections.rank, self.n_frames
-            checked("basis", self.corrections.basis, (rank, self.n_vertices, 3))
-            checked("coefficients", self.corrections.coefficients, (frames, rank))
+    @overload
+    def __init__(
+        self,
+        rest: ArrayLike,
+        faces: ArrayLike,
+        skin: Skin,
+        track: BoneTrack,
+        clips: Iterable[Clip] = (),
+        corrections: Corrections | None = None,
+        skeleton: Skeleton | None = None,
+        asset: Asset = ...,
+        name: str = "mesh",
+    ) -> None: ...
+
+    def __init__(self, *values: Any, **parts: Any) -> None:
+        names = ("character", "animation") if values and isinstance(values[0], Character) else _ORDER
+        parts |= dict(zip(names, values, strict=False))
+        character, animation = parts.pop("character", None), parts.pop("animation", None)
+        if character is None or animation is None:
+            character, animation = _assemble(parts)
+        elif parts:
+            character, animation = _changed(character, animation, parts)
+        _check_fit(character, animation)
+        object.__setattr__(self, "character", character)
+        object.__setattr__(self, "animation", animation)
+
+    def with_parts(self, **parts: Unpack[ModelParts]) -> Self:
+        """The same model with some of its parts replaced."""
+        character, animation = _changed(self.character, self.animation, dict(parts))
+        return type(self)(character, animation)
+
+    @property
+    def mesh(self) -> Mesh:
+        return self.character.mesh
+
+    @property
+    def rest(self) -> Float32:
+        return self.character.mesh.rest
+
+    @property
+    def faces(self) -> Int32:
+        return self.character.mesh.faces
+
+    @property
+    def asset(self) -> Asset:
+        return self.character.mesh.asset
+
+    @property
+    def name(self) -> str:
+        return self.character.mesh.name
+
+    @property
+    def diagonal(self) -> float:
+        return self.character.mesh.diagonal
+
+    @property
+    def deformer(self) -> Deformer:
+        return self.character.deformer
+
+    @property
+    def skin(self) -> Skin:
+        """Bones and weights of every vertex: of a linear blend its own, of other families how much belongs to whom."""
+        return self.character.deformer.bone_weights()
+
+    @property
+    def skeleton(self) -> Skeleton | None:
+        return self.character.skeleton
+
+    @property
+    def track(self) -> BoneTrack:
+        return self.animation.track
+
+    @property
+    def clips(self) -> tuple[Clip, ...]:
+        return self.animation.clips
+
+    @property
+    def corrections(self) -> Corrections | None:
+        stored = self.character.displacement(PLAIN_DISPLACEMENT)
+        if stored is None:
+            return None
+        return Corrections(stored.basis, stored.coefficients(self.animation), stored.normal_basis)
 
     @property
     def n_frames(self) -> int:
-        return self.track.n_frames
+        return self.animation.n_frames
 
     @property
     def n_vertices(self) -> int:
-        return int(self.rest.shape[0])
+        return self.character.mesh.n_vertices
 
     @property
     def n_bones(self) -> int:
-        return self.track.n_bones
+        return self.animation.n_bones
 
     @property
     def rank(self) -> int:
         """Columns of the corrections; 0 without any."""
-        return 0 if self.corrections is None else self.corrections.rank
+        stored = self.character.displacement(PLAIN_DISPLACEMENT)
+        return 0 if stored is None else int(stored.basis.shape[0])
 
     def cut(self, rank: int) -> SkinnedModel:
         """The same model with only the first `rank` corrections."""
-        if self.corrections is None or rank >= self.rank:
+        corrections = self.corrections
+        if corrections is None or rank >= corrections.rank:
             return self
-        return replace(self, corrections=self.corrections.cut(rank) if rank > 0 else None)
+        return self.with_parts(corrections=corrections.cut(rank) if rank > 0 else None)
+
+    def take_frames(self, frames: Int32) -> SkinnedModel:
+        """The same character in only the given frames, as one clip."""
+        return SkinnedModel(self.character, self.animation.take_frames(frames))
+
+
+def _assemble(parts: dict[str, Any]) -> tuple[Character, Animation]:
+    """A character and an animation from parts alone."""
+    needed = [name for name in ("rest", "faces", "track") if name not in parts]
+    needed += [] if {"skin", "deformer"} & set(parts) else ["skin"]
+    if needed:
+        raise TypeError(f"SkinnedModel: missing {', '.join(needed)}")
+    mesh = Mesh(parts.pop("rest"), parts.pop("faces"), parts.pop("asset", None) or Asset(), parts.pop("name", "mesh"))
+    deformer = parts.pop("deformer", None) or _linear_blend(parts.pop("skin"))
+    animation = Animation(parts.pop("track"), parts.pop("clips", ()))
+    return _changed(Character(mesh, deformer), animation, parts)
+
+
+def _changed(character: Character, animation: Animation, parts: dict[str, Any]) -> tuple[Character, Animation]:
+    """Both halves with the named parts in place of their own."""
+    unknown = set(parts) - set(ModelParts.__annotations__)
+    if unknown:
+        raise TypeError(f"SkinnedModel: does not know {', '.join(sorted(unknown))}")
+    mesh: dict[str, Any] = {key: parts[key] for key in ("rest", "faces", "asset", "name") if key in parts}
+    moves: dict[str, Any] = {key: parts[key] for key in ("track", "clips") if key in parts}
+    fixed: dict[str, Any] = {key: parts[key] for key in ("skeleton", "fallback", "deformer") if key in parts}
+    if "skin" in parts:
+        fixed["deformer"] = _linear_blend(parts["skin"])
+    if "corrections" in parts:
+        fixed["displacements"], moves["coefficients"] = _corrected(character, parts["corrections"])
+    if mesh:
+        fixed["mesh"] = replace(character.mesh, **mesh)
+    return replace(character, **fixed), replace(animation, **moves)
+
+
+def _linear_blend(skin: Skin) -> Deformer:
+    return restore_deformer(PLAIN_DEFORMER, {"bones": skin.bones, "weights": skin.weights})
+
+
+def _corrected(
+    character: Character, corrections: Corrections | None
+) -> tuple[tuple[Displacement, ...], Float32 | None]:
+    """The displacements with these corrections in place of those before, and their coefficients."""
+    others = tuple(d for d in character.displacements if d.kind != PLAIN_DISPLACEMENT)
+    if corrections is None:
+        return others, None
+    arrays = {"basis": corrections.basis}
+    if corrections.normal_basis is not None:
+        arrays["normal_basis"] = corrections.normal_basis
+    return (restore_displacement(PLAIN_DISPLACEMENT, arrays), *others), corrections.coefficients
+
+
+def _check_fit(character: Character, animation: Animation) -> None:
+    """Refuse halves that do not belong together."""
+    deformer, track = character.deformer, animation.track
+    if deformer.n_bones > animation.n_bones:
+        raise GeometryError(f"skin: names bone {deformer.n_bones - 1} of {animation.n_bones}")
+    if character.fallback is not None and character.fallback.bones.max(initial=-1) >= animation.n_bones:
+        raise GeometryError(f"fallback: names bone {character.fallback.bones.max()} of {animation.n_bones}")
+    if track.bone_type not in deformer.bone_types:
+        known = ", ".join(deformer.bone_types)
+        raise GeometryError(f"bones: a {deformer.kind} deformer blends {known} bones, not {track.bone_type} ones")
+    for displacement in character.displacements:
+        rank = displacement.basis.shape[0]
+        checked("coefficients", displacement.coefficients(animation), (animation.n_frames, rank))

@@ -3,7 +3,8 @@
     inverse_transpose:  n = F^-T (n~ + N q)      exact for a surface that F moves
     linear:             n = F (n~ + N q)         what the shaders of stock players compute
 
-F is the blended 3x3 of a vertex, n~ its unit normal in the rest pose, N q the correction. The result has unit length.
+F is the linear part of a vertex's blend, n~ its unit normal in the rest pose, N q the correction. The result has unit
+length.
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13.
 """
 
@@ -16,10 +17,10 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, checked
 from osteon.core.errors import GeometryError
-from osteon.core.kernels import kernel
 from osteon.core.model import SkinnedModel
+from osteon.deform.pose import linear_parts
 
-__all__ = ["NormalCorrections", "NormalForm", "blended_linear", "normal_map", "pose_normals"]
+__all__ = ["NormalCorrections", "NormalForm", "normal_map", "pose_normals"]
 
 NormalForm = Literal["linear", "inverse_transpose"]
 
@@ -42,24 +43,6 @@ class NormalCorrections:
             raise GeometryError(f"form: expected 'linear' or 'inverse_transpose', got {self.form!r}")
 
 
-@kernel
-def _blend_linear(bones, weights, transforms, out):
-    for v in range(bones.shape[0]):
-        for i in range(3):
-            for j in range(3):
-                total = 0.0
-                for k in range(bones.shape[1]):
-                    total += np.float64(weights[v, k]) * transforms[bones[v, k], i, j]
-                out[v, i, j] = total
-
-
-def blended_linear(model: SkinnedModel, frame: int) -> Float64:
-    """(v,3,3) F of every vertex in a frame."""
-    out = np.empty((model.n_vertices, 3, 3))
-    _blend_linear(model.skin.bones, model.skin.weights, model.track.transforms[frame], out)
-    return out
-
-
 def normal_map(linear: Float64, form: NormalForm) -> Float64:
     """(v,3,3) what takes rest normals to posed ones: F, or its cofactors, which are det F times F^-T."""
     if form == "linear":
@@ -78,6 +61,6 @@ def pose_normals(model: SkinnedModel, frame: int, normals: NormalCorrections) ->
     moved = normals.rest.astype(np.float64)
     if len(normals.basis):
         moved = moved + np.tensordot(normals.coefficients[frame].astype(np.float64), normals.basis, axes=1)
-    posed = np.einsum("vij,vj->vi", normal_map(blended_linear(model, frame), normals.form), moved)
+    posed = np.einsum("vij,vj->vi", normal_map(linear_parts(model, frame), normals.form), moved)
     length = np.linalg.norm(posed, axis=1, keepdims=True)
     return np.asarray(np.where(length > 0, posed / np.where(length > 0, length, 1), 0), np.float32)

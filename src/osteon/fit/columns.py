@@ -10,7 +10,7 @@ from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 from osteon.fit.problem import FitProblem
 
-__all__ = ["ColumnFit", "SkinState", "add_columns", "blend_at", "cholesky_solve", "moved_point", "no_columns"]
+__all__ = ["ColumnFit", "SkinState", "add_columns", "cholesky_solve", "moved_point", "no_columns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,6 @@ def add_columns(first: ColumnFit, more: ColumnFit) -> ColumnFit:
     """The columns of both."""
     basis = np.concatenate([first.basis, more.basis], axis=1)
     return ColumnFit(basis, np.concatenate([first.coefficients, more.coefficients], axis=1))
-
-
-@kernel
-def blend_at(transforms, f, bones, weights, A):
-    """A (3,4): the blended transform of one vertex in frame f."""
-    for i in range(3):
-        for j in range(4):
-            total = 0.0
-            for k in range(bones.shape[0]):
-                total += weights[k] * transforms[f, bones[k], i, j]
-            A[i, j] = total
 
 
 @kernel

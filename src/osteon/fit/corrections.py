@@ -34,11 +34,11 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
+from osteon.deform.blending import blend_at
 from osteon.fit.columns import (
     ColumnFit,
     SkinState,
     add_columns,
-    blend_at,
     cholesky_solve,
     moved_point,
     no_columns,
@@ -100,7 +100,7 @@ def basis_of_vertex(point, target, fixed, fixed_q, q, qq, transforms, bones, wei
     b[:] = 0.0
     energy = 0.0
     for f in range(q.shape[0]):
-        blend_at(transforms, f, bones, weights, A)
+        blend_at(bones, weights, transforms[f], A)
         moved_point(point, fixed, fixed_q[f], P)
         for i in range(3):
             left[i] = target[3 * f + i] - A[i, 3] - A[i, 0] * P[0] - A[i, 1] * P[1] - A[i, 2] * P[2]
@@ -193,7 +193,7 @@ def _coefficient_sums(points, targets, fixed, fixed_q, basis, transforms, bones,
     moved = np.empty((3, rank))
     left = np.empty(3)
     for v in range(points.shape[0]):
-        blend_at(transforms, f, bones[v], weights[v], A)
+        blend_at(bones[v], weights[v], transforms[f], A)
         moved_point(points[v], fixed[v], fixed_q[f], P)
         for i in range(3):
             left[i] = targets[v, 3 * f + i] - A[i, 3] - A[i, 0] * P[0] - A[i, 1] * P[1] - A[i, 2] * P[2]
@@ -244,7 +244,7 @@ def _displacements(points, targets, fixed, fixed_q, transforms, bones, weights, 
     b = np.empty(3)
     for v in range(start, stop):
         for f in range(fixed_q.shape[0]):
-            blend_at(transforms, f, bones[v], weights[v], A)
+            blend_at(bones[v], weights[v], transforms[f], A)
             moved_point(points[v], fixed[v], fixed_q[f], P)
             for i in range(3):
                 left[i] = targets[v, 3 * f + i] - A[i, 3] - A[i, 0] * P[0] - A[i, 1] * P[1] - A[i, 2] * P[2]

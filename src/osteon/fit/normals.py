@@ -15,17 +15,18 @@ the SVD of the rest-frame differences M^-1 n - n~ with damping.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.model import Corrections, SkinnedModel
+from osteon.core.arrays import Float32, Float64
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
+from osteon.core.normals import angles_between, vertex_normals
 from osteon.core.parallel import available_threads, for_blocks
-from osteon.deform.normals import NormalCorrections, NormalForm, blended_linear, normal_map, pose_normals
+from osteon.deform.normals import NormalCorrections, NormalForm, normal_map, pose_normals
+from osteon.deform.pose import linear_parts
 from osteon.fit.corrections import BLOCK_RANK
-from osteon.measure.distortion import vertex_normals
 
 __all__ = ["Coefficients", "fit_normals", "shading_deviation", "with_normals"]
 
@@ -34,13 +35,6 @@ Coefficients = Literal["shared", "own"]
 BLOCK = 512
 DAMPING = 1e-3
 OWN_ROUNDS = 2
-
-
-def surface_normals(vertices: Float32, faces: Int32) -> Float64:
-    """(v,3) unit normals, area-weighted."""
-    out = np.zeros((len(vertices), 3))
-    vertex_normals(vertices.astype(np.float64), faces, out)
-    return out
 
 
 def _maps_and_residues(
@@ -53,11 +47,11 @@ def _maps_and_residues(
 
     def work(start: int, stop: int) -> None:
         for f in range(start, stop):
-            m = normal_map(blended_linear(model, f), form)
+            m = normal_map(linear_parts(model, f), form)
             length = np.linalg.norm(np.einsum("vij,vj->vi", m, rest), axis=1)
             m /= np.maximum(length, 1e-6)[:, None, None]
             maps[:, f] = m
-            residues[:, f] = surface_normals(frames[f], model.faces) - np.einsum("vij,vj->vi", m, rest)
+            residues[:, f] = vertex_normals(frames[f], model.faces) - np.einsum("vij,vj->vi", m, rest)
 
     for_blocks(work, n_frames, 1, threads)
     return maps, residues
@@ -121,7 +115,7 @@ def fit_normals(
 ) -> NormalCorrections:
     """Corrections of normals towards those of the source's frames (f,v,3); `rank` counts for own coefficients."""
     threads = available_threads(threads)
-    rest = surface_normals(model.rest, model.faces)
+    rest = vertex_normals(model.rest, model.faces)
     shared = coefficients == "shared"
     columns = model.rank if shared else min(rank, model.n_frames)
     if columns == 0:
@@ -160,7 +154,7 @@ def with_normals(model: SkinnedModel, frames: Float32, *, threads: int = 0) -> S
         return model
     normals = fit_normals(model, frames, threads=threads)
     corrections = Corrections(model.corrections.basis, model.corrections.coefficients, normals.basis)
-    return replace(model, corrections=corrections)
+    return model.with_parts(corrections=corrections)
 
 
 def shading_deviation(model: SkinnedModel, frames: Float32, normals: NormalCorrections) -> float:
@@ -168,6 +162,5 @@ def shading_deviation(model: SkinnedModel, frames: Float32, normals: NormalCorre
     total = 0.0
     for f in range(len(frames)):
         posed = pose_normals(model, f, normals)
-        chord = np.linalg.norm(posed - surface_normals(frames[f], model.faces), axis=1)
-        total += float(2 * np.degrees(np.arcsin(np.minimum(1.0, 0.5 * chord))).mean())
+        total += float(angles_between(posed, vertex_normals(frames[f], model.faces)).mean())
     return total / len(frames)

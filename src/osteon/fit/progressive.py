@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
-from osteon.fit.columns import ColumnFit, SkinState, blend_at, cholesky_solve, moved_point
+from osteon.deform.blending import blend_at
+from osteon.fit.columns import ColumnFit, SkinState, cholesky_solve, moved_point
 from osteon.fit.problem import FitProblem
 
 __all__ = ["errors_of_ranks", "never_rising", "rises"]
@@ -38,7 +39,7 @@ def _errors_block(points, targets, fixed, fixed_q, basis, q, transforms, bones, 
     for v in range(start, stop):
         out[v] = 0.0
         for f in range(q.shape[0]):
-            blend_at(transforms, f, bones[v], weights[v], A)
+            blend_at(bones[v], weights[v], transforms[f], A)
             moved_point(points[v], fixed[v], fixed_q[f], P)
             for i in range(3):
                 left[i] = A[i, 0] * P[0] + A[i, 1] * P[1] + A[i, 2] * P[2] + A[i, 3] - targets[v, 3 * f + i]
@@ -89,7 +90,7 @@ def _one_by_one(points, targets, fixed, fixed_q, q, transforms, bones, weights, 
         v = chosen[c]
         errors[v] = 0.0
         for f in range(n_frames):
-            blend_at(transforms, f, bones[v], weights[v], A[f])
+            blend_at(bones[v], weights[v], transforms[f], A[f])
             moved_point(points[v], fixed[v], fixed_q[f], P)
             for i in range(3):
                 left[f, i] = targets[v, 3 * f + i] - A[f, i, 3]

@@ -1,6 +1,6 @@
 """The error of every rank of a model with corrections, in one pass over the frames.
 
-e_r = sum_v sum_f || A_v^f (p_v + sum_{s <= r} U_sv q_s^f) + t_v^f - x_v^f ||^2,   E_r = 100 sqrt(e_r) / || P - mean ||
+e_r = sum_v sum_f || A_v^f [p_v + sum_{s <= r} U_sv q_s^f; 1] - x_v^f ||^2,   E_r = 100 sqrt(e_r) / || P - mean ||
 """
 
 from __future__ import annotations
@@ -11,27 +11,24 @@ from osteon.core.arrays import Float32, Float64
 from osteon.core.kernels import kernel
 from osteon.core.model import SkinnedModel
 from osteon.core.parallel import available_threads, for_blocks
+from osteon.deform.pose import blends_of
 
 __all__ = ["error_percent_by_rank"]
 
 
 @kernel
-def _squared_by_rank(rest, bones, weights, transforms, basis, coefficients, frame, source, out):
-    rank = basis.shape[0]
-    A = np.empty((3, 4))
+def _squared_by_rank(
+    rest: Float32, blends: Float64, basis: Float32, coefficients: Float32, source: Float64, out: Float64
+) -> None:
+    """Adds to out (r+1,) the squared errors of one frame, from the blends (v,3,4) of its vertices."""
     left = np.empty(3)
     for v in range(rest.shape[0]):
-        for i in range(3):
-            for j in range(4):
-                total = 0.0
-                for k in range(bones.shape[1]):
-                    total += np.float64(weights[v, k]) * transforms[frame, bones[v, k], i, j]
-                A[i, j] = total
+        A = blends[v]
         for i in range(3):
             left[i] = A[i, 0] * rest[v, 0] + A[i, 1] * rest[v, 1] + A[i, 2] * rest[v, 2] + A[i, 3] - source[v, i]
         out[0] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2
-        for r in range(rank):
-            q = np.float64(coefficients[frame, r])
+        for r in range(basis.shape[0]):
+            q = np.float64(coefficients[r])
             for i in range(3):
                 left[i] += q * (A[i, 0] * basis[r, v, 0] + A[i, 1] * basis[r, v, 1] + A[i, 2] * basis[r, v, 2])
             out[r + 1] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2
@@ -39,10 +36,10 @@ def _squared_by_rank(rest, bones, weights, transforms, basis, coefficients, fram
 
 def error_percent_by_rank(model: SkinnedModel, frames: Float32, *, threads: int = 0) -> Float64:
     """(r+1,) E % of the model cut to rank 0, 1, … and whole, against the source's frames (f,v,3)."""
-    rank = model.rank
-    basis = np.zeros((0, model.n_vertices, 3), np.float32) if model.corrections is None else model.corrections.basis
+    rank, corrections = model.rank, model.corrections
+    basis = np.zeros((0, model.n_vertices, 3), np.float32) if corrections is None else corrections.basis
     none = np.zeros((model.n_frames, 0), np.float32)
-    coefficients = none if model.corrections is None else model.corrections.coefficients
+    coefficients = none if corrections is None else corrections.coefficients
     mean = frames.mean(axis=0, dtype=np.float64)
     squared, motion = np.zeros((model.n_frames, rank + 1)), np.zeros(model.n_frames)
 
@@ -50,17 +47,8 @@ def error_percent_by_rank(model: SkinnedModel, frames: Float32, *, threads: int 
         for f in range(start, stop):
             source = frames[f].astype(np.float64)
             motion[f] = float(((source - mean) ** 2).sum())
-            _squared_by_rank(
-                model.rest,
-                model.skin.bones,
-                model.skin.weights,
-                model.track.transforms,
-                basis,
-                coefficients,
-                f,
-                source,
-                squared[f],
-            )
+            blends = blends_of(model.deformer, model.animation.transforms[f])
+            _squared_by_rank(model.rest, blends, basis, coefficients[f], source, squared[f])
 
     for_blocks(work, model.n_frames, 1, available_threads(threads))
     total: Float64 = 100 * np.sqrt(squared.sum(axis=0) / max(motion.sum(), 1e-300))

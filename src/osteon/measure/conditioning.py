@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.kernels import kernel
 from osteon.core.model import SkinnedModel
+from osteon.deform.pose import blends_of
 
 __all__ = ["Conditioning", "measure_conditioning"]
 
@@ -17,22 +17,10 @@ MAX_PAIRS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Conditioning:
-    """Of the smallest singular value of sum_k w_k A_k over vertices and frames."""
+    """Of the smallest singular value of the blends' linear parts over vertices and frames."""
 
     smallest: float
     first_percentile: float
-
-
-@kernel
-def _blended_linear(bones, weights, transforms, frames, vertices, out):
-    for q in range(frames.shape[0]):
-        f, v = frames[q], vertices[q]
-        for i in range(3):
-            for j in range(3):
-                total = 0.0
-                for k in range(bones.shape[1]):
-                    total += weights[v, k] * np.float64(transforms[f, bones[v, k], i, j])
-                out[q, i, j] = total
 
 
 def measure_conditioning(model: SkinnedModel) -> Conditioning:
@@ -43,14 +31,10 @@ def measure_conditioning(model: SkinnedModel) -> Conditioning:
     # A step that shares a factor with the vertex count would visit few vertices; walk with a drifting start instead.
     chosen = (chosen + np.arange(len(chosen)) % step) if step > 1 else chosen
     chosen = chosen[chosen < pairs]
+    starts = np.searchsorted(chosen, model.n_vertices * np.arange(model.n_frames + 1))
     linear = np.empty((len(chosen), 3, 3))
-    _blended_linear(
-        model.skin.bones,
-        model.skin.weights,
-        model.track.transforms,
-        chosen // model.n_vertices,
-        chosen % model.n_vertices,
-        linear,
-    )
+    for f, transforms in enumerate(model.animation.transforms):
+        now = slice(starts[f], starts[f + 1])
+        linear[now] = blends_of(model.deformer, transforms, chosen[now] - f * model.n_vertices)[..., :3]
     smallest = np.linalg.svd(linear, compute_uv=False)[:, 2]
     return Conditioning(float(smallest.min()), float(np.percentile(smallest, 1)))

@@ -16,9 +16,10 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.kernels import kernel
+from osteon.core.normals import angles_between, vertex_normals
+from osteon.core.parallel import available_threads, for_blocks
 
-__all__ = ["Distortion", "Worst", "measure_distortion", "vertex_normals"]
+__all__ = ["Distortion", "Worst", "measure_distortion"]
 
 #: Values of a block of frames that are in memory at a time.
 BLOCK_VALUES = 4_000_000
@@ -47,53 +48,18 @@ class Distortion:
     normal_max: float
 
 
-@kernel
-def vertex_normals(points, faces, out):
-    """Area-weighted unit normals (v,3) of points (v,3); zero where a vertex has no triangle."""
-    out[:] = 0
-    for t in range(faces.shape[0]):
-        i, j, k = faces[t, 0], faces[t, 1], faces[t, 2]
-        ax, ay, az = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
-        bx, by, bz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
-        nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-        for v in (i, j, k):
-            out[v, 0] += nx
-            out[v, 1] += ny
-            out[v, 2] += nz
-    for v in range(out.shape[0]):
-        length = np.sqrt(out[v, 0] ** 2 + out[v, 1] ** 2 + out[v, 2] ** 2)
-        if length > 0:
-            for i in range(3):
-                out[v, i] /= length
+def _normal_angles(source: Float32, result: Float32, faces: Int32, threads: int) -> tuple[float, float, int]:
+    """Sum and maximum of the angles (degrees) between vertex normals of two runs of frames, and how many there are."""
+    sums, largest, counts = (np.zeros(len(source)) for _ in range(3))
 
+    def work(start: int, stop: int) -> None:
+        for f in range(start, stop):
+            normals = vertex_normals(source[f], faces)
+            angles = angles_between(normals, vertex_normals(result[f], faces))[normals.any(axis=1)]
+            sums[f], largest[f], counts[f] = angles.sum(), angles.max(initial=0.0), len(angles)
 
-@kernel
-def _normal_angles(source, result, faces, count):
-    """Sum and maximum of the angles (degrees) between normals, and how many were compared."""
-    n = source.shape[1]
-    first = np.zeros((n, 3))
-    second = np.zeros((n, 3))
-    total = 0.0
-    largest = 0.0
-    for f in range(source.shape[0]):
-        vertex_normals(source[f].astype(np.float64), faces, first)
-        vertex_normals(result[f].astype(np.float64), faces, second)
-        for v in range(n):
-            dot = 0.0
-            chord = 0.0
-            size = 0.0
-            for i in range(3):
-                dot += first[v, i] * second[v, i]
-                chord += (first[v, i] - second[v, i]) ** 2
-                size += first[v, i] ** 2
-            if size == 0:
-                continue
-            # The chord is exact for small angles, where the cosine has no digits left.
-            angle = 2 * np.arcsin(min(1.0, 0.5 * np.sqrt(chord))) * 180 / np.pi
-            total += angle
-            count[0] += 1
-            largest = max(largest, angle)
-    return total, largest
+    for_blocks(work, len(source), 1, threads)
+    return float(sums.sum()), float(largest.max(initial=0.0)), int(counts.sum())
 
 
 def _blocks(n_frames: int, n_vertices: int) -> Iterator[tuple[int, int]]:
@@ -105,10 +71,11 @@ def _blocks(n_frames: int, n_vertices: int) -> Iterator[tuple[int, int]]:
 def measure_distortion(frames: Float32, faces: Int32, approximate: Callable[[int, int], Float32]) -> Distortion:
     """Compare frames (f,v,3) with approximate(start, stop), which gives the same frames of the result."""
     n_frames, n_vertices = frames.shape[:2]
+    threads = available_threads()
     mean = frames.mean(axis=0, dtype=np.float64)
     per_frame, per_vertex = np.zeros(n_frames), np.zeros(n_vertices)
     motion = extent = angle_sum = angle_max = 0.0
-    count = np.zeros(1, np.int64)
+    count = 0
     worst = Worst(-1.0, 0, 0)
     for start, stop in _blocks(n_frames, n_vertices):
         source = frames[start:stop].astype(np.float64)
@@ -121,8 +88,8 @@ def measure_distortion(frames: Float32, faces: Int32, approximate: Callable[[int
         where = int(squared.argmax())
         if (distance := float(np.sqrt(squared.flat[where]))) > worst.distance:
             worst = Worst(distance, where % n_vertices, start + where // n_vertices)
-        total, largest = _normal_angles(frames[start:stop], result, faces, count)
-        angle_sum, angle_max = angle_sum + total, max(angle_max, largest)
+        total, largest, compared = _normal_angles(frames[start:stop], result, faces, threads)
+        angle_sum, angle_max, count = angle_sum + total, max(angle_max, largest), count + compared
         extent += float(((source - source.mean(axis=1, keepdims=True)) ** 2).sum())
         source -= mean
         motion += float((source**2).sum())
@@ -134,7 +101,7 @@ def measure_distortion(frames: Float32, faces: Int32, approximate: Callable[[int
         worst,
         np.sqrt(per_frame / n_vertices),
         np.sqrt(per_vertex / n_frames),
-        angle_sum / max(1, int(count[0])),
+        angle_sum / max(1, count),
         angle_max,
     )
 

@@ -117,11 +117,11 @@ def _measure_sizes(model: SkinnedModel, size_of: Callable[[SkinnedModel], int]) 
     """Three files: the plain model, one with twice the bones, one with a correction."""
     plain = model.cut(0)
     once = size_of(plain)
-    twice = size_of(replace(plain, track=_doubled(plain.track), skeleton=None))
+    twice = size_of(plain.with_parts(track=_doubled(plain.track), skeleton=None))
     rng = np.random.default_rng(0)
     basis = rng.normal(size=(1, model.n_vertices, 3)).astype(np.float32)
     column = Corrections(basis, rng.normal(size=(model.n_frames, 1)).astype(np.float32), basis)
-    corrected = size_of(replace(plain, corrections=column))
+    corrected = size_of(plain.with_parts(corrections=column))
     bone = max(1.0, (twice - once) / model.n_bones)
     return _Sizes(once - bone * model.n_bones, bone, max(1.0, float(corrected - once)))
 

@@ -17,8 +17,8 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import degenerate_triangles
 from osteon.core.weld import weld_vertices
-from osteon.deform.linear_blend import pose_frames
 from osteon.deform.normals import NormalCorrections
+from osteon.deform.pose import pose_frames
 from osteon.fit.corrected_skin import CorrectedSkin, fit_frames
 from osteon.fit.corrections import ColumnFit, SkinState, no_columns, solve_coefficients
 from osteon.fit.given import settle_bones
@@ -123,9 +123,7 @@ def _measure(
 def _shading(sequence: MeshSequence, model: SkinnedModel, threads: int = 0) -> dict[str, float]:
     """Mean angle between the normals a player shows and the source's, on a few frames."""
     frames = np.unique(np.linspace(0, sequence.n_frames - 1, SHADING_FRAMES).astype(np.int32))
-    some = replace(
-        model.cut(0), track=replace(model.track, transforms=model.track.transforms[frames]), clips=(), corrections=None
-    )
+    some = model.cut(0).take_frames(frames)
     source = sequence.frames[frames]
     plain = fit_normals(some, source, threads=threads)
     out = {"rank_0": shading_deviation(some, source, plain)}

@@ -17,7 +17,7 @@ import numpy as np
 from osteon.core.arrays import Float32, FloatArray, Int32
 from osteon.core.parallel import available_threads
 from osteon.core.sequence import MeshSequence
-from osteon.deform.linear_blend import pose_vertices
+from osteon.deform.pose import pose_vertices
 from osteon.pipeline import SkinFit
 from osteon.report.evidence import bone_shares
 from osteon.report.picture import Image, bone_colors, heat_colors

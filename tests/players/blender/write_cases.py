@@ -9,7 +9,7 @@ import numpy as np
 
 from osteon.bench.players.cases import Case, make_cases
 from osteon.bench.players.judge import TOLERANCE, sampled_frames
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io.model import load_model
 
 

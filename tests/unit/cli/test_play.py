@@ -13,7 +13,7 @@ from osteon.cli.play import parse_frames
 from osteon.core.errors import OptionError
 from osteon.core.model import Corrections, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Material
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import load_sequence, save_model
 from osteon.synth.baked import bake_cylinder
 from tests.tolerance import assert_same_points

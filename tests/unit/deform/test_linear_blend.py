@@ -8,7 +8,7 @@ import pytest
 from osteon.core.errors import OptionError
 from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
 from osteon.core.transforms import identity
-from osteon.deform.linear_blend import pose_frames, pose_vertices
+from osteon.deform.pose import pose_frames, pose_vertices
 
 from ...tolerance import assert_same_points
 

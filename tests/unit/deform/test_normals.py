@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.errors import GeometryError
 from osteon.core.model import BoneTrack, Skin, SkinnedModel
-from osteon.deform.linear_blend import pose_vertices
-from osteon.deform.normals import NormalCorrections, blended_linear, normal_map, pose_normals
-from osteon.fit.normals import surface_normals
+from osteon.core.normals import vertex_normals
+from osteon.deform.normals import NormalCorrections, normal_map, pose_normals
+from osteon.deform.pose import linear_parts, pose_vertices
 from osteon.synth.motion import rigid_skin
 from osteon.synth.shapes import make_sphere
 
@@ -28,7 +28,7 @@ def sphere(*linear: np.ndarray) -> SkinnedModel:
 
 
 def plain(model: SkinnedModel, form: str, rest: np.ndarray | None = None) -> NormalCorrections:
-    rest = surface_normals(model.rest, model.faces) if rest is None else rest
+    rest = vertex_normals(model.rest, model.faces) if rest is None else rest
     empty = np.zeros((0, model.n_vertices, 3))
     return NormalCorrections(rest, empty, np.zeros((model.n_frames, 0)), form)
 
@@ -39,7 +39,7 @@ def test_both_forms_agree_for_rotations():
     for f, turn in enumerate(turns):
         linear, inverse = (pose_normals(model, f, plain(model, form)) for form in ("linear", "inverse_transpose"))
         assert_near(linear, inverse, 1e-6)
-        assert_near(linear, surface_normals(model.rest, model.faces) @ turn.T, 1e-6)
+        assert_near(linear, vertex_normals(model.rest, model.faces) @ turn.T, 1e-6)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -60,7 +60,7 @@ def test_inverse_transpose_is_exact_for_a_flat_patch():
     faces = (corner + np.array([[0, 1, 4, 1, 5, 4]])).reshape(-1, 3)
     transforms = np.concatenate([AFFINE, np.zeros((3, 1))], axis=1)[None, None]
     model = SkinnedModel(rest, faces, rigid_skin(np.zeros(16)), BoneTrack(transforms))
-    moved = surface_normals(pose_vertices(model, 0), faces)
+    moved = vertex_normals(pose_vertices(model, 0), faces)
     assert_near(pose_normals(model, 0, plain(model, "inverse_transpose")), moved, 1e-5)
     assert np.abs(pose_normals(model, 0, plain(model, "linear")) - moved).max() > 0.05
 
@@ -87,10 +87,10 @@ def test_flattened_blends_give_unit_normals_or_none():
 def test_corrections_are_added_before_the_map():
     model = bent_tube().model
     rng = np.random.default_rng(0)
-    rest = surface_normals(model.rest, model.faces)
+    rest = vertex_normals(model.rest, model.faces)
     basis, q = 0.1 * rng.normal(size=(2, model.n_vertices, 3)), rng.normal(size=(model.n_frames, 2))
     found = pose_normals(model, 5, NormalCorrections(rest, basis, q))
-    expected = np.einsum("vij,vj->vi", blended_linear(model, 5), rest + np.einsum("r,rvj->vj", q[5], basis))
+    expected = np.einsum("vij,vj->vi", linear_parts(model, 5), rest + np.einsum("r,rvj->vj", q[5], basis))
     assert_near(found, expected / np.linalg.norm(expected, axis=1, keepdims=True), 1e-6)
 
 
@@ -98,7 +98,7 @@ def test_blends_are_the_weighted_sum():
     model = bent_tube(3).model
     weights = model.skin.dense(3)
     expected = np.einsum("vb,bij->vij", weights, model.track.transforms[4, :, :, :3])
-    assert_near(blended_linear(model, 4), expected, 1e-7)
+    assert_near(linear_parts(model, 4), expected, 1e-7)
 
 
 def test_shapes_are_checked(refused):

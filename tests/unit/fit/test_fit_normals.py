@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from osteon.core.normals import vertex_normals
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.fit.corrections import BLOCK_RANK
-from osteon.fit.normals import fit_normals, shading_deviation, surface_normals, with_normals
+from osteon.fit.normals import fit_normals, shading_deviation, with_normals
 from osteon.pipeline import SkinFit, skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
 from osteon.synth.cloth import ClothOptions, make_cloth
@@ -77,7 +78,7 @@ def test_a_model_without_corrections_stays_as_it_is(cloth, fit):
 
 def test_rest_normals_are_those_of_the_rest_pose(cloth, fit):
     normals = fit_normals(fit.model, cloth.frames)
-    assert_near(normals.rest, surface_normals(cloth.rest, cloth.faces), 1e-6)
+    assert_near(normals.rest, vertex_normals(cloth.rest, cloth.faces), 1e-6)
 
 
 def test_a_rigid_body_needs_none():

@@ -12,7 +12,7 @@ from osteon.core.model import BoneTrack, Skeleton, SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import compose
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.fit.influences import select_influences
 from osteon.fit.rig import RigOptions, fit_rig
 from osteon.pipeline import SkinFit, skin_sequence

@@ -9,7 +9,7 @@ import pytest
 
 from osteon.core.model import Corrections
 from osteon.core.options import SkinOptions
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.measure.by_rank import error_percent_by_rank
 from osteon.measure.distortion import measure_distortion
 from osteon.measure.skin_report import shown_ranks

@@ -15,7 +15,7 @@ from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io import save_model
 from osteon.pipeline import Budget, BudgetFit, Try, fit_to_budget, skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +54,7 @@ def make_cases() -> tuple[Case, ...]:
         "rigid": _cylinder(),
         "flexible": flexible,
         "corrections": _corrected(flexible),
-        "two clips": replace(_corrected(flexible), clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, FRAMES, 30.0))),
+        "two clips": _corrected(flexible).with_parts(clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, FRAMES, 30.0))),
         "eight influences": _ball(8),
         "two materials": _dressed(flexible),
         "hierarchy": _jointed(_cylinder(), np.zeros(3)),
@@ -83,7 +83,7 @@ def _corrected(model: SkinnedModel) -> SkinnedModel:
     waves = np.sin(model.rest @ rng.normal(0, 2.0, (3, 3 * RANK)) + rng.uniform(0, 6, 3 * RANK))
     basis = (0.02 * waves.reshape(model.n_vertices, RANK, 3).transpose(1, 0, 2)).astype(np.float32)
     coefficients = smooth_series(rng, model.n_frames, (RANK,)) * 2.0 ** -np.arange(RANK)
-    return replace(model, corrections=Corrections(basis, coefficients.astype(np.float32), 20 * basis[:, ::-1]))
+    return model.with_parts(corrections=Corrections(basis, coefficients.astype(np.float32), 20 * basis[:, ::-1]))
 
 
 def _dressed(model: SkinnedModel) -> SkinnedModel:
@@ -104,7 +104,7 @@ def _dressed(model: SkinnedModel) -> SkinnedModel:
         materials=materials,
         triangle_material=np.where(top, 0, 1).astype(np.int32),
     )
-    return replace(model, asset=asset)
+    return model.with_parts(asset=asset)
 
 
 def _checks() -> Image:
@@ -125,7 +125,7 @@ def _jointed(model: SkinnedModel, turn: Float64) -> SkinnedModel:
     placements[..., :3] = Rotation.from_rotvec(np.arange(model.n_bones)[:, None] * turn).as_matrix()
     parents = (np.arange(model.n_bones) - 1) // 2 if turn.any() else np.arange(model.n_bones) - 1
     names = tuple(f"joint {b}" for b in range(model.n_bones))
-    return replace(model, skeleton=Skeleton(names, parents.astype(np.int32), placements.astype(np.float32)))
+    return model.with_parts(skeleton=Skeleton(names, parents.astype(np.int32), placements.astype(np.float32)))
 
 
 def _mirrored(model: SkinnedModel) -> SkinnedModel:
@@ -133,7 +133,7 @@ def _mirrored(model: SkinnedModel) -> SkinnedModel:
     transforms = model.track.transforms.astype(np.float64)
     mirror = np.concatenate([np.diag([1.0, 1.0, -1.0]), np.zeros((3, 1))], axis=1)
     transforms[:, 1] = compose(transforms[:, 1], mirror)
-    return replace(model, track=BoneTrack(transforms.astype(np.float32), "flexible"))
+    return model.with_parts(track=BoneTrack(transforms.astype(np.float32), "flexible"))
 
 
 def _slow(model: SkinnedModel) -> SkinnedModel:
@@ -143,4 +143,4 @@ def _slow(model: SkinnedModel) -> SkinnedModel:
     part = (fine - before)[:, None, None, None]
     transforms = model.track.transforms.astype(np.float64)
     blended = (1 - part) * transforms[before] + part * transforms[before + 1]
-    return replace(model, track=BoneTrack(blended.astype(np.float32), "flexible"), clips=())
+    return model.with_parts(track=BoneTrack(blended.astype(np.float32), "flexible"), clips=())

@@ -19,7 +19,7 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import Clip
-from osteon.deform.linear_blend import pose_frames
+from osteon.deform.pose import pose_frames
 from osteon.io.model import load_model
 
 __all__ = [

@@ -5,7 +5,7 @@ The file holds a vertex once for each texture coordinate it has, and its triangl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +105,7 @@ def restore_model(notes: Notes, scene: Scene, generic: SkinnedModel) -> SkinnedM
     names = notes.texts("bones") or _joint_names(notes, scene)
     rest, corrections = _unfolded(notes, scene, generic)
     kind: BoneType = "rigid" if notes.text("bone_type") == "rigid" else "flexible"
-    return replace(
-        generic,
+    return generic.with_parts(
         rest=notes.document.source.positions(rest[mesh.vertices]),
         faces=mesh.faces,
         skin=Skin(generic.skin.bones[mesh.vertices, :kept], generic.skin.weights[mesh.vertices, :kept]),

@@ -13,7 +13,7 @@ them nothing is farther off than it may be; they add 1.2 % to the file of 16 bit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,7 @@ def _straying_vertices(
     model: SkinnedModel, halfway: Float64, steps: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Steps and vertices that are farther off halfway than any vertex of their main bone moves in that step."""
-    from osteon.deform.linear_blend import pose_frames  # compiled: not needed to import the formats
+    from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
 
     skin = model.skin
     owner = np.take_along_axis(skin.bones, skin.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
@@ -177,7 +177,7 @@ def _with_frames(
     if corrections is not None and coefficients is not None:
         corrections = Corrections(corrections.basis, coefficients.astype(np.float32), corrections.normal_basis)
     track = BoneTrack(transforms.astype(np.float32), model.track.bone_type, model.track.names)
-    return replace(model, track=track, corrections=corrections, clips=clips)
+    return model.with_parts(track=track, corrections=corrections, clips=clips)
 
 
 def _inserted(keyed: KeyedModel, at: NDArray[np.int64], middle: Float64, own: BoolArray) -> KeyedModel:

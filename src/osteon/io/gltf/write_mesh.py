@@ -86,10 +86,9 @@ def _split(model: SkinnedModel) -> tuple[Int32, Int32, Float64 | None]:
 
 def rest_normals(model: SkinnedModel) -> Float64:
     """(v,3) smooth unit normals of the rest pose; upwards where a vertex has no area around it."""
-    from osteon.measure.distortion import vertex_normals  # compiled: not needed to import the formats
+    from osteon.core.normals import vertex_normals  # compiled: not needed to import the formats
 
-    normals = np.zeros((model.n_vertices, 3))
-    vertex_normals(model.rest.astype(np.float64), model.faces, normals)
+    normals = vertex_normals(model.rest, model.faces)
     normals[np.abs(normals).max(axis=1) < 0.5] = [0.0, 0.0, 1.0]
     return normals
 

@@ -11,8 +11,6 @@ an axis: 1.7e-5, it is.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
@@ -39,7 +37,7 @@ def short_turns(keyed: KeyedModel, joints: Joints, nodes: JointNodes) -> BoolArr
     apart = _apart(joints, nodes)
     for _ in range(model.n_bones):
         kept = BoneTrack(np.where(short[:, None, None], apart, 0).astype(np.float32))
-        blamed = short & _blamed(replace(model, track=kept), limit)
+        blamed = short & _blamed(model.with_parts(track=kept), limit)
         if not blamed.any():
             break
         short &= ~blamed
@@ -64,7 +62,7 @@ def _apart(joints: Joints, nodes: JointNodes) -> Float64:
 
 def _blamed(differences: SkinnedModel, limit: float) -> BoolArray:
     """(b,) for each vertex and frame beyond the limit the bone that does most; the track holds the differences."""
-    from osteon.deform.linear_blend import pose_frames  # compiled: not needed to import the formats
+    from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
 
     blamed = np.zeros(differences.n_bones, bool)
     skin = differences.skin

@@ -147,10 +147,9 @@ def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel, options
 
 
 def _set_normals(pxr: Any, mesh: Any, model: SkinnedModel) -> None:
-    from osteon.measure.distortion import vertex_normals  # compiled: not needed to import the formats
+    from osteon.core.normals import vertex_normals  # compiled: not needed to import the formats
 
-    normals = np.zeros((model.n_vertices, 3))
-    vertex_normals(model.rest.astype(np.float64), model.faces, normals)
+    normals = vertex_normals(model.rest, model.faces)
     normals[np.abs(normals).max(axis=1) < 0.5] = [0.0, 1.0, 0.0]  # no area around it
     mesh.CreateNormalsAttr(vectors(pxr, normals))
     mesh.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
@@ -158,7 +157,7 @@ def _set_normals(pxr: Any, mesh: Any, model: SkinnedModel) -> None:
 
 def _set_extents(pxr: Any, root: Any, model: SkinnedModel, codes: Float64) -> None:
     """How far the posed mesh reaches in each frame; players cull by it."""
-    from osteon.deform.linear_blend import pose_frames
+    from osteon.deform.pose import pose_frames
 
     blocks = range(0, model.n_frames, BLOCK)
     posed = (pose_frames(model, first, min(first + BLOCK, model.n_frames)) for first in blocks)

@@ -1,0 +1,96 @@
+"""What makes a character move: bone transforms of every frame in named clips, coefficients of stored displacements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from osteon.core.arrays import Float32, FloatArray, Int32, checked
+from osteon.core.clips import Clip, clips_or_one
+from osteon.core.errors import GeometryError
+
+__all__ = ["Animation", "BoneTrack", "BoneType", "bone_type_of"]
+
+BoneType = Literal["rigid", "flexible"]
+
+#: Floats that a bone needs in a frame: quaternion and translation, or all of [A | t].
+FLOATS_A_BONE: dict[BoneType, int] = {"rigid": 7, "flexible": 12}
+#: A bone is rigid if no entry of A'A differs from the identity's by more than this.
+RIGID = 1e-4
+
+
+def bone_type_of(transforms: FloatArray) -> BoneType:
+    """Rigid if every transform (…,3,4) is a rotation and a shift; the one rule for it."""
+    linear = transforms[..., :3].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.abs(np.swapaxes(linear, -1, -2) @ linear - np.eye(3)).max(initial=0.0)
+        turned = bool(off <= RIGID) and bool((np.linalg.det(linear) > 0).all())
+    return "rigid" if turned else "flexible"
+
+
+@dataclass(frozen=True, slots=True)
+class BoneTrack:
+    """Where each bone takes the rest pose in each frame."""
+
+    transforms: Float32  # (f,b,3,4) posed_from_rest, column vectors
+    bone_type: BoneType = "flexible"
+    names: tuple[str, ...] = ()  # one a bone; () numbers them
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transforms", checked("transforms", self.transforms, (None, None, 3, 4)))
+        if self.bone_type not in get_args(BoneType):
+            known = " or ".join(repr(kind) for kind in get_args(BoneType))
+            raise GeometryError(f"bone_type: expected {known}, got {self.bone_type!r}")
+        names = tuple(self.names) or tuple(f"bone_{b}" for b in range(self.n_bones))
+        object.__setattr__(self, "names", names)
+        if len(names) != self.n_bones:
+            raise GeometryError(f"names: expected {self.n_bones}, one for each bone, got {len(names)}")
+
+    @property
+    def n_frames(self) -> int:
+        return int(self.transforms.shape[0])
+
+    @property
+    def n_bones(self) -> int:
+        return int(self.transforms.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Animation:
+    """How the bones move, in named clips, and what a displacement whose coefficients are stored adds when."""
+
+    track: BoneTrack
+    clips: tuple[Clip, ...] = ()  # cover all frames in order; () means one clip
+    coefficients: Float32 | None = None  # (f,r) of the stored displacement; None without one
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clips", clips_or_one(self.clips, self.n_frames))
+        if self.coefficients is not None:
+            shape = (self.n_frames, None)
+            object.__setattr__(self, "coefficients", checked("coefficients", self.coefficients, shape))
+
+    @property
+    def transforms(self) -> Float32:
+        """(f,b,3,4) posed_from_rest."""
+        return self.track.transforms
+
+    @property
+    def n_frames(self) -> int:
+        return self.track.n_frames
+
+    @property
+    def n_bones(self) -> int:
+        return self.track.n_bones
+
+    @property
+    def n_floats(self) -> int:
+        """Numbers that the motion needs, without the coefficients of displacements."""
+        return FLOATS_A_BONE[self.track.bone_type] * self.n_frames * self.n_bones
+
+    def take_frames(self, frames: Int32) -> Animation:
+        """Only the given frames, as one clip."""
+        track = replace(self.track, transforms=self.transforms[frames])
+        coefficients = None if self.coefficients is None else self.coefficients[frames]
+        return Animation(track, (), coefficients)

@@ -1,0 +1,160 @@
+"""How a character moves: what a family of deformers and a kind of displacement must state, and where each is found.
+
+Every family here is affine in the rest position of a vertex once the bones are given:
+
+    x_v = A_v(bones) [p_v + d_v; 1],   A_v (3,4)
+
+so a family states one thing, its blend A_v; posing, normals (its linear part), conditioning, errors by rank and the
+corrections are written once for all of them (`deform/`). Linear blending sums matrices, dual quaternions sum screws,
+Animation Space and Multi-Weight Enveloping hold more numbers a slot.
+
+The registries name modules instead of importing them: what `osteon --help` needs stays small, and a family adds a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+from numpy.typing import NDArray
+
+from osteon.core.animation import Animation, BoneType
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64
+from osteon.core.errors import GeometryError
+from osteon.core.skin import Skin
+
+__all__ = [
+    "DEFORMERS",
+    "DISPLACEMENTS",
+    "Arrays",
+    "Deformer",
+    "Displacement",
+    "deformer_class",
+    "displacement_class",
+    "restore_deformer",
+    "restore_displacement",
+]
+
+Arrays = dict[str, NDArray[Any]]
+
+#: Families by kind: the key in files, in the page's pack and of the shader chunk.
+DEFORMERS: dict[str, str] = {
+    "linear_blend": "osteon.deform.linear_blend:LinearBlend",
+    "dual_quaternion": "osteon.deform.dual_quaternion:DualQuaternion",
+}
+#: What may be added to the rest pose before the deformer, by kind.
+DISPLACEMENTS: dict[str, str] = {
+    "corrections": "osteon.deform.corrections:StoredDisplacement",
+}
+
+
+@runtime_checkable
+class Deformer(Protocol):
+    """Takes vertices of the rest pose along with the bones: frozen data and its run time."""
+
+    kind: ClassVar[str]
+    bone_types: ClassVar[tuple[BoneType, ...]]  # what kinds of bones it can blend
+
+    @property
+    def n_vertices(self) -> int: ...
+
+    @property
+    def n_bones(self) -> int:
+        """The least number of bones that it needs."""
+        ...
+
+    @property
+    def n_floats(self) -> int:
+        """Numbers that it needs besides rest pose and motion; indices do not count (James and Twigg, table 1)."""
+        ...
+
+    def palette(self, transforms: FloatArray) -> Float64:
+        """(f,b,…) what a vertex reads of each bone, from posed_from_rest transforms (f,b,3,4)."""
+        ...
+
+    def blend(self, palette: Float64, vertices: Int64, out: Float64) -> None:
+        """out (n,3,4) = A of the given vertices (n,) for the palette of one frame (b,…). Thread-safe."""
+        ...
+
+    def arrays(self) -> Arrays:
+        """All of its data by name: files and packs need no code for a family."""
+        ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The inverse of `arrays`; refuses what does not fit."""
+        ...
+
+    def bone_weights(self) -> Skin:
+        """How much each vertex belongs to which bone, for colours, lists of bones and shares of the error."""
+        ...
+
+    def stock_skin(self) -> Skin | None:
+        """The skin with which a stock player shows exactly this deformer, if there is one."""
+        ...
+
+    def take(self, vertices: Int32) -> Self:
+        """The deformer of some vertices, in that order."""
+        ...
+
+
+@runtime_checkable
+class Displacement(Protocol):
+    """Moves vertices of the rest pose before the deformer does: p + sum_r q_r U_r, normals likewise by N_r."""
+
+    kind: ClassVar[str]
+
+    @property
+    def basis(self) -> Float32:
+        """(r,v,3) U"""
+        ...
+
+    @property
+    def normal_basis(self) -> Float32 | None:
+        """(r,v,3) N, if it moves normals."""
+        ...
+
+    def coefficients(self, animation: Animation) -> Float32:
+        """(f,r) q of every frame: stored in the animation, or found from where the bones are."""
+        ...
+
+    def arrays(self) -> Arrays: ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self: ...
+
+    def take(self, vertices: Int32) -> Self: ...
+
+    def cut(self, rank: int) -> Self:
+        """Only the first `rank` columns."""
+        ...
+
+
+def deformer_class(kind: str) -> type[Deformer]:
+    """The family of a kind."""
+    found: type[Deformer] = _find(DEFORMERS, kind, "deformer")
+    return found
+
+
+def displacement_class(kind: str) -> type[Displacement]:
+    """The displacement of a kind."""
+    found: type[Displacement] = _find(DISPLACEMENTS, kind, "displacement")
+    return found
+
+
+def restore_deformer(kind: str, arrays: Mapping[str, NDArray[Any]]) -> Deformer:
+    """The deformer whose `arrays()` these are."""
+    return deformer_class(kind).from_arrays(arrays)
+
+
+def restore_displacement(kind: str, arrays: Mapping[str, NDArray[Any]]) -> Displacement:
+    """The displacement whose `arrays()` these are."""
+    return displacement_class(kind).from_arrays(arrays)
+
+
+def _find(registry: dict[str, str], kind: str, what: str) -> Any:
+    if kind not in registry:
+        raise GeometryError(f"{what}: '{kind}' is not known here; known are {', '.join(registry)}")
+    module, _, name = registry[kind].partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,48 @@
+"""What does not move: the rest pose, its triangles, and what the asset carried besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from osteon.core.arrays import Float32, FloatArray, Int32, checked, checked_indices
+from osteon.core.asset import Asset
+
+__all__ = ["Mesh", "bounding_diagonal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """A mesh in its rest pose."""
+
+    rest: Float32  # (v,3) the undeformed pose
+    faces: Int32  # (t,3) vertex indices, counter-clockwise seen from outside
+    asset: Asset = field(default_factory=Asset)
+    name: str = "mesh"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rest", checked("rest", self.rest, (None, 3)))
+        object.__setattr__(self, "faces", checked_indices("faces", self.faces, (None, 3), self.n_vertices))
+        object.__setattr__(self, "asset", self.asset.checked(self.n_vertices, self.n_triangles))
+
+    @property
+    def n_vertices(self) -> int:
+        return int(self.rest.shape[0])
+
+    @property
+    def n_triangles(self) -> int:
+        return int(self.faces.shape[0])
+
+    @property
+    def diagonal(self) -> float:
+        """Length of the rest pose's bounding-box diagonal, the unit of all tolerances."""
+        return bounding_diagonal(self.rest)
+
+
+def bounding_diagonal(points: FloatArray) -> float:
+    """Length of the diagonal of the box around points (…,3), in float64; 0 for no points."""
+    if not points.size:
+        return 0.0
+    flat = points.reshape(-1, points.shape[-1])
+    return float(np.linalg.norm(flat.max(axis=0).astype(np.float64) - flat.min(axis=0)))

@@ -1,0 +1,60 @@
+"""Corrections: a basis of rest-frame displacements whose coefficients are stored with the animation.
+
+    p_v + sum_r q_r^f U_rv
+
+Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 12 and 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.animation import Animation
+from osteon.core.arrays import Float32, Int32, checked
+from osteon.core.deformer import Arrays
+from osteon.core.errors import GeometryError
+
+__all__ = ["StoredDisplacement"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDisplacement:
+    """The basis of progressive corrections, the most useful column first."""
+
+    kind: ClassVar[str] = "corrections"
+
+    basis: Float32  # (r,v,3)
+    normal_basis: Float32 | None = None  # (r,v,3) moves the rest normals by the same coefficients
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "basis", checked("basis", self.basis, (None, None, 3)))
+        if self.normal_basis is not None:
+            object.__setattr__(self, "normal_basis", checked("normal_basis", self.normal_basis, self.basis.shape))
+
+    def coefficients(self, animation: Animation) -> Float32:
+        """(f,r) as the animation has stored them."""
+        if animation.coefficients is None:
+            raise GeometryError("coefficients: the animation stores none for the corrections of this character")
+        return animation.coefficients
+
+    def arrays(self) -> Arrays:
+        """(r,v,3) `basis`, and `normal_basis` if there is one."""
+        normals = {} if self.normal_basis is None else {"normal_basis": self.normal_basis}
+        return {"basis": self.basis, **normals}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        return cls(arrays["basis"], arrays.get("normal_basis"))
+
+    def take(self, vertices: Int32) -> Self:
+        """The columns of some vertices, in that order."""
+        normals = None if self.normal_basis is None else np.ascontiguousarray(self.normal_basis[:, vertices])
+        return type(self)(np.ascontiguousarray(self.basis[:, vertices]), normals)
+
+    def cut(self, rank: int) -> Self:
+        return type(self)(self.basis[:rank], None if self.normal_basis is None else self.normal_basis[:rank])
