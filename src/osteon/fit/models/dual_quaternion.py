@@ -1,0 +1,325 @@
+"""Weights and bones for dual quaternion blending, started from a linear blend skin with rigid bones.
+
+    minimise over w, q:   sum_v sum_f || y(sum_k w_vk s_k q_k^f; p_v) - x_v^f ||^2,   w >= 0, sum w = 1, at most k a vertex
+
+y(b; p) = p + N(b; p) / D(b) is the point that the screw b takes p to, with D = r.r and, for b = (r, d), r = (u, w):
+    N = 2 u x (u x p + w p) + 2 (w d_u - d_w u + u x d_u)
+Both are quadratic in b, so the slope along a change c of b is (N'(b, c) - (y - p) D'(b, c)) / D.
+
+Weights, vertex by vertex: y does not change when all weights grow alike, so sum_k w_k J_k = 0, and with e = y - x the
+linearised error of other weights u is sum_k u_k (e + J_k): the same small problem on the simplex as for linear blending
+(influences.py), G_kl = sum_f (e + J_k).(e + J_l). A step that does not lower the error is halved.
+Bones, frame by frame: a small screw (omega, tau) before each bone, its own 6 unknowns, by Gauss and Newton.
+A round that does not lower the error is taken back, and damping grows.
+
+| symbol | name |
+| --- | --- |
+| q, b   | screws (f,b,8); blended (8), x y z w of the real part, then of the dual part |
+| N', D' | slope_along |
+| omega, tau | six unknowns of a bone: turn about the origin, shift |
+
+Based on: L. Kavan et al., Skinning with dual quaternions, 2007, for the blend. The fit is ours.
+Candidates are the bones that linear blending would take with twice as many influences; the smallest are then dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Float64, Int64
+from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
+from osteon.core.fit_report import FitReport
+from osteon.core.kernels import kernel
+from osteon.core.parallel import for_blocks
+from osteon.core.skin import Skin
+from osteon.deform.dual_quaternion import DualQuaternion, blend_screws
+from osteon.fit.influences import MAX_INFLUENCES, Influences, select_influences
+from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
+from osteon.fit.nonnegative import minimise_on_simplex
+from osteon.fit.problem import FitProblem
+
+__all__ = ["fit_dual_quaternion"]
+
+#: Steps of one vertex, and how often a step is halved.
+STEPS = 6
+HALVINGS = 5
+#: A step must lower the error by this fraction to go on.
+WORTH_A_STEP = 1e-4
+#: Damping of the bones' steps, of the diagonal of the normal equations.
+DAMPING = (1e-4, 1e4)
+BLOCK = 256
+
+
+@kernel
+def _moved(point: Float64, b: Float64, out: Float64) -> float:
+    """out (3) = y - p for the screw b; returns D."""
+    D = b[0] * b[0] + b[1] * b[1] + b[2] * b[2] + b[3] * b[3]
+    px, py, pz = point[0], point[1], point[2]
+    x, y, z, w = b[0], b[1], b[2], b[3]
+    cx = y * pz - z * py + w * px
+    cy = z * px - x * pz + w * py
+    cz = x * py - y * px + w * pz
+    out[0] = 2 * (y * cz - z * cy + w * b[4] - b[7] * x + y * b[6] - z * b[5]) / D
+    out[1] = 2 * (z * cx - x * cz + w * b[5] - b[7] * y + z * b[4] - x * b[6]) / D
+    out[2] = 2 * (x * cy - y * cx + w * b[6] - b[7] * z + x * b[5] - y * b[4]) / D
+    return D
+
+
+@kernel
+def _slope_along(point: Float64, b: Float64, c: Float64, moved: Float64, D: float, out: Float64) -> None:
+    """out (3): how y changes when the screw b changes by c."""
+    px, py, pz = point[0], point[1], point[2]
+    x, y, z, w = b[0], b[1], b[2], b[3]
+    u, v, t, s = c[0], c[1], c[2], c[3]
+    ax = y * pz - z * py + w * px
+    ay = z * px - x * pz + w * py
+    az = x * py - y * px + w * pz
+    bx = v * pz - t * py + s * px
+    by = t * px - u * pz + s * py
+    bz = u * py - v * px + s * pz
+    change = 2 * (x * u + y * v + z * t + w * s)
+    nx = v * az - t * ay + y * bz - z * by + s * b[4] + w * c[4] - c[7] * x - b[7] * u
+    ny = t * ax - u * az + z * bx - x * bz + s * b[5] + w * c[5] - c[7] * y - b[7] * v
+    nz = u * ay - v * ax + x * by - y * bx + s * b[6] + w * c[6] - c[7] * z - b[7] * t
+    nx += v * b[6] - t * b[5] + y * c[6] - z * c[5]
+    ny += t * b[4] - u * b[6] + z * c[4] - x * c[6]
+    nz += u * b[5] - v * b[4] + x * c[5] - y * c[4]
+    out[0] = (2 * nx - moved[0] * change) / D
+    out[1] = (2 * ny - moved[1] * change) / D
+    out[2] = (2 * nz - moved[2] * change) / D
+
+
+@kernel
+def _signed(screw: Float64, b: Float64, scale: float, out: Float64) -> None:
+    """out (8): a bone's screw times `scale`, on the side of the blend."""
+    side = screw[0] * b[0] + screw[1] * b[1] + screw[2] * b[2] + screw[3] * b[3]
+    for i in range(8):
+        out[i] = -scale * screw[i] if side < 0 else scale * screw[i]
+
+
+@kernel
+def _error(point: Float64, target: Float32, screws: Float64, bones: Int64, w: Float64) -> float:
+    """Squared error of one vertex over all frames."""
+    b = np.empty(8)
+    moved = np.empty(3)
+    total = 0.0
+    for f in range(screws.shape[0]):
+        blend_screws(bones, w, screws[f], b)
+        _moved(point, b, moved)
+        for i in range(3):
+            total += (point[i] + moved[i] - target[3 * f + i]) ** 2
+    return total
+
+
+@kernel
+def _linearised(point: Float64, target: Float32, screws: Float64, bones: Int64, w: Float64, gram: Float64) -> None:
+    """gram (k,k) = sum_f (e + J_k).(e + J_l) of one vertex."""
+    n = bones.shape[0]
+    b, c = np.empty(8), np.empty(8)
+    moved = np.empty(3)
+    rows = np.empty((n, 3))
+    gram[:n, :n] = 0.0
+    for f in range(screws.shape[0]):
+        blend_screws(bones, w, screws[f], b)
+        D = _moved(point, b, moved)
+        for k in range(n):
+            _signed(screws[f, bones[k]], b, 1.0, c)
+            _slope_along(point, b, c, moved, D, rows[k])
+            for i in range(3):
+                rows[k, i] += point[i] + moved[i] - target[3 * f + i]
+        for k in range(n):
+            for m in range(n):
+                gram[k, m] += rows[k, 0] * rows[m, 0] + rows[k, 1] * rows[m, 1] + rows[k, 2] * rows[m, 2]
+
+
+@kernel
+def _weigh(
+    points: Float64, targets: Float32, screws: Float64, bones: Int64, start: int, stop: int, weights: Float64, e: Float64
+) -> None:
+    """New weights of vertices start … stop, in place, and their squared errors."""
+    n = bones.shape[1]
+    gram = np.zeros((n, n))
+    ones, best, step = np.ones(n), np.empty(n), np.empty(n)
+    for v in range(start, stop):
+        w = weights[v]
+        error = _error(points[v], targets[v], screws, bones[v], w)
+        for _ in range(STEPS):
+            before = error
+            _linearised(points[v], targets[v], screws, bones[v], w, gram)
+            minimise_on_simplex(gram, n, ones, best)
+            part = 1.0
+            for _ in range(HALVINGS):
+                for k in range(n):
+                    step[k] = w[k] + part * (best[k] - w[k])
+                tried = _error(points[v], targets[v], screws, bones[v], step)
+                if tried < error:
+                    error = tried
+                    w[:] = step
+                    break
+                part *= 0.5
+            if error > before * (1 - WORTH_A_STEP):
+                break
+        e[v] = error
+
+
+@kernel
+def _frame_equations(
+    points: Float64, targets: Float32, screws: Float64, bones: Int64, weights: Float64, f: int, H: Float64, g: Float64
+) -> float:
+    """Normal equations of small screws before the bones of one frame; returns the squared error."""
+    n = bones.shape[1]
+    b, c, q = np.empty(8), np.empty(8), np.empty(8)
+    moved, e = np.empty(3), np.empty(3)
+    J = np.empty((n, 6, 3))
+    total = 0.0
+    for v in range(points.shape[0]):
+        blend_screws(bones[v], weights[v], screws, b)
+        D = _moved(points[v], b, moved)
+        for i in range(3):
+            e[i] = points[v, i] + moved[i] - targets[v, 3 * f + i]
+            total += e[i] ** 2
+        for k in range(n):
+            if weights[v, k] == 0:
+                continue
+            _signed(screws[bones[v, k]], b, 0.5 * weights[v, k], q)
+            for a in range(6):
+                _small_screw(q, a, c)
+                _slope_along(points[v], b, c, moved, D, J[k, a])
+        for k in range(n):
+            if weights[v, k] == 0:
+                continue
+            row = 6 * bones[v, k]
+            for a in range(6):
+                g[row + a] += J[k, a, 0] * e[0] + J[k, a, 1] * e[1] + J[k, a, 2] * e[2]
+            for m in range(n):
+                if weights[v, m] == 0:
+                    continue
+                column = 6 * bones[v, m]
+                for a in range(6):
+                    for d in range(6):
+                        H[row + a, column + d] += (
+                            J[k, a, 0] * J[m, d, 0] + J[k, a, 1] * J[m, d, 1] + J[k, a, 2] * J[m, d, 2]
+                        )
+    return total
+
+
+@kernel
+def _small_screw(q: Float64, axis: int, out: Float64) -> None:
+    """out (8) = the change of q by a unit turn (axis 0 … 2) or shift (axis 3 … 5) before it, times two."""
+    out[:] = 0.0
+    i = axis % 3
+    j, k = (i + 1) % 3, (i + 2) % 3
+    first = 4 if axis >= 3 else 0  # a shift takes the real part into the dual part
+    out[first + i] = q[3]
+    out[first + j] = -q[k]
+    out[first + k] = q[j]
+    out[first + 3] = -q[i]
+    if axis < 3:
+        out[4 + i] = q[7]
+        out[4 + j] = -q[4 + k]
+        out[4 + k] = q[4 + j]
+        out[7] = -q[4 + i]
+
+
+@dataclass(slots=True)
+class _State:
+    """Screws and influences as they stand."""
+
+    screws: Float64  # (f,b,8)
+    bones: Int64  # (v,k)
+    weights: Float64  # (v,k)
+    errors: Float64  # (v,)
+
+
+def fit_dual_quaternion(
+    problem: FitProblem, transforms: Float64, influences: Influences, options: ModelFitOptions
+) -> ModelFit:
+    """Refit a linear blend skin with rigid bones (f,b,3,4, in the problem's units) for dual quaternions."""
+    begin = time.perf_counter()
+    state = _start(problem, transforms, options)
+    _solve_weights(problem, state, options.threads)
+    _keep_largest(state, options.influences)
+    _solve_weights(problem, state, options.threads)
+    history, stopped_by = [problem.error_percent(state.errors)], "rounds"
+    for done in range(options.rounds):
+        if not options.keep_bones:
+            _solve_bones(problem, state, options.threads)
+        _solve_weights(problem, state, options.threads)
+        history.append(problem.error_percent(state.errors))
+        options.tell((done + 1) / options.rounds, history[-1])
+        if history[-1] > history[-2] * (1 - options.tolerance):
+            stopped_by = "tolerance"
+            break
+    report = FitReport(
+        "model",
+        time.perf_counter() - begin,
+        iterations=len(history) - 1,
+        converged=stopped_by == "tolerance",
+        stopped_by=stopped_by,
+        history=tuple(history),
+    )
+    skin = Skin(state.bones.astype(np.int32), state.weights.astype(np.float32))
+    moved = transforms if options.keep_bones else transforms_from_dual_quaternions(state.screws)
+    return ModelFit(DualQuaternion(skin), moved, state.errors, report)
+
+
+def _start(problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> _State:
+    """Twice as many candidates as asked for, with their linear weights."""
+    wide = min(MAX_INFLUENCES, 2 * options.influences, transforms.shape[1])
+    bones, weights, errors = select_influences(problem, transforms, wide, thorough=True, threads=options.threads)
+    return _State(dual_quaternions_from_transforms(transforms), bones, weights.copy(), errors.copy())
+
+
+def _solve_weights(problem: FitProblem, state: _State, threads: int) -> None:
+    def work(start: int, stop: int) -> None:
+        _weigh(problem.points, problem.targets, state.screws, state.bones, start, stop, state.weights, state.errors)
+
+    for_blocks(work, problem.n_vertices, BLOCK, threads)
+
+
+def _keep_largest(state: _State, influences: int) -> None:
+    """Only the largest weights of each vertex, scaled to one."""
+    order = np.argsort(-state.weights, axis=1, kind="stable")[:, :influences]
+    state.bones = np.ascontiguousarray(np.take_along_axis(state.bones, order, axis=1))
+    weights = np.take_along_axis(state.weights, order, axis=1)
+    state.weights = weights / weights.sum(axis=1, keepdims=True)
+
+
+def _solve_bones(problem: FitProblem, state: _State, threads: int) -> None:
+    """One damped step of every bone in every frame; a frame that would get worse tries a shorter one, or stays."""
+
+    def work(start: int, stop: int) -> None:
+        for f in range(start, stop):
+            state.screws[f] = _solve_frame(problem, state, f)
+
+    for_blocks(work, problem.n_frames, 1, threads)
+
+
+def _solve_frame(problem: FitProblem, state: _State, f: int) -> Float64:
+    screws: Float64 = state.screws[f]
+    n = 6 * len(screws)
+    H, g = np.zeros((n, n)), np.zeros(n)
+    error = _frame_equations(problem.points, problem.targets, screws, state.bones, state.weights, f, H, g)
+    diagonal = H.diagonal() + 1e-9 * H.trace() / n + 1e-300
+    damping = DAMPING[0]
+    while damping < DAMPING[1]:
+        moved = _stepped(screws, np.linalg.solve(H + np.diag(damping * diagonal), -g).reshape(-1, 6))
+        scratch = np.zeros((n, n)), np.zeros(n)
+        if _frame_equations(problem.points, problem.targets, moved, state.bones, state.weights, f, *scratch) < error:
+            return moved
+        damping *= 100
+    return screws
+
+
+def _stepped(screws: Float64, step: Float64) -> Float64:
+    """(b,8) screws after small ones (b,6), with unit length again."""
+    change = np.zeros_like(screws)
+    column = np.empty(8)
+    for b in range(len(screws)):
+        for axis in range(6):
+            _small_screw(screws[b], axis, column)
+            change[b] += 0.5 * step[b, axis] * column
+    return dual_quaternions_from_transforms(transforms_from_dual_quaternions(screws + change))

@@ -1,0 +1,38 @@
+"""What every fit of a family takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from osteon.core.arrays import Float64
+from osteon.core.deformer import Deformer
+from osteon.core.fit_report import FitReport
+
+__all__ = ["ModelFit", "ModelFitOptions"]
+
+
+def _silent(fraction: float, error_percent: float) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFitOptions:
+    """How a family is fitted from a linear blend skin."""
+
+    influences: int = 4  # bones a vertex, 1 … 8
+    rounds: int = 6
+    tolerance: float = 5e-3  # stop when a round lowers the error by less than this fraction
+    keep_bones: bool = False  # the motion of the bones is given
+    threads: int = 1
+    tell: Callable[[float, float], None] = _silent  # hears how far it is, and E %
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFit:
+    """A fitted family: its deformer for the vertices of the problem, its bones, and how close it is."""
+
+    deformer: Deformer
+    transforms: Float64  # (f,b,3,4) in the problem's units
+    errors: Float64  # (v,) squared
+    report: FitReport
