@@ -96,9 +96,9 @@ def _bound(row: Row) -> str:
 def _chart(history: BenchHistory, metric: MetricHistory) -> str:
     """The value over the runs, the bound beside it, and a mark where it is missed."""
     points = [(run, row) for run, row in enumerate(metric.rows, 1) if row is not None]
-    words = [f"{run_name(history.runs[run - 1])}: {number(row.value)} ({_bound(row)})" for run, row in points]
+    readouts = [f"{run_name(history.runs[run - 1])}: {number(row.value)} ({_bound(row)})" for run, row in points]
     runs = [run for run, _ in points]
-    lines = [Series("value", runs, [row.value for _, row in points], words, dots=True)]
+    lines = [Series("value", runs, [row.value for _, row in points], readouts, dots=True)]
     bounds = [(run, row.bound) for run, row in points if row.bound is not None]
     lines.append(Series("bound", [run for run, _ in bounds], [bound for _, bound in bounds], kind=1))
     marks = [Mark(run, "missed", row.value) for run, row in points if not row.ok]

@@ -1,4 +1,4 @@
-"""What every bench gets: where its data lies, how many threads it may use, and whom to tell what it misses."""
+"""What every bench gets: where its data lies, how many threads it may use, and where it says what it misses."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
@@ -63,7 +64,7 @@ def _built_in_cases() -> list[PoseCase]:
 
 def _best(*works: Callable[[], Any], runs: int = RUNS) -> list[float]:
     """Seconds of the fastest run of each; they take turns, so that a busy moment of the machine meets all of them."""
-    seconds = [[] for _ in works]  # type: list[list[float]]
+    seconds: list[list[float]] = [[] for _ in works]
     for _ in range(runs + 1):
         for work, found in zip(works, seconds, strict=True):
             start = time.perf_counter()
@@ -200,7 +201,7 @@ def _segments(body: PoseCase, poser: Poser) -> list[Row]:
     ]
 
 
-def _pieces(poser: Poser, mask: np.ndarray) -> int:
+def _pieces(poser: Poser, mask: NDArray[np.bool_]) -> int:
     """Connected pieces of some triangles, across edges."""
     from scipy.sparse import csr_array
 

@@ -1,4 +1,4 @@
-"""When, where and of what figures were measured, in words that say nothing about whose machine it was."""
+"""When, where and of what figures were measured; nothing here says whose machine it was."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def _cpu_info() -> str:
 def processor_name(cpu_info: str) -> str:
     """The model out of Linux's list of processors, without trade marks; the architecture where it has none."""
     found = re.search(r"^model name\s*:\s*(.+)$", cpu_info, re.MULTILINE)
-    words = _NOISE.sub(" ", found[1]).split() if found else []
-    return " ".join(words).removeprefix("Intel ") or platform.machine() or "unknown processor"
+    names = _NOISE.sub(" ", found[1]).split() if found else []
+    return " ".join(names).removeprefix("Intel ") or platform.machine() or "unknown processor"

@@ -72,7 +72,7 @@ for (const name of ["drawElements", "drawElementsInstanced", "drawArrays", "draw
 
 def bench_view(run: BenchRun) -> list[Row]:
     """Rows for the bundle, and for the horse in a browser, or the built-in fox where there is none."""
-    rows, sequence = _bundle_rows_or_none(run), horse_or_fox(run)
+    rows, sequence = _bundle_rows_if_built(run), horse_or_fox(run)
     lacking = _lacking_tools()
     for line in lacking:
         run.miss(line)
@@ -107,7 +107,7 @@ def _lacking_tools() -> list[str]:
     ]
 
 
-def _bundle_rows_or_none(run: BenchRun) -> list[Row]:
+def _bundle_rows_if_built(run: BenchRun) -> list[Row]:
     try:
         return _bundle_rows()
     except FileFormatError as error:  # the page was not built
