@@ -10,19 +10,19 @@ import pytest
 from osteon.bench import files
 from osteon.bench.players import browser
 from osteon.bench.players.cases import make_cases
-from osteon.synth import SUBJECTS
+from osteon.bench.run import BenchRun
 from osteon.synth.baked import bake_model
 
 
 @pytest.fixture
-def told(monkeypatch):
-    """What the bench says; the subject is a case, moved away from its model so that there is an error."""
+def bench_run(monkeypatch, tmp_path):
+    """A run whose sequence is a case, moved away from its model so that there is an error."""
     model = next(case.model for case in make_cases() if case.name == "corrections")
     played = bake_model(replace(model, corrections=None)).sequence
     moved = replace(played, frames=played.frames * (1 + 0.01 * (played.frames > 0)))
-    monkeypatch.setattr(files, "_subject", lambda data, tell: moved)
+    monkeypatch.setattr(files, "horse_or_fox", lambda run: moved)
     monkeypatch.setattr(files, "_fit", lambda sequence, rank, threads: model.cut(rank))
-    return []
+    return BenchRun(tmp_path, 1)
 
 
 def without_players(monkeypatch):
@@ -30,9 +30,9 @@ def without_players(monkeypatch):
         monkeypatch.setattr(files, name, lambda: "it is not here")
 
 
-def test_sizes_and_errors_without_players(monkeypatch, told, tmp_path):
+def test_sizes_and_errors_without_players(monkeypatch, bench_run):
     without_players(monkeypatch)
-    rows = files.bench_files(tmp_path, 1, told.append)
+    rows = files.bench_files(bench_run)
     bounds = {(row.case.rpartition(" bones, ")[2], row.metric): row.bound for row in rows if row.bound is not None}
     assert bounds == {
         ("rank 0", "quantised .glb / float32 positions"): pytest.approx(1 / 12, abs=1e-6),
@@ -42,23 +42,19 @@ def test_sizes_and_errors_without_players(monkeypatch, told, tmp_path):
     }
     assert all(row.value > 0 for row in rows if "change" not in row.metric)
     assert {row.metric for row in rows} >= {"kB, .glb", "kB, .npz", "E %"}
-    assert sum("left out, it is not here" in line for line in told) == 3
+    names = ("USD", "gltf-validator", "three.js and Babylon.js")
+    assert bench_run.missing == [f"{name}: left out, it is not here" for name in names]
+    assert "kB, .usdc" not in {row.metric for row in rows}
 
 
-def test_players_judge_every_case(monkeypatch, told, tmp_path, messages, usd, players):
+def test_players_judge_every_case(monkeypatch, bench_run, messages, usd, players):
     monkeypatch.setattr(browser, "start_players", lambda: nullcontext(players))  # one browser a process
     cases = [case for case in make_cases() if case.name in ("rigid", "eight influences")]
     monkeypatch.setattr(files, "make_cases", lambda: tuple(cases))
-    rows = files.bench_files(tmp_path, 1, told.append)
+    rows = files.bench_files(bench_run)
+    assert bench_run.missing == []
     for title in ("gltf-validator", "three, from", "three, half", "babylon, from", "UsdValidation", "USD, from"):
         metrics = [row.metric for row in rows if row.case.startswith(title)]
         assert len(metrics) >= len(cases) + 2, title
     assert any("with the plugin" in row.metric for row in rows if row.case.startswith("three"))
     assert not any("with the plugin" in row.metric for row in rows if row.case.startswith("babylon"))
-
-
-def test_the_fox_stands_in(monkeypatch, tmp_path):
-    told: list[str] = []
-    monkeypatch.setitem(SUBJECTS, "creature", lambda: "the fox")
-    assert files._subject(tmp_path, told.append) == "the fox"
-    assert "built-in fox" in told[0]

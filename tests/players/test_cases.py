@@ -76,10 +76,10 @@ def test_three_shows_the_rest_pose_without_animation(case, saved, three):
 
 def test_three_keeps_materials_and_textures(case, saved, three):
     three.open(saved(case))
-    assert all(part.skinned for part in three.parts)
+    assert all(part.skinned for part in three.primitives)
     materials = case.model.asset.materials
-    assert {p.material for p in three.parts} >= {m.name for m in materials}
-    assert {p.material for p in three.parts if p.textured} == {m.name for m in materials if m.textures}
+    assert {p.material for p in three.primitives} >= {m.name for m in materials}
+    assert {p.material for p in three.primitives if p.textured} == {m.name for m in materials if m.textures}
 
 
 @pytest.mark.parametrize("name", ["eight influences", "eight influences quantised"])

@@ -1,12 +1,11 @@
 """Size and truth of files: how small they are, what 16 bits cost, and whether players that others made agree.
 
-Sizes are parts of the same sequence as float32 positions. Players that are not installed are told and left out.
+Sizes are parts of the same sequence as float32 positions. Players that are not installed are missed and left out.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +13,11 @@ from osteon.bench.players.cases import Case, make_cases
 from osteon.bench.players.judge import TOLERANCE, read_reference, worst_detour, worst_deviation
 from osteon.bench.players.tools import why_no_browser, why_no_usd, why_no_validator
 from osteon.bench.rows import Row, at_most, figure
-from osteon.core.errors import FileFormatError
+from osteon.bench.run import BenchRun, horse_or_fox
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.io.model import MODEL_FORMATS, load_model, save_model
+from osteon.io.model import load_model, save_model
 from osteon.io.options import SaveOptions
 
 __all__ = ["bench_files"]
@@ -26,10 +25,8 @@ __all__ = ["bench_files"]
 BONES = 30
 #: E % may change by this part of itself when a model is written with 16 bits.
 ERROR_CHANGE = 0.01
-#: Formats whose sizes are told beside glTF.
+#: Formats whose sizes stand beside glTF.
 OTHERS = (".glb", ".npz", ".usdc")
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +45,19 @@ class _Size:
 SIZES = (_Size(0, True, 1 / 12), _Size(5, False, 1 / 6))
 
 
-def bench_files(data: Path, threads: int, tell: Tell) -> list[Row]:
+def bench_files(run: BenchRun) -> list[Row]:
     """Rows for the horse, or the built-in fox where there is none, and for every case a player must show."""
-    sequence = _subject(data, tell)
+    sequence = horse_or_fox(run)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name:
         folder = Path(name)
         fitted = []
         for size in SIZES:
-            tell(f"{sequence.name}: {BONES} bones, {size.name}")
-            model = _fit(sequence, size.rank, threads)
-            rows += _size_rows(sequence, model, size, folder, tell)
+            run.say(f"{sequence.name}: {BONES} bones, {size.name}")
+            model = _fit(sequence, size.rank, run.threads)
+            rows += _size_rows(run, sequence, model, size, folder)
             fitted.append(Case(f"{sequence.name} {size.name}", model, SaveOptions(quantize=True, normals=size.normals)))
-        return rows + _player_rows((*make_cases(), *fitted), folder, tell)
-
-
-def _subject(data: Path, tell: Tell) -> MeshSequence:
-    from osteon.io import load_sequence
-    from osteon.synth import SUBJECTS
-
-    path = data / "horse.npz"
-    if path.is_file():
-        return load_sequence(path)
-    tell(f"'{path}' is not there; the built-in fox stands in")
-    return SUBJECTS["creature"]()
+        return rows + _player_rows(run, (*make_cases(), *fitted), folder)
 
 
 def _fit(sequence: MeshSequence, rank: int, threads: int) -> SkinnedModel:
@@ -80,7 +66,7 @@ def _fit(sequence: MeshSequence, rank: int, threads: int) -> SkinnedModel:
     return skin_sequence(sequence, options=SkinOptions(bones=BONES, rank=rank, threads=threads)).model
 
 
-def _size_rows(sequence: MeshSequence, model: SkinnedModel, size: _Size, folder: Path, tell: Tell) -> list[Row]:
+def _size_rows(run: BenchRun, sequence: MeshSequence, model: SkinnedModel, size: _Size, folder: Path) -> list[Row]:
     case = f"{sequence.name}, {BONES} flexible bones, {size.name}"
     path = folder / f"rank{size.rank}.glb"
     save_model(model, path, options=SaveOptions(quantize=True, normals=size.normals))
@@ -94,21 +80,25 @@ def _size_rows(sequence: MeshSequence, model: SkinnedModel, size: _Size, folder:
         figure(case, "kB, quantised .glb", path.stat().st_size / 1000),
     ]
     for suffix in OTHERS:
-        kilobytes = _kilobytes(model, folder / f"rank{size.rank}-plain{suffix}", size, tell)
+        kilobytes = _kilobytes(run, model, folder / f"rank{size.rank}-plain{suffix}", size)
         if kilobytes is not None:
             rows.append(figure(case, f"kB, {suffix}", kilobytes))
     return rows
 
 
-def _kilobytes(model: SkinnedModel, path: Path, size: _Size, tell: Tell) -> float | None:
-    if path.suffix not in MODEL_FORMATS:
+def _kilobytes(run: BenchRun, model: SkinnedModel, path: Path, size: _Size) -> float | None:
+    """Of the model as that file; None where its format cannot be written here."""
+    if path.suffix == ".usdc" and _misses(run, "USD", why_no_usd()):
         return None
-    try:
-        save_model(model, path, options=SaveOptions(normals=size.normals))
-    except FileFormatError as error:  # an extra that is not installed
-        tell(str(error))
-        return None
+    save_model(model, path, options=SaveOptions(normals=size.normals))
     return path.stat().st_size / 1000
+
+
+def _misses(run: BenchRun, player: str, reason: str) -> bool:
+    """Whether there is a reason why a player cannot play; it is missed then."""
+    if reason:
+        run.miss(f"{player}: left out, {reason}")
+    return bool(reason)
 
 
 def _error(sequence: MeshSequence, model: SkinnedModel) -> float:
@@ -118,7 +108,7 @@ def _error(sequence: MeshSequence, model: SkinnedModel) -> float:
     return measure_distortion(sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b)).error_percent
 
 
-def _player_rows(cases: tuple[Case, ...], folder: Path, tell: Tell) -> list[Row]:
+def _player_rows(run: BenchRun, cases: tuple[Case, ...], folder: Path) -> list[Row]:
     """Complaints of the validator, and how far players are from `osteon play`."""
     files = [(case, case.save(folder)) for case in cases]
     rows: list[Row] = []
@@ -127,8 +117,9 @@ def _player_rows(cases: tuple[Case, ...], folder: Path, tell: Tell) -> list[Row]
         ("three.js and Babylon.js", why_no_browser(), _web_rows),
         ("USD", why_no_usd(), _usd_rows),
     ):
-        tell(f"{name}: left out, {reason}" if reason else name)
-        rows += [] if reason else judge(files)
+        if not _misses(run, name, reason):
+            run.say(name)
+            rows += judge(files)
     return rows
 
 

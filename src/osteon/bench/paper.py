@@ -7,13 +7,11 @@ figures in brackets in the table).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 from osteon.bench.rows import Row, at_least, at_most, figure
-from osteon.core.errors import InputError
+from osteon.bench.run import BenchRun, find_sequence
 from osteon.core.model import BoneType
 from osteon.core.options import SkinOptions, WeightMethod
 from osteon.core.sequence import MeshSequence
@@ -100,31 +98,25 @@ FULL_RANK_CEILING = 1e-3
 SLACK = 1.1
 
 
-def bench_paper(data: Path, threads: int, tell: Callable[[str], None]) -> list[Row]:
-    """Rows for every sequence of the table found in `data`."""
-    from osteon.io import load_sequence
-
-    found = {name: data / f"{name}.npz" for name in TABLE if (data / f"{name}.npz").is_file()}
-    if not found:
-        raise InputError(
-            f"'{data}' holds none of {', '.join(f'{n}.npz' for n in TABLE)}; name their folder with --data"
-        )
+def bench_paper(run: BenchRun) -> list[Row]:
+    """Rows for every sequence of the table that is there."""
     rows: list[Row] = []
-    for name, path in found.items():
-        sequence = load_sequence(path)
-        rows += _paper_rows(name, sequence, threads, tell)
-        rows += _default_rows(name, sequence, threads, tell)
+    for name in TABLE:
+        sequence = find_sequence(run, name)
+        if sequence is not None:
+            rows += _paper_rows(run, name, sequence)
+            rows += _default_rows(run, name, sequence)
     return rows
 
 
-def _paper_rows(name: str, sequence: MeshSequence, threads: int, tell: Callable[[str], None]) -> list[Row]:
+def _paper_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
     from osteon.pipeline import skin_sequence
 
     row = TABLE[name]
     rows: list[Row] = []
     for (bone_type, weights), published in row.errors.items():
-        tell(f"{name}: paper preset, {bone_type}, {weights}")
-        options = SkinOptions(preset="paper", bone_type=bone_type, weights=weights, rank=RANK, threads=threads)
+        run.say(f"{name}: paper preset, {bone_type}, {weights}")
+        options = SkinOptions(preset="paper", bone_type=bone_type, weights=weights, rank=RANK, threads=run.threads)
         report = skin_sequence(sequence, options=options).report
         plain = report.error_percent_by_rank["0"]
         if not rows:
@@ -151,35 +143,35 @@ def _near_rigid_rows(name: str, row: PaperRow, eta: float) -> list[Row]:
     return [at_least(name, f"{metric}, at least", eta, low), at_most(name, f"{metric}, at most", eta, high)]
 
 
-def _default_rows(name: str, sequence: MeshSequence, threads: int, tell: Callable[[str], None]) -> list[Row]:
+def _default_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
     from osteon.pipeline import skin_sequence
 
     rows = []
     for bone_type, ceiling in TABLE[name].ceilings.items():
-        tell(f"{name}: default preset, {bone_type}")
-        options = replace(SkinOptions(bones=TABLE[name].bones, threads=threads), bone_type=bone_type)
+        run.say(f"{name}: default preset, {bone_type}")
+        options = replace(SkinOptions(bones=TABLE[name].bones, threads=run.threads), bone_type=bone_type)
         report = skin_sequence(sequence, options=options).report
         rows.append(
             at_most(name, f"default preset, {report.bones} bones, E % {bone_type}", report.error_percent, ceiling)
         )
         rows.append(figure(name, f"default preset, Karni-Gotsman % {bone_type}", report.karni_gotsman_percent))
         rows.append(figure(name, f"default preset, fit seconds {bone_type}", report.seconds["fit"]))
-    return rows + _corrected_rows(name, sequence, threads, tell)
+    return rows + _corrected_rows(run, name, sequence)
 
 
-def _corrected_rows(name: str, sequence: MeshSequence, threads: int, tell: Callable[[str], None]) -> list[Row]:
+def _corrected_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
     """Rank 10, its cut to rank 0, the largest rise from one rank to the next, and full rank."""
     from osteon.pipeline import skin_sequence
 
     row = TABLE[name]
-    tell(f"{name}: default preset, rank {RANK}")
-    options = SkinOptions(bones=row.bones, rank=RANK, threads=threads)
+    run.say(f"{name}: default preset, rank {RANK}")
+    options = SkinOptions(bones=row.bones, rank=RANK, threads=run.threads)
     report = skin_sequence(sequence, options=options).report
     by_rank = [report.error_percent_by_rank[str(r)] for r in range(RANK + 1)]
     published = row.corrected["flexible", "nnls"]
     rise = max(later - earlier for earlier, later in pairwise(by_rank))
     cut_bound = round(CUT_SLACK * row.ceilings["flexible"], 6)
-    tell(f"{name}: default preset, full rank")
+    run.say(f"{name}: default preset, full rank")
     full = skin_sequence(sequence, options=replace(options, rank=sequence.n_frames)).report
     curve = [full.error_percent_by_rank[r] for r in sorted(full.error_percent_by_rank, key=int)]
     steepest = max(rise, *(later - earlier for earlier, later in pairwise(curve)))

@@ -13,15 +13,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 
 from osteon.bench.rows import Row, at_least, at_most, figure
+from osteon.bench.run import BenchRun, find_sequence
 from osteon.core.arrays import Float64
-from osteon.core.errors import InputError, OsteonError
+from osteon.core.errors import OsteonError
 from osteon.core.model import BoneType
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
@@ -35,81 +36,88 @@ CONDITIONING = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Fit:
     seconds: float
     error_percent: float
     bones: int
 
 
-def bench_peers(data: Path, threads: int, tell: Callable[[str], None]) -> list[Row]:
+def bench_peers(run: BenchRun) -> list[Row]:
     """Rows for the horse, for a bent cylinder, and for a first run that has to compile."""
-    from osteon.io import load_sequence
+    os.environ.setdefault("OMP_NUM_THREADS", str(run.threads))
+    peer = find_spec("py_dem_bones") is not None
+    if not peer:
+        run.miss("Dem Bones: left out, it is not installed; install the extra osteon[bench]")
+    horse = find_sequence(run, "horse")
+    rows = [] if horse is None else _horse_rows(run, horse, peer)
+    run.say("cylinder with several bends")
+    for bends in (3, 5):
+        rows += _cylinder_rows(run, bends, peer)
+    return rows + _first_run_rows(run)
+
+
+def _cylinder_rows(run: BenchRun, bends: int, peer: bool) -> list[Row]:
+    """As many bones as asked for, and the error that they leave."""
     from osteon.synth.baked import bake_cylinder
 
-    path = data / "horse.npz"
-    if not path.is_file():
-        raise InputError(f"'{path}' is not there; name the folder of horse.npz with --data")
-    os.environ.setdefault("OMP_NUM_THREADS", str(threads))
-    _import_dem_bones()
-    rows = _compare(load_sequence(path), threads, tell)
-    tell("cylinder with several bends")
-    for bends in (3, 5):
-        sequence = bake_cylinder(bends).sequence
-        asked = bends + 1
-        ours, theirs = _run_osteon(sequence, "rigid", threads, asked), _run_dem_bones(sequence, 10.0, asked)
-        case = f"cylinder, {bends} bends, {asked} bones asked"
-        rows.append(at_least(case, "bones, Osteon", ours.bones, asked))
+    sequence, asked = bake_cylinder(bends).sequence, bends + 1
+    case = f"cylinder, {bends} bends, {asked} bones asked"
+    ours = _run_osteon(sequence, "rigid", run.threads, asked)
+    rows = [
+        at_least(case, "bones, Osteon", ours.bones, asked),
+        figure(case, "E %, Osteon", ours.error_percent),
+    ]
+    if peer:
+        theirs = _run_dem_bones(sequence, 10.0, asked)
         rows.append(figure(case, "bones, Dem Bones", theirs.bones))
-        rows.append(figure(case, "E %, Osteon", ours.error_percent))
         rows.append(figure(case, "E %, Dem Bones", theirs.error_percent))
-    return rows + _first_run_rows(tell)
+    return rows
 
 
-def _import_dem_bones() -> Any:
-    try:
-        import py_dem_bones
-    except ImportError as error:
-        raise OsteonError("bench peers needs Dem Bones: install the extra, pip install 'osteon[bench]'") from error
-    return py_dem_bones
+def _horse_rows(run: BenchRun, sequence: MeshSequence, peer: bool) -> list[Row]:
+    case = f"horse, {BONES} bones, {INFLUENCES} influences, {run.threads} threads"
+    fits = _take_turns(run, sequence, peer)
+    seconds = {name: median(fit.seconds for fit in each) for name, each in fits.items()}
+    errors = {name: median(fit.error_percent for fit in each) for name, each in fits.items()}
+    conditioning = _conditioning(sequence, run.threads)
+    return [
+        *(_ratio_rows(case, seconds, errors) if peer else []),
+        at_least(case, "1st percentile of the smallest singular value, flexible", conditioning, CONDITIONING),
+        *(figure(case, f"seconds, {name}", value) for name, value in seconds.items()),
+        *(figure(case, f"E %, {name}", value) for name, value in errors.items()),
+    ]
 
 
-def _compare(sequence: MeshSequence, threads: int, tell: Callable[[str], None]) -> list[Row]:
-    tell("warming up")
-    _run_osteon(sequence, "rigid", threads)
-    _run_osteon(sequence, "flexible", threads)
-    runs: dict[str, list[_Run]] = {name: [] for name in ("defaults", "accurate", "rigid", "flexible")}
+def _take_turns(run: BenchRun, sequence: MeshSequence, peer: bool) -> dict[str, list[_Fit]]:
+    """Several fits of each, in turn, so that a busy moment of the machine meets all of them."""
+    fit: dict[str, Callable[[], _Fit]] = {
+        "defaults": lambda: _run_dem_bones(sequence, 10.0, BONES),
+        "rigid": lambda: _run_osteon(sequence, "rigid", run.threads),
+        "accurate": lambda: _run_dem_bones(sequence, 0.0, BONES),
+        "flexible": lambda: _run_osteon(sequence, "flexible", run.threads),
+    }
+    run.say("warming up")
+    fit["rigid"]()
+    fit["flexible"]()
+    names = ("defaults", "accurate", "rigid", "flexible") if peer else ("rigid", "flexible")
+    fits: dict[str, list[_Fit]] = {name: [] for name in names}
     for turn in range(REPEATS):
-        tell(f"horse, turn {turn + 1} of {REPEATS}")
-        runs["defaults"].append(_run_dem_bones(sequence, 10.0, BONES))
-        runs["rigid"].append(_run_osteon(sequence, "rigid", threads))
-        runs["accurate"].append(_run_dem_bones(sequence, 0.0, BONES))
-        runs["flexible"].append(_run_osteon(sequence, "flexible", threads))
-    seconds = {name: median(r.seconds for r in each) for name, each in runs.items()}
-    errors = {name: median(r.error_percent for r in each) for name, each in runs.items()}
-    case = f"horse, {BONES} bones, {INFLUENCES} influences, {threads} threads"
+        run.say(f"horse, turn {turn + 1} of {REPEATS}")
+        for name in fit:
+            if name in fits:
+                fits[name].append(fit[name]())
+    return fits
+
+
+def _ratio_rows(case: str, seconds: dict[str, float], errors: dict[str, float]) -> list[Row]:
     rows = []
     for bone_type, (time_bound, error_bound, accurate_bound) in BOUNDS.items():
-        ratio = seconds[bone_type] / seconds["defaults"]
-        rows.append(at_most(case, f"time, {bone_type} / Dem Bones", ratio, time_bound))
-        rows.append(at_most(case, f"E, {bone_type} / Dem Bones", errors[bone_type] / errors["defaults"], error_bound))
-        rows.append(
-            at_most(
-                case,
-                f"E, {bone_type} / Dem Bones at its most accurate",
-                errors[bone_type] / errors["accurate"],
-                accurate_bound,
-            )
-        )
-    rows.append(
-        at_least(
-            case,
-            "1st percentile of the smallest singular value, flexible",
-            _conditioning(sequence, threads),
-            CONDITIONING,
-        )
-    )
-    rows += [figure(case, f"seconds, {name}", value) for name, value in seconds.items()]
-    rows += [figure(case, f"E %, {name}", value) for name, value in errors.items()]
+        time_ratio, error_ratio = (of[bone_type] / of["defaults"] for of in (seconds, errors))
+        accurate_ratio = errors[bone_type] / errors["accurate"]
+        rows.append(at_most(case, f"time, {bone_type} / Dem Bones", time_ratio, time_bound))
+        rows.append(at_most(case, f"E, {bone_type} / Dem Bones", error_ratio, error_bound))
+        metric = f"E, {bone_type} / Dem Bones at its most accurate"
+        rows.append(at_most(case, metric, accurate_ratio, accurate_bound))
     return rows
 
 
@@ -117,11 +125,11 @@ def _options(bone_type: BoneType, threads: int, bones: int = BONES) -> SkinOptio
     return SkinOptions(bones=bones, bone_type=bone_type, influences=INFLUENCES, threads=threads)
 
 
-def _run_osteon(sequence: MeshSequence, bone_type: BoneType, threads: int, bones: int = BONES) -> _Run:
+def _run_osteon(sequence: MeshSequence, bone_type: BoneType, threads: int, bones: int = BONES) -> _Fit:
     from osteon.pipeline import skin_sequence
 
     report = skin_sequence(sequence, options=_options(bone_type, threads, bones)).report
-    return _Run(report.seconds["fit"], report.error_percent, report.bones)
+    return _Fit(report.seconds["fit"], report.error_percent, report.bones)
 
 
 def _conditioning(sequence: MeshSequence, threads: int) -> float:
@@ -131,8 +139,9 @@ def _conditioning(sequence: MeshSequence, threads: int) -> float:
     return report.smallest_singular_value["percentile_1"]
 
 
-def _run_dem_bones(sequence: MeshSequence, trans_affine: float, bones: int) -> _Run:
-    dem = _import_dem_bones()
+def _run_dem_bones(sequence: MeshSequence, trans_affine: float, bones: int) -> _Fit:
+    import py_dem_bones as dem
+
     rest, frames = sequence.rest.astype(np.float64), sequence.frames.astype(np.float64)
     solver = dem._py_dem_bones.DemBones()
     solver.transAffine = trans_affine
@@ -142,7 +151,7 @@ def _run_dem_bones(sequence: MeshSequence, trans_affine: float, bones: int) -> _
     seconds = time.perf_counter() - start
     posed = _play(rest, result.weights, result.transforms)
     error = 100 * np.linalg.norm(frames - posed) / np.linalg.norm(frames - frames.mean(axis=0))
-    return _Run(seconds, float(error), len(result.weights))
+    return _Fit(seconds, float(error), len(result.weights))
 
 
 def _play(rest: Float64, weights: Float64, transforms: Float64) -> Float64:
@@ -152,13 +161,13 @@ def _play(rest: Float64, weights: Float64, transforms: Float64) -> Float64:
     return posed
 
 
-def _first_run_rows(tell: Callable[[str], None]) -> list[Row]:
+def _first_run_rows(run: BenchRun) -> list[Row]:
     """Seconds of `osteon demo` in a process of its own, with an empty kernel cache and with the one it left."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(Path(folder) / "cache")}
         for name in ("first run, compiling included", "later run"):
-            tell(name)
+            run.say(name)
             command = [sys.executable, "-m", "osteon", "demo", "--quiet", "-o", str(Path(folder) / "demo")]
             start = time.perf_counter()
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

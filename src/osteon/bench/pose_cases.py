@@ -1,4 +1,4 @@
-"""Subjects and moderate poses for `osteon bench simplex`: meshes with skeletons, each joint turned as a body would."""
+"""Meshes and moderate poses for `osteon bench simplex`: meshes with skeletons, each joint turned as a body would."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.bench.run import BenchRun
 from osteon.core.arrays import Float64, Int32
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
@@ -16,7 +17,7 @@ from osteon.io import load_sequence
 from osteon.io.pose.kinematics import pose_joints
 from osteon.io.skeleton import load_skeleton
 
-__all__ = ["Subject", "bent_pose", "load_subjects", "turn_joints"]
+__all__ = ["PoseCase", "bent_pose", "load_pose_cases", "turn_joints"]
 
 #: Joint -> (axis, degrees), in the axes of the rest pose.
 Turns = Mapping[str, tuple[tuple[float, float, float], float]]
@@ -25,7 +26,7 @@ X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class PoseCase:
     """A mesh, its skeleton and poses by name."""
 
     name: str
@@ -88,22 +89,33 @@ WOODY_POSES: dict[str, Turns] = {
 }
 
 
-def load_subjects(folder: Path) -> list[Subject]:
-    """All subjects whose files lie in `folder`."""
+#: Name, mesh and skeleton; without a skeleton's file, the one drawn above.
+FILES = (
+    ("armadillo", "armadillo.obj", "armadillo_full.skel"),
+    ("armadillo LR3", "armadillo_LR3.off", "armadillo.skel"),
+    ("hand", "hand.mesh", "hand.tgf"),
+    ("arm", "arm.obj", "arm.tgf"),
+    ("woody", "woody.obj", ""),
+)
+
+
+def load_pose_cases(run: BenchRun) -> list[PoseCase]:
+    """All cases whose files lie in `meshes` beside the folder of sequences; the others are missed."""
+    folder = run.data.parent / "meshes"
     found = []
-    for name, mesh, sticks in (
-        ("armadillo", "armadillo.obj", "armadillo_full.skel"),
-        ("armadillo LR3", "armadillo_LR3.off", "armadillo.skel"),
-        ("hand", "hand.mesh", "hand.tgf"),
-        ("arm", "arm.obj", "arm.tgf"),
-        ("woody", "woody.obj", ""),
-    ):
-        if (folder / mesh).is_file() and (not sticks or (folder / sticks).is_file()):
-            rest = load_sequence([str(folder / mesh)])
-            skeleton = load_skeleton(folder / sticks) if sticks else WOODY
-            poses = _poses(name, skeleton)
-            found.append(Subject(name, rest.rest.astype(np.float64), rest.faces, skeleton, poses))
+    for name, mesh, sticks in FILES:
+        lacking = [file for file in (mesh, sticks) if file and not (folder / file).is_file()]
+        for file in lacking:
+            run.miss(f"'{folder / file}' is not there; {name} is left out. meshes/ lies beside the folder of --data")
+        if not lacking:
+            found.append(_load_case(name, folder / mesh, folder / sticks if sticks else None))
     return found
+
+
+def _load_case(name: str, mesh: Path, sticks: Path | None) -> PoseCase:
+    rest = load_sequence([str(mesh)])
+    skeleton = load_skeleton(sticks) if sticks else WOODY
+    return PoseCase(name, rest.rest.astype(np.float64), rest.faces, skeleton, _poses(name, skeleton))
 
 
 def _poses(name: str, skeleton: StickSkeleton) -> dict[str, PoseTrack]:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
-from osteon import __version__
+__all__ = ["BoundKind", "Row", "at_least", "at_most", "figure", "to_json"]
 
-__all__ = ["Row", "at_least", "at_most", "figure", "record_rows", "to_json"]
+#: A figure stays below its bound (max) or above it (min).
+BoundKind = Literal["max", "min"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure. Without a bound it is told for information, and is always ok."""
+    """One figure. Without a bound it is there for information, and is always ok."""
 
-    case: str
-    metric: str
+    case: str  # what was measured
+    metric: str  # what of it, with its unit
     value: float
     bound: float | None
-    kind: Literal["max", "min"]
+    kind: BoundKind
 
     @property
     def ok(self) -> bool:
@@ -35,38 +33,20 @@ class Row:
 
 
 def at_most(case: str, metric: str, value: float, bound: float) -> Row:
+    """A figure that must not exceed its bound."""
     return Row(case, metric, float(value), bound, "max")
 
 
 def at_least(case: str, metric: str, value: float, bound: float) -> Row:
+    """A figure that must reach its bound."""
     return Row(case, metric, float(value), bound, "min")
 
 
 def figure(case: str, metric: str, value: float) -> Row:
+    """A figure without a bound."""
     return Row(case, metric, float(value), None, "max")
 
 
 def to_json(name: str, rows: Iterable[Row]) -> dict[str, Any]:
+    """The rows of a bench as `--json` writes them."""
     return {"bench": name, "rows": [row.to_json() for row in rows]}
-
-
-def record_rows(name: str, rows: list[Row], folder: Path) -> Path:
-    """Keep the figures in folder/NAME.csv: a row a version, a column a figure; this version's row is replaced."""
-    path = folder / f"{name}.csv"
-    table: dict[str, dict[str, str]] = {}
-    if path.exists():
-        with path.open(newline="") as file:
-            table = {line["version"]: dict(line) for line in csv.DictReader(file)}
-    line = {f"{row.case}: {row.metric}": f"{row.value:.5g}" for row in rows}
-    table[__version__] = {"version": __version__, **line}
-    columns = ["version", *dict.fromkeys(key for entry in table.values() for key in entry if key != "version")]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table.values())
-
-    from osteon.io import atomic_file
-
-    with atomic_file(path) as temporary:
-        temporary.write_text(text.getvalue())
-    return path

@@ -1,7 +1,7 @@
 """`osteon bench simplex`: what posing by simplex transformations promises, and Table 1 of the paper.
 
-Exactness on every subject, times on the largest mesh as ratios within one run, and the poses of bench/pose_cases.py:
-every triangle has a bone, segments are connected, nothing is turned over. Without the measured meshes the subjects are
+Exactness on every mesh, times on the largest mesh as ratios within one run, and the poses of bench/pose_cases.py:
+every triangle has a bone, segments are connected, nothing is turned over. Without the measured meshes they are
 those that Osteon makes itself.
 """
 
@@ -10,15 +10,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from osteon.bench.pose_cases import Subject, bent_pose, load_subjects
+from osteon.bench.pose_cases import PoseCase, bent_pose, load_pose_cases
 from osteon.bench.rows import Row, at_least, at_most, figure
+from osteon.bench.run import BenchRun
 from osteon.core.arrays import Float64
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
@@ -34,38 +35,36 @@ from osteon.synth.figure import make_figure
 
 __all__ = ["bench_simplex"]
 
-Tell = Callable[[str], None]
-
 #: Timed runs of each step; the best counts, as the machine is never quite quiet.
 RUNS = 9
 
 
-def bench_simplex(data: Path, threads: int, tell: Tell) -> list[Row]:
-    """All rows; `data` is the folder of sequences, meshes lie beside it."""
-    subjects = load_subjects(data.parent / "meshes") or _own_subjects()
-    largest = max(subjects, key=lambda subject: len(subject.vertices))
-    rows = _times(largest, tell)
-    for subject in subjects:
-        poser = Poser.of(subject.vertices, subject.faces, subject.skeleton)
-        tell(f"{subject.name}: exactness")
-        rows += _exactness(subject, poser)
-        rows += _segments(subject, poser)
-        rows += _poses(subject, poser, tell)
+def bench_simplex(run: BenchRun) -> list[Row]:
+    """All rows; the measured meshes lie beside the folder of sequences."""
+    cases = load_pose_cases(run) or _built_in_cases()
+    largest = max(cases, key=lambda body: len(body.vertices))
+    rows = _times(run, largest)
+    for body in cases:
+        poser = Poser.of(body.vertices, body.faces, body.skeleton)
+        run.say(f"{body.name}: exactness")
+        rows += _exactness(body, poser)
+        rows += _segments(body, poser)
+        rows += _poses(run, body, poser)
     return rows
 
 
-def _own_subjects() -> list[Subject]:
+def _built_in_cases() -> list[PoseCase]:
     found = []
     for name, (vertices, faces, skeleton) in {"figure": make_figure(), "cartoon": make_cartoon()}.items():
         flat = not np.ptp(vertices[:, 2])
         poses = {f"all joints by {d}": bent_pose(skeleton, d, seed, flat=flat) for seed, d in enumerate((15, 25, 30))}
-        found.append(Subject(name, vertices, faces, skeleton, poses))
+        found.append(PoseCase(name, vertices, faces, skeleton, poses))
     return found
 
 
 def _best(*works: Callable[[], Any], runs: int = RUNS) -> list[float]:
     """Seconds of the fastest run of each; they take turns, so that a busy moment of the machine meets all of them."""
-    seconds = [[] for _ in works]  # type: list[list[float]]
+    seconds: list[list[float]] = [[] for _ in works]
     for _ in range(runs + 1):
         for work, found in zip(works, seconds, strict=True):
             start = time.perf_counter()
@@ -74,16 +73,16 @@ def _best(*works: Callable[[], Any], runs: int = RUNS) -> list[float]:
     return [min(found[1:]) for found in seconds]
 
 
-def _times(subject: Subject, tell: Tell) -> list[Row]:
+def _times(run: BenchRun, body: PoseCase) -> list[Row]:
     """Table 1, the ratios that must hold, and that the eliminated system is the full one."""
-    case = f"{subject.name}, {len(subject.vertices)} vertices"
-    tell(f"{case}: times")
-    Poser.of(subject.vertices, subject.faces, subject.skeleton)  # compiles
-    poser = Poser.of(subject.vertices, subject.faces, subject.skeleton)
+    case = f"{body.name}, {len(body.vertices)} vertices"
+    run.say(f"{case}: times")
+    Poser.of(body.vertices, body.faces, body.skeleton)  # compiles
+    poser = Poser.of(body.vertices, body.faces, body.skeleton)
     solver = poser.solver
     if solver is None:
         raise RuntimeError("the default method has a solver")
-    track = next(iter(subject.poses.values()))
+    track = next(iter(body.poses.values()))
     transforms = poser.motion(track).transforms[0]
     reduced, full = reduced_system(solver.simplices), full_system(solver.simplices)
     rows = solver._rows(transforms)[solver.group].reshape(-1, solver.simplices.dimension)
@@ -101,7 +100,7 @@ def _times(subject: Subject, tell: Tell) -> list[Row]:
         plain_factor.solve(load)[: len(reduced.vertices)]
         - (solver.pose(transforms) - solver.simplices.centre)[:, : load.shape[1]]
     )
-    fast, traversed, plain = _segmentations(subject, tell)
+    fast, traversed, plain = _segmentations(run, body)
     whole = {name: sum(found.seconds.values()) for name, found in (("fast", fast), ("plain", plain))}
     return [
         figure(case, "tree (s)", fast.seconds["tree"]),
@@ -114,7 +113,7 @@ def _times(subject: Subject, tell: Tell) -> list[Row]:
         figure(case, "a pose over the same, splu ordered for symmetric matrices", pose / splu_ordered),
         at_most(case, "a pose over its own factorisation", pose / factorise, 1 / 20),
         at_most(
-            case, "eliminated and full system apart, of the diagonal", apart.max() / _diagonal(subject.vertices), 1e-8
+            case, "eliminated and full system apart, of the diagonal", apart.max() / _diagonal(body.vertices), 1e-8
         ),
         *(
             at_least(case, f"plain test of all pairs over {name}, time", _segmenting(plain) / _segmenting(found), 5)
@@ -126,15 +125,12 @@ def _times(subject: Subject, tell: Tell) -> list[Row]:
     ]
 
 
-def _segmentations(subject: Subject, tell: Tell) -> list[Segmentation]:
+def _segmentations(run: BenchRun, body: PoseCase) -> list[Segmentation]:
     """By blocks, by the traversal of 4.2, and plain: each the fastest of several runs that take turns."""
-    tell(f"{subject.name}: segmentations")
+    run.say(f"{body.name}: segmentations")
     methods: tuple[SegmentMethod, ...] = ("blocks", "traverse", "plain")
     runs = [
-        [
-            segment_mesh(subject.vertices, subject.faces, subject.skeleton, options=SegmentOptions(method=m))
-            for m in methods
-        ]
+        [segment_mesh(body.vertices, body.faces, body.skeleton, options=SegmentOptions(method=m)) for m in methods]
         for _ in range(5)
     ]
     return [min(found, key=_segmenting) for found in zip(*runs, strict=True)]
@@ -149,27 +145,27 @@ def _diagonal(vertices: Float64) -> float:
     return float(np.linalg.norm(np.ptp(vertices, axis=0)))
 
 
-def _exactness(subject: Subject, poser: Poser) -> list[Row]:
+def _exactness(body: PoseCase, poser: Poser) -> list[Row]:
     """Identity, one rigid motion, and turning, moving and scaling everything."""
-    case, skeleton = subject.name, subject.skeleton
-    diagonal = _diagonal(subject.vertices)
+    case, skeleton = body.name, body.skeleton
+    diagonal = _diagonal(body.vertices)
     still = poser.pose(PoseTrack(skeleton.joints[None]))[0]
     motion = _similarity(1.0, poser.dimension)
     together = poser.pose(PoseTrack(apply(motion, skeleton.joints)[None]))[0]
     similar = _similarity(3.0, poser.dimension)
-    track = next(iter(subject.poses.values()))
+    track = next(iter(body.poses.values()))
     moved = StickSkeleton(apply(similar, skeleton.joints), skeleton.bones, skeleton.names, skeleton.root)
     turn = similar[:, :3] / 3.0
     rotations = None if track.rotations is None else turn @ track.rotations @ turn.T
-    there = Poser.of(apply(similar, subject.vertices), subject.faces, moved)
+    there = Poser.of(apply(similar, body.vertices), body.faces, moved)
     after = there.pose(replace(track, joints=apply(similar, track.joints[0])[None], rotations=rotations))[0]
     commuted = np.abs(after - apply(similar, poser.pose(track)[0])).max() / (3 * diagonal)
-    expected = apply(motion, subject.vertices)
+    expected = apply(motion, body.vertices)
     return [
         at_most(
             case,
             "identity pose off the rest mesh, of the diagonal",
-            np.abs(still - subject.vertices).max() / diagonal,
+            np.abs(still - body.vertices).max() / diagonal,
             1e-9,
         ),
         at_most(
@@ -189,7 +185,7 @@ def _similarity(scale: float, dimension: int) -> Float64:
     return np.concatenate([scale * rotation_from_axis_angle(axis, 1.1), shift], axis=1)
 
 
-def _segments(subject: Subject, poser: Poser) -> list[Row]:
+def _segments(body: PoseCase, poser: Poser) -> list[Row]:
     bone = poser.groups.group
     n_pieces, of_vertex = shells(poser.faces, len(poser.points))
     split = sum(
@@ -198,14 +194,14 @@ def _segments(subject: Subject, poser: Poser) -> list[Row]:
     )
     used = len(np.unique(bone))
     return [
-        at_most(subject.name, "triangles without a bone", int((bone >= poser.groups.n_bones).sum()), 0),
-        at_most(subject.name, "pieces of segments cut off inside a piece of the mesh", split, 0),
-        figure(subject.name, "pieces of the mesh", n_pieces),
-        figure(subject.name, "bones without triangles", poser.groups.n_bones - used),
+        at_most(body.name, "triangles without a bone", int((bone >= poser.groups.n_bones).sum()), 0),
+        at_most(body.name, "pieces of segments cut off inside a piece of the mesh", split, 0),
+        figure(body.name, "pieces of the mesh", n_pieces),
+        figure(body.name, "bones without triangles", poser.groups.n_bones - used),
     ]
 
 
-def _pieces(poser: Poser, mask: np.ndarray) -> int:
+def _pieces(poser: Poser, mask: NDArray[np.bool_]) -> int:
     """Connected pieces of some triangles, across edges."""
     from scipy.sparse import csr_array
 
@@ -220,18 +216,18 @@ def _pieces(poser: Poser, mask: np.ndarray) -> int:
     return len(np.unique(label[mask]))
 
 
-def _poses(subject: Subject, poser: Poser, tell: Tell) -> list[Row]:
+def _poses(run: BenchRun, body: PoseCase, poser: Poser) -> list[Row]:
     """Flipped triangles and strain of every pose, by simplex and by SSD."""
-    blend = Poser.of(subject.vertices, subject.faces, subject.skeleton, options=PoserOptions(method="ssd"))
+    blend = Poser.of(body.vertices, body.faces, body.skeleton, options=PoserOptions(method="ssd"))
     rows = []
-    for name, track in subject.poses.items():
-        tell(f"{subject.name}: {name}")
-        case = f"{subject.name}: {name}"
+    for name, track in body.poses.items():
+        run.say(f"{body.name}: {name}")
+        case = f"{body.name}: {name}"
         ideal = poser.ideal(track)[0]
         for method, posing in (("simplex", poser), ("ssd", blend)):
             posed = posing.pose(track)[0]
-            turned = int(flipped(subject.vertices, posed, subject.faces, ideal).sum())
-            strain = triangle_distortion(subject.vertices, posed, subject.faces).strain
+            turned = int(flipped(body.vertices, posed, body.faces, ideal).sum())
+            strain = triangle_distortion(body.vertices, posed, body.faces).strain
             metric = f"{method}: triangles turned over"
             asked = method == "simplex" and not name.startswith("strong")
             rows.append(at_most(case, metric, turned, 0) if asked else figure(case, metric, turned))

@@ -3,7 +3,7 @@
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Comparison to vertex buffer objects".
 The comparison poses every instance in script and sends its positions and normals, picture by picture, as theirs did.
 Bytes are counted at the calls that send them. A software rasteriser hides what a graphics card would gain: the frame
-rates are told, and the bounds are on what does not depend on it.
+rates are for information, and the bounds are on what does not depend on it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import gzip
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from threading import Thread
@@ -26,7 +27,8 @@ from typing import Any
 from osteon.bench.players.browser import ARGUMENTS
 from osteon.bench.players.tools import find_chromium
 from osteon.bench.rows import Row, at_most, figure
-from osteon.core.errors import OsteonError
+from osteon.bench.run import BenchRun, horse_or_fox
+from osteon.core.errors import FileFormatError, OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
@@ -50,14 +52,14 @@ FIRST_BOUND = 2.0
 BUNDLE_BOUND = 350.0  # kB
 PAGES = Path(__file__).resolve().parent / "view_pages"
 PACKAGES = Path(__file__).resolve().parents[1] / "view" / "page" / "node_modules"
-#: Tells when the first draw call with all triangles of the model is finished, on any page that uses WebGL 2.
+#: Says when the first draw call with all triangles of the model is finished, on any page that uses WebGL 2.
 WATCH = """
 const least = %d;
 for (const name of ["drawElements", "drawElementsInstanced", "drawArrays", "drawArraysInstanced"]) {
   const draw = WebGL2RenderingContext.prototype[name];
-  WebGL2RenderingContext.prototype[name] = function (...given) {
-    draw.apply(this, given);
-    if (window.firstPicture !== undefined || Math.max(given[1], given[2]) < least) return;
+  WebGL2RenderingContext.prototype[name] = function (...values) {
+    draw.apply(this, values);
+    if (window.firstPicture !== undefined || Math.max(values[1], values[2]) < least) return;
     window.firstPicture = null;
     queueMicrotask(() => {
       this.readPixels(0, 0, 1, 1, this.RGBA, this.UNSIGNED_BYTE, new Uint8Array(4));
@@ -67,35 +69,50 @@ for (const name of ["drawElements", "drawElementsInstanced", "drawArrays", "draw
 }
 """
 
-Tell = Callable[[str], None]
 
-
-def bench_view(data: Path, threads: int, tell: Tell) -> list[Row]:
-    """Rows for the horse, or the built-in fox where there is none."""
-    _check_tools()
-    rows = _bundle_rows()
-    sequence = _subject(data, tell)
-    tell(f"{sequence.name}: {BONES} bones")
-    model = _fit(sequence, threads)
+def bench_view(run: BenchRun) -> list[Row]:
+    """Rows for the bundle, and for the horse in a browser, or the built-in fox where there is none."""
+    rows, sequence = _bundle_rows_if_built(run), horse_or_fox(run)
+    lacking = _lacking_tools()
+    for line in lacking:
+        run.miss(line)
+    if lacking or not rows:
+        return rows
+    run.say(f"{sequence.name}: {BONES} bones")
+    model = _fit(sequence, run.threads)
     # A thread of its own: playwright leaves an event loop there, in which nobody else could start one.
     with ThreadPoolExecutor(1) as thread:
-        return rows + thread.submit(_browser_rows, model, tell).result()
+        return rows + thread.submit(_browser_rows, run, model).result()
 
 
-def _browser_rows(model: SkinnedModel, tell: Tell) -> list[Row]:
+def _browser_rows(run: BenchRun, model: SkinnedModel) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name, _served(Path(name)) as address:
         _prepare(model, Path(name))
-        tell("first picture, and that of a bare three.js page")
+        run.say("first picture, and that of a bare three.js page")
         rows = _first_rows(model, address)
-        tell(f"a crowd of {CROWD}, by palettes and by streaming; minutes on a software rasteriser")
+        run.say(f"a crowd of {CROWD}, by palettes and by streaming; minutes on a software rasteriser")
         return rows + _crowd_rows(model.name, address)
 
 
-def _check_tools() -> None:
-    if not (PACKAGES / "three").is_dir() or not (PACKAGES / "esbuild").is_dir():
-        raise OsteonError("the page's packages three and esbuild are not installed; run scripts/install in a checkout")
-    if find_chromium() is None:
-        raise OsteonError("Chromium is not installed; run scripts/install-players")
+def _lacking_tools() -> list[str]:
+    """What is not installed that the pages of the bench need, a line each."""
+    return [
+        *(
+            f"the page's package {name} is not installed; run scripts/install in a checkout"
+            for name in ("three", "esbuild")
+            if not (PACKAGES / name).is_dir()
+        ),
+        *([] if find_chromium() else ["Chromium is not installed; run scripts/install-players"]),
+        *([] if find_spec("playwright") else ["playwright is not installed; install the extra osteon[test]"]),
+    ]
+
+
+def _bundle_rows_if_built(run: BenchRun) -> list[Row]:
+    try:
+        return _bundle_rows()
+    except FileFormatError as error:  # the page was not built
+        run.miss(str(error))
+        return []
 
 
 def _bundle_rows() -> list[Row]:
@@ -103,17 +120,6 @@ def _bundle_rows() -> list[Row]:
     packed = {name: len(gzip.compress(read_bundle(name), 9)) / 1000 for name in BUNDLE}
     parts = [figure("bundle", f"kB gzipped, {name}", size) for name, size in packed.items()]
     return [at_most("bundle", "kB gzipped", sum(packed.values()), BUNDLE_BOUND), *parts]
-
-
-def _subject(data: Path, tell: Tell) -> MeshSequence:
-    from osteon.io import load_sequence
-    from osteon.synth import SUBJECTS
-
-    path = data / "horse.npz"
-    if path.is_file():
-        return load_sequence(path)
-    tell(f"'{path}' is not there; the built-in fox stands in")
-    return SUBJECTS["creature"]()
 
 
 def _fit(sequence: MeshSequence, threads: int) -> SkinnedModel:
@@ -130,18 +136,18 @@ def _prepare(model: SkinnedModel, folder: Path) -> None:
     entry_id = scene.new_id()
     export_view(folder / "page", [prepare_entry(entry_id, (str(folder / "model.glb"),), scene.pack_of(entry_id))])
     for name in ("bare", "crowd"):
-        (folder / f"{name}.html").write_bytes((PAGES / f"{name}.html").read_bytes())
+        (folder / f"{name}.html").write_text((PAGES / "page.html").read_text().replace("NAME", name))
         _bundle(PAGES / f"{name}.mjs", folder / f"{name}.js")
 
 
-def _bundle(entry: Path, out: Path) -> None:
+def _bundle(module: Path, out: Path) -> None:
     program = PACKAGES / "esbuild" / "bin" / "esbuild"
-    command = [str(program), str(entry), f"--outfile={out}", "--bundle", "--minify", "--format=esm", "--target=es2022"]
+    command = [str(program), str(module), f"--outfile={out}", "--bundle", "--minify", "--format=esm", "--target=es2022"]
     done = subprocess.run(
         [*command, "--log-level=error"], env={**os.environ, "NODE_PATH": str(PACKAGES)}, capture_output=True, text=True
     )
     if done.returncode:
-        raise OsteonError(f"{entry.name}: esbuild says: {' '.join(done.stderr.split())[:300]}")
+        raise OsteonError(f"{module.name}: esbuild says: {' '.join(done.stderr.split())[:300]}")
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -239,6 +245,6 @@ def _crowd_rows(name: str, address: str) -> list[Row]:
 
 
 def _measure(page: Any, method: str) -> _Cost:
-    found = page.evaluate("(given) => bench.measure(...given)", [CROWD, method, PICTURES])
+    found = page.evaluate("(settings) => bench.measure(...settings)", [CROWD, method, PICTURES])
     middle = {key: median(row[key] for row in found["rows"]) for key in ("script", "pose", "bytes", "picture")}
     return _Cost(**middle, triangles=found["triangles"])

@@ -1,111 +1,126 @@
-"""`osteon bench`: every figure that Osteon claims, measured."""
+"""`osteon bench`: every figure that Osteon claims, measured, and how it went from run to run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from osteon.cli.common import console, json_option, write_json
+from osteon.bench.registry import BENCHES, find_bench
+from osteon.cli.common import json_option, write_json
 
 if TYPE_CHECKING:
+    from osteon.bench.history import BenchHistory
     from osteon.bench.rows import Row
+    from osteon.bench.run import BenchRun
 
 __all__ = ["bench"]
 
-#: Where the measured sequences lie, seen from a checkout.
+#: Where the measured sequences lie, and the records, seen from a checkout.
 DATA = Path("..") / "shared" / "data" / "sequences"
+RECORDS = Path("benchmarks") / "results"
+THREADS = 2
+
+_NAMES = "\n    ".join(f"{name:<8}{bench.summary}" for name, bench in BENCHES.items())
+_HELP = f"""Measure Osteon, or show what earlier runs measured.
+
+    \b
+    {_NAMES}
+
+    Exit code 1 if a figure misses its bound, or if data or players are missing that the bench needs.
+    """
 
 
-@click.command()
-@click.argument("name", type=click.Choice(["paper", "peers", "growth", "files", "view", "simplex"]))
-@click.option("--data", type=click.Path(path_type=Path), default=DATA, show_default=True, help="Folder of sequences.")
-@click.option("--threads", default=2, show_default=True)
+@click.command(help=_HELP)
+@click.argument("name", required=False, type=click.Choice(list(BENCHES)))
+@click.option("--history", type=click.Choice(list(BENCHES)), metavar="NAME", help="Show all recorded runs of a bench.")
+@click.option("--data", type=click.Path(path_type=Path), help=f"Folder of sequences.  [default: {DATA.as_posix()}]")
+@click.option("--threads", type=int, help=f"Threads of what is measured.  [default: {THREADS}]")
 @click.option(
     "--record",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Keep the figures in FOLDER/NAME.csv, a row a version.",
+    help=f"Append the figures to FOLDER/NAME.csv; with --history, read them there.  [history: {RECORDS.as_posix()}]",
+)
+@click.option(
+    "-o", "out", type=click.Path(path_type=Path), metavar="FILE.html", help="The history as a page of charts."
 )
 @json_option
-def bench(name: str, data: Path, threads: int, record: Path | None, json_file: str | None, quiet: bool) -> None:
-    """Measure Osteon.
+def bench(
+    name: str | None,
+    history: str | None,
+    data: Path | None,
+    threads: int | None,
+    record: Path | None,
+    out: Path | None,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Measure a bench, or show its history."""
+    _check_use(name, history, {"data": data, "threads": threads}, out)
+    shown = not quiet and json_file != "-"
+    if history is not None:
+        _show_history(history, record or RECORDS, out, json_file, shown)
+    elif name is not None:
+        from osteon.bench.run import BenchRun
 
-    \b
-    paper   Table 1 of Skinning Mesh Animations, the paper's figures beside ours
-    peers   against Dem Bones on the same arrays, bones, influences and threads
-    growth  time and memory while frames, vertices and bones double
-    files   size and truth of files, and whether three.js, USD and Khronos' validator agree
-    simplex posing by a skeleton: Table 1 of Simplex Transformations, exactness, poses without flips
-    view    the page: a crowd against streamed vertices, its first picture, its bundle
+        say = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
+        _measure(name, BenchRun(data or DATA, THREADS if threads is None else threads, say), record, json_file, shown)
 
-    Exit code 1 if a figure misses its bound.
-    """
-    from osteon.bench.rows import record_rows, to_json
 
-    with _telling(quiet) as tell:
-        rows = _run(name, data, threads, tell)
-    write_json(to_json(name, rows), json_file)
+def _check_use(name: str | None, history: str | None, settings: dict[str, object], out: Path | None) -> None:
+    """One of measuring and showing; no option without an effect."""
+    if (name is None) == (history is None):
+        raise click.UsageError("name either a bench to measure, or a record to show with --history NAME")
+    used = BENCHES[name].options if name else ()
+    for option, value in settings.items():
+        if value is not None and option not in used:
+            raise click.UsageError(f"--{option} has no effect on " + (f"bench {name}" if name else "--history"))
+    if out is not None and name:
+        raise click.UsageError("-o draws a history; give it with --history NAME")
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"-o writes a page; expected FILE.html, got '{out}'")
+
+
+def _measure(name: str, run: BenchRun, record: Path | None, json_file: str | None, shown: bool) -> None:
+    from osteon.bench.record import append_run, check_record, record_path
+    from osteon.bench.rows import to_json
+    from osteon.bench.stamp import stamp_run
+
     if record is not None:
-        record_rows(name, rows, record)
-    if not quiet and json_file != "-":
-        _print_rows(rows)
-    if not all(row.ok for row in rows):
+        check_record(record_path(record, name))
+    stamp = stamp_run()
+    rows = find_bench(name)(run)
+    write_json(to_json(name, rows), json_file)
+    if record is not None and rows:
+        append_run(record_path(record, name), stamp, rows)
+    if shown:
+        from osteon.cli.bench_tables import print_rows
+
+        print_rows(rows)
+    _exit_if_short(name, rows, run.missing)
+
+
+def _exit_if_short(name: str, rows: list[Row], missing: list[str]) -> None:
+    """A line for each thing that is missing, and exit code 1 if there is one or a bound is missed."""
+    for line in missing:
+        click.echo(f"osteon: bench {name} misses: {line}", err=True)
+    if missing or not all(row.ok for row in rows):
         raise SystemExit(1)
 
 
-def _run(name: str, data: Path, threads: int, tell: Callable[[str], None]) -> list[Row]:
-    if name == "paper":
-        from osteon.bench.paper import bench_paper
+def _show_history(name: str, folder: Path, out: Path | None, json_file: str | None, shown: bool) -> None:
+    from osteon.bench.history import make_history, to_json
+    from osteon.bench.record import read_record, record_path
 
-        return bench_paper(data, threads, tell)
-    if name == "peers":
-        from osteon.bench.peers import bench_peers
+    history: BenchHistory = make_history(name, read_record(record_path(folder, name)))
+    write_json(to_json(history), json_file)
+    if out is not None:
+        from osteon.bench.history_page import write_history_page
 
-        return bench_peers(data, threads, tell)
-    if name == "files":
-        from osteon.bench.files import bench_files
+        write_history_page(out, history)
+    if shown:
+        from osteon.cli.bench_tables import print_history
 
-        return bench_files(data, threads, tell)
-    if name == "simplex":
-        from osteon.bench.simplex import bench_simplex
-
-        return bench_simplex(data, threads, tell)
-    if name == "view":
-        from osteon.bench.view import bench_view
-
-        return bench_view(data, threads, tell)
-    from osteon.bench.growth import bench_growth
-
-    return bench_growth(threads, tell)
-
-
-class _telling:
-    """What is measured now, on standard error."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.quiet = quiet
-
-    def __enter__(self) -> Callable[[str], None]:
-        return lambda text: None if self.quiet else click.echo(f"  {text}", err=True)
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-def _print_rows(rows: list[Row]) -> None:
-    from rich.table import Table
-
-    out = console()
-    for case in dict.fromkeys(row.case for row in rows):
-        table = Table(box=None, pad_edge=False, title=case, title_justify="left", title_style="bold", show_header=False)
-        for side in ("left", "right", "right", "left"):
-            table.add_column(justify="left" if side == "left" else "right")
-        for row in rows:
-            if row.case == case:
-                bound = "" if row.bound is None else f"{'<=' if row.kind == 'max' else '>='} {row.bound:.4g}"
-                mark = "" if row.bound is None else "[green]ok[/]" if row.ok else "[red]missed[/]"
-                table.add_row(f"  {row.metric}", f"{row.value:.4g}", bound, mark)
-        out.print(table)
+        print_history(history)

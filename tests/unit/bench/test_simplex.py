@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from osteon.bench.run import BenchRun
 from osteon.bench.simplex import bench_simplex
 
 
 def test_all_that_is_not_a_time_holds_without_measured_meshes(tmp_path):
-    rows = bench_simplex(tmp_path / "sequences", 1, lambda text: None)
+    run = BenchRun(tmp_path / "sequences", 1)
+    rows = bench_simplex(run)
+    assert len(run.missing) == 9  # files of the five measured meshes and their skeletons
+    assert all(str(tmp_path / "meshes") in line for line in run.missing)
     assert {row.case.split(",")[0].split(":")[0] for row in rows} == {"figure", "cartoon"}
     metrics = {row.metric for row in rows}
     assert {"tree (s)", "segmentation (s)", "Cholesky (s)", "back substitution (s)"} <= metrics

@@ -63,12 +63,12 @@ function computed(mesh) {
   const local = mesh.getPositionData(true, true, null, true);
   const world = mesh.computeWorldMatrix(true);
   const point = new B.Vector3();
-  const placed = new Float32Array(local.length);
+  const points = new Float32Array(local.length);
   for (let i = 0; i < local.length; i += 3) {
     B.Vector3.TransformCoordinatesFromFloatsToRef(local[i], local[i + 1], local[i + 2], world, point);
-    placed.set([point.x, point.y, point.z], i);
+    points.set([point.x, point.y, point.z], i);
   }
-  return placed;
+  return points;
 }
 
 window.player = { open, positions };

@@ -23,7 +23,7 @@ from osteon.bench.players.tools import PACKAGES, SCRIPTS, find_chromium, why_no_
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import OsteonError
 
-__all__ = ["Engine", "Part", "WebPlayer", "start_players"]
+__all__ = ["Engine", "Primitive", "WebPlayer", "start_players"]
 
 Engine = Literal["three", "babylon"]
 ORIGIN = "http://players.invalid"
@@ -36,7 +36,7 @@ ARGUMENTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Primitive:
     """One primitive as a player holds it."""
 
     name: str
@@ -57,7 +57,7 @@ class WebPlayer:
         self._errors: list[str] = []
         self.clips: tuple[str, ...] = ()
         self.durations: tuple[float, ...] = ()
-        self.parts: tuple[Part, ...] = ()
+        self.primitives: tuple[Primitive, ...] = ()
         page.on("pageerror", lambda error: self._errors.append(str(error)))
         page.on("console", lambda message: self._errors.append(message.text) if message.type == "error" else None)
         page.route("**/*", self._serve)
@@ -81,31 +81,30 @@ class WebPlayer:
         found = self._call("open", [f"/{name}", eight_influences])
         self.clips = tuple(clip["name"] for clip in found["clips"])
         self.durations = tuple(clip["duration"] for clip in found["clips"])
-        self.parts = tuple(
-            Part(p["name"], p["skinned"], p["material"], p["textured"], p["vertices"], _faces(p["faces"]))
+        self.primitives = tuple(
+            Primitive(p["name"], p["skinned"], p["material"], p["textured"], p["vertices"], _faces(p["faces"]))
             for p in found["parts"]
         )
 
     def positions(self, clip: int | None, times: Sequence[float], way: Literal["cpu", "gpu"] = "cpu") -> list[Float32]:
-        """For each part (f,v,3) world positions at the given seconds of a clip; None is the scene without animation.
+        """For each primitive (f,v,3) world positions at some seconds of a clip; None is the scene without animation.
 
         "cpu" is what the player reports, "gpu" what the shaders of three.js compute.
         """
         text = self._call("positions", [clip, [float(t) for t in times], way])
-        counts = [part.n_vertices for part in self.parts]
+        counts = [primitive.n_vertices for primitive in self.primitives]
         frames = np.frombuffer(base64.b64decode(text), "<f4").reshape(len(times), sum(counts), 3)
         return list(np.split(frames, np.cumsum(counts)[:-1], axis=1))
 
     def corners(self, clip: int | None, times: Sequence[float], way: Literal["cpu", "gpu"] = "cpu") -> Float32:
-        """(f,c,3) positions of all triangle corners, part after part."""
-        parts = self.positions(clip, times, way)
-        placed = [shown[:, part.faces.ravel()] for shown, part in zip(parts, self.parts, strict=True)]
-        return np.concatenate(placed, axis=1)
+        """(f,c,3) positions of all triangle corners, primitive after primitive."""
+        shown = zip(self.positions(clip, times, way), self.primitives, strict=True)
+        return np.concatenate([vertices[:, primitive.faces.ravel()] for vertices, primitive in shown], axis=1)
 
     def _call(self, name: str, arguments: list[object]) -> Any:
         self._errors.clear()
         result = self._thread.submit(
-            self._page.evaluate, f"(given) => window.player.{name}(...given)", arguments
+            self._page.evaluate, f"(values) => window.player.{name}(...values)", arguments
         ).result()
         if self._errors:
             raise OsteonError(f"the player says: {self._errors[0].splitlines()[0]}")

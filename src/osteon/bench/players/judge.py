@@ -47,7 +47,7 @@ class Reference:
     """A file as Osteon plays it."""
 
     model: SkinnedModel
-    vertices: Int32  # (c,) which vertex is at each triangle corner of the file
+    vertices: Int32  # (c,) the vertex that is at each triangle corner of the file
 
     @property
     def diagonal(self) -> float:
@@ -58,7 +58,7 @@ class Reference:
         return np.asarray(self.model.rest[self.vertices])
 
     def corners(self, frames: Int32) -> Float32:
-        """(f,c,3) corners in the given frames."""
+        """(f,c,3) corners in some frames."""
         posed = np.concatenate([pose_frames(self.model, int(f), int(f) + 1) for f in frames])
         return np.asarray(posed[:, self.vertices])
 
@@ -77,7 +77,7 @@ def read_reference(path: Path, play: Play) -> Reference:
 
 
 def match_corners(shown: Float32, vertices: Float32, faces: Int32) -> Int32:
-    """(c,) which vertex is at each of the corners (c,3) that are shown, triangle by triangle."""
+    """(c,) the vertex that is at each of the corners (c,3) that are shown, triangle by triangle."""
     triangles = cKDTree(vertices[faces].reshape(-1, 9)).query(shown.reshape(-1, 9))[1]
     if len(triangles) != len(faces) or len(np.unique(triangles)) != len(faces):
         raise OsteonError(f"the player shows other triangles than the {len(faces)} of the model")

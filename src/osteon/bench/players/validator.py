@@ -56,6 +56,6 @@ def _run(paths: Sequence[Path]) -> list[list[dict[str, Any]]]:
     return reports
 
 
-def _message(entry: dict[str, Any]) -> Message:
-    where = entry.get("pointer", f"byte {entry.get('offset', 0)}")
-    return Message(_SEVERITIES[entry["severity"]], entry["code"], entry["message"], where)
+def _message(found: dict[str, Any]) -> Message:
+    where = found.get("pointer", f"byte {found.get('offset', 0)}")
+    return Message(_SEVERITIES[found["severity"]], found["code"], found["message"], where)

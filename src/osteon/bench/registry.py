@@ -1,0 +1,38 @@
+"""The benches. A new one is a file `NAME.py` of this folder with a function `bench_NAME`, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from osteon.bench.rows import Row
+    from osteon.bench.run import BenchRun
+
+__all__ = ["BENCHES", "Bench", "find_bench"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the command line knows of a bench before it is imported."""
+
+    summary: str
+    options: tuple[str, ...] = ("data", "threads")  # what has an effect on it
+
+
+BENCHES = {
+    "paper": Bench("Table 1 of Skinning Mesh Animations, the paper's figures beside ours"),
+    "peers": Bench("against Dem Bones on the same arrays, bones, influences and threads"),
+    "growth": Bench("time and memory while frames, vertices and bones double", ("threads",)),
+    "files": Bench("size and truth of files, and whether three.js, USD and Khronos' validator agree"),
+    "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),
+    "view": Bench("the page: a crowd against streamed vertices, its first picture, its bundle"),
+}
+
+
+def find_bench(name: str) -> Callable[[BenchRun], list[Row]]:
+    """The function of a bench."""
+    function: Callable[[BenchRun], list[Row]] = getattr(import_module(f"osteon.bench.{name}"), f"bench_{name}")
+    return function

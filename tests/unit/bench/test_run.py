@@ -1,0 +1,83 @@
+"""What a bench misses, and what stands in."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from osteon import bench as package
+from osteon.bench import paper, peers
+from osteon.bench.registry import BENCHES, find_bench
+from osteon.bench.run import BenchRun, find_sequence, horse_or_fox
+from osteon.synth import SUBJECTS
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_every_bench_is_a_function_of_its_file(name):
+    function = find_bench(name)
+    assert list(inspect.signature(function).parameters) == ["run"]
+    assert Path(inspect.getfile(function)) == Path(package.__file__).with_name(f"{name}.py")
+
+
+def test_a_bench_that_nobody_registered_is_found():
+    files = Path(package.__file__).parent.glob("*.py")
+    benches = {path.stem for path in files if f"\ndef bench_{path.stem}(" in path.read_text()}
+    assert benches == BENCHES.keys()
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_options_are_those_that_a_bench_reads(name):
+    """Of its file and, for data, of what looks for data."""
+    text = inspect.getsource(inspect.getmodule(find_bench(name)))
+    assert ("run.threads" in text) == ("threads" in BENCHES[name].options)
+    looks_for_data = any(word in text for word in ("find_sequence(run", "horse_or_fox(run", "load_pose_cases(run"))
+    assert looks_for_data == ("data" in BENCHES[name].options)
+
+
+def test_what_is_missed_is_said_once(tmp_path):
+    run = BenchRun(tmp_path, 1)
+    assert find_sequence(run, "cow") is None
+    assert find_sequence(run, "cow") is None
+    assert len(run.missing) == 1
+    assert str(tmp_path / "cow.npz") in run.missing[0]
+    assert "--data" in run.missing[0]
+
+
+def test_the_fox_stands_in(monkeypatch, tmp_path):
+    said: list[str] = []
+    monkeypatch.setitem(SUBJECTS, "creature", lambda: "the fox")
+    run = BenchRun(tmp_path, 1, said.append)
+    assert horse_or_fox(run) == "the fox"
+    assert "built-in fox" in said[0]
+    assert "horse.npz" in run.missing[0]
+
+
+def test_paper_misses_each_sequence(tmp_path):
+    run = BenchRun(tmp_path, 1)
+    assert paper.bench_paper(run) == []
+    assert len(run.missing) == len(paper.TABLE)
+
+
+def test_peers_measures_osteon_without_horse_and_dem_bones(monkeypatch, tmp_path):
+    monkeypatch.setattr(peers, "find_spec", lambda name: None)
+    monkeypatch.setattr(peers, "_first_run_rows", lambda run: [])
+    run = BenchRun(tmp_path, 1)
+    rows = peers.bench_peers(run)
+    assert [row.metric for row in rows] == ["bones, Osteon", "E %, Osteon"] * 2
+    assert all(row.ok for row in rows)
+    assert ["Dem Bones" in line for line in run.missing] == [True, False]
+
+
+def test_the_horse_is_compared_only_where_dem_bones_is(monkeypatch, tmp_path):
+    fit = peers._Fit(1.0, 2.0, 30)
+    monkeypatch.setattr(peers, "_run_osteon", lambda *a: fit)
+    monkeypatch.setattr(peers, "_run_dem_bones", lambda *a: fit)
+    monkeypatch.setattr(peers, "_conditioning", lambda *a: 0.5)
+    run = BenchRun(tmp_path, 1)
+    alone = peers._horse_rows(run, None, False)
+    both = peers._horse_rows(run, None, True)
+    assert not any("Dem Bones" in row.metric for row in alone)
+    assert sum("/ Dem Bones" in row.metric for row in both) == 6
+    assert {row.metric for row in alone} < {row.metric for row in both}
