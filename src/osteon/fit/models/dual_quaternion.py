@@ -19,7 +19,7 @@ A round that does not lower the error is taken back, and damping grows.
 | omega, tau | six unknowns of a bone: turn about the origin, shift |
 
 Based on: L. Kavan et al., Skinning with dual quaternions, 2007, for the blend. The fit is ours.
-Candidates are the bones that linear blending would take with twice as many influences; the smallest are then dropped.
+Candidates are the bones that linear blending would take with one influence more; the smallest is then dropped.
 """
 
 from __future__ import annotations
@@ -44,19 +44,23 @@ from osteon.fit.problem import FitProblem
 __all__ = ["fit_dual_quaternion"]
 
 #: Steps of one vertex, and how often a step is halved.
-STEPS = 6
+STEPS = 4
 HALVINGS = 5
 #: A step must lower the error by this fraction to go on.
 WORTH_A_STEP = 1e-4
 #: Damping of the bones' steps, of the diagonal of the normal equations.
 DAMPING = (1e-4, 1e4)
 BLOCK = 256
+#: Candidates besides those that are kept.
+SPARE = 1
+#: Vertices that take part while the bones move.
+SAMPLE = 2_000
 
 
 @kernel
 def _moved(point: Float64, b: Float64, out: Float64) -> float:
     """out (3) = y - p for the screw b; returns D."""
-    D = b[0] * b[0] + b[1] * b[1] + b[2] * b[2] + b[3] * b[3]
+    D: float = b[0] * b[0] + b[1] * b[1] + b[2] * b[2] + b[3] * b[3]
     px, py, pz = point[0], point[1], point[2]
     x, y, z, w = b[0], b[1], b[2], b[3]
     cx = y * pz - z * py + w * px
@@ -137,27 +141,28 @@ def _linearised(point: Float64, target: Float32, screws: Float64, bones: Int64, 
 
 @kernel
 def _weigh(
-    points: Float64, targets: Float32, screws: Float64, bones: Int64, start: int, stop: int, weights: Float64, e: Float64
+    points: Float64, targets: Float32, screws: Float64, bones: Int64, now: tuple[int, int, int], w: Float64, e: Float64
 ) -> None:
-    """New weights of vertices start … stop, in place, and their squared errors."""
+    """New weights of some vertices (start, stop, and how many steps at most), in place, and their squared errors."""
+    start, stop, steps = now
     n = bones.shape[1]
     gram = np.zeros((n, n))
     ones, best, step = np.ones(n), np.empty(n), np.empty(n)
     for v in range(start, stop):
-        w = weights[v]
-        error = _error(points[v], targets[v], screws, bones[v], w)
-        for _ in range(STEPS):
+        own = w[v]
+        error = _error(points[v], targets[v], screws, bones[v], own)
+        for _ in range(steps):
             before = error
-            _linearised(points[v], targets[v], screws, bones[v], w, gram)
+            _linearised(points[v], targets[v], screws, bones[v], own, gram)
             minimise_on_simplex(gram, n, ones, best)
             part = 1.0
             for _ in range(HALVINGS):
                 for k in range(n):
-                    step[k] = w[k] + part * (best[k] - w[k])
+                    step[k] = own[k] + part * (best[k] - own[k])
                 tried = _error(points[v], targets[v], screws, bones[v], step)
                 if tried < error:
                     error = tried
-                    w[:] = step
+                    own[:] = step
                     break
                 part *= 0.5
             if error > before * (1 - WORTH_A_STEP):
@@ -239,43 +244,57 @@ def fit_dual_quaternion(
 ) -> ModelFit:
     """Refit a linear blend skin with rigid bones (f,b,3,4, in the problem's units) for dual quaternions."""
     begin = time.perf_counter()
-    state = _start(problem, transforms, options)
-    _solve_weights(problem, state, options.threads)
-    _keep_largest(state, options.influences)
-    _solve_weights(problem, state, options.threads)
-    history, stopped_by = [problem.error_percent(state.errors)], "rounds"
-    for done in range(options.rounds):
-        if not options.keep_bones:
-            _solve_bones(problem, state, options.threads)
-        _solve_weights(problem, state, options.threads)
-        history.append(problem.error_percent(state.errors))
-        options.tell((done + 1) / options.rounds, history[-1])
-        if history[-1] > history[-2] * (1 - options.tolerance):
-            stopped_by = "tolerance"
-            break
+    whole = _start(problem, transforms, options)
+    history, stopped_by = _refine_bones(problem, whole, options)
+    _solve_weights(problem, whole, STEPS, options.threads)
+    _keep_largest(whole, options.influences)
+    _solve_weights(problem, whole, STEPS, options.threads)
+    history.append(problem.error_percent(whole.errors))
     report = FitReport(
         "model",
         time.perf_counter() - begin,
-        iterations=len(history) - 1,
+        iterations=len(history),
         converged=stopped_by == "tolerance",
         stopped_by=stopped_by,
         history=tuple(history),
     )
-    skin = Skin(state.bones.astype(np.int32), state.weights.astype(np.float32))
-    moved = transforms if options.keep_bones else transforms_from_dual_quaternions(state.screws)
-    return ModelFit(DualQuaternion(skin), moved, state.errors, report)
+    skin = Skin(whole.bones.astype(np.int32), whole.weights.astype(np.float32))
+    moved = transforms if options.keep_bones else transforms_from_dual_quaternions(whole.screws)
+    return ModelFit(DualQuaternion(skin), moved, whole.errors, report)
+
+
+def _refine_bones(problem: FitProblem, whole: _State, options: ModelFitOptions) -> tuple[list[float], str]:
+    """Bones and weights in turn on a sample of the vertices; the new bones replace those of `whole`."""
+    chosen = problem.sampled_vertices(SAMPLE, options.seed)
+    few = problem if chosen is None else problem.subset(chosen)
+    part = slice(None) if chosen is None else chosen
+    state = _State(whole.screws, whole.bones[part].copy(), whole.weights[part].copy(), whole.errors[part].copy())
+    _solve_weights(few, state, STEPS, options.threads)
+    _keep_largest(state, options.influences)
+    _solve_weights(few, state, 1, options.threads)
+    history = [few.error_percent(state.errors)]
+    for done in range(0 if options.keep_bones else options.rounds):
+        _solve_bones(few, state, options.threads)
+        _solve_weights(few, state, 1, options.threads)
+        history.append(few.error_percent(state.errors))
+        options.tell((done + 1) / options.rounds, history[-1])
+        if history[-1] > history[-2] * (1 - options.tolerance):
+            return history, "tolerance"
+    return history, "rounds"
 
 
 def _start(problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> _State:
-    """Twice as many candidates as asked for, with their linear weights."""
-    wide = min(MAX_INFLUENCES, 2 * options.influences, transforms.shape[1])
+    """More candidates than are asked for, with their linear weights."""
+    wide = min(MAX_INFLUENCES, options.influences + SPARE, transforms.shape[1])
     bones, weights, errors = select_influences(problem, transforms, wide, thorough=True, threads=options.threads)
     return _State(dual_quaternions_from_transforms(transforms), bones, weights.copy(), errors.copy())
 
 
-def _solve_weights(problem: FitProblem, state: _State, threads: int) -> None:
+def _solve_weights(problem: FitProblem, state: _State, steps: int, threads: int) -> None:
+    points, targets, screws, bones = problem.points, problem.targets, state.screws, state.bones
+
     def work(start: int, stop: int) -> None:
-        _weigh(problem.points, problem.targets, state.screws, state.bones, start, stop, state.weights, state.errors)
+        _weigh(points, targets, screws, bones, (start, stop, steps), state.weights, state.errors)
 
     for_blocks(work, problem.n_vertices, BLOCK, threads)
 
@@ -306,7 +325,8 @@ def _solve_frame(problem: FitProblem, state: _State, f: int) -> Float64:
     diagonal = H.diagonal() + 1e-9 * H.trace() / n + 1e-300
     damping = DAMPING[0]
     while damping < DAMPING[1]:
-        moved = _stepped(screws, np.linalg.solve(H + np.diag(damping * diagonal), -g).reshape(-1, 6))
+        step: Float64 = np.asarray(np.linalg.solve(H + np.diag(damping * diagonal), -g), np.float64).reshape(-1, 6)
+        moved = _stepped(screws, step)
         scratch = np.zeros((n, n)), np.zeros(n)
         if _frame_equations(problem.points, problem.targets, moved, state.bones, state.weights, f, *scratch) < error:
             return moved

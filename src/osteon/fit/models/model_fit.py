@@ -21,9 +21,10 @@ class ModelFitOptions:
     """How a family is fitted from a linear blend skin."""
 
     influences: int = 4  # bones a vertex, 1 … 8
-    rounds: int = 6
+    rounds: int = 8
     tolerance: float = 5e-3  # stop when a round lowers the error by less than this fraction
     keep_bones: bool = False  # the motion of the bones is given
+    seed: int = 0
     threads: int = 1
     tell: Callable[[float, float], None] = _silent  # hears how far it is, and E %
 
