@@ -73,7 +73,7 @@ def demo(subject: str, folder: Path, bones: int, threads: int, json_file: str | 
         for name, fit in fits.items():
             path = folder / FILES[name]
             save_model(fit.model, path, options=SaveOptions(quantize=True))
-            fits[name] = replace(fit, report=replace(fit.report, output_bytes=path.stat().st_size))
+            fits[name] = replace(fit, report=fit.report.with_output_bytes(path.stat().st_size))
         flexible = SkinOptions(bones=bones, rank=RANKS["flexible"], threads=threads)
         curves = report_curves(sequence, fits["flexible"].report, flexible, progress)
         write_html_report(folder / "report.html", fits["flexible"], sequence, curves=curves)

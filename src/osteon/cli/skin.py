@@ -194,7 +194,7 @@ def skin(
         sequence = load_inputs(inputs, fps=fps, faces=faces, rest=rest, clips=clips, progress=progress)
         fit, tries, met = _fit(sequence, options, budget, rig, _sizer(outputs[0], save), progress, quiet)
         write_outputs(fit, outputs, save)
-        report = replace(fit.report, output_bytes=_size_of(outputs[0]))
+        report = fit.report.with_output_bytes(_size_of(outputs[0]))
         if html is not None:
             _write_page(html, replace(fit, report=report), sequence, options, rig is not None, progress)
     write_json(report.to_json() | ({"tries": [asdict(t) for t in tries], "bound_met": met} if tries else {}), json_file)

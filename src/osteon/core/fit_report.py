@@ -24,6 +24,7 @@ class FitReport:
     warnings: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
+    full_problem: bool = True  # False for rounds on a sample of the vertices
 
 
 class Stopwatch:

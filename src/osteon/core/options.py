@@ -8,9 +8,10 @@ from typing import Literal
 from osteon.core.errors import OptionError
 from osteon.core.model import BoneType
 
-__all__ = ["Preset", "SkinOptions", "WeightMethod"]
+__all__ = ["Preset", "SkinModel", "SkinOptions", "WeightMethod"]
 
 Preset = Literal["default", "paper"]
+SkinModel = Literal["lbs", "dqs"]
 WeightMethod = Literal["tsvd", "nnls", "bounded"]
 
 _RANGES = (
@@ -28,6 +29,7 @@ class SkinOptions:
     """How a sequence is skinned."""
 
     preset: Preset = "default"
+    model: SkinModel = "lbs"  # how bones are blended: linearly, or as dual quaternions
     bones: int = 0  # exactly this many; 0: as many as mean shift finds
     bone_type: BoneType = "flexible"
     influences: int = 4  # bones a vertex, 1 … 8
@@ -49,6 +51,10 @@ class SkinOptions:
             raise OptionError(f"preset: expected default or paper, got {self.preset!r}")
         if self.bone_type not in ("rigid", "flexible"):
             raise OptionError(f"bone_type: expected rigid or flexible, got {self.bone_type!r}")
+        if self.model not in ("lbs", "dqs"):
+            raise OptionError(f"model: expected lbs or dqs, got {self.model!r}")
+        if self.model == "dqs":
+            self._check_dual_quaternions()
         if self.bones < 0:
             raise OptionError(f"bones: expected 1 or more (or 0 to find the number), got {self.bones}")
         if self.rank < 0:
@@ -69,3 +75,13 @@ class SkinOptions:
                 raise OptionError(f"{name}: expected {low:g} … {high:g}, got {value}")
         if self.holdout == 1 or self.holdout < 0:
             raise OptionError(f"holdout: expected 0 (none) or 2 and more, got {self.holdout}")
+
+    def _check_dual_quaternions(self) -> None:
+        if self.bone_type != "rigid":
+            raise OptionError("model: dual quaternions blend rigid bones; add --bone-type rigid")
+        if self.preset == "paper":
+            raise OptionError("model: the paper preset blends linearly; use the default preset with --model dqs")
+        if self.rank:
+            raise OptionError("rank: corrections are fitted on top of linear blending only; leave --model dqs away")
+        if self.smooth_weights > 0:
+            raise OptionError("smooth_weights: pulls weights of linear blending only; leave --model dqs away")

@@ -91,7 +91,12 @@ class RefineFit:
 
     transforms: Float64  # (f,b,3,4), in the problem's units
     influences: Influences
-    report: FitReport
+    reports: tuple[FitReport, ...]  # of the rounds on a sample, if there was one, and on all vertices
+
+    @property
+    def report(self) -> FitReport:
+        """What happened on all vertices."""
+        return self.reports[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,8 @@ class _Descent:
     ) -> None:
         self.problem, self.options, self.tell = problem, options, tell
         self.threads = available_threads(options.threads)
-        self.stopped_by = "rounds"
+        self.stopped_by = "rounds"  # why the last run ended
+        self.rounds = 0  # done so far, those of ways given up included
         self.final = False  # whether the next run is the last one
         self.graph = graph if options.smooth > 0 else None
         self.pull = options.smooth * problem.motion**2 / problem.n_vertices
@@ -156,6 +162,7 @@ class _Descent:
     def run(self, state: _State, rounds: int, *, extend: bool = False) -> _State:
         """Up to `rounds` rounds, or with `extend` more while the error falls fast. The last is not extrapolated."""
         options, errors, beta = self.options, [state.error], MAX_BETA
+        self.stopped_by = "rounds"
         limit = EXTENSION * rounds if extend else rounds
         for done in range(limit):
             last = done >= rounds - 1 and (done == limit - 1 or not _falls(errors, FAST))
@@ -178,6 +185,7 @@ class _Descent:
             error_percent = self.problem.error_percent(influences[2])
             state = _State(ahead, influences, solved, (*state.history, error_percent))
             errors.append(state.error)
+            self.rounds += 1
             self.tell(error_percent)
             if len(errors) > LOOK_BACK and not _falls(errors, options.tolerance):
                 self.stopped_by = "tolerance"
@@ -222,28 +230,37 @@ def refine_skin(
         count += 1
         report_progress(progress, "refine", count / expected, error_percent)
 
-    descent = _Descent(coarse, options, graph if coarse is problem else None, tell)
+    sampled = coarse is not problem
+    descent = _Descent(coarse, options, None if sampled else graph, tell)
     states = [descent.start(transforms) for transforms in starts]
     if options.rounds:
         tried = min(TRIAL_ROUNDS, options.rounds)
         state = min((descent.run(state, tried) for state in states), key=lambda s: s.error)
         state = descent.move_bones(state)
-        descent.final = coarse is problem
+        descent.final = not sampled
         state = descent.run(state, max(0, options.rounds - tried), extend=True)
     else:
         state = min(states, key=lambda s: s.error)
-    if coarse is not problem:
+    reports = [_report(descent, state.history, begin, full_problem=not sampled)]
+    if sampled:
+        begin = time.perf_counter()
         full = _Descent(problem, options, graph, tell)
         full.final = True
         state = full.run(full.start(state.transforms, state.history), min(FULL_ROUNDS, options.rounds), extend=True)
-    report = FitReport(
-        "refine",
+        reports.append(_report(full, state.history, begin, full_problem=True))
+    return RefineFit(state.transforms, state.influences, tuple(reports))
+
+
+def _report(descent: _Descent, history: tuple[float, ...], begin: float, *, full_problem: bool) -> FitReport:
+    """What one descent did; `stopped_by` is that of its last run."""
+    return FitReport(
+        "refine" if full_problem else "refine a sample",
         time.perf_counter() - begin,
-        iterations=count,
+        iterations=descent.rounds,
         converged=descent.stopped_by == "tolerance",
         stopped_by=descent.stopped_by,
-        history=state.history,
-        options=asdict(options),
-        seed=options.seed,
+        history=history,
+        options=asdict(descent.options),
+        seed=descent.options.seed,
+        full_problem=full_problem,
     )
-    return RefineFit(state.transforms, state.influences, report)

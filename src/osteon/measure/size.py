@@ -2,21 +2,19 @@
 
 compression = 3 N S / (3 N + k N + c S B): floats of the sequence over floats of rest pose, weights and bones, with
 c = 12 for a flexible bone and 7 for a rigid one (quaternion and translation). James and Twigg 2005, table 1.
-Corrections of rank r add r (3 N + S).
+Displacements of rank r add r (3 N + S). Other families say themselves how many floats they hold instead of k N.
 """
 
 from __future__ import annotations
 
-from osteon.core.model import BoneType
+from osteon.core.model import SkinnedModel
 
 __all__ = ["compression_ratio"]
 
-FLOATS_A_BONE: dict[BoneType, int] = {"rigid": 7, "flexible": 12}
 
-
-def compression_ratio(
-    n_vertices: int, n_frames: int, n_bones: int, influences: int, bone_type: BoneType, rank: int = 0
-) -> float:
-    """Floats in over floats out."""
-    out = (3 + influences) * n_vertices + FLOATS_A_BONE[bone_type] * n_frames * n_bones
-    return 3 * n_vertices * n_frames / (out + rank * (3 * n_vertices + n_frames))
+def compression_ratio(model: SkinnedModel) -> float:
+    """Floats of the model's frames over floats of the model."""
+    frames, vertices = model.n_frames, model.n_vertices
+    out = 3 * vertices + model.deformer.n_floats + model.animation.n_floats
+    rank = sum(len(displacement.basis) for displacement in model.character.displacements)
+    return 3 * vertices * frames / (out + rank * (3 * vertices + frames))

@@ -1,34 +1,36 @@
-"""What `osteon skin --json` writes. Other programs read these keys: add, but do not rename."""
+"""What `osteon skin --json` writes. Other programs read these keys: add, but do not rename.
+
+The sections of every report (`report.py`) are there, and their figures once more at the top, where they always were.
+"""
 
 from __future__ import annotations
 
-import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from osteon import __version__
+from osteon.core.arrays import Int32
 from osteon.core.fit_report import FitReport
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.measure.by_rank import error_percent_by_rank
-from osteon.measure.conditioning import measure_conditioning
+from osteon.measure.conditioning import Conditioning, measure_conditioning
 from osteon.measure.distortion import Distortion
+from osteon.measure.report import Method, Quality, Report, Rung, measured_quality, peak_memory_mb
 from osteon.measure.size import compression_ratio
 
-__all__ = ["SkinReport", "peak_memory_mb", "write_skin_report"]
+__all__ = ["FitFacts", "SkinReport", "cut_skin_report", "write_skin_report"]
 
 #: Below this near-rigid fraction the paper calls a sequence a poor candidate for skinning (section 7).
 LOW_NEAR_RIGID = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class SkinReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkinReport(Report):
     """How a sequence was skinned and how close the result is."""
 
-    input: dict[str, int]
     preset: str
     bones: int
     bone_type: str
@@ -37,27 +39,82 @@ class SkinReport:
     weights: str
     near_rigid_fraction: float  # eta
     tolerance: float  # eps
-    error_percent: float  # E
-    error_percent_by_rank: dict[str, float]
-    karni_gotsman_percent: float
-    rms: float  # units of the input
-    worst: dict[str, float | int]
-    normal_deviation_degrees: dict[str, float]  # of the surfaces
-    shading_deviation_degrees: dict[str, float]  # of the normals a player shows, without and with corrections
-    smallest_singular_value: dict[str, float]  # of the blended transforms
-    heldout_error_percent: float | None  # also None where the frames left out do not differ
-    compression_ratio: float
-    output_bytes: int | None
-    seconds: dict[str, float]
-    peak_memory_mb: float
-    rounds: int
-    stopped_by: str
-    warnings: tuple[str, ...]
-    seed: int
-    version: str
+
+    @property
+    def error_percent(self) -> float:
+        return self.quality.error_percent
+
+    @property
+    def error_percent_by_rank(self) -> dict[str, float]:
+        return {str(rung.value): rung.error_percent for rung in self.ladder if rung.of == "rank"}
+
+    @property
+    def karni_gotsman_percent(self) -> float:
+        return self.quality.karni_gotsman_percent
+
+    @property
+    def rms(self) -> float:
+        return self.quality.rms
+
+    @property
+    def normal_deviation_degrees(self) -> dict[str, float]:
+        return self.quality.normal_deviation_degrees
+
+    @property
+    def shading_deviation_degrees(self) -> dict[str, float]:
+        return self.quality.shading_deviation_degrees
+
+    @property
+    def smallest_singular_value(self) -> dict[str, float]:
+        return self.quality.smallest_singular_value
+
+    @property
+    def compression_ratio(self) -> float:
+        return self.quality.compression_ratio
+
+    @property
+    def worst(self) -> dict[str, float | int]:
+        return self.quality.worst
+
+    @property
+    def heldout_error_percent(self) -> float | None:
+        return self.quality.heldout_error_percent
+
+    @property
+    def output_bytes(self) -> int | None:
+        return self.quality.output_bytes
+
+    @property
+    def rounds(self) -> int:
+        return self.method.last.iterations
+
+    @property
+    def stopped_by(self) -> str:
+        return self.method.last.stopped_by
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        sections = asdict(self)
+        flat = asdict(self.quality) | {
+            "error_percent_by_rank": self.error_percent_by_rank,
+            "rounds": self.rounds,
+            "stopped_by": self.stopped_by,
+            "converged": self.method.last.converged,
+        }
+        return flat | sections
+
+
+@dataclass(frozen=True, slots=True)
+class FitFacts:
+    """What only the fit can tell about a result."""
+
+    near_rigid_fraction: float
+    tolerance: float
+    stages: tuple[FitReport, ...]
+    n_degenerate: int  # triangles without area in the rest pose
+    shading: dict[str, float]
+    heldout_error_percent: float | None = None
+    fallback_error_percent: float | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def write_skin_report(
@@ -66,17 +123,10 @@ def write_skin_report(
     distortion: Distortion,
     *,
     options: SkinOptions,
-    near_rigid_fraction: float,
-    tolerance: float,
-    last_stage: FitReport,
-    n_degenerate: int,
-    heldout_error_percent: float | None,
-    shading: dict[str, float],
-    warnings: tuple[str, ...],
+    facts: FitFacts,
     seconds: dict[str, float],
 ) -> SkinReport:
     """Gather what is known about a fit."""
-    conditioning = measure_conditioning(model)
     by_rank = error_percent_by_rank(model, sequence.frames, threads=options.threads)
     by_rank[-1] = distortion.error_percent  # of the vertices as they are stored, which are rounded once more
     return SkinReport(
@@ -84,42 +134,58 @@ def write_skin_report(
             "frames": sequence.n_frames,
             "vertices": sequence.n_vertices,
             "triangles": sequence.n_triangles,
-            "degenerate_triangles": n_degenerate,
+            "degenerate_triangles": facts.n_degenerate,
             "clips": len(sequence.clips),
         },
+        quality=_quality(model, distortion, measure_conditioning(model), facts),
+        method=Method(model.deformer.kind, asdict(options), facts.stages),
+        ladder=tuple(Rung("rank", r, float(by_rank[r])) for r in shown_ranks(model.rank)),
+        warnings=_warnings(sequence, facts, options) + facts.warnings,
+        seconds=seconds,
+        peak_memory_mb=peak_memory_mb(),
+        seed=options.seed,
         preset=options.preset,
         bones=model.n_bones,
         bone_type=model.track.bone_type,
         influences=options.influences,
         rank=model.rank,
         weights=options.weights,
-        near_rigid_fraction=near_rigid_fraction,
-        tolerance=tolerance,
-        error_percent=distortion.error_percent,
-        error_percent_by_rank={str(r): float(by_rank[r]) for r in shown_ranks(model.rank)},
-        karni_gotsman_percent=distortion.karni_gotsman_percent,
-        rms=distortion.rms,
-        worst=asdict(distortion.worst),
-        normal_deviation_degrees={"mean": distortion.normal_mean, "max": distortion.normal_max},
-        shading_deviation_degrees=shading,
-        smallest_singular_value={"min": conditioning.smallest, "percentile_1": conditioning.first_percentile},
-        heldout_error_percent=heldout_error_percent,
-        compression_ratio=compression_ratio(
-            sequence.n_vertices,
-            sequence.n_frames,
-            model.n_bones,
-            options.influences,
-            model.track.bone_type,
-            model.rank,
-        ),
-        output_bytes=None,
-        seconds=seconds,
-        peak_memory_mb=peak_memory_mb(),
-        rounds=last_stage.iterations,
-        stopped_by=last_stage.stopped_by,
-        warnings=_warnings(sequence, near_rigid_fraction, n_degenerate, options) + warnings,
-        seed=options.seed,
-        version=__version__,
+        near_rigid_fraction=facts.near_rigid_fraction,
+        tolerance=facts.tolerance,
+    )
+
+
+def _quality(model: SkinnedModel, distortion: Distortion, conditioning: Conditioning, facts: FitFacts) -> Quality:
+    return measured_quality(
+        distortion,
+        conditioning,
+        shading=facts.shading,
+        heldout_error_percent=facts.heldout_error_percent,
+        fallback_error_percent=facts.fallback_error_percent,
+        compression_ratio=compression_ratio(model),
+    )
+
+
+def cut_skin_report(
+    report: SkinReport, model: SkinnedModel, distortion: Distortion, shading: dict[str, float]
+) -> SkinReport:
+    """The report of the same fit cut to the rank of `model`."""
+    old = report.quality.smallest_singular_value
+    facts = FitFacts(
+        report.near_rigid_fraction,
+        report.tolerance,
+        report.method.stages,
+        report.input["degenerate_triangles"],
+        shading,
+        report.quality.heldout_error_percent,
+        report.quality.fallback_error_percent,
+    )
+    kept = tuple(rung for rung in report.ladder if rung.value < model.rank)
+    return replace(
+        report,
+        rank=model.rank,
+        quality=_quality(model, distortion, Conditioning(old["min"], old["percentile_1"]), facts),
+        ladder=(*kept, Rung("rank", model.rank, distortion.error_percent)),
     )
 
 
@@ -130,25 +196,21 @@ def shown_ranks(rank: int) -> list[int]:
     return sorted({*dense, *sparse, rank})
 
 
-def _warnings(sequence: MeshSequence, eta: float, n_degenerate: int, options: SkinOptions) -> tuple[str, ...]:
+def _warnings(sequence: MeshSequence, facts: FitFacts, options: SkinOptions) -> tuple[str, ...]:
     out = []
-    if n_degenerate:
-        out.append(f"{n_degenerate} triangles have no area in the rest pose and took no part in finding bones")
-    unused = sequence.n_vertices - len(np.unique(sequence.faces))
+    if facts.n_degenerate:
+        out.append(f"{facts.n_degenerate} triangles have no area in the rest pose and took no part in finding bones")
+    unused = sequence.n_vertices - len(_used_vertices(sequence.faces))
     if unused:
         out.append(f"{unused} vertices belong to no triangle; they were skinned all the same")
     if options.rank > sequence.n_frames:
         out.append(f"rank {options.rank} asked for, but {sequence.n_frames} frames need no more than as many")
-    if eta < LOW_NEAR_RIGID:
+    if facts.near_rigid_fraction < LOW_NEAR_RIGID:
         advice = "" if options.bones else "; ask for a number with --bones"
-        out.append(f"only {eta:.0%} of the triangles move nearly rigidly: expect to need many bones{advice}")
+        share = f"{facts.near_rigid_fraction:.0%}"
+        out.append(f"only {share} of the triangles move nearly rigidly: expect to need many bones{advice}")
     return tuple(out)
 
 
-def peak_memory_mb() -> float:
-    """Largest resident size of this process so far; 0 where the system does not tell."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0.0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+def _used_vertices(faces: Int32) -> Int32:
+    return np.unique(faces)

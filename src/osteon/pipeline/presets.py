@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.deformer import Deformer
 from osteon.core.errors import OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
-from osteon.core.model import BoneType, Skeleton, SkinnedModel
+from osteon.core.model import BoneType, Skeleton, Skin, SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
@@ -99,6 +100,8 @@ class Solution:
     names: tuple[str, ...] = ()  # of the bones
     skeleton: Skeleton | None = None
     given_bones: bool = False  # transforms of all frames came with a rig
+    deformer: Deformer | None = None  # of the welded vertices; None: linear blending of the influences
+    fallback: Skin | None = None  # of the welded vertices, where the deformer has no stock form
     warnings: tuple[str, ...] = ()
 
 
@@ -129,7 +132,7 @@ def fit_default(job: Job) -> Solution:
         begun.near_rigid_fraction,
         begun.tolerance,
         np.empty(0, np.int32),
-        (*begun.stages, fit.report),
+        (*begun.stages, *fit.reports),
         bone_type=options.bone_type,
     )
     return correct_solution(job, solution) if options.rank else solution

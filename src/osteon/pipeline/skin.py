@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,11 +22,12 @@ from osteon.deform.pose import pose_frames
 from osteon.fit.corrected_skin import CorrectedSkin, fit_frames
 from osteon.fit.corrections import ColumnFit, SkinState, no_columns, solve_coefficients
 from osteon.fit.given import settle_bones
+from osteon.fit.models.registry import family_fit
 from osteon.fit.normals import fit_normals, shading_deviation, with_normals
 from osteon.fit.problem import FitProblem, pose_problem
 from osteon.measure.distortion import Distortion, measure_distortion
-from osteon.measure.size import compression_ratio
-from osteon.measure.skin_report import SkinReport, write_skin_report
+from osteon.measure.skin_report import FitFacts, SkinReport, cut_skin_report, write_skin_report
+from osteon.pipeline.models import fit_model
 from osteon.pipeline.presets import Job, Solution, Start, fit_default, fit_paper, joint_options
 from osteon.pipeline.rig import fit_to_rig, posed_by_rig
 
@@ -75,6 +76,8 @@ def skin_sequence(
         first = None if start is None or options.holdout else Start.from_fit(start.model, start.report)
         job = Job(fitted, problem, vertices, which, options, watch, progress, first)
         solution = _solve(job, rig)
+        if options.model != "lbs":
+            solution = fit_model(job, solution)
         if options.holdout:
             with watch.stage("heldout"):
                 solution = _fit_heldout(sequence, vertices, kept, solution, options)
@@ -101,20 +104,17 @@ def _measure(
         distortion = measure_distortion(
             sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b, threads=options.threads)
         )
-        report = write_skin_report(
-            sequence,
-            model,
-            distortion,
-            options=options,
-            near_rigid_fraction=solution.near_rigid_fraction,
-            tolerance=solution.tolerance,
-            last_stage=next((s for s in solution.stages if s.stage == "refine"), solution.stages[-1]),
-            n_degenerate=n_degenerate,
-            heldout_error_percent=_heldout_error(sequence, model, kept) if options.holdout else None,
-            shading=_shading(sequence, model, options.threads),
-            warnings=solution.warnings,
-            seconds=watch.seconds,
+        facts = FitFacts(
+            solution.near_rigid_fraction,
+            solution.tolerance,
+            solution.stages,
+            n_degenerate,
+            _shading(sequence, model, options.threads),
+            _heldout_error(sequence, model, kept) if options.holdout else None,
+            _fallback_error(sequence, model, options.threads),
+            solution.warnings,
         )
+        report = write_skin_report(sequence, model, distortion, options=options, facts=facts, seconds=watch.seconds)
     watch.seconds["total"] = watch.seconds["fit"] + watch.seconds["measure"]
     report_progress(job.progress, "measure", 1.0, distortion.error_percent)
     return SkinFit(model, report, distortion, solution.labels, solution.stages)
@@ -172,6 +172,9 @@ def _fit_heldout(
     bones, weights, _ = solution.influences
     start = problem.from_world(solution.transforms[nearest])
     solved = settle_bones(problem, bones, weights, start, options.bone_type, options)
+    if solution.deformer is not None:
+        threads = available_threads(options.threads)
+        solved = family_fit(options.model).settle(problem, solution.deformer, solved, threads)
     columns = solution.columns
     if columns is not None:
         skin = SkinState(solved, bones, weights)
@@ -194,7 +197,7 @@ def _build_model(sequence: MeshSequence, problem: FitProblem, which: Int32, solu
         corrections = Corrections(
             np.ascontiguousarray(basis, np.float32), solution.columns.coefficients.astype(np.float32)
         )
-    return SkinnedModel(
+    model = SkinnedModel(
         rest=sequence.rest,
         faces=sequence.faces,
         skin=Skin(bones[which].astype(np.int32), weights[which].astype(np.float32)),
@@ -205,6 +208,21 @@ def _build_model(sequence: MeshSequence, problem: FitProblem, which: Int32, solu
         asset=sequence.asset,
         name=sequence.name,
     )
+    if solution.deformer is None:
+        return model
+    fallback = None if solution.fallback is None else solution.fallback.take(which)
+    return model.with_parts(deformer=solution.deformer.take(which), fallback=fallback)
+
+
+def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -> float | None:
+    """E % of what stock players show; None where that is the model itself."""
+    shown = model.character.fallback
+    if shown is None or model.deformer.stock_skin() is not None:
+        return None
+    stock = model.with_parts(skin=shown)
+    return measure_distortion(
+        sequence.frames, sequence.faces, lambda a, b: pose_frames(stock, a, b, threads=threads)
+    ).error_percent
 
 
 def _heldout_error(sequence: MeshSequence, model: SkinnedModel, kept: Int32) -> float | None:
@@ -224,19 +242,5 @@ def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
     if model is fit.model:
         return fit
     distortion = measure_distortion(sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b))
-    by_rank = {r: e for r, e in fit.report.error_percent_by_rank.items() if int(r) <= rank}
-    by_rank[str(rank)] = distortion.error_percent
-    shape = (model.n_vertices, model.n_frames, model.n_bones, fit.report.influences)
-    report = replace(
-        fit.report,
-        rank=model.rank,
-        error_percent=distortion.error_percent,
-        error_percent_by_rank=by_rank,
-        karni_gotsman_percent=distortion.karni_gotsman_percent,
-        rms=distortion.rms,
-        worst=asdict(distortion.worst),
-        normal_deviation_degrees={"mean": distortion.normal_mean, "max": distortion.normal_max},
-        shading_deviation_degrees=_shading(sequence, model),
-        compression_ratio=compression_ratio(*shape, model.track.bone_type, model.rank),
-    )
+    report = cut_skin_report(fit.report, model, distortion, _shading(sequence, model))
     return replace(fit, model=model, report=report, distortion=distortion)

@@ -1,6 +1,6 @@
 """Weights and bones for dual quaternion blending, started from a linear blend skin with rigid bones.
 
-    minimise over w, q:   sum_v sum_f || y(sum_k w_vk s_k q_k^f; p_v) - x_v^f ||^2,   w >= 0, sum w = 1, at most k a vertex
+    minimise over w, q:   sum_v sum_f || y(sum_k w_vk s_k q_k^f; p_v) - x_v^f ||^2,   w >= 0, sum w = 1, at most k
 
 y(b; p) = p + N(b; p) / D(b) is the point that the screw b takes p to, with D = r.r and, for b = (r, d), r = (u, w):
     N = 2 u x (u x p + w p) + 2 (w d_u - d_w u + u x d_u)
@@ -30,18 +30,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int64
+from osteon.core.deformer import Deformer
 from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.fit_report import FitReport
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.core.skin import Skin
 from osteon.deform.dual_quaternion import DualQuaternion, blend_screws
-from osteon.fit.influences import MAX_INFLUENCES, Influences, select_influences
+from osteon.fit.influences import MAX_INFLUENCES, select_influences
 from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
 from osteon.fit.nonnegative import minimise_on_simplex
 from osteon.fit.problem import FitProblem
 
-__all__ = ["fit_dual_quaternion"]
+__all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion", "settle_dual_quaternion"]
 
 #: Steps of one vertex, and how often a step is halved.
 STEPS = 4
@@ -53,6 +54,8 @@ DAMPING = (1e-4, 1e4)
 BLOCK = 256
 #: Candidates besides those that are kept.
 SPARE = 1
+#: Rounds that settle the bones of given weights.
+SETTLE_ROUNDS = 6
 #: Vertices that take part while the bones move.
 SAMPLE = 2_000
 
@@ -239,9 +242,7 @@ class _State:
     errors: Float64  # (v,)
 
 
-def fit_dual_quaternion(
-    problem: FitProblem, transforms: Float64, influences: Influences, options: ModelFitOptions
-) -> ModelFit:
+def fit_dual_quaternion(problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
     """Refit a linear blend skin with rigid bones (f,b,3,4, in the problem's units) for dual quaternions."""
     begin = time.perf_counter()
     whole = _start(problem, transforms, options)
@@ -261,6 +262,16 @@ def fit_dual_quaternion(
     skin = Skin(whole.bones.astype(np.int32), whole.weights.astype(np.float32))
     moved = transforms if options.keep_bones else transforms_from_dual_quaternions(whole.screws)
     return ModelFit(DualQuaternion(skin), moved, whole.errors, report)
+
+
+def settle_dual_quaternion(problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+    """Rigid bones (f,b,3,4) for weights that stay as they are."""
+    skin = deformer.bone_weights()
+    bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
+    state = _State(dual_quaternions_from_transforms(transforms), bones, weights, np.empty(len(bones)))
+    for _ in range(SETTLE_ROUNDS):
+        _solve_bones(problem, state, threads)
+    return transforms_from_dual_quaternions(state.screws)
 
 
 def _refine_bones(problem: FitProblem, whole: _State, options: ModelFitOptions) -> tuple[list[float], str]:
@@ -343,3 +354,16 @@ def _stepped(screws: Float64, step: Float64) -> Float64:
             _small_screw(screws[b], axis, column)
             change[b] += 0.5 * step[b, axis] * column
     return dual_quaternions_from_transforms(transforms_from_dual_quaternions(screws + change))
+
+
+class _DualQuaternionFit:
+    """The family's line in the registry."""
+
+    def fit(self, problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
+        return fit_dual_quaternion(problem, transforms, options)
+
+    def settle(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+        return settle_dual_quaternion(problem, deformer, transforms, threads)
+
+
+DUAL_QUATERNION_FIT = _DualQuaternionFit()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from osteon.core.arrays import Float64
 from osteon.core.deformer import Deformer
 from osteon.core.fit_report import FitReport
+from osteon.fit.problem import FitProblem
 
-__all__ = ["ModelFit", "ModelFitOptions"]
+__all__ = ["FamilyFit", "ModelFit", "ModelFitOptions"]
 
 
 def _silent(fraction: float, error_percent: float) -> None:
@@ -37,3 +39,15 @@ class ModelFit:
     transforms: Float64  # (f,b,3,4) in the problem's units
     errors: Float64  # (v,) squared
     report: FitReport
+
+
+class FamilyFit(Protocol):
+    """How a family is fitted from rigid or flexible bones that a linear blend skin has found."""
+
+    def fit(self, problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
+        """The family's own data for bones (f,b,3,4) in the problem's units, the bones refined with it."""
+        ...
+
+    def settle(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+        """(f,b,3,4) bones for a deformer that stays as it is, from a first guess."""
+        ...
