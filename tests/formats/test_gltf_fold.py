@@ -13,14 +13,15 @@ from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Material
 from osteon.deform.linear_blend import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
-from osteon.io.gltf import animation
-from osteon.io.gltf.document import open_document
-from osteon.io.gltf.fold import fold_mesh
-from osteon.io.gltf.notes import read_notes
-from osteon.io.gltf.own import rest_of_file
+from osteon.io.gltf import channels as channels_module
+from osteon.io.gltf.morph_range import fold_mesh
 from osteon.io.gltf.quantize import quantize_signed, quantize_turns
-from osteon.io.gltf.scene import read_scene
-from osteon.io.gltf.write_mesh import rest_normals
+from osteon.io.gltf.read.animations import read_animations
+from osteon.io.gltf.read.document import open_document
+from osteon.io.gltf.read.metadata import read_notes
+from osteon.io.gltf.read.restored import rest_of_file
+from osteon.io.gltf.read.scene import read_scene
+from osteon.io.gltf.write.mesh import rest_normals
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 from tests.tolerance import assert_same_points
 
@@ -52,7 +53,7 @@ def saved(model: SkinnedModel, folder, **options) -> tuple[dict, object]:
 def test_morph_weights_lie_between_0_and_1(quantize, tmp_path):
     root, path = saved(corrected(), tmp_path, quantize=quantize)
     scene = read_scene(open_document(path))
-    tracks = animation.read_animations(open_document(path), scene.target_counts())
+    tracks = read_animations(open_document(path), scene.target_counts())
     weights = np.concatenate([c.values for a in tracks for c in a.channels if c.path == "weights"])
     assert weights.shape == (10, 5)
     assert weights.min() >= 0
@@ -150,7 +151,7 @@ def test_bones_that_sixteen_bits_would_stretch_keep_float32(axis, kind, tmp_path
     channels, samplers = root["animations"][0]["channels"], root["animations"][0]["samplers"]
     turning = next(c["sampler"] for c in channels if c["target"]["path"] == "rotation")
     assert root["accessors"][samplers[turning]["output"]]["componentType"] == kind
-    channels = animation.read_animations(open_document(path), {})[0].channels
+    channels = read_animations(open_document(path), {})[0].channels
     stored = next(c.values for c in channels if c.path == "rotation")
     assert stored.shape == (40, 4)
     assert 0.5 * stretch(stored).max() <= 5e-6
@@ -163,7 +164,7 @@ def test_fewer_keys_do_for_programs_that_turn_straight(error, tmp_path, monkeypa
     smooth = replace(chain, clips=(Clip("slow", 0, 120, 60.0),))
     save_model(smooth, tmp_path / "m.glb", options=SaveOptions(key_error=error))
     along_arcs = load_sequence([tmp_path / "m.glb"], options=LoadOptions(fps=60)).frames
-    monkeypatch.setattr(animation, "_slerp", lambda a, b, u: a * (1 - u)[:, None] + b * u[:, None])
+    monkeypatch.setattr(channels_module, "_slerp", lambda a, b, u: a * (1 - u)[:, None] + b * u[:, None])
     straight = load_sequence([tmp_path / "m.glb"], options=LoadOptions(fps=60)).frames
     assert_same_points(along_arcs, pose_frames(smooth), error)
     assert_same_points(straight, pose_frames(smooth), error)

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.kinematics import pose_joints
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.io import load_sequence
-from osteon.io.pose.kinematics import pose_joints
-from osteon.io.skeleton import load_skeleton
+from osteon.io.skeletons import load_skeleton
 
 __all__ = ["Subject", "bent_pose", "load_subjects", "turn_joints"]
 

@@ -33,7 +33,7 @@ def info(
 ) -> None:
     """Tell what a mesh, a sequence, a model or a skeleton holds."""
     from osteon.io import LoadOptions, holds_model, load_model
-    from osteon.io.skeleton.registry import TEXT_READERS
+    from osteon.io.skeletons.files import TEXT_READERS
 
     with progress_bar(quiet) as progress:
         if len(inputs) == 1 and Path(inputs[0]).suffix.lower() in TEXT_READERS:
@@ -54,7 +54,7 @@ def describe_skeleton(path: str) -> dict[str, Any]:
     """Facts about a stick skeleton."""
     import numpy as np
 
-    from osteon.io.skeleton import load_skeleton
+    from osteon.io.skeletons import load_skeleton
 
     skeleton = load_skeleton(path)
     lengths = np.linalg.norm(skeleton.vectors, axis=1)

@@ -94,7 +94,7 @@ def _load(file: Path, options: Any) -> SkinnedModel:
 
 def _choose_frames(model: SkinnedModel, clips: tuple[str, ...], frames: str | None, file: Path) -> list[int]:
     """The frames that the options name, in their order."""
-    from osteon.io.clip_choice import select_names
+    from osteon.io.doors.clip_choice import select_names
 
     chosen = [model.clips[i] for i in select_names([c.name for c in model.clips], clips, file)]
     there = [f for clip in chosen for f in range(clip.start, clip.stop)]
@@ -150,7 +150,7 @@ def _write(model: SkinnedModel, output: str, suffix: str, progress: Progress | N
     from osteon.core.sequence import MeshSequence
     from osteon.deform.linear_blend import pose_frames
     from osteon.io import FORMATS, save_sequence, write_sequence
-    from osteon.io.registry import SequenceFormat
+    from osteon.io.doors.registry import SequenceFormat
 
     if isinstance(FORMATS.get(Path(output).suffix.lower()), SequenceFormat):
         frames = pose_frames(model)

@@ -26,7 +26,7 @@ from osteon.cli.common import (
 from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.options import Preset, SkinOptions, WeightMethod
 from osteon.core.sequence import MeshSequence
-from osteon.io.options import SaveOptions
+from osteon.io.doors.options import SaveOptions
 
 if TYPE_CHECKING:
     from osteon.core.model import BoneType, SkinnedModel

@@ -108,7 +108,7 @@ def subject_of(given: Given) -> Subject:
 
 def _skeleton(given: Given, vertices: Float64) -> tuple[StickSkeleton | None, str]:
     """The skeleton, or why there is none."""
-    from osteon.io.skeleton import load_skeleton
+    from osteon.io.skeletons import load_skeleton
 
     if given.skeleton is None:
         return None, ""

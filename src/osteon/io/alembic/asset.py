@@ -10,14 +10,14 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.sequence import Asset, Material
-from osteon.io.alembic.scene import Part, array_of
+from osteon.io.alembic.meshes import Part, array_of
 from osteon.io.alembic.write import set_names
-from osteon.io.asset_arrays import damage_named
-from osteon.io.material_notes import unpack_materials
-from osteon.io.mesh import Polygons
-from osteon.io.parts import MeshPart, merge_mesh_parts
-from osteon.io.polygons import turned_corners
-from osteon.io.source import Source
+from osteon.io.doors.source import Source
+from osteon.io.meshes.mesh import Polygons
+from osteon.io.meshes.parts import MeshPart, merge_mesh_parts
+from osteon.io.meshes.polygons import turned_corners
+from osteon.io.metadata.asset import damage_named
+from osteon.io.metadata.materials import unpack_materials
 
 __all__ = ["merge_parts"]
 

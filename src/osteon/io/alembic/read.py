@@ -17,13 +17,13 @@ from osteon.core.arrays import Float32, Float64
 from osteon.core.progress import report_progress
 from osteon.core.sequence import Clip, MeshSequence
 from osteon.io.alembic.asset import merge_parts
-from osteon.io.alembic.scene import Part, array_of, library_errors, notes_of, read_parts
-from osteon.io.asset_arrays import unpack_clips
-from osteon.io.clip_choice import select_names
-from osteon.io.gltf.sampling import key_rate
-from osteon.io.options import LoadOptions, ReadRequest
-from osteon.io.source import Source, numbered
-from osteon.io.timeline import frame_times
+from osteon.io.alembic.meshes import Part, array_of, library_errors, notes_of, read_parts
+from osteon.io.doors.clip_choice import select_names
+from osteon.io.doors.options import LoadOptions, ReadRequest
+from osteon.io.doors.source import Source, numbered
+from osteon.io.doors.timeline import frame_times
+from osteon.io.gltf.read.sampling import key_rate
+from osteon.io.metadata.asset import unpack_clips
 
 __all__ = ["read_alembic"]
 

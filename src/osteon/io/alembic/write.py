@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from osteon import __version__
 from osteon.core.arrays import Float32
 from osteon.core.sequence import Asset, Clip, MeshSequence
-from osteon.io.asset_arrays import pack_clips
-from osteon.io.extras import load_extra
-from osteon.io.material_notes import pack_materials
-from osteon.io.polygons import join_polygons, turned_corners
-from osteon.io.timeline import frame_times
+from osteon.io.doors.optional_packages import load_extra
+from osteon.io.doors.timeline import frame_times
+from osteon.io.meshes.polygons import join_polygons, turned_corners
+from osteon.io.metadata.asset import pack_clips
+from osteon.io.metadata.materials import pack_materials
 
 __all__ = ["NOTES", "NOTES_VERSION", "set_names", "write_alembic"]
 

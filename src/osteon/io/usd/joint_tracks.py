@@ -9,7 +9,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.transforms import compose, invert
-from osteon.io.two_nodes import matrices_from_quaternions
+from osteon.core.two_nodes import matrices_from_quaternions
 
 __all__ = ["FINE", "JointTracks", "distinct_identifiers", "join_bones"]
 
