@@ -18,7 +18,7 @@ from osteon.core.errors import FileFormatError
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.io.doors.models import MODEL_FORMATS, load_model, save_model
+from osteon.io import MODEL_FORMATS, load_model, save_model
 from osteon.io.doors.options import SaveOptions
 
 __all__ = ["bench_files"]

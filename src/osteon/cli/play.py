@@ -150,7 +150,7 @@ def _write(model: SkinnedModel, output: str, suffix: str, progress: Progress | N
     from osteon.core.sequence import MeshSequence
     from osteon.deform.linear_blend import pose_frames
     from osteon.io import FORMATS, save_sequence, write_sequence
-    from osteon.io.doors.registry import SequenceFormat
+    from osteon.io.doors.format_types import SequenceFormat
 
     if isinstance(FORMATS.get(Path(output).suffix.lower()), SequenceFormat):
         frames = pose_frames(model)

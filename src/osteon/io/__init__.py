@@ -1,9 +1,9 @@
 """Files in and out, one module a format, one registry by suffix."""
 
 from osteon.io.doors.atomic import atomic_file, atomic_folder, check_output
-from osteon.io.doors.models import MODEL_FORMATS, holds_model, load_model, save_model
+from osteon.io.doors.models import holds_model, load_model, save_model
 from osteon.io.doors.options import LoadOptions, SaveOptions
-from osteon.io.doors.registry import FORMATS
+from osteon.io.doors.registry import FORMATS, MODEL_FORMATS
 from osteon.io.doors.sequence_in import load_sequence
 from osteon.io.doors.sequence_out import check_sequence_output, save_sequence, write_sequence
 

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
 from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
 from osteon.io.archives.sequence_npz import check_version
+from osteon.io.doors.format_types import ModelFormat
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.source import Source
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 
-__all__ = ["MODEL_FORMAT", "MODEL_VERSION", "holds_npz_model", "read_npz_model", "write_npz_model"]
+__all__ = ["MODEL_FORMAT", "MODEL_VERSION", "NPZ_MODEL", "holds_npz_model", "read_npz_model", "write_npz_model"]
 
 MODEL_FORMAT = "osteon-model"
 MODEL_VERSION = 1
@@ -91,3 +92,6 @@ def _unpack(archive: Archive, header: dict[str, Any]) -> SkinnedModel:
         asset=unpack_asset(archive, header),
         name=str(header["name"]),
     )
+
+
+NPZ_MODEL = ModelFormat(".npz", "NumPy archive", holds_npz_model, read_npz_model, write_npz_model)

@@ -10,10 +10,11 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.sequence import Asset, Clip, MeshSequence
 from osteon.io.archives.stored_array import fans_of_faces, open_array
 from osteon.io.doors.clip_choice import select_clips
+from osteon.io.doors.format_types import SequenceFormat
 from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.source import Source
 
-__all__ = ["read_npy", "read_npy_faces", "read_npy_frames"]
+__all__ = ["NPY", "read_npy", "read_npy_faces", "read_npy_frames"]
 
 
 def read_npy(path: Path, request: ReadRequest) -> MeshSequence:
@@ -46,3 +47,6 @@ def read_npy_faces(path: Path) -> tuple[Int32, Asset]:
         raise source.format_error(f"face indices must not be negative, got {int(faces.min())} … {int(faces.max())}")
     asset = Asset(polygon_of_triangle=fans.polygon) if stored.shape[1] > 3 else Asset()
     return faces.astype(np.int32), asset
+
+
+NPY = SequenceFormat(".npy", "NumPy array", read_npy)

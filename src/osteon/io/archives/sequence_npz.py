@@ -16,11 +16,12 @@ from osteon.core.sequence import Asset, Clip, MeshSequence
 from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
 from osteon.io.archives.stored_array import fans_of_faces
 from osteon.io.doors.clip_choice import select_clips
+from osteon.io.doors.format_types import SequenceFormat
 from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.source import Source
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 
-__all__ = ["SEQUENCE_FORMAT", "SEQUENCE_VERSION", "check_version", "read_npz", "write_npz"]
+__all__ = ["NPZ", "SEQUENCE_FORMAT", "SEQUENCE_VERSION", "check_version", "read_npz", "write_npz"]
 
 SEQUENCE_FORMAT = "osteon-sequence"
 SEQUENCE_VERSION = 1
@@ -102,3 +103,6 @@ def write_npz(path: Path, sequence: MeshSequence) -> None:
     arrays |= {"frames": sequence.frames, "faces": sequence.faces, "rest": sequence.rest}
     arrays |= {"format": np.array(SEQUENCE_FORMAT), "version": np.array(SEQUENCE_VERSION)}
     write_archive(path, arrays | {"header": pack_header(header)})
+
+
+NPZ = SequenceFormat(".npz", "NumPy archive", read_npz, write_npz)

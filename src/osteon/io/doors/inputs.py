@@ -17,7 +17,8 @@ from itertools import groupby
 from pathlib import Path
 
 from osteon.core.errors import FileFormatError
-from osteon.io.doors.registry import FORMATS, MeshFormat, format_of, mesh_suffixes
+from osteon.io.doors.format_types import MeshFormat
+from osteon.io.doors.registry import FORMATS, format_of, mesh_suffixes
 from osteon.io.doors.source import PathLike
 
 __all__ = ["Take", "natural_key", "resolve_inputs"]

@@ -1,58 +1,17 @@
-"""Skinned models in files: one registry by suffix, one way in, one way out."""
+"""Skinned models in files: one way in, one way out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.model import SkinnedModel
-from osteon.io.archives.model_npz import holds_npz_model, read_npz_model, write_npz_model
 from osteon.io.doors.atomic import atomic_file
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
+from osteon.io.doors.registry import MODEL_FORMATS, model_format_of
 from osteon.io.doors.source import PathLike
-from osteon.io.gltf.read.model import holds_gltf_model, read_gltf_model
-from osteon.io.usd.read.model import holds_usd_model, read_usd_model
-from osteon.io.usd.write.model import write_usd
 
-__all__ = ["MODEL_FORMATS", "ModelFormat", "holds_model", "load_model", "model_format_of", "save_model"]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFormat:
-    """A file holds a skinned model."""
-
-    name: str
-    holds: Callable[[Path], bool]  # whether this file holds a model, rather than a mesh or a sequence
-    read: Callable[[Path], SkinnedModel]
-    write: Callable[[Path, SkinnedModel, SaveOptions], None]
-    sample: Callable[[Path, LoadOptions], SkinnedModel] | None = None  # for files that have keys, not frames
-
-
-def _write_gltf(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
-    from osteon.io.gltf.write.model import write_gltf
-
-    write_gltf(path, model, options)
-
-
-MODEL_FORMATS: dict[str, ModelFormat] = {
-    ".npz": ModelFormat("NumPy archive", holds_npz_model, read_npz_model, write_npz_model),
-    ".glb": ModelFormat("binary glTF", holds_gltf_model, read_gltf_model, _write_gltf, read_gltf_model),
-    ".gltf": ModelFormat("glTF", holds_gltf_model, read_gltf_model, _write_gltf, read_gltf_model),
-    ".usda": ModelFormat("USD text", holds_usd_model, read_usd_model, write_usd, read_usd_model),
-    ".usdc": ModelFormat("binary USD", holds_usd_model, read_usd_model, write_usd, read_usd_model),
-    ".usdz": ModelFormat("USD package", holds_usd_model, read_usd_model, write_usd, read_usd_model),
-    ".usd": ModelFormat("USD", holds_usd_model, read_usd_model, write_usd, read_usd_model),
-}
-
-
-def model_format_of(path: PathLike) -> ModelFormat:
-    """The format of a model's file, by its suffix."""
-    found = MODEL_FORMATS.get(Path(path).suffix.lower())
-    if found is None:
-        raise FileFormatError(f"{path}: not a suffix for a skinned model; known are {', '.join(MODEL_FORMATS)}")
-    return found
+__all__ = ["holds_model", "load_model", "save_model"]
 
 
 def holds_model(path: PathLike) -> bool:

@@ -18,9 +18,10 @@ from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import Clip, MeshSequence, join_clips
 from osteon.io.archives.sequence_npy import read_npy_faces, read_npy_frames
+from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.inputs import Take, resolve_inputs
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, Connectivity, LoadOptions, ReadRequest
-from osteon.io.doors.registry import MeshFormat, format_of
+from osteon.io.doors.registry import format_of
 from osteon.io.doors.source import PathLike, Source
 from osteon.io.meshes.mesh import Mesh, read_mesh, read_next_vertices
 

@@ -21,7 +21,8 @@ from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import Asset, MeshSequence
 from osteon.io.doors.atomic import atomic_file, atomic_folder, check_folder, check_output
-from osteon.io.doors.registry import FORMATS, FrameWriter, MeshFormat, SequenceFormat, format_of, writable_suffixes
+from osteon.io.doors.format_types import FrameWriter, MeshFormat, SequenceFormat
+from osteon.io.doors.registry import FORMATS, format_of, writable_suffixes
 from osteon.io.doors.source import PathLike
 
 __all__ = ["check_sequence_output", "save_sequence", "write_sequence"]

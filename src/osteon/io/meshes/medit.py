@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.sequence import Asset
+from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, numbered, quote
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.text import Int64, Lines, parse_numbers, token_starts
 
-__all__ = ["MeditScan", "scan_medit"]
+__all__ = ["MEDIT", "MeditScan", "scan_medit"]
 
 #: A word that begins with a letter starts a section; nan and inf are coordinates, which are refused later.
 _KEYWORD = re.compile(rb"(?<!\S)(?![+-]?(?i:nan|inf|infinity)(?!\S))[A-Za-z]\S*")
@@ -137,3 +138,6 @@ def _dimension(block: bytes, source: Source) -> int:
     if word not in (b"2", b"3"):
         raise source.format_error(f"expected Dimension 2 or 3, got {quote(word)}")
     return int(word)
+
+
+MEDIT = MeshFormat(".mesh", "MEDIT mesh", scan_medit)

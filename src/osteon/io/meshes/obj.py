@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.sequence import Asset
+from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, as_float32, quote
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.mtl import read_materials
+from osteon.io.meshes.obj_write import ObjWriter
 from osteon.io.meshes.text import Int64, Lines, parse_numbers, parse_table, token_starts
 
-__all__ = ["ObjScan", "scan_obj"]
+__all__ = ["OBJ", "ObjScan", "scan_obj"]
 
 _V, _F, _T, _O, _G, _U, _M, _SLASH = b"vftogum/"
 _BLANKS = (9, 32)
@@ -179,3 +181,6 @@ def _slots(block: bytes, corner_starts: Int64) -> tuple[Int64, Int64]:
     corner = np.searchsorted(corner_starts, numbers, side="right") - 1
     slashes = np.cumsum(slash)
     return corner, slashes[numbers] - (slashes - slash)[corner_starts][corner]
+
+
+OBJ = MeshFormat(".obj", "Wavefront OBJ", scan_obj, ObjWriter)

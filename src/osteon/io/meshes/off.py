@@ -9,11 +9,12 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.sequence import Asset
+from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, as_float32, quote
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.text import Lines, parse_rows, parse_table
 
-__all__ = ["OffScan", "scan_off"]
+__all__ = ["OFF", "OffScan", "scan_off"]
 
 _HEADER = re.compile(rb"(ST)?(C)?(N)?OFF\b")
 
@@ -94,3 +95,6 @@ def _colors(table: Float64) -> Float32:
     colors = np.ones((len(table), 4))
     colors[:, : table.shape[1]] = np.where(np.isnan(table), 1.0, table / scale)
     return np.clip(colors, 0, 1).astype(np.float32)
+
+
+OFF = MeshFormat(".off", "Object File Format", scan_off)

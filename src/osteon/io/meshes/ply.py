@@ -13,13 +13,15 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.sequence import Asset
+from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, as_float32
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.ply_header import Element, Header, parse_header
 from osteon.io.meshes.ply_rows import Column, read_binary, read_text
+from osteon.io.meshes.ply_write import PlyWriter
 from osteon.io.meshes.text import Lines
 
-__all__ = ["PlyScan", "scan_ply"]
+__all__ = ["PLY", "PlyScan", "scan_ply"]
 
 _UV_NAMES = (("s", "t"), ("u", "v"), ("texture_u", "texture_v"))
 Table = dict[str, Column]
@@ -142,3 +144,6 @@ def _unit(column: Column) -> Float64:
     scale = {"u1": 255.0, "u2": 65535.0, "i1": 127.0, "i2": 32767.0}.get(column.declared, 1.0)
     values: Float64 = column.values / np.float64(scale)
     return values / 255.0 if column.declared in ("i4", "u4") else values
+
+
+PLY = MeshFormat(".ply", "Stanford PLY", scan_ply, lambda faces, asset, _: PlyWriter(faces, asset))

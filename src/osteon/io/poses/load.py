@@ -17,13 +17,13 @@ from osteon.io.poses.other_skeleton import joints_of_pose
 from osteon.io.poses.pose_json import read_pose_json
 from osteon.io.poses.rig_motion import read_rig_poses
 from osteon.io.skeletons.checked_json import read_json
-from osteon.io.skeletons.files import TEXT_READERS
+from osteon.io.skeletons.files import TEXT_FORMATS
 from osteon.io.skeletons.rig_files import RIG_SUFFIXES
 from osteon.io.skeletons.skeleton_json import holds_skeleton, skeleton_of_json
 
 __all__ = ["POSE_SUFFIXES", "load_poses"]
 
-POSE_SUFFIXES = (*TEXT_READERS, *RIG_SUFFIXES)
+POSE_SUFFIXES = (*TEXT_FORMATS, *RIG_SUFFIXES)
 
 
 def load_poses(
@@ -68,8 +68,8 @@ def _load_file(
         if not holds_skeleton(entry):
             return read_pose_json(entry, skeleton, lines)
         return _skeleton_pose(skeleton_of_json(entry), skeleton, source)
-    if suffix in TEXT_READERS:
-        return _skeleton_pose(TEXT_READERS[suffix](source), skeleton, source)
+    if suffix in TEXT_FORMATS:
+        return _skeleton_pose(TEXT_FORMATS[suffix].read(source), skeleton, source)
     return read_rig_poses(path, _needed(skeleton, source), options)
 
 

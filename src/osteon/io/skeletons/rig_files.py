@@ -17,7 +17,9 @@ from osteon.core.model import SkinnedModel
 from osteon.core.transforms import compose, invert
 from osteon.io.doors.models import load_model
 from osteon.io.doors.options import LoadOptions
+from osteon.io.doors.registry import MODEL_FORMATS
 from osteon.io.doors.source import Source, numbered, quote
+from osteon.io.gltf.formats import GLTF_SUFFIXES
 from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import read_notes
@@ -29,8 +31,7 @@ from osteon.io.skeletons.text_lines import LARGEST, nearest_of
 
 __all__ = ["RIG_SUFFIXES", "read_rig", "read_rig_motions"]
 
-GLTF_SUFFIXES = (".glb", ".gltf")
-RIG_SUFFIXES = (*GLTF_SUFFIXES, ".npz", ".usda", ".usdc", ".usdz", ".usd")
+RIG_SUFFIXES = (*GLTF_SUFFIXES, *(suffix for suffix in MODEL_FORMATS if suffix not in GLTF_SUFFIXES))
 
 #: A bind matrix that squeezes more than this has lost its digits in float32.
 WORST_CONDITION = 1e6

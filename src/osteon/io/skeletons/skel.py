@@ -10,11 +10,12 @@ import numpy as np
 
 from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
+from osteon.io.doors.format_types import SkeletonFormat
 from osteon.io.doors.source import Source, numbered, quote
 from osteon.io.skeletons.build import ToldBone, ToldJoint, build_skeleton, check_joints
 from osteon.io.skeletons.text_lines import Line, as_number, nearest_of, read_lines
 
-__all__ = ["check_ancestors", "read_skel", "skel_text"]
+__all__ = ["SKEL", "check_ancestors", "read_skel", "skel_text"]
 
 
 def read_skel(source: Source) -> StickSkeleton:
@@ -102,3 +103,6 @@ def _checked_name(name: str) -> str:
     if name == "-1" or name.split() != [name]:
         raise OptionError(f"the joint name {quote(name)} cannot stand in a .skel file; rename it or save as .json")
     return name
+
+
+SKEL = SkeletonFormat(".skel", "rooted skeleton", read_skel, skel_text)

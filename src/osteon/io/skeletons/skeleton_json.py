@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 
 from osteon.core.sticks import StickSkeleton
+from osteon.io.doors.format_types import SkeletonFormat
 from osteon.io.doors.source import Source, numbered, quote
 from osteon.io.skeletons.build import ToldBone, ToldJoint, build_skeleton
 from osteon.io.skeletons.checked_json import Entry, read_json
 from osteon.io.skeletons.skel import check_ancestors
 from osteon.io.skeletons.text_lines import nearest_of
 
-__all__ = ["holds_skeleton", "read_skeleton_json", "skeleton_json_text", "skeleton_of_json"]
+__all__ = ["SKELETON_JSON", "holds_skeleton", "read_skeleton_json", "skeleton_json_text", "skeleton_of_json"]
 
 KEYS = ("joints", "bones", "parents", "root")
 #: Keys that only poses have.
@@ -116,3 +117,6 @@ def skeleton_json_text(skeleton: StickSkeleton) -> str:
     bones = rows([f"[{shown[a]}, {shown[b]}]" for a, b in skeleton.bones.tolist()])
     root = shown[skeleton.root]
     return f'{{\n  "joints": {{\n{joints}\n  }},\n  "bones": [\n{bones}\n  ],\n  "root": {root}\n}}\n'
+
+
+SKELETON_JSON = SkeletonFormat(".json", "skeleton as JSON", read_skeleton_json, skeleton_json_text)

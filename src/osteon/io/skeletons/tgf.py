@@ -11,11 +11,12 @@ import numpy as np
 
 from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
+from osteon.io.doors.format_types import SkeletonFormat
 from osteon.io.doors.source import Source, quote
 from osteon.io.skeletons.build import ToldBone, ToldJoint, build_skeleton
 from osteon.io.skeletons.text_lines import Line, as_number, nearest_of, read_lines
 
-__all__ = ["read_tgf", "tgf_text"]
+__all__ = ["TGF", "read_tgf", "tgf_text"]
 
 
 def read_tgf(source: Source) -> StickSkeleton:
@@ -106,3 +107,6 @@ def _checked_label(name: str) -> str:
     if " ".join(words) != name or as_number(words[0]) is not None:
         raise OptionError(f"the joint name {quote(name)} cannot stand in a .tgf file; rename it or save as .json")
     return name
+
+
+TGF = SkeletonFormat(".tgf", "trivial graph format", read_tgf, tgf_text)
