@@ -1,4 +1,6 @@
-"""Forward kinematics of a stick skeleton: turns at joints and stretched bones, passed on from the root.
+"""Forward kinematics: what each joint does in its parent, passed on from the root.
+
+Of a stick skeleton: turns at joints and stretched bones.
 
 With above(j) the joint above j, R_j the turn at j and G_j the turn of all that hangs on j:
     G_j = G_above(j) R_j,   x_j = x_above(j) + alpha_b G_above(j) (p_j - p_above(j))
@@ -18,15 +20,41 @@ Differs from the paper: a rotation that is known is kept whole, so that a turn a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.sticks import StickSkeleton
-from osteon.core.transforms import least_rotation
+from osteon.core.transforms import compose, least_rotation
 
-__all__ = ["align_rotations", "pose_joints", "tree_bones"]
+__all__ = ["align_rotations", "depths_of", "parents_first", "pose_joints", "tree_bones", "world_from_local"]
+
+
+def depths_of(parents: Sequence[int]) -> list[int]:
+    """How many joints stand above each; a parent of -1 is none."""
+    depths = []
+    for above in parents:
+        depth = 0
+        while above >= 0:
+            above, depth = parents[above], depth + 1
+        depths.append(depth)
+    return depths
+
+
+def parents_first(parents: Sequence[int]) -> list[int]:
+    """All joints, those nearest the root first, and in their own order at one depth."""
+    return [int(j) for j in np.argsort(depths_of(parents), kind="stable")]
+
+
+def world_from_local(local: Sequence[Float64], parents: Sequence[int], order: Iterable[int]) -> list[Float64]:
+    """Matrices (…,3,4) or (…,4,4) of each joint, from those in its parent; `order` has parents before children."""
+    world = list(local)
+    for j in order:
+        if parents[j] >= 0:
+            above = world[parents[j]]
+            world[j] = compose(above, local[j]) if above.shape[-2] == 3 else above @ local[j]
+    return world
 
 
 def tree_bones(skeleton: StickSkeleton) -> list[int]:

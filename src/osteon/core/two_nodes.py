@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
+from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
 from osteon.core.two_nodes_gauge import (
     BoolArray,
     Pieces,
     begin_gauge,
     follow_gauge,
-    matrices_from_quaternions,
-    quaternions_from_matrices,
     rest_pieces,
 )
 
@@ -28,8 +27,6 @@ __all__ = [
     "BoolArray",
     "NodeTracks",
     "join_transforms",
-    "matrices_from_quaternions",
-    "quaternions_from_matrices",
     "split_transforms",
 ]
 
@@ -64,8 +61,8 @@ def split_transforms(transforms: FloatArray, starts: Sequence[int] = (0,)) -> No
         rotations[f], scales[f] = quaternions_from_matrices(before.left), before.values
         child[f] = quaternions_from_matrices(np.swapaxes(before.right, -1, -2))
     child[:, one_node] = [0.0, 0.0, 0.0, 1.0]
-    _keep_hemisphere(rotations, begins)
-    _keep_hemisphere(child, begins)
+    keep_hemisphere(rotations, begins, upright=True)
+    keep_hemisphere(child, begins, upright=True)
     return NodeTracks(whole[..., 3].copy(), rotations, scales, child, ~one_node)
 
 
@@ -99,13 +96,3 @@ def _decompose(linear: Float64, one_node: BoolArray) -> list[Pieces]:
     flip = np.where(np.linalg.det(right) < 0, -1.0, 1.0)[..., None]
     left[..., 2], right[..., 2] = left[..., 2] * flip, right[..., 2] * flip
     return [Pieces(*frame) for frame in zip(left, values, right, strict=True)]
-
-
-def _keep_hemisphere(quaternions: Float64, begins: set[int]) -> None:
-    """Turn quaternions (f,b,4) round, in place, that point away from the ones before."""
-    for f in range(len(quaternions)):
-        if f in begins:
-            away = quaternions[f, :, 3:] < 0
-        else:
-            away = (quaternions[f] * quaternions[f - 1]).sum(axis=-1, keepdims=True) < 0
-        quaternions[f] *= np.where(away, -1.0, 1.0)

@@ -28,15 +28,14 @@ from itertools import permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float64, FloatArray
+from osteon.core.arrays import Float64
+from osteon.core.quaternions import halfway_quaternions, matrices_from_quaternions, quaternions_from_matrices
 
 __all__ = [
     "BoolArray",
     "Pieces",
     "begin_gauge",
     "follow_gauge",
-    "matrices_from_quaternions",
-    "quaternions_from_matrices",
     "rest_pieces",
 ]
 
@@ -78,35 +77,6 @@ class Pieces:
 
     def take(self, bones: NDArray[np.int64]) -> Pieces:
         return Pieces(self.left[bones], self.values[bones], self.right[bones])
-
-
-def quaternions_from_matrices(matrices: Float64) -> Float64:
-    """Unit quaternions (…,4) x y z w of rotations (…,3,3)."""
-    m = matrices
-    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
-    sums = [(m[..., i, j] + m[..., j, i]) for i, j in ((0, 1), (0, 2), (1, 2))]
-    x, y, z = (m[..., 2, 1] - m[..., 1, 2]), (m[..., 0, 2] - m[..., 2, 0]), (m[..., 1, 0] - m[..., 0, 1])
-    rows = [
-        [1 + xx - yy - zz, sums[0], sums[1], x],
-        [sums[0], 1 - xx + yy - zz, sums[2], y],
-        [sums[1], sums[2], 1 - xx - yy + zz, z],
-        [x, y, z, 1 + xx + yy + zz],
-    ]
-    outer = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)  # 4 q q'; its longest row has all digits
-    best = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
-    row = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
-    return np.asarray(row / np.linalg.norm(row, axis=-1, keepdims=True))
-
-
-def matrices_from_quaternions(quaternions: FloatArray) -> Float64:
-    """Rotations (…,3,3) of unit quaternions (…,4)."""
-    x, y, z, w = np.moveaxis(np.asarray(quaternions, np.float64), -1, 0)
-    rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
-        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
-        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def rest_pieces(n_bones: int) -> Pieces:
@@ -246,10 +216,8 @@ def _matrix(pieces: Pieces) -> Float64:
 
 def _half(before: Float64, now: Float64) -> Float64:
     """The rotations (b,3,3) halfway between."""
-    first, second = quaternions_from_matrices(before), quaternions_from_matrices(now)
-    side = np.where((first * second).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
-    middle = first + side * second
-    return matrices_from_quaternions(middle / np.linalg.norm(middle, axis=-1, keepdims=True))
+    middle = halfway_quaternions(quaternions_from_matrices(before), quaternions_from_matrices(now))
+    return matrices_from_quaternions(middle)
 
 
 def _off_line(before: Pieces, now: Pieces) -> BoolArray:

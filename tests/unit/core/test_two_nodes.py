@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_matrices
 from osteon.core.two_nodes import (
     NodeTracks,
     join_transforms,
-    matrices_from_quaternions,
-    quaternions_from_matrices,
     split_transforms,
 )
 

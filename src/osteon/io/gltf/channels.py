@@ -12,13 +12,11 @@ from typing import Literal
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.quaternions import slerp, unit_quaternions
 
 __all__ = ["Animation", "Channel", "ChannelPath"]
 
 ChannelPath = Literal["translation", "rotation", "scale", "weights"]
-
-#: Arcs shorter than this (radians) are walked straight; the difference is far below float32.
-SHORT_ARC = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +38,10 @@ class Channel:
             if self.interpolation == "STEP":
                 out = self.values[np.where(u >= 1, after, before)]
             elif self.path == "rotation":
-                out = _slerp(self.values[before], self.values[after], u)
+                out = slerp(self.values[before], self.values[after], u)
             else:
                 out = self.values[before] * (1 - u)[:, None] + self.values[after] * u[:, None]
-        return _unit(out) if self.path == "rotation" else out
+        return unit_quaternions(out) if self.path == "rotation" else out
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +68,6 @@ def _between(keys: Float64, times: Float64) -> tuple[np.ndarray, np.ndarray, Flo
     span = keys[after] - keys[before]
     u = (times - keys[before]) / np.where(span > 0, span, 1)
     return before, after, u.clip(0, 1)
-
-
-def _unit(q: Float64) -> Float64:
-    length = np.linalg.norm(q, axis=-1, keepdims=True)
-    return np.asarray(np.where(length > 0, q / np.where(length > 0, length, 1), [0.0, 0.0, 0.0, 1.0]))
-
-
-def _slerp(a: Float64, b: Float64, u: Float64) -> Float64:
-    a, b = _unit(a), _unit(b)
-    cosine = np.einsum("fi,fi->f", a, b)
-    b = np.where(cosine[:, None] < 0, -b, b)
-    angle = np.arccos(np.abs(cosine).clip(0, 1))
-    sine = np.where(angle > SHORT_ARC, np.sin(angle), 1)
-    left = np.where(angle > SHORT_ARC, np.sin((1 - u) * angle) / sine, 1 - u)
-    right = np.where(angle > SHORT_ARC, np.sin(u * angle) / sine, u)
-    return np.asarray(left[:, None] * a + right[:, None] * b)
 
 
 def _cubic(keys: Float64, values: Float64, times: Float64) -> Float64:

@@ -24,7 +24,7 @@ from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import read_notes
 from osteon.io.gltf.read.sampling import plan_clips, sample_blocks
-from osteon.io.gltf.read.scene import Scene, SkinJoints, read_scene
+from osteon.io.gltf.read.scene import Scene, SkinJoints, parents_of_joints, read_scene
 from osteon.io.skeletons.rig import Rig, RigMotion, printable_names
 from osteon.io.skeletons.rig_ends import Flesh, complete_rig
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of
@@ -111,7 +111,7 @@ def _skin_rig(document: Document, scene: Scene, skin: SkinJoints) -> Rig:
         raise document.source.geometry_error(f"the joint {flat} was bound flat, so it stands nowhere; bind it again")
     with np.errstate(over="ignore", invalid="ignore"):
         places = compose(_placement(scene, skin)[:3], invert(skin.joint_from_mesh[:, :3]))[..., 3]
-    return Rig(names, _parents(scene, skin), places)
+    return Rig(names, parents_of_joints(scene, skin), places)
 
 
 def _completed(rig: Rig, parts: list[Flesh]) -> Rig:
@@ -140,17 +140,6 @@ def _skin_flesh(scene: Scene, skin: SkinJoints) -> list[Flesh]:
             points = shape @ matrix[:3, :3].T + matrix[:3, 3]
         found.append(Flesh(points, influences.joints.astype(np.int32), influences.weights))
     return found
-
-
-def _parents(scene: Scene, skin: SkinJoints) -> list[int]:
-    """(j,) the nearest joint above each; nodes between them that are no joints are passed over."""
-    where = {node: j for j, node in enumerate(skin.nodes)}
-    above = [-1] * len(scene.tree.parents)
-    for node in scene.tree.order:
-        parent = scene.tree.parents[node]
-        if parent >= 0:
-            above[node] = where.get(parent, above[parent])
-    return [above[node] for node in skin.nodes]
 
 
 def _model_rig(model: SkinnedModel, source: Source) -> Rig:

@@ -18,7 +18,7 @@ from osteon.core.transforms import invert
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.sampling import ScenePose
-from osteon.io.gltf.read.scene import Part, Scene
+from osteon.io.gltf.read.scene import Part, Scene, parents_of_joints
 
 __all__ = ["Bones", "bone_type_of", "gather_bones", "gather_skeleton", "gather_skin"]
 
@@ -102,13 +102,7 @@ def gather_skeleton(document: Document, scene: Scene, bones: Bones) -> Skeleton 
         return None
     if np.linalg.cond(bones.node_from_rest[:, :3, :3]).max() > WORST_CONDITION:
         return None  # a joint that was bound flat stands nowhere
-    where = {node: j for j, node in enumerate(skin.nodes)}
-    above = [-1] * len(scene.tree.parents)  # the nearest joint above each node
-    for node in scene.tree.order:
-        parent = scene.tree.parents[node]
-        if parent >= 0:
-            above[node] = where.get(parent, above[parent])
-    parents = [above[node] for node in skin.nodes]
+    parents = parents_of_joints(scene, skin)
     placed = as_float32(invert(bones.node_from_rest[:, :3]))
     return Skeleton(bones.names(document), np.array(parents, np.int32), placed)
 

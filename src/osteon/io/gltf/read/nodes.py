@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.kinematics import world_from_local
+from osteon.core.quaternions import matrices_from_quaternions, unit_quaternions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.document import Document
 
-__all__ = ["NodeTree", "Placement", "compose", "read_nodes", "scene_nodes"]
+__all__ = ["NodeTree", "Placement", "read_nodes", "scene_nodes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,13 @@ class Placement:
     scale: Float64  # (…,3)
 
     def parent_from_node(self) -> Float64:
-        """(…,4,4)"""
-        return compose(self.translation, self.rotation, self.scale)
+        """(…,4,4) matrices that scale, then turn, then shift. Quaternions need not be unit ones."""
+        shape = np.broadcast_shapes(self.translation.shape[:-1], self.rotation.shape[:-1], self.scale.shape[:-1])
+        out = np.zeros((*shape, 4, 4))
+        out[..., :3, :3] = matrices_from_quaternions(unit_quaternions(self.rotation)) * self.scale[..., None, :]
+        out[..., :3, 3] = self.translation
+        out[..., 3, 3] = 1
+        return out
 
     def node(self, number: int) -> Placement:
         """One of many."""
@@ -43,32 +50,12 @@ class NodeTree:
     @np.errstate(over="ignore", invalid="ignore")  # what grows beyond all bounds is named by the frame it is in
     def world_from_node(self, moved: dict[int, Placement], n_frames: int) -> list[Float64]:
         """(f,4,4) for each node."""
-        world: list[Float64] = [np.empty(0)] * len(self.parents)
-        for node in self.order:
-            local = moved[node].parent_from_node() if node in moved else self.parent_from_node[node]
-            parent = self.parents[node]
-            world[node] = local if parent < 0 else world[parent] @ local
+        local = [
+            moved[node].parent_from_node() if node in moved else still
+            for node, still in enumerate(self.parent_from_node)
+        ]
+        world = world_from_local(local, self.parents, self.order)
         return [w if w.ndim == 3 else np.broadcast_to(w, (n_frames, 4, 4)) for w in world]
-
-
-def compose(translation: Float64, rotation: Float64, scale: Float64) -> Float64:
-    """Matrices (…,4,4) that scale, then turn, then shift. Quaternions need not be unit ones."""
-    length = np.linalg.norm(rotation, axis=-1, keepdims=True)
-    identity = np.array([0.0, 0.0, 0.0, 1.0])
-    x, y, z, w = np.moveaxis(np.where(length > 0, rotation / np.where(length > 0, length, 1), identity), -1, 0)
-    shape = np.broadcast_shapes(translation.shape[:-1], rotation.shape[:-1], scale.shape[:-1])
-    out = np.zeros((*shape, 4, 4))
-    rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
-        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
-        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
-    )
-    for i, row in enumerate(rows):
-        for j, value in enumerate(row):
-            out[..., i, j] = value * scale[..., j]
-    out[..., :3, 3] = translation
-    out[..., 3, 3] = 1
-    return out
 
 
 def read_nodes(document: Document) -> NodeTree:

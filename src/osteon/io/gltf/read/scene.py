@@ -17,7 +17,7 @@ from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.nodes import NodeTree, read_nodes, scene_nodes
 from osteon.io.gltf.read.primitives import Geometry, Influences, read_geometry
 
-__all__ = ["Part", "Scene", "SkinJoints", "pose_part", "read_scene"]
+__all__ = ["Part", "Scene", "SkinJoints", "parents_of_joints", "pose_part", "read_scene"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +151,14 @@ def _skin(shape: Float64, influences: Influences, matrices: Float64) -> Float64:
         blended += influences.weights[:, k, None] * flat[influences.joints[:, k]]
     rows = blended.reshape(-1, 3, 4)
     return np.asarray(np.einsum("vij,vj->vi", rows[:, :, :3], shape) + rows[:, :, 3])
+
+
+def parents_of_joints(scene: Scene, skin: SkinJoints) -> list[int]:
+    """(j,) the nearest joint above each; nodes between them that are no joints are passed over."""
+    where = {node: j for j, node in enumerate(skin.nodes)}
+    above = [-1] * len(scene.tree.parents)
+    for node in scene.tree.order:
+        parent = scene.tree.parents[node]
+        if parent >= 0:
+            above[node] = where.get(parent, above[parent])
+    return [above[node] for node in skin.nodes]

@@ -24,6 +24,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.kinematics import depths_of, parents_first
 from osteon.core.model import Corrections, SkinnedModel
 from osteon.core.transforms import apply
 from osteon.core.two_nodes import join_transforms
@@ -38,7 +39,7 @@ from osteon.io.gltf.write.fewer_keys_joint import (
     take_joint,
 )
 from osteon.io.gltf.write.keys_between import KeyedModel
-from osteon.io.gltf.write.nodes import JointNodes, Joints, top_down
+from osteon.io.gltf.write.nodes import JointNodes, Joints
 
 __all__ = ["KeptKeys", "reduce_keys"]
 
@@ -60,7 +61,7 @@ def reduce_keys(keyed: KeyedModel, joints: Joints, nodes: JointNodes, error: flo
     model = keyed.model
     distance = error * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
     share = CORRECTIONS_PART if model.rank else 0.0
-    order, depth = top_down(joints.parents)
+    order, depth = parents_first(joints.parents), 1 + max(depths_of(joints.parents))
     each = distance * (1 - share) / depth
     strictness = error * (1 - share) / PLAYERS_APART
     low, high = _boxes(model, joints, order)

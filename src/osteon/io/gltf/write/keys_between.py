@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
+from osteon.core.kinematics import parents_first, world_from_local
 from osteon.core.model import BoneTrack, Corrections, SkinnedModel
+from osteon.core.quaternions import halfway_quaternions
 from osteon.core.sequence import Clip
 from osteon.core.transforms import compose
 from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
-from osteon.io.gltf.write.nodes import Joints, build_nodes, place_joints, top_down
+from osteon.io.gltf.write.nodes import Joints, build_nodes, place_joints
 
 __all__ = ["KeyedModel", "add_between"]
 
@@ -96,20 +98,10 @@ def _steps(clips: tuple[Clip, ...]) -> NDArray[np.int64]:
 def _halfway(joints: Joints, tracks: NodeTracks, steps: NDArray[np.int64]) -> Float64:
     """(s,b,3,4) transforms of all bones halfway between frames, as a player has them."""
     straight = [(track[steps] + track[steps + 1]) / 2 for track in (tracks.translations, tracks.scales)]
-    arcs = [_half_turn(track[steps], track[steps + 1]) for track in (tracks.rotations, tracks.child_rotations)]
+    arcs = [halfway_quaternions(track[steps], track[steps + 1]) for track in (tracks.rotations, tracks.child_rotations)]
     local = join_transforms(NodeTracks(straight[0], arcs[0], straight[1], arcs[1], tracks.needs_child))
-    world = np.empty_like(local)
-    for b in top_down(joints.parents)[0]:
-        above = joints.parents[b]
-        world[:, b] = local[:, b] if above < 0 else compose(world[:, above], local[:, b])
-    return compose(world, joints.joint_from_rest)
-
-
-def _half_turn(first: Float64, second: Float64) -> Float64:
-    """Unit quaternions (…,4) halfway along the shorter arc."""
-    side = np.where((first * second).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
-    middle = first + side * second
-    return np.asarray(middle / np.linalg.norm(middle, axis=-1, keepdims=True))
+    world = world_from_local([*np.swapaxes(local, 0, 1)], joints.parents, parents_first(joints.parents))
+    return compose(np.stack(world, axis=1), joints.joint_from_rest)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is beyond float32 is refused when it is written

@@ -19,7 +19,7 @@ from osteon.core.two_nodes import BoolArray, NodeTracks, split_transforms
 from osteon.io.gltf.channels import Channel, ChannelPath
 from osteon.io.gltf.json_types import JsonObject
 
-__all__ = ["ARMATURE", "JointNodes", "Joints", "bone_centres", "build_nodes", "place_joints", "shortest", "top_down"]
+__all__ = ["ARMATURE", "JointNodes", "Joints", "bone_centres", "build_nodes", "place_joints", "shortest"]
 
 #: Nodes 0 and 1 hold the mesh and all joints.
 ARMATURE = 1
@@ -101,17 +101,6 @@ def _parents(skeleton: Skeleton | None, world: Float64) -> tuple[int, ...]:
             above = int(skeleton.parents[above])
         found.append(above)
     return tuple(found)
-
-
-def top_down(parents: tuple[int, ...]) -> tuple[list[int], int]:
-    """Joints with parents before their children, and the length of the longest chain."""
-    depths = []
-    for above in parents:
-        depth = 1
-        while above >= 0:
-            above, depth = parents[above], depth + 1
-        depths.append(depth)
-    return [int(b) for b in np.argsort(depths, kind="stable")], max(depths)
 
 
 def build_nodes(joints: Joints, starts: list[int], moments: Float64, own: BoolArray) -> JointNodes:

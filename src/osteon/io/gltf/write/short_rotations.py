@@ -17,7 +17,8 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
 from osteon.core.model import BoneTrack, SkinnedModel
-from osteon.core.two_nodes import BoolArray, matrices_from_quaternions
+from osteon.core.quaternions import matrices_from_quaternions
+from osteon.core.two_nodes import BoolArray
 from osteon.io.gltf.quantize import quantize_turns
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints

@@ -20,9 +20,11 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
+from osteon.core.kinematics import parents_first
 from osteon.core.model import SkinnedModel
+from osteon.core.quaternions import keep_hemisphere, quaternions_from_matrices
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.core.two_nodes import NodeTracks, quaternions_from_matrices, split_transforms
+from osteon.core.two_nodes import NodeTracks, split_transforms
 from osteon.io.usd.joint_tracks import FINE, JointTracks, distinct_identifiers
 
 __all__ = ["build_joints", "joint_influences"]
@@ -58,7 +60,7 @@ def _is_rigid(linear: Float64) -> bool:
 
 def _rigid_tracks(world: Float64, begins: set[int]) -> NodeTracks:
     rotations = quaternions_from_matrices(nearest_rotation(world[..., :3]))
-    _keep_near(rotations, begins)
+    keep_hemisphere(rotations, begins, upright=False)
     still = np.zeros_like(rotations)
     still[..., 3] = 1
     return NodeTracks(world[..., 3], rotations, np.ones((*world.shape[:2], 3)), still, np.zeros(world.shape[1], bool))
@@ -85,7 +87,7 @@ def _tree_of_joints(model: SkinnedModel, transforms: Float64) -> JointTracks:
     above_moved = np.concatenate([moved, np.broadcast_to(identity(1), (len(moved), 1, 3, 4))], axis=1)[:, parents]
     local = compose(invert(above_moved), moved)
     rotations = quaternions_from_matrices(local[..., :3])
-    _keep_near(rotations, {clip.start for clip in model.clips})
+    keep_hemisphere(rotations, {clip.start for clip in model.clips}, upright=False)
     order = _parents_first(parents)
     paths = _tree_paths(model.skeleton.names, parents)
     return JointTracks(
@@ -104,13 +106,7 @@ def _parents_first(parents: Int32) -> np.ndarray:
     """(j,) the joints in an order that UsdSkel accepts; their own if it is one."""
     if (parents < np.arange(len(parents))).all():
         return np.arange(len(parents))
-    depths = []
-    for j in range(len(parents)):
-        depth, above = 0, int(parents[j])
-        while above >= 0:
-            depth, above = depth + 1, int(parents[above])
-        depths.append(depth)
-    return np.argsort(depths, kind="stable")
+    return np.array(parents_first(parents.tolist()))
 
 
 def _tree_paths(names: tuple[str, ...], parents: Int32) -> list[str]:
@@ -120,14 +116,6 @@ def _tree_paths(names: tuple[str, ...], parents: Int32) -> list[str]:
         return plain[j] if parents[j] < 0 else f"{path(int(parents[j]))}/{plain[j]}"
 
     return [path(j) for j in range(len(plain))]
-
-
-def _keep_near(quaternions: Float64, begins: set[int]) -> None:
-    """Turn quaternions (f,j,4) round, in place, that point away from the ones before."""
-    for f in range(1, len(quaternions)):
-        if f not in begins:
-            away = (quaternions[f] * quaternions[f - 1]).sum(axis=-1, keepdims=True) < 0
-            quaternions[f] *= np.where(away, -1.0, 1.0)
 
 
 def _row_of_joints(model: SkinnedModel, tracks: NodeTracks, pivots: Float64) -> JointTracks:

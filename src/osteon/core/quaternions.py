@@ -1,0 +1,92 @@
+"""Quaternions x y z w, in NumPy: to and from rotations, and what lies between two of them. The last axis holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+import numpy as np
+
+from osteon.core.arrays import Float64, FloatArray
+
+__all__ = [
+    "halfway_quaternions",
+    "keep_hemisphere",
+    "matrices_from_quaternions",
+    "quaternions_from_matrices",
+    "slerp",
+    "unit_quaternions",
+]
+
+IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
+
+#: Arcs shorter than this (radians) are walked straight; the difference is far below float32.
+SHORT_ARC = 1e-4
+
+
+def quaternions_from_matrices(matrices: Float64) -> Float64:
+    """Unit quaternions (…,4) x y z w of rotations (…,3,3)."""
+    m = matrices
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    sums = [(m[..., i, j] + m[..., j, i]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    x, y, z = (m[..., 2, 1] - m[..., 1, 2]), (m[..., 0, 2] - m[..., 2, 0]), (m[..., 1, 0] - m[..., 0, 1])
+    rows = [
+        [1 + xx - yy - zz, sums[0], sums[1], x],
+        [sums[0], 1 - xx + yy - zz, sums[2], y],
+        [sums[1], sums[2], 1 - xx - yy + zz, z],
+        [x, y, z, 1 + xx + yy + zz],
+    ]
+    outer = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)  # 4 q q'; its longest row has all digits
+    best = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    row = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
+    return np.asarray(row / np.linalg.norm(row, axis=-1, keepdims=True))
+
+
+def matrices_from_quaternions(quaternions: FloatArray) -> Float64:
+    """Rotations (…,3,3) of unit quaternions (…,4)."""
+    x, y, z, w = np.moveaxis(np.asarray(quaternions, np.float64), -1, 0)
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def unit_quaternions(quaternions: Float64) -> Float64:
+    """Quaternions (…,4) at length one; the identity for those that have no length."""
+    length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+    return np.asarray(np.where(length > 0, quaternions / np.where(length > 0, length, 1), IDENTITY))
+
+
+def slerp(first: Float64, second: Float64, u: Float64) -> Float64:
+    """(f,4) the part `u (f,)` of the way along the shorter great arc between quaternions (f,4)."""
+    a, b = unit_quaternions(first), unit_quaternions(second)
+    cosine = np.einsum("fi,fi->f", a, b)
+    b = np.where(cosine[:, None] < 0, -b, b)
+    angle = np.arccos(np.abs(cosine).clip(0, 1))
+    sine = np.where(angle > SHORT_ARC, np.sin(angle), 1)
+    left = np.where(angle > SHORT_ARC, np.sin((1 - u) * angle) / sine, 1 - u)
+    right = np.where(angle > SHORT_ARC, np.sin(u * angle) / sine, u)
+    return np.asarray(left[:, None] * a + right[:, None] * b)
+
+
+def halfway_quaternions(first: Float64, second: Float64) -> Float64:
+    """Unit quaternions (…,4) halfway along the shorter arc between unit quaternions."""
+    side = np.where((first * second).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
+    middle = first + side * second
+    return np.asarray(middle / np.linalg.norm(middle, axis=-1, keepdims=True))
+
+
+def keep_hemisphere(quaternions: Float64, begins: Container[int], *, upright: bool) -> None:
+    """Turn quaternions (f,b,4) round, in place, that point away from the ones before.
+
+    The frames `begins` have none before them: `upright` makes their w positive, otherwise they stay.
+    """
+    for f in range(len(quaternions)):
+        if f and f not in begins:
+            away = (quaternions[f] * quaternions[f - 1]).sum(axis=-1, keepdims=True) < 0
+        elif upright:
+            away = quaternions[f, :, 3:] < 0
+        else:
+            continue
+        quaternions[f] *= np.where(away, -1.0, 1.0)
