@@ -14,11 +14,11 @@ from osteon.core.sequence import Asset, Clip, Material
 from osteon.deform.linear_blend import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf import channels as channels_module
-from osteon.io.gltf.morph_range import fold_mesh
+from osteon.io.gltf.morph_range import pack_mesh
 from osteon.io.gltf.quantize import quantize_signed, quantize_turns
 from osteon.io.gltf.read.animations import read_animations
 from osteon.io.gltf.read.document import open_document
-from osteon.io.gltf.read.metadata import read_notes
+from osteon.io.gltf.read.metadata import read_metadata
 from osteon.io.gltf.read.restored import rest_of_file
 from osteon.io.gltf.read.scene import read_scene
 from osteon.io.gltf.write.mesh import rest_normals
@@ -90,10 +90,10 @@ def test_a_program_may_leave_out_targets_as_the_format_says(tmp_path):
     model = corrected()
     _, path = saved(model, tmp_path)
     scene, kept = read_scene(open_document(path)), 2
-    part = scene.parts[0]
+    part = scene.instances[0]
     points = part.geometry.positions + np.tensordot(part.weights[kept:], part.geometry.deltas[kept:], axes=1)
     lower = model.cut(kept)
-    shown = fold_mesh(lower, None, False).points
+    shown = pack_mesh(lower, None, False).points
     assert_same_points(points, shown, 1e-6)
 
 
@@ -102,13 +102,13 @@ def test_a_program_may_leave_out_targets_as_the_format_says(tmp_path):
 def test_normals_point_where_they_did(quantize, turns, tmp_path):
     """Also where their targets do not fit into 8 bits."""
     model = corrected(turns)
-    folded = fold_mesh(model, rest_normals(model), quantize)
-    assert np.allclose(np.linalg.norm(folded.normals, axis=1), 1)
-    base, targets = folded.normals, folded.normal_targets
+    packed = pack_mesh(model, rest_normals(model), quantize)
+    assert np.allclose(np.linalg.norm(packed.normals, axis=1), 1)
+    base, targets = packed.normals, packed.normal_targets
     if quantize:
         assert np.abs(targets).max() <= 1
         base, targets = quantize_signed(base, np.int8) / 127, quantize_signed(targets, np.int8) / 127
-    shown = base + np.einsum("fr,rvi->fvi", folded.fold.weights(model.corrections.coefficients), targets)
+    shown = base + np.einsum("fr,rvi->fvi", packed.morph_range.weights(model.corrections.coefficients), targets)
     stored = model.corrections
     exact = rest_normals(model) + np.einsum("fr,rvi->fvi", stored.coefficients, stored.normal_basis)
     cosine = (unit(shown) * unit(exact)).sum(axis=-1).clip(-1, 1)
@@ -196,9 +196,9 @@ def test_weights_within_0_and_1_change_nothing(tmp_path):
     corrections = replace(model.corrections, coefficients=positive)
     root, path = saved(replace(model, corrections=corrections), tmp_path)
     assert root["meshes"][0]["weights"] == [0.0] * 5
-    notes = read_notes(open_document(path))
-    assert not {"low", "span"} & set(notes.entries)
-    assert (rest_of_file(notes) == np.eye(4)).all()
+    metadata = read_metadata(open_document(path))
+    assert not {"low", "span"} & set(metadata.entries)
+    assert (rest_of_file(metadata) == np.eye(4)).all()
     again = load_model(path)
     assert np.array_equal(again.rest, model.rest)
     assert np.array_equal(again.corrections.coefficients, corrections.coefficients)

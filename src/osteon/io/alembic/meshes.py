@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.io.alembic.ogawa import check_ogawa
-from osteon.io.alembic.write import NOTES, NOTES_VERSION
+from osteon.io.alembic.write import METADATA_KEY, METADATA_VERSION
 from osteon.io.doors.optional_packages import load_extra
 from osteon.io.doors.source import Source
 from osteon.io.meshes.mesh import Polygons
 from osteon.io.meshes.polygons import IntArray, turned_corners
 
-__all__ = ["Part", "Samples", "array_of", "library_errors", "notes_of", "read_parts"]
+__all__ = ["AlembicMesh", "Samples", "array_of", "library_errors", "metadata_of", "read_alembic_meshes"]
 
 
 #: A moment this near to a sample, as part of the step, is that sample: times are sums of rounded steps.
@@ -57,7 +57,7 @@ class Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AlembicMesh:
     """One mesh of the file."""
 
     name: str
@@ -83,7 +83,7 @@ def library_errors(source: Source) -> Iterator[None]:
         raise source.format_error(f"cannot be read as Alembic ({lines[-1][:120]}); export it again") from error
 
 
-def read_parts(path: Path) -> list[Part]:
+def read_alembic_meshes(path: Path) -> list[AlembicMesh]:
     """All polygon meshes and subdivision cages of the file, in its order."""
     source = Source(path)
     check_ogawa(source)
@@ -93,7 +93,7 @@ def read_parts(path: Path) -> list[Part]:
         return list(_walk(library, archive.getTop(), (), source))
 
 
-def _walk(library: Any, parent: Any, above: tuple[Samples, ...], source: Source) -> Iterator[Part]:
+def _walk(library: Any, parent: Any, above: tuple[Samples, ...], source: Source) -> Iterator[AlembicMesh]:
     geom = library.AbcGeom
     for i in range(parent.getNumChildren()):
         child = parent.getChild(i)
@@ -103,11 +103,11 @@ def _walk(library: Any, parent: Any, above: tuple[Samples, ...], source: Source)
             below = (*(above if schema.getInheritsXforms() else ()), _matrices(library, schema))
         for kind in (geom.IPolyMesh, geom.ISubD):
             if kind.matches(header):
-                yield _part(kind(parent, child.getName()).getSchema(), child.getName(), above, source)
+                yield _alembic_mesh(kind(parent, child.getName()).getSchema(), child.getName(), above, source)
         yield from _walk(library, child, below, source)
 
 
-def _part(schema: Any, name: str, above: tuple[Samples, ...], source: Source) -> Part:
+def _alembic_mesh(schema: Any, name: str, above: tuple[Samples, ...], source: Source) -> AlembicMesh:
     points, counts, corners = (
         schema.getPositionsProperty(),
         schema.getFaceCountsProperty(),
@@ -124,7 +124,7 @@ def _part(schema: Any, name: str, above: tuple[Samples, ...], source: Source) ->
     written = written.checked(source, n_vertices)
     order = turned_corners(sizes)
     positions = Samples(_Indexed(lambda i: array_of(points.samples[i])), _times(points), _per_cycle(points))
-    return Part(name, schema, Polygons(sizes, written.corners[order]), order, positions, above)
+    return AlembicMesh(name, schema, Polygons(sizes, written.corners[order]), order, positions, above)
 
 
 def _check_topology(counts: Any, corners: Any, name: str, source: Source) -> None:
@@ -170,13 +170,13 @@ def array_of(values: Any) -> np.ndarray:
         return np.array(list(values), np.int64)
 
 
-def notes_of(part: Part) -> dict[str, Any]:
+def metadata_of(part: AlembicMesh) -> dict[str, Any]:
     """What Osteon wrote beside the mesh; empty for other files, or if it does not make sense."""
     properties = part.schema.getUserProperties()
-    if not properties.valid() or NOTES not in [h.getName() for h in properties.propertyheaders]:
+    if not properties.valid() or METADATA_KEY not in [h.getName() for h in properties.propertyheaders]:
         return {}
     try:
-        stored = json.loads(import_module("alembic3d").Abc.IStringProperty(properties, NOTES).samples[0])
+        stored = json.loads(import_module("alembic3d").Abc.IStringProperty(properties, METADATA_KEY).samples[0])
     except (ValueError, RuntimeError, RecursionError):
         return {}
-    return stored if isinstance(stored, dict) and stored.get("version") == NOTES_VERSION else {}
+    return stored if isinstance(stored, dict) and stored.get("version") == METADATA_VERSION else {}

@@ -23,7 +23,7 @@ from osteon.io.doors.inputs import Take, resolve_inputs
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, Connectivity, LoadOptions, ReadRequest
 from osteon.io.doors.registry import format_of
 from osteon.io.doors.source import PathLike, Source
-from osteon.io.meshes.mesh import Mesh, read_mesh, read_next_vertices
+from osteon.io.meshes.mesh import LoadedMesh, read_mesh, read_next_vertices
 
 __all__ = ["load_sequence"]
 
@@ -84,7 +84,7 @@ def _read_frames(takes: list[Take], request: ReadRequest) -> MeshSequence:
     return MeshSequence(frames, first.faces, first.vertices, tuple(clips), first.asset, takes[0].name)
 
 
-def _read_mesh(path: Path, frame: int | None, connectivity: Connectivity | None = None) -> Mesh:
+def _read_mesh(path: Path, frame: int | None, connectivity: Connectivity | None = None) -> LoadedMesh:
     source = Source(path, frame)
     mesh = read_mesh(_mesh_format(path).scan(source.read(), source), source)
     if len(mesh.faces) or connectivity is None:
@@ -97,7 +97,7 @@ def _read_mesh(path: Path, frame: int | None, connectivity: Connectivity | None 
     return replace(mesh, faces=connectivity.faces, asset=connectivity.asset_for(len(mesh.vertices)))
 
 
-def _read_next(source: Source, first: Mesh) -> Float32:
+def _read_next(source: Source, first: LoadedMesh) -> Float32:
     return read_next_vertices(_mesh_format(source.path).scan(source.read(), source), source, first)
 
 

@@ -20,7 +20,7 @@ from osteon.core.arrays import Float32, Float64
 from osteon.core.model import Corrections
 from osteon.io.doors.source import as_float32
 
-__all__ = ["fit_turns", "fold_normals"]
+__all__ = ["fit_turns", "pack_normals"]
 
 #: Normals shorter than this before they are scaled are replaced: nobody sees their direction in any frame.
 SHORTEST = 1e-4
@@ -31,13 +31,13 @@ FRAMES = 64
 LEAST_SHOWN = 0.2
 
 
-def fold_normals(normals: Float64, turns: Float32, low: Float64) -> tuple[Float64, Float64]:
+def pack_normals(normals: Float64, turns: Float32, low: Float64) -> tuple[Float64, Float64]:
     """(v,3) unit normals n + sum low N, and (v,) their lengths before."""
-    folded = normals + np.tensordot(low, turns.astype(np.float64), axes=1)
-    short = np.linalg.norm(folded, axis=1) < SHORTEST
-    folded[short] = SHORTEST * normals[short]
-    lengths = np.linalg.norm(folded, axis=1)
-    return folded / lengths[:, None], lengths
+    packed = normals + np.tensordot(low, turns.astype(np.float64), axes=1)
+    short = np.linalg.norm(packed, axis=1) < SHORTEST
+    packed[short] = SHORTEST * normals[short]
+    lengths = np.linalg.norm(packed, axis=1)
+    return packed / lengths[:, None], lengths
 
 
 def fit_turns(

@@ -72,11 +72,11 @@ class MeditScan:
 
     def polygons(self) -> Polygons:
         """Triangles, then quadrilaterals; without either, the surface of the tetrahedra."""
-        given = [self._corners(name) for name in _SURFACE]
-        if not any(corners.size for corners in given):
-            given = [self._tetrahedron_surface()]
-        sizes = [np.full(len(corners), corners.shape[1]) for corners in given]
-        return Polygons(np.concatenate(sizes), np.concatenate([corners.ravel() for corners in given]))
+        surfaces = [self._corners(name) for name in _SURFACE]
+        if not any(corners.size for corners in surfaces):
+            surfaces = [self._tetrahedron_surface()]
+        sizes = [np.full(len(corners), corners.shape[1]) for corners in surfaces]
+        return Polygons(np.concatenate(sizes), np.concatenate([corners.ravel() for corners in surfaces]))
 
     def asset(self, fans: Fans) -> Asset:
         return Asset()  # reference numbers have no fixed meaning

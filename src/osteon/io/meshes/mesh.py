@@ -16,7 +16,7 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.sequence import Asset
 from osteon.io.doors.source import Source, numbered
 
-__all__ = ["Fans", "Mesh", "MeshScan", "Polygons", "join_fans", "read_mesh", "read_next_vertices"]
+__all__ = ["Fans", "LoadedMesh", "MeshScan", "Polygons", "join_fans", "read_mesh", "read_next_vertices"]
 
 IntArray = NDArray[np.signedinteger[Any]]
 
@@ -66,7 +66,7 @@ class Fans:
 
 
 @dataclass(frozen=True, slots=True)
-class Mesh:
+class LoadedMesh:
     """A mesh that was read whole; later frames of a sequence are compared with it."""
 
     vertices: Float32  # (v,3)
@@ -93,7 +93,7 @@ class MeshScan(Protocol):
         """What the file carries besides, except which triangle belongs to which polygon."""
 
 
-def read_mesh(scan: MeshScan, source: Source) -> Mesh:
+def read_mesh(scan: MeshScan, source: Source) -> LoadedMesh:
     """All that the file holds. A file without faces gives a mesh without triangles: the caller may know them."""
     vertices = scan.vertices()
     if not len(vertices):
@@ -106,10 +106,10 @@ def read_mesh(scan: MeshScan, source: Source) -> Mesh:
         asset = replace(asset, polygon_of_triangle=fans.polygon)
     with source.naming():
         asset = asset.checked(len(vertices), len(faces))
-    return Mesh(vertices, faces, asset, polygons, scan.connectivity(), source)
+    return LoadedMesh(vertices, faces, asset, polygons, scan.connectivity(), source)
 
 
-def read_next_vertices(scan: MeshScan, source: Source, first: Mesh) -> Float32:
+def read_next_vertices(scan: MeshScan, source: Source, first: LoadedMesh) -> Float32:
     """Positions of a later frame, which must have the vertices and faces of the first."""
     vertices = scan.vertices()
     if len(vertices) != len(first.vertices):

@@ -91,8 +91,8 @@ class ObjScan:
             return None
         scale = 255.0 if np.nanmax(table[:, 3:6]) > 1 else 1.0
         colors = np.ones((len(table), 4))
-        given = table[:, 3:] / [scale, scale, scale, 1.0][: table.shape[1] - 3]
-        colors[:, : given.shape[1]] = np.where(np.isnan(given), 1.0, given)
+        stored = table[:, 3:] / [scale, scale, scale, 1.0][: table.shape[1] - 3]
+        colors[:, : stored.shape[1]] = np.where(np.isnan(stored), 1.0, stored)
         return as_float32(colors.clip(0, 1))
 
     def _faces_text(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Wavefront OBJ, writing: the polygons, texture coordinates, colours, objects and looks that were read."""
+"""Wavefront OBJ, writing: the polygons, texture coordinates, colours, objects and materials that were read."""
 
 from __future__ import annotations
 

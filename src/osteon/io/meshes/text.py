@@ -63,13 +63,13 @@ class Lines:
         """Lines `start` … `stop - 1` with what lies between them."""
         return self.data[self.starts[start] : self.stops[stop - 1] + 1] if stop > start else b""
 
-    def pick(self, which: Int64) -> bytes:
+    def pick(self, numbers: Int64) -> bytes:
         """The given lines (ascending), one after the other."""
-        if not len(which):
+        if not len(numbers):
             return b""
-        breaks = np.flatnonzero(np.diff(which) != 1)
-        first = self.starts[which[np.concatenate([[0], breaks + 1])]]
-        last = self.stops[which[np.concatenate([breaks, [len(which) - 1]])]] + 1
+        breaks = np.flatnonzero(np.diff(numbers) != 1)
+        first = self.starts[numbers[np.concatenate([[0], breaks + 1])]]
+        last = self.stops[numbers[np.concatenate([breaks, [len(numbers) - 1]])]] + 1
         return b"".join([self.data[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)])
 
 

@@ -17,7 +17,7 @@ from osteon.core.kinematics import align_rotations, pose_joints, tree_bones
 from osteon.core.sticks import SHORTEST, StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.io.doors.source import quote
-from osteon.io.skeletons.checked_json import Entry
+from osteon.io.skeletons.checked_json import JsonValue
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of
 
 __all__ = ["BONE_POSE_KEYS", "BonePose", "SkeletonNames", "read_bone_pose", "read_twist"]
@@ -51,17 +51,17 @@ class SkeletonNames:
             found.setdefault("-".join(names[::-1]), []).append((b, True))
         return found
 
-    def joint(self, name: str, entry: Entry) -> int:
+    def joint(self, name: str, json_value: JsonValue) -> int:
         if name not in self._joints:
-            raise entry.error(f"there is no joint {quote(name)}; {nearest_of(name, self._joints)}")
+            raise json_value.error(f"there is no joint {quote(name)}; {nearest_of(name, self._joints)}")
         return self._joints[name]
 
-    def bone(self, name: str, entry: Entry) -> tuple[int, bool]:
+    def bone(self, name: str, json_value: JsonValue) -> tuple[int, bool]:
         """The bone, and whether the name tells it from B to A."""
         if name not in self._bones:
-            raise entry.error(f"there is no bone {quote(name)}; {nearest_of(name, self._bones)}")
+            raise json_value.error(f"there is no bone {quote(name)}; {nearest_of(name, self._bones)}")
         if len(self._bones[name]) > 1:
-            raise entry.error(f"{quote(name)} may be several bones; rename joints that have '-' in their names")
+            raise json_value.error(f"{quote(name)} may be several bones; rename joints that have '-' in their names")
         return self._bones[name][0]
 
 
@@ -83,7 +83,7 @@ class _BoneFields:
     twist: dict[int, tuple[float, float]]
 
 
-def read_bone_pose(fields: dict[str, Entry], names: SkeletonNames) -> BonePose:
+def read_bone_pose(fields: dict[str, JsonValue], names: SkeletonNames) -> BonePose:
     """One pose of the skeleton; keys that are left out change nothing."""
     skeleton = names.skeleton
     turns = _turns(fields["rotate"], names) if "rotate" in fields else {}
@@ -101,11 +101,11 @@ def read_bone_pose(fields: dict[str, Entry], names: SkeletonNames) -> BonePose:
     return BonePose(joints, aligned, bool(turns), bones.cross_scale, bones.twist)
 
 
-def _turns(entry: Entry, names: SkeletonNames) -> dict[int, Float64]:
+def _turns(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
     """(3,3) by joint; of several turns of one joint the first in the list is done first."""
     turns: dict[int, Float64] = {}
-    for name, told in entry.named().items():
-        joint = names.joint(name, entry)
+    for name, told in json_value.named().items():
+        joint = names.joint(name, json_value)
         turn = np.eye(3)
         for one in told.items("turn") if told.is_list else [told]:
             turn = _turn(one, names) @ turn
@@ -113,51 +113,53 @@ def _turns(entry: Entry, names: SkeletonNames) -> dict[int, Float64]:
     return turns
 
 
-def _turn(entry: Entry, names: SkeletonNames) -> Float64:
+def _turn(json_value: JsonValue, names: SkeletonNames) -> Float64:
     """A plain number turns in the plane of a 2D skeleton, anticlockwise."""
-    if entry.is_number and names.plane is not None:
-        return rotation_from_axis_angle(np.array([0.0, 0.0, 1.0]), np.deg2rad(entry.number()))
-    if not entry.is_object:
+    if json_value.is_number and names.plane is not None:
+        return rotation_from_axis_angle(np.array([0.0, 0.0, 1.0]), np.deg2rad(json_value.number()))
+    if not json_value.is_object:
         plain = "" if names.plane is None else "a number of degrees or "
-        raise entry.error(f'expected {plain}{{"axis": [x, y, z], "degrees": d}}, got {quote(str(entry.value))}')
-    fields = entry.fields(("axis", "degrees"))
+        raise json_value.error(
+            f'expected {plain}{{"axis": [x, y, z], "degrees": d}}, got {quote(str(json_value.value))}'
+        )
+    fields = json_value.fields(("axis", "degrees"))
     for key in ("axis", "degrees"):
         if key not in fields:
-            raise entry.error(f"a turn needs {quote(key)}")
+            raise json_value.error(f"a turn needs {quote(key)}")
     axis = _axis(fields["axis"], names)
     return rotation_from_axis_angle(axis / np.abs(axis).max(), np.deg2rad(fields["degrees"].number()))
 
 
-def _axis(entry: Entry, names: SkeletonNames) -> Float64:
+def _axis(json_value: JsonValue, names: SkeletonNames) -> Float64:
     """A direction, or the one of a bone at rest by its name `a-b`, from a to b."""
-    if isinstance(entry.value, str):
-        b, reverse = names.bone(entry.text(), entry)
+    if isinstance(json_value.value, str):
+        b, reverse = names.bone(json_value.text(), json_value)
         along: Float64 = names.skeleton.vectors[b]
         return -along if reverse else along
-    axis = np.array(entry.point())
+    axis = np.array(json_value.point())
     if not axis.any():
-        raise entry.error("an axis needs a direction, got zero")
+        raise json_value.error("an axis needs a direction, got zero")
     return axis
 
 
-def _check_lengths(entry: Entry, skeleton: StickSkeleton, joints: Float64) -> None:
+def _check_lengths(json_value: JsonValue, skeleton: StickSkeleton, joints: Float64) -> None:
     """Name the bone whose ends were put in one place."""
     length = np.linalg.norm(joints[skeleton.bones[:, 1]] - joints[skeleton.bones[:, 0]], axis=1)
     short = length <= SHORTEST * float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
     if short.any():
         bone = quote(skeleton.bone_name(int(short.argmax())))
-        raise entry.error(f"the bone {bone} has no length in this pose; move one of its joints")
+        raise json_value.error(f"the bone {bone} has no length in this pose; move one of its joints")
 
 
-def _bones(entry: Entry, names: SkeletonNames) -> _BoneFields:
+def _bones(json_value: JsonValue, names: SkeletonNames) -> _BoneFields:
     """Stretch, cross section and twist by bone."""
     held = set(tree_bones(names.skeleton))
     out = _BoneFields({}, {}, {})
     told_as: dict[int, str] = {}
-    for name, told in entry.named().items():
-        b, reverse = names.bone(name, entry)
+    for name, told in json_value.named().items():
+        b, reverse = names.bone(name, json_value)
         if b in told_as:
-            raise entry.error(f"{quote(told_as[b])} and {quote(name)} are one bone; leave one out")
+            raise json_value.error(f"{quote(told_as[b])} and {quote(name)} are one bone; leave one out")
         told_as[b] = name
         fields = told.fields(("stretch", "cross_scale", "twist"))
         if "stretch" in fields:
@@ -172,9 +174,9 @@ def _bones(entry: Entry, names: SkeletonNames) -> _BoneFields:
     return out
 
 
-def read_twist(entry: Entry) -> tuple[float, float]:
+def read_twist(json_value: JsonValue) -> tuple[float, float]:
     """Radians at the start and the stop of an axis; a plain number of degrees grows from zero at the start."""
-    if entry.is_list:
-        start, stop = entry.pair("angle")
+    if json_value.is_list:
+        start, stop = json_value.pair("angle")
         return float(np.deg2rad(start.number())), float(np.deg2rad(stop.number()))
-    return 0.0, float(np.deg2rad(entry.number()))
+    return 0.0, float(np.deg2rad(json_value.number()))

@@ -14,7 +14,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine, Domain, LineTrack, PinTrack
 from osteon.io.doors.source import quote
 from osteon.io.poses.bone_pose import read_twist
-from osteon.io.skeletons.checked_json import Entry, Point
+from osteon.io.skeletons.checked_json import JsonValue, Point
 from osteon.io.skeletons.text_lines import nearest_of
 
 __all__ = ["LinePose", "define_lines", "line_track", "pin_track", "read_line_poses", "read_pins"]
@@ -37,10 +37,10 @@ class LinePose:
         return LinePose((line.start, line.stop))
 
 
-def define_lines(entry: Entry, lines: dict[str, ControlLine], plane: float | None, *, posed: bool) -> None:
+def define_lines(json_value: JsonValue, lines: dict[str, ControlLine], plane: float | None, *, posed: bool) -> None:
     """Add the lines of a list that are new to `lines`; what is told again must be the same."""
     names: set[str] = set()
-    for item in entry.items("line"):
+    for item in json_value.items("line"):
         fields = item.fields(LINE_KEYS if posed else DEFINITION_KEYS)
         name = _line_name(item, fields)
         if name in names:
@@ -55,12 +55,12 @@ def define_lines(entry: Entry, lines: dict[str, ControlLine], plane: float | Non
                 raise item.error(f"the line {quote(name)} was told before with another rest or domain; tell it once")
 
 
-def _line_name(item: Entry, fields: dict[str, Entry]) -> str:
+def _line_name(item: JsonValue, fields: dict[str, JsonValue]) -> str:
     return fields["name"].text() if "name" in fields else item.path[-1]  # 'line 1' is its own name
 
 
 def _definition(
-    item: Entry, name: str, fields: dict[str, Entry], plane: float | None, before: ControlLine | None
+    item: JsonValue, name: str, fields: dict[str, JsonValue], plane: float | None, before: ControlLine | None
 ) -> ControlLine:
     if "rest" in fields:
         start, stop = (end.point(plane) for end in fields["rest"].pair("point"))
@@ -75,8 +75,8 @@ def _definition(
     return ControlLine(start, stop, domain, name)
 
 
-def _domain(entry: Entry, plane: float | None) -> Domain:
-    fields = entry.fields(DOMAIN_KEYS)
+def _domain(json_value: JsonValue, plane: float | None) -> Domain:
+    fields = json_value.fields(DOMAIN_KEYS)
     box = None
     if "box" in fields:
         low, high = (corner.point(plane) for corner in fields["box"].pair("corner"))
@@ -90,13 +90,13 @@ def _domain(entry: Entry, plane: float | None) -> Domain:
             triangles=None if triangles is None else tuple(triangle.whole() for triangle in triangles),
         )
     except GeometryError as error:
-        raise entry.error(str(error)) from error
+        raise json_value.error(str(error)) from error
 
 
-def read_line_poses(entry: Entry, lines: dict[str, ControlLine], plane: float | None) -> dict[str, LinePose]:
+def read_line_poses(json_value: JsonValue, lines: dict[str, ControlLine], plane: float | None) -> dict[str, LinePose]:
     """Where a pose puts the lines it names; without "posed" a line stays where it rests."""
     found: dict[str, LinePose] = {}
-    for item in entry.items("line"):
+    for item in json_value.items("line"):
         fields = item.fields(LINE_KEYS)
         name = _line_name(item, fields)
         ends = lines[name].start, lines[name].stop
@@ -122,24 +122,24 @@ def line_track(lines: dict[str, ControlLine], poses: list[dict[str, LinePose]]) 
     )
 
 
-def read_pins(entry: Entry, plane: float | None) -> dict[int, Point]:
+def read_pins(json_value: JsonValue, plane: float | None) -> dict[int, Point]:
     """Places by vertex."""
     found: dict[int, Point] = {}
-    for key, place in entry.named().items():
+    for key, place in json_value.named().items():
         if not (key.isascii() and key.isdigit() and len(key) < 11 and int(key) < 2**31 - 1):
-            raise entry.error(f"expected the number of a vertex from 0, got {quote(key)}")
+            raise json_value.error(f"expected the number of a vertex from 0, got {quote(key)}")
         if int(key) in found:
-            raise entry.error(f"vertex {int(key)} is there twice")
+            raise json_value.error(f"vertex {int(key)} is there twice")
         found[int(key)] = place.point(plane)
     return found
 
 
-def pin_track(poses: list[dict[int, Point]], entries: list[Entry]) -> PinTrack:
+def pin_track(poses: list[dict[int, Point]], json_values: list[JsonValue]) -> PinTrack:
     """All pins over all poses; refused if a pose (told at its entry) pins other vertices than the first."""
     vertices = sorted(poses[0])
-    for pins, entry in zip(poses, entries, strict=True):
+    for pins, json_value in zip(poses, json_values, strict=True):
         for vertex in sorted(set(pins) ^ set(vertices)):
             verb = "pins" if vertex in pins else "does not pin"
-            raise entry.error(f"{verb} vertex {vertex}, unlike the first pose; pin the same vertices in each")
+            raise json_value.error(f"{verb} vertex {vertex}, unlike the first pose; pin the same vertices in each")
     targets = np.array([[pins[vertex] for vertex in vertices] for pins in poses], float)
     return PinTrack(np.array(vertices, np.int32), targets.reshape(len(poses), len(vertices), 3))

@@ -64,10 +64,10 @@ def _load_file(
     if suffix not in POSE_SUFFIXES:
         raise FileFormatError(f"{path}: not a suffix for poses; known are {', '.join(POSE_SUFFIXES)}")
     if suffix == ".json":
-        entry = read_json(source)
-        if not holds_skeleton(entry):
-            return read_pose_json(entry, skeleton, lines)
-        return _skeleton_pose(skeleton_of_json(entry), skeleton, source)
+        json_value = read_json(source)
+        if not holds_skeleton(json_value):
+            return read_pose_json(json_value, skeleton, lines)
+        return _skeleton_pose(skeleton_of_json(json_value), skeleton, source)
     if suffix in TEXT_FORMATS:
         return _skeleton_pose(TEXT_FORMATS[suffix].read(source), skeleton, source)
     return read_rig_poses(path, _needed(skeleton, source), options)

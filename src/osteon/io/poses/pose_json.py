@@ -10,7 +10,7 @@ from osteon.core.sequence import DEFAULT_FPS, Clip
 from osteon.core.sticks import StickSkeleton
 from osteon.io.poses.bone_pose import BONE_POSE_KEYS, BonePose, SkeletonNames, read_bone_pose
 from osteon.io.poses.line_pose import define_lines, line_track, pin_track, read_line_poses, read_pins
-from osteon.io.skeletons.checked_json import Entry
+from osteon.io.skeletons.checked_json import JsonValue
 
 __all__ = ["read_pose_json"]
 
@@ -18,9 +18,9 @@ POSE_KEYS = (*BONE_POSE_KEYS, "lines", "pins")
 FILE_KEYS = ("fps", "name", "poses", "lines")
 
 
-def read_pose_json(entry: Entry, skeleton: StickSkeleton | None, known: dict[str, ControlLine]) -> PoseTrack:
+def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known: dict[str, ControlLine]) -> PoseTrack:
     """The poses of a file as one clip; `known` has the lines of files before it."""
-    top, poses = _poses(entry)
+    top, poses = _poses(json_value)
     names = None if skeleton is None else SkeletonNames(skeleton)
     plane = 0.0 if names is None else names.plane
     fields = [pose.fields((*POSE_KEYS, "name") if pose.path else (*POSE_KEYS, "fps", "name")) for pose in poses]
@@ -33,9 +33,9 @@ def read_pose_json(entry: Entry, skeleton: StickSkeleton | None, known: dict[str
     line_poses = [read_line_poses(pose["lines"], lines, plane) if "lines" in pose else {} for pose in fields]
     pins = [read_pins(pose["pins"], plane) if "pins" in pose else {} for pose in fields]
     fps = top["fps"].positive() if "fps" in top else DEFAULT_FPS
-    name = top["name"].text() if "name" in top else entry.source.path.stem
+    name = top["name"].text() if "name" in top else json_value.source.path.stem
     rows = [_bone_pose(pose, names) for pose in fields]
-    with entry.source.naming():
+    with json_value.source.naming():
         return PoseTrack(
             joints=np.stack([np.zeros((0, 3)) if row is None else row.joints for row in rows]),
             cross_scale=_cross_scale(rows, skeleton),
@@ -49,16 +49,16 @@ def read_pose_json(entry: Entry, skeleton: StickSkeleton | None, known: dict[str
         )
 
 
-def _poses(entry: Entry) -> tuple[dict[str, Entry], list[Entry]]:
+def _poses(json_value: JsonValue) -> tuple[dict[str, JsonValue], list[JsonValue]]:
     """What stands at the top, and the poses, told as `pose 1`, `pose 2`, … where there is a list of them."""
-    top = entry.named()
+    top = json_value.named()
     if "poses" not in top:
-        return top, [entry]
-    top = entry.fields(FILE_KEYS)
-    return top, [Entry(pose.value, pose.source, pose.path[1:]) for pose in top["poses"].items("pose")]
+        return top, [json_value]
+    top = json_value.fields(FILE_KEYS)
+    return top, [JsonValue(pose.value, pose.source, pose.path[1:]) for pose in top["poses"].items("pose")]
 
 
-def _bone_pose(fields: dict[str, Entry], names: SkeletonNames | None) -> BonePose | None:
+def _bone_pose(fields: dict[str, JsonValue], names: SkeletonNames | None) -> BonePose | None:
     told = {key: value for key, value in fields.items() if key in BONE_POSE_KEYS}
     if names is None:
         for value in told.values():

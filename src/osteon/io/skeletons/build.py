@@ -12,10 +12,10 @@ from osteon.core.sticks import SHORTEST, StickSkeleton
 from osteon.io.doors.source import Source, quote
 from osteon.io.skeletons.text_lines import LARGEST
 
-__all__ = ["ToldBone", "ToldJoint", "build_skeleton", "check_joints"]
+__all__ = ["FileBone", "FileJoint", "build_skeleton", "check_joints"]
 
 
-class ToldJoint(NamedTuple):
+class FileJoint(NamedTuple):
     """A joint, and where the file tells it."""
 
     name: str
@@ -23,7 +23,7 @@ class ToldJoint(NamedTuple):
     where: str  # "line 3"
 
 
-class ToldBone(NamedTuple):
+class FileBone(NamedTuple):
     """A bone between joints by number, and where the file tells it."""
 
     start: int
@@ -31,7 +31,7 @@ class ToldBone(NamedTuple):
     where: str
 
 
-def build_skeleton(source: Source, joints: Sequence[ToldJoint], bones: Sequence[ToldBone], root: int) -> StickSkeleton:
+def build_skeleton(source: Source, joints: Sequence[FileJoint], bones: Sequence[FileBone], root: int) -> StickSkeleton:
     """The skeleton, or one line that says what is wrong and where; two coordinates mean z = 0."""
     if not joints:
         raise source.format_error("holds no joints; expected at least two")
@@ -46,7 +46,7 @@ def build_skeleton(source: Source, joints: Sequence[ToldJoint], bones: Sequence[
         return StickSkeleton(points, ends, names, root, name=source.path.stem)
 
 
-def check_joints(source: Source, joints: Sequence[ToldJoint]) -> None:
+def check_joints(source: Source, joints: Sequence[FileJoint]) -> None:
     """Refuse joints that are nowhere, mixed dimensions, and names that are there twice or cannot be shown."""
     width = len(joints[0].point)
     first: dict[str, str] = {}
@@ -66,7 +66,7 @@ def check_joints(source: Source, joints: Sequence[ToldJoint]) -> None:
         first[name] = where
 
 
-def _check_bones(source: Source, names: Sequence[str], bones: Sequence[ToldBone], points: np.ndarray) -> None:
+def _check_bones(source: Source, names: Sequence[str], bones: Sequence[FileBone], points: np.ndarray) -> None:
     """Refuse bones from a joint to itself, bones that are there twice, and bones without length."""
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     first: dict[tuple[int, int], str] = {}

@@ -13,13 +13,13 @@ from osteon.core.errors import FileFormatError
 from osteon.io.doors.source import Source, quote
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of, read_text
 
-__all__ = ["Entry", "Point", "read_json"]
+__all__ = ["JsonValue", "Point", "read_json"]
 
 Point = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JsonValue:
     """A value of a JSON file, and where it stands."""
 
     value: Any
@@ -33,8 +33,8 @@ class Entry:
     def _expected(self, what: str) -> FileFormatError:
         return self.error(f"expected {what}, got {quote(str(self.value))}")
 
-    def below(self, value: Any, step: str) -> Entry:
-        return Entry(value, self.source, (*self.path, step))
+    def below(self, value: Any, step: str) -> JsonValue:
+        return JsonValue(value, self.source, (*self.path, step))
 
     @property
     def is_object(self) -> bool:
@@ -48,13 +48,13 @@ class Entry:
     def is_number(self) -> bool:
         return isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
 
-    def named(self) -> dict[str, Entry]:
+    def named(self) -> dict[str, JsonValue]:
         """The values of an object with any keys."""
         if not self.is_object:
             raise self._expected("an object { … }")
         return {key: self.below(value, quote(key)) for key, value in self.value.items()}
 
-    def fields(self, known: Sequence[str]) -> dict[str, Entry]:
+    def fields(self, known: Sequence[str]) -> dict[str, JsonValue]:
         """The values of an object that has only the known keys."""
         found = self.named()
         for key in found:
@@ -62,7 +62,7 @@ class Entry:
                 raise self.error(f"the key {quote(key)} is unknown; {nearest_of(key, known)}")
         return found
 
-    def items(self, noun: str = "entry") -> list[Entry]:
+    def items(self, noun: str = "entry") -> list[JsonValue]:
         """The values of a list that is not empty, numbered from 1."""
         if not self.is_list:
             raise self._expected("a list [ … ]")
@@ -105,7 +105,7 @@ class Entry:
             raise self._expected("a place [x, y, z]")
         return (found[0], found[1], found[2] if len(found) == 3 else float(plane or 0.0))
 
-    def pair(self, noun: str) -> tuple[Entry, Entry]:
+    def pair(self, noun: str) -> tuple[JsonValue, JsonValue]:
         """The two values of a list of two."""
         if not self.is_list or len(self.value) != 2:
             raise self._expected(f"a list of two {noun}s")
@@ -123,7 +123,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def read_json(source: Source) -> Entry:
+def read_json(source: Source) -> JsonValue:
     """The JSON of a file; NaN and infinity, which JSON does not know, are read as NaN for a later check to name."""
     text = read_text(source)
     try:
@@ -134,4 +134,4 @@ def read_json(source: Source) -> Entry:
         raise source.format_error(f"line {error.lineno}: is not JSON ({error.msg})") from error
     except (ValueError, RecursionError) as error:
         raise source.format_error("its JSON cannot be parsed") from error
-    return Entry(value, source)
+    return JsonValue(value, source)

@@ -22,9 +22,9 @@ from osteon.io.doors.source import Source, numbered, quote
 from osteon.io.gltf.formats import GLTF_SUFFIXES
 from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.document import Document, open_document
-from osteon.io.gltf.read.metadata import read_notes
+from osteon.io.gltf.read.metadata import read_metadata
 from osteon.io.gltf.read.sampling import plan_clips, sample_blocks
-from osteon.io.gltf.read.scene import Scene, SkinJoints, parents_of_joints, read_scene
+from osteon.io.gltf.read.scene import GltfScene, SkinJoints, parents_of_joints, read_scene
 from osteon.io.skeletons.rig import Rig, RigMotion, printable_names
 from osteon.io.skeletons.rig_ends import Flesh, complete_rig
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of
@@ -40,7 +40,7 @@ WORST_CONDITION = 1e6
 def read_rig(path: Path, skin: str | int) -> Rig:
     """The joints of one skin at rest, by its name or its number among the skins that are shown."""
     document = open_document(path) if path.suffix.lower() in GLTF_SUFFIXES else None
-    if document is None or read_notes(document) is not None:
+    if document is None or read_metadata(document) is not None:
         model = load_model(path)
         return _completed(_model_rig(model, Source(path)), [_model_flesh(model)])
     scene = read_scene(document)
@@ -51,7 +51,7 @@ def read_rig(path: Path, skin: str | int) -> Rig:
 def read_rig_motions(path: Path, options: LoadOptions) -> list[RigMotion]:
     """Every skin of the file with its motion."""
     document = open_document(path) if path.suffix.lower() in GLTF_SUFFIXES else None
-    if document is None or read_notes(document) is not None:
+    if document is None or read_metadata(document) is not None:
         model = load_model(path, options=options)
         return [_model_motion(model, Source(path))]
     scene = read_scene(document)
@@ -71,9 +71,9 @@ def read_rig_motions(path: Path, options: LoadOptions) -> list[RigMotion]:
     return [RigMotion(rig, np.concatenate(found), clips) for rig, found in zip(rigs, blocks, strict=True)]
 
 
-def _skins(document: Document, scene: Scene) -> list[SkinJoints]:
+def _skins(document: Document, scene: GltfScene) -> list[SkinJoints]:
     """The skins that the scene shows, in the order of the file."""
-    shown = {part.skin.number: part.skin for part in scene.parts if part.skin is not None}
+    shown = {instance.skin.number: instance.skin for instance in scene.instances if instance.skin is not None}
     if not shown:
         raise document.source.geometry_error("has no skin, so it has no joints; export the mesh with its armature")
     return [shown[number] for number in sorted(shown)]
@@ -85,24 +85,24 @@ def _chosen(document: Document, skins: list[SkinJoints], wanted: str | int) -> S
             shown = numbered(len(skins), "skin")
             raise OptionError(f"skin: {document.source} shows {shown}, counted from 0; there is no {wanted}")
         return skins[wanted]
-    entries = document.items("skins")
-    names = [document.text(entries[skin.number], "name", f"skin_{skin.number}") for skin in skins]
+    json_values = document.items("skins")
+    names = [document.text(json_values[skin.number], "name", f"skin_{skin.number}") for skin in skins]
     if wanted not in names:
         raise OptionError(f"skin: {document.source} has no skin {quote(wanted)}; {nearest_of(wanted, names)}")
     return skins[names.index(wanted)]
 
 
-def _placement(scene: Scene, skin: SkinJoints) -> Float64:
+def _placement(scene: GltfScene, skin: SkinJoints) -> Float64:
     """(4,4) from the stored mesh to the rest pose, for the first part on this skin."""
-    for part, matrix in zip(scene.parts, rest_placements(scene), strict=True):
-        if part.skin is not None and part.skin.number == skin.number:
+    for instance, matrix in zip(scene.instances, rest_placements(scene), strict=True):
+        if instance.skin is not None and instance.skin.number == skin.number:
             return matrix
     return np.eye(4)
 
 
-def _skin_rig(document: Document, scene: Scene, skin: SkinJoints) -> Rig:
-    entries = document.items("nodes")
-    names = printable_names(tuple(document.text(entries[node], "name", f"node_{node}") for node in skin.nodes))
+def _skin_rig(document: Document, scene: GltfScene, skin: SkinJoints) -> Rig:
+    json_values = document.items("nodes")
+    names = printable_names(tuple(document.text(json_values[node], "name", f"node_{node}") for node in skin.nodes))
     bind = skin.joint_from_mesh[:, :3, :3]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         condition = np.linalg.cond(bind) if np.isfinite(skin.joint_from_mesh).all() else np.full(len(bind), np.inf)
@@ -114,29 +114,29 @@ def _skin_rig(document: Document, scene: Scene, skin: SkinJoints) -> Rig:
     return Rig(names, parents_of_joints(scene, skin), places)
 
 
-def _completed(rig: Rig, parts: list[Flesh]) -> Rig:
+def _completed(rig: Rig, flesh: list[Flesh]) -> Rig:
     """The rig with ends and without handles, unless its numbers are such that `sticks_of_rig` will refuse it."""
-    sound = [part for part in parts if np.isfinite(part.points).all() and (np.abs(part.points) <= LARGEST).all()]
-    if not sound or len(sound) < len(parts) or not (np.abs(rig.places) <= LARGEST).all():
+    sound = [one for one in flesh if np.isfinite(one.points).all() and (np.abs(one.points) <= LARGEST).all()]
+    if not sound or len(sound) < len(flesh) or not (np.abs(rig.places) <= LARGEST).all():
         return rig
-    width = max(part.joints.shape[1] for part in sound)
+    width = max(one.joints.shape[1] for one in sound)
     joints, weights = (
         [np.pad(array, ((0, 0), (0, width - array.shape[1]))) for array in arrays]
-        for arrays in ([part.joints for part in sound], [part.weights for part in sound])
+        for arrays in ([one.joints for one in sound], [one.weights for one in sound])
     )
-    points = np.concatenate([part.points for part in sound])
+    points = np.concatenate([one.points for one in sound])
     return complete_rig(rig, Flesh(points, np.concatenate(joints), np.concatenate(weights)))
 
 
-def _skin_flesh(scene: Scene, skin: SkinJoints) -> list[Flesh]:
+def _skin_flesh(scene: GltfScene, skin: SkinJoints) -> list[Flesh]:
     """The vertices of all parts on a skin, where the rest pose is."""
     found: list[Flesh] = []
-    for part, matrix in zip(scene.parts, rest_placements(scene), strict=True):
-        influences = part.geometry.influences
-        if part.skin is None or part.skin.number != skin.number or influences is None:
+    for instance, matrix in zip(scene.instances, rest_placements(scene), strict=True):
+        influences = instance.geometry.influences
+        if instance.skin is None or instance.skin.number != skin.number or influences is None:
             continue
         with np.errstate(over="ignore", invalid="ignore"):
-            shape = part.geometry.positions + np.tensordot(part.weights, part.geometry.deltas, axes=1)
+            shape = instance.geometry.positions + np.tensordot(instance.weights, instance.geometry.deltas, axes=1)
             points = shape @ matrix[:3, :3].T + matrix[:3, 3]
         found.append(Flesh(points, influences.joints.astype(np.int32), influences.weights))
     return found

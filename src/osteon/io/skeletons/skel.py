@@ -12,7 +12,7 @@ from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.format_types import SkeletonFormat
 from osteon.io.doors.source import Source, numbered, quote
-from osteon.io.skeletons.build import ToldBone, ToldJoint, build_skeleton, check_joints
+from osteon.io.skeletons.build import FileBone, FileJoint, build_skeleton, check_joints
 from osteon.io.skeletons.text_lines import Line, as_number, nearest_of, read_lines
 
 __all__ = ["SKEL", "check_ancestors", "read_skel", "skel_text"]
@@ -32,7 +32,7 @@ def read_skel(source: Source) -> StickSkeleton:
     number = {joint.name: j for j, joint in enumerate(joints)}
     parents = [_parent(source, joint, word, number) for joint, word in told]
     check_ancestors(source, joints, parents)
-    bones = [ToldBone(p, j, joints[j].where) for j, p in enumerate(parents) if p >= 0]
+    bones = [FileBone(p, j, joints[j].where) for j, p in enumerate(parents) if p >= 0]
     return build_skeleton(source, joints, bones, parents.index(-1))
 
 
@@ -44,7 +44,7 @@ def _count(source: Source, line: Line) -> int:
     return int(word)
 
 
-def _joint(source: Source, line: Line) -> tuple[ToldJoint, str]:
+def _joint(source: Source, line: Line) -> tuple[FileJoint, str]:
     """The joint and the word for its parent ('' without one)."""
     numbers = [as_number(word) for word in line.words[:3]]
     point = tuple(x for x in numbers if x is not None)
@@ -52,10 +52,10 @@ def _joint(source: Source, line: Line) -> tuple[ToldJoint, str]:
     if len(point) < 2 or None in numbers[: len(point)] or not 1 <= len(rest) <= 2:
         shown = quote(" ".join(line.words))
         raise line.error(source, f"expected a joint 'x y z name parent', got {shown}")
-    return ToldJoint(rest[0], point, f"line {line.number}"), rest[1] if len(rest) > 1 else ""
+    return FileJoint(rest[0], point, f"line {line.number}"), rest[1] if len(rest) > 1 else ""
 
 
-def _parent(source: Source, joint: ToldJoint, word: str, number: dict[str, int]) -> int:
+def _parent(source: Source, joint: FileJoint, word: str, number: dict[str, int]) -> int:
     """The joint that a word stands for, -1 for none; a name goes before a number and before the word `root`."""
     if word in number and not (word == "root" and joint.name == "root"):
         return number[word]
@@ -69,7 +69,7 @@ def _parent(source: Source, joint: ToldJoint, word: str, number: dict[str, int])
     )
 
 
-def check_ancestors(source: Source, joints: list[ToldJoint], parents: list[int]) -> None:
+def check_ancestors(source: Source, joints: list[FileJoint], parents: list[int]) -> None:
     """Refuse joints that are their own ancestors; every joint is visited once."""
     walk_of = [-1] * len(parents)
     for start in range(len(parents)):

@@ -13,8 +13,8 @@ import json
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.format_types import SkeletonFormat
 from osteon.io.doors.source import Source, numbered, quote
-from osteon.io.skeletons.build import ToldBone, ToldJoint, build_skeleton
-from osteon.io.skeletons.checked_json import Entry, read_json
+from osteon.io.skeletons.build import FileBone, FileJoint, build_skeleton
+from osteon.io.skeletons.checked_json import JsonValue, read_json
 from osteon.io.skeletons.skel import check_ancestors
 from osteon.io.skeletons.text_lines import nearest_of
 
@@ -27,24 +27,24 @@ POSE_KEYS = ("rotate", "translate", "poses", "lines", "pins", "fps")
 
 def read_skeleton_json(source: Source) -> StickSkeleton:
     """The skeleton of a file."""
-    entry = read_json(source)
-    if entry.is_object and not holds_skeleton(entry) and any(key in entry.value for key in POSE_KEYS):
-        raise entry.error("holds poses; expected a skeleton, which comes before them")
-    return skeleton_of_json(entry)
+    json_value = read_json(source)
+    if json_value.is_object and not holds_skeleton(json_value) and any(key in json_value.value for key in POSE_KEYS):
+        raise json_value.error("holds poses; expected a skeleton, which comes before them")
+    return skeleton_of_json(json_value)
 
 
-def holds_skeleton(entry: Entry) -> bool:
+def holds_skeleton(json_value: JsonValue) -> bool:
     """Whether this is a skeleton rather than a pose: only a skeleton lists its bones."""
-    return entry.is_object and (isinstance(entry.value.get("bones"), list) or "parents" in entry.value)
+    return json_value.is_object and (isinstance(json_value.value.get("bones"), list) or "parents" in json_value.value)
 
 
-def skeleton_of_json(entry: Entry) -> StickSkeleton:
+def skeleton_of_json(json_value: JsonValue) -> StickSkeleton:
     """The skeleton that an object describes; its root is the first joint (or first without a parent) unless told."""
-    fields = entry.fields(KEYS)
+    fields = json_value.fields(KEYS)
     if "joints" not in fields:
-        raise entry.error('has no \'joints\'; expected a skeleton {"joints": …, "bones": …}')
+        raise json_value.error('has no \'joints\'; expected a skeleton {"joints": …, "bones": …}')
     if ("bones" in fields) == ("parents" in fields):
-        raise entry.error("expected either 'bones' or 'parents' beside 'joints'")
+        raise json_value.error("expected either 'bones' or 'parents' beside 'joints'")
     joints = _joints(fields["joints"])
     if not joints:
         raise fields["joints"].error("there are none; expected at least two")
@@ -52,65 +52,69 @@ def skeleton_of_json(entry: Entry) -> StickSkeleton:
     root = 0
     if "parents" in fields:
         parents = _parents(fields["parents"], number)
-        check_ancestors(entry.source, joints, parents)
-        bones = [ToldBone(p, j, joints[j].where) for j, p in enumerate(parents) if p >= 0]
+        check_ancestors(json_value.source, joints, parents)
+        bones = [FileBone(p, j, joints[j].where) for j, p in enumerate(parents) if p >= 0]
         root = parents.index(-1)
     else:
         bones = [_bone(item, number) for item in fields["bones"].items("bone")]
     if "root" in fields:
         root = _joint(fields["root"], number)
-    return build_skeleton(entry.source, joints, bones, root)
+    return build_skeleton(json_value.source, joints, bones, root)
 
 
-def _joints(entry: Entry) -> list[ToldJoint]:
-    if entry.is_object:
-        return [ToldJoint(name, place.coordinates(), "'joints'") for name, place in entry.named().items()]
-    places = [place.coordinates() for place in entry.items("joint")]
-    return [ToldJoint(f"joint{j}", place, "'joints'") for j, place in enumerate(places)]
+def _joints(json_value: JsonValue) -> list[FileJoint]:
+    if json_value.is_object:
+        return [FileJoint(name, place.coordinates(), "'joints'") for name, place in json_value.named().items()]
+    places = [place.coordinates() for place in json_value.items("joint")]
+    return [FileJoint(f"joint{j}", place, "'joints'") for j, place in enumerate(places)]
 
 
-def _joint(entry: Entry, number: dict[str, int]) -> int:
+def _joint(json_value: JsonValue, number: dict[str, int]) -> int:
     """A joint by its name or number."""
-    if entry.is_number:
-        j = entry.whole()
+    if json_value.is_number:
+        j = json_value.whole()
         if j >= len(number):
-            raise entry.error(f"there is no joint {j}; there are {numbered(len(number), 'joint')}, counted from 0")
+            raise json_value.error(f"there is no joint {j}; there are {numbered(len(number), 'joint')}, counted from 0")
         return j
-    name = entry.text()
+    name = json_value.text()
     if name not in number:
-        raise entry.error(f"there is no joint {quote(name)}; {nearest_of(name, number)}")
+        raise json_value.error(f"there is no joint {quote(name)}; {nearest_of(name, number)}")
     return number[name]
 
 
-def _bone(entry: Entry, number: dict[str, int]) -> ToldBone:
-    start, stop = entry.pair("joint")
-    return ToldBone(_joint(start, number), _joint(stop, number), ", ".join(entry.path))
+def _bone(json_value: JsonValue, number: dict[str, int]) -> FileBone:
+    start, stop = json_value.pair("joint")
+    return FileBone(_joint(start, number), _joint(stop, number), ", ".join(json_value.path))
 
 
-def _parents(entry: Entry, number: dict[str, int]) -> list[int]:
+def _parents(json_value: JsonValue, number: dict[str, int]) -> list[int]:
     """(j,) the parent of each joint, -1 at a root."""
     parents = [-1] * len(number)
-    if entry.is_object:
-        for child, parent in entry.named().items():
+    if json_value.is_object:
+        for child, parent in json_value.named().items():
             if child not in number:
-                raise entry.error(f"there is no joint {quote(child)}; {nearest_of(child, number)}")
+                raise json_value.error(f"there is no joint {quote(child)}; {nearest_of(child, number)}")
             parents[number[child]] = _parent(parent, number)
         return parents
-    items = entry.items("joint")
+    items = json_value.items("joint")
     if len(items) != len(number):
-        raise entry.error(f"lists {len(items)} parents for {numbered(len(number), 'joint')}")
+        raise json_value.error(f"lists {len(items)} parents for {numbered(len(number), 'joint')}")
     return [_parent(parent, number) for parent in items]
 
 
-def _parent(entry: Entry, number: dict[str, int]) -> int:
-    return -1 if entry.value is None or (entry.is_number and entry.value == -1) else _joint(entry, number)
+def _parent(json_value: JsonValue, number: dict[str, int]) -> int:
+    return (
+        -1
+        if json_value.value is None or (json_value.is_number and json_value.value == -1)
+        else _joint(json_value, number)
+    )
 
 
 def skeleton_json_text(skeleton: StickSkeleton) -> str:
     """The skeleton as JSON, a line for each joint and bone."""
 
-    def rows(entries: list[str]) -> str:
-        return ",\n".join(f"    {entry}" for entry in entries)
+    def rows(lines: list[str]) -> str:
+        return ",\n".join(f"    {line}" for line in lines)
 
     shown = [json.dumps(name, ensure_ascii=False) for name in skeleton.names]
     joints = rows([f"{n}: {json.dumps(p)}" for n, p in zip(shown, skeleton.joints.tolist(), strict=True)])

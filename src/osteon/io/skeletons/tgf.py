@@ -13,7 +13,7 @@ from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.format_types import SkeletonFormat
 from osteon.io.doors.source import Source, quote
-from osteon.io.skeletons.build import ToldBone, ToldJoint, build_skeleton
+from osteon.io.skeletons.build import FileBone, FileJoint, build_skeleton
 from osteon.io.skeletons.text_lines import Line, as_number, nearest_of, read_lines
 
 __all__ = ["TGF", "read_tgf", "tgf_text"]
@@ -36,7 +36,7 @@ def read_tgf(source: Source) -> StickSkeleton:
     labels = [_label(line) for line in joint_lines]
     names = labels if all(labels) and len(set(labels)) == len(labels) else list(number)
     joints = [
-        ToldJoint(name, point, f"line {line.number}")
+        FileJoint(name, point, f"line {line.number}")
         for name, point, line in zip(names, points, joint_lines, strict=True)
     ]
     return build_skeleton(source, joints, [_bone(source, line, number) for line in bone_lines], 0)
@@ -80,14 +80,14 @@ def _label(line: Line) -> str:
     return " ".join(line.words[1 + len(_numbers(line)) :])
 
 
-def _bone(source: Source, line: Line, number: dict[str, int]) -> ToldBone:
+def _bone(source: Source, line: Line, number: dict[str, int]) -> FileBone:
     if len(line.words) < 2:
         raise line.error(source, f"expected a bone 'a b', got {quote(line.words[0])}")
     ends = [_key(word) for word in line.words[:2]]
     for end in ends:
         if end not in number:
             raise line.error(source, f"there is no joint {quote(end)}; {nearest_of(end, number)}")
-    return ToldBone(number[ends[0]], number[ends[1]], f"line {line.number}")
+    return FileBone(number[ends[0]], number[ends[1]], f"line {line.number}")
 
 
 def tgf_text(skeleton: StickSkeleton) -> str:

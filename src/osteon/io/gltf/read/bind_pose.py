@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
-from osteon.io.gltf.read.scene import Scene, SkinJoints, pose_part
+from osteon.io.gltf.read.scene import GltfScene, SkinJoints, pose_instance
 
 __all__ = ["rest_placements", "rest_pose"]
 
@@ -41,31 +41,33 @@ class _Bind:
     keeps_shape: bool  # it scales all directions alike
 
 
-def rest_pose(scene: Scene) -> Float32:
-    """(v,3) vertices of all parts, one part after the other."""
+def rest_pose(scene: GltfScene) -> Float32:
+    """(v,3) vertices of all instances, one after the other."""
     world = scene.tree.world_from_node({}, 1)
     binds = _binds(scene, world)
     out = np.empty((1, scene.n_vertices, 3), np.float32)
     start = 0
-    for part in scene.parts:
-        stop = start + part.n_vertices
-        bind = None if part.skin is None else binds[part.skin.number]
+    for instance in scene.instances:
+        stop = start + instance.n_vertices
+        bind = None if instance.skin is None else binds[instance.skin.number]
         if bind is None or bind.agrees or not bind.keeps_shape:
-            pose_part(part, world, part.weights[None], out[:, start:stop])
+            pose_instance(instance, world, instance.weights[None], out[:, start:stop])
         else:
-            shape = part.geometry.positions + np.tensordot(part.weights, part.geometry.deltas, axes=1)
+            shape = instance.geometry.positions + np.tensordot(instance.weights, instance.geometry.deltas, axes=1)
             out[0, start:stop] = shape @ bind.world_from_mesh[:3, :3].T + bind.world_from_mesh[:3, 3]
         start = stop
     return np.asarray(out[0])
 
 
-def rest_placements(scene: Scene) -> list[Float64]:
-    """(4,4) for each part: one matrix that can be undone and takes its stored mesh to the rest pose."""
+def rest_placements(scene: GltfScene) -> list[Float64]:
+    """(4,4) for each instance: one matrix that can be undone and takes its stored mesh to the rest pose."""
     world = scene.tree.world_from_node({}, 1)
     binds = _binds(scene, world)
     found = []
-    for part in scene.parts:
-        matrix = np.array(world[part.node][0] if part.skin is None else binds[part.skin.number].world_from_mesh)
+    for instance in scene.instances:
+        matrix = np.array(
+            world[instance.node][0] if instance.skin is None else binds[instance.skin.number].world_from_mesh
+        )
         matrix[3] = 0, 0, 0, 1  # the row that a rest pose cannot show
         found.append(matrix if _can_be_undone(matrix) and not _is_identity(matrix) else np.eye(4))
     return found
@@ -87,8 +89,8 @@ def _scales(matrix: Float64) -> Float64:
     return np.asarray(np.linalg.svd(matrix[:3, :3], compute_uv=False))
 
 
-def _binds(scene: Scene, world: list[Float64]) -> dict[int, _Bind]:
-    skins = {part.skin.number: part.skin for part in scene.parts if part.skin is not None}
+def _binds(scene: GltfScene, world: list[Float64]) -> dict[int, _Bind]:
+    skins = {instance.skin.number: instance.skin for instance in scene.instances if instance.skin is not None}
     return {number: _bind(skin, list(skins.values()), world, scene.tree.depths) for number, skin in skins.items()}
 
 

@@ -1,8 +1,8 @@
 """The bones of a glTF scene: joints of skins, and nodes that carry a mesh of their own.
 
-For a vertex of part i the file says x = sum_k w_k W_j(k) B_j(k) s, with W world_from_joint, B the inverse bind matrix
-and s the stored vertex. The rest pose is M_i s (bind_pose), so bone j takes rest to pose by T_j = W_j B_j M_i^-1. A
-part without a skin hangs on one bone, its node, with B the identity.
+For a vertex of mesh instance i the file says x = sum_k w_k W_j(k) B_j(k) s, with W world_from_joint, B the inverse bind
+matrix and s the stored vertex. The rest pose is M_i s (bind_pose), so bone j takes rest to pose by
+T_j = W_j B_j M_i^-1. An instance without a skin hangs on one bone, its node, with B the identity.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from osteon.core.transforms import invert
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.sampling import ScenePose
-from osteon.io.gltf.read.scene import Part, Scene, parents_of_joints
+from osteon.io.gltf.read.scene import GltfScene, MeshInstance, parents_of_joints
 
 __all__ = ["Bones", "bone_type_of", "gather_bones", "gather_skeleton", "gather_skin"]
 
@@ -36,7 +36,7 @@ class Bones:
 
     nodes: list[int]  # (b,)
     node_from_rest: Float64  # (b,4,4) B M^-1
-    first: list[int]  # for each part: its first bone
+    first: list[int]  # for each instance: its first bone
 
     def transforms(self, pose: ScenePose) -> Float32:
         """(f,b,3,4) posed_from_rest; what grows beyond all bounds becomes infinite."""
@@ -49,32 +49,32 @@ class Bones:
         return distinct_names([document.text(entries[node], "name", f"node_{node}") for node in self.nodes])
 
 
-def gather_bones(scene: Scene, placements: list[Float64]) -> Bones:
-    """Bones of all parts; parts on one skin, or on one node, share theirs."""
+def gather_bones(scene: GltfScene, placements: list[Float64]) -> Bones:
+    """Bones of all instances; those on one skin, or on one node, share theirs."""
     nodes: list[int] = []
     matrices: list[Float64] = []
     first: dict[tuple[str, int], int] = {}
     of_part: list[int] = []
-    for part, world_from_mesh in zip(scene.parts, placements, strict=True):
-        owner = ("node", part.node) if part.skin is None else ("skin", part.skin.number)
+    for instance, world_from_mesh in zip(scene.instances, placements, strict=True):
+        owner = ("node", instance.node) if instance.skin is None else ("skin", instance.skin.number)
         if owner not in first:
             first[owner] = len(nodes)
-            joints = [part.node] if part.skin is None else part.skin.nodes
-            bind = np.eye(4)[None] if part.skin is None else part.skin.joint_from_mesh
+            joints = [instance.node] if instance.skin is None else instance.skin.nodes
+            bind = np.eye(4)[None] if instance.skin is None else instance.skin.joint_from_mesh
             nodes += joints
             matrices.append(bind @ np.linalg.inv(world_from_mesh))
         of_part.append(first[owner])
     return Bones(nodes, np.concatenate(matrices), of_part)
 
 
-def gather_skin(scene: Scene, bones: Bones) -> Skin:
+def gather_skin(scene: GltfScene, bones: Bones) -> Skin:
     """Influences of all vertices, at most eight each, scaled to a sum of one."""
-    parts = [_influences(part, first) for part, first in zip(scene.parts, bones.first, strict=True)]
-    width = max(weights.shape[1] for _, weights in parts)
+    instances = [_influences(instance, first) for instance, first in zip(scene.instances, bones.first, strict=True)]
+    width = max(weights.shape[1] for _, weights in instances)
     indices = np.zeros((scene.n_vertices, width), np.int32)
     values = np.zeros((scene.n_vertices, width))
     start = 0
-    for index, weights in parts:
+    for index, weights in instances:
         stop = start + len(index)
         indices[start:stop, : index.shape[1]] = index
         values[start:stop, : index.shape[1]] = weights
@@ -82,11 +82,11 @@ def gather_skin(scene: Scene, bones: Bones) -> Skin:
     return Skin(indices, values)
 
 
-def _influences(part: Part, first: int) -> tuple[Int32, Float64]:
-    """(v,k) bones and weights of one part; unused slots name bone 0."""
-    influences = part.geometry.influences
-    if part.skin is None or influences is None:
-        return np.full((part.n_vertices, 1), first, np.int32), np.ones((part.n_vertices, 1))
+def _influences(instance: MeshInstance, first: int) -> tuple[Int32, Float64]:
+    """(v,k) bones and weights of one instance; unused slots name bone 0."""
+    influences = instance.geometry.influences
+    if instance.skin is None or influences is None:
+        return np.full((instance.n_vertices, 1), first, np.int32), np.ones((instance.n_vertices, 1))
     joints, weights = influences.joints, influences.weights
     if weights.shape[1] > MOST_INFLUENCES:
         order = np.argsort(-weights, axis=1, kind="stable")[:, :MOST_INFLUENCES]
@@ -95,16 +95,18 @@ def _influences(part: Part, first: int) -> tuple[Int32, Float64]:
     return np.where(weights > 0, joints + first, 0).astype(np.int32), weights
 
 
-def gather_skeleton(document: Document, scene: Scene, bones: Bones) -> Skeleton | None:
+def gather_skeleton(document: Document, scene: GltfScene, bones: Bones) -> Skeleton | None:
     """The joints as a tree, if the scene has one skin and nothing else moves; rest placement is that of the bind."""
-    skin = scene.parts[0].skin
-    if skin is None or any(part.skin is None or part.skin.number != skin.number for part in scene.parts):
+    skin = scene.instances[0].skin
+    if skin is None or any(
+        instance.skin is None or instance.skin.number != skin.number for instance in scene.instances
+    ):
         return None
     if np.linalg.cond(bones.node_from_rest[:, :3, :3]).max() > WORST_CONDITION:
         return None  # a joint that was bound flat stands nowhere
     parents = parents_of_joints(scene, skin)
-    placed = as_float32(invert(bones.node_from_rest[:, :3]))
-    return Skeleton(bones.names(document), np.array(parents, np.int32), placed)
+    world_from_joint = as_float32(invert(bones.node_from_rest[:, :3]))
+    return Skeleton(bones.names(document), np.array(parents, np.int32), world_from_joint)
 
 
 def bone_type_of(transforms: Float32) -> BoneType:

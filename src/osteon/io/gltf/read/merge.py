@@ -1,4 +1,4 @@
-"""All parts of a scene as one mesh: triangles with shifted indices, and what they carry."""
+"""All instances of a scene as one mesh: triangles with shifted indices, and what they carry."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from osteon.core.sequence import Asset, Material, distinct_names
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.materials import read_materials
-from osteon.io.gltf.read.scene import Scene
+from osteon.io.gltf.read.scene import GltfScene
 
-__all__ = ["merge_parts"]
+__all__ = ["merge_instances"]
 
 
-def merge_parts(document: Document, scene: Scene) -> tuple[Int32, Asset]:
-    """Triangles (t,3) of all parts, and the asset; a primitive of the file stays one."""
+def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]:
+    """Triangles (t,3) of all instances, and the asset; a primitive of the file stays one."""
     world = scene.tree.world_from_node({}, 1)
     faces, counts, names = [], [], []
     offset = 0
-    for part in scene.parts:
+    for instance in scene.instances:
         with np.errstate(over="ignore", invalid="ignore"):
-            mirrored = part.skin is None and np.linalg.det(world[part.node][0, :3, :3]) < 0
-        for piece, name in zip(part.geometry.pieces, part.names, strict=True):
+            mirrored = instance.skin is None and np.linalg.det(world[instance.node][0, :3, :3]) < 0
+        for piece, name in zip(instance.geometry.pieces, instance.names, strict=True):
             faces.append(piece.faces[:, ::-1] + offset if mirrored else piece.faces + offset)
             counts.append(len(piece.faces))
             names.append(name)
-        offset += part.n_vertices
+        offset += instance.n_vertices
     merged = np.concatenate(faces).astype(np.int32)
     materials, numbers = _materials(document, scene)
     return merged, Asset(
@@ -39,29 +39,31 @@ def merge_parts(document: Document, scene: Scene) -> tuple[Int32, Asset]:
     )
 
 
-def _uvs(scene: Scene, faces: Int32) -> Float32 | None:
-    """(t,3,2) with the origin at the bottom, as in all other formats; zero where a part has none."""
-    if all(part.geometry.uvs is None for part in scene.parts):
+def _uvs(scene: GltfScene, faces: Int32) -> Float32 | None:
+    """(t,3,2) with the origin at the bottom, as in all other formats; zero where an instance has none."""
+    if all(instance.geometry.uvs is None for instance in scene.instances):
         return None
     per_vertex = [
         np.zeros((p.n_vertices, 2)) if p.geometry.uvs is None else p.geometry.uvs * [1, -1] + [0, 1]
-        for p in scene.parts
+        for p in scene.instances
     ]
     uvs: Float32 = as_float32(np.concatenate(per_vertex))[faces]
     return uvs
 
 
-def _colors(scene: Scene) -> Float32 | None:
-    """(v,4); white where a part has none."""
-    if all(part.geometry.colors is None for part in scene.parts):
+def _colors(scene: GltfScene) -> Float32 | None:
+    """(v,4); white where an instance has none."""
+    if all(instance.geometry.colors is None for instance in scene.instances):
         return None
-    parts = [np.ones((p.n_vertices, 4)) if p.geometry.colors is None else p.geometry.colors for p in scene.parts]
-    return np.concatenate(parts).astype(np.float32)
+    instances = [
+        np.ones((p.n_vertices, 4)) if p.geometry.colors is None else p.geometry.colors for p in scene.instances
+    ]
+    return np.concatenate(instances).astype(np.float32)
 
 
-def _materials(document: Document, scene: Scene) -> tuple[tuple[Material, ...], list[int]]:
+def _materials(document: Document, scene: GltfScene) -> tuple[tuple[Material, ...], list[int]]:
     """The materials in use, and for each piece which one it has."""
-    used = [piece.material for part in scene.parts for piece in part.geometry.pieces]
+    used = [piece.material for instance in scene.instances for piece in instance.geometry.pieces]
     if all(number is None for number in used):
         return (), []
     order = list(dict.fromkeys(used))

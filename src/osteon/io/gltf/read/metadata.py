@@ -1,6 +1,6 @@
 """Metadata of Osteon in glTF files (the head of `write/model.py` lists it), read with the distrust of any input.
 
-Notes count only while the file is as Osteon left it: another program that changed it also changed its generator.
+It counts only while the file is as Osteon left it: another program that changed it also changed its generator.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.accessors import read_indices
 from osteon.io.gltf.read.document import Document
 
-__all__ = ["ClipNote", "Notes", "read_notes"]
+__all__ = ["Metadata", "StoredClip", "read_metadata"]
 
 VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class ClipNote:
+class StoredClip:
     """A clip of the model; frame i is at i / fps seconds."""
 
     name: str
@@ -30,8 +30,8 @@ class ClipNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
-    """The notes of one file, with access that complains instead of failing."""
+class Metadata:
+    """The metadata of one file, with access that complains instead of failing."""
 
     document: Document
     entries: JsonObject
@@ -64,7 +64,7 @@ class Notes:
     def numbers(self, key: str, default: list[float]) -> list[float]:
         return self.document.numbers(self.entries, key, "Osteon's notes", default)
 
-    def clips(self) -> list[ClipNote]:
+    def clips(self) -> list[StoredClip]:
         found = []
         for entry in self.document.objects(self.entries, "clips", "Osteon's notes"):
             name, frames, fps = entry.get("name"), entry.get("frames"), entry.get("fps")
@@ -72,15 +72,15 @@ class Notes:
                 raise self._wrong("clips")
             if not (frames > 0 and 0 < fps < 1e9):
                 raise self._wrong("clips")
-            found.append(ClipNote(name, int(frames), float(fps)))
+            found.append(StoredClip(name, int(frames), float(fps)))
         return found
 
     def _wrong(self, key: str) -> FileFormatError:
         return self.document.error(f"'{key}' of Osteon's notes does not fit the file; write it again")
 
 
-def read_notes(document: Document) -> Notes | None:
-    """The notes of a file as Osteon wrote it; None for a file of others, changed by others, or of a later release."""
+def read_metadata(document: Document) -> Metadata | None:
+    """What Osteon stored in a file; None for a file of others, changed by others, or of a later release."""
     asset = document.object(document.root, "asset", "the file")
     generator = asset.get("generator")
     if not isinstance(generator, str) or not generator.startswith("Osteon "):
@@ -89,4 +89,4 @@ def read_notes(document: Document) -> Notes | None:
     entries = extras.get("osteon") if isinstance(extras, dict) else None
     if not isinstance(entries, dict) or entries.get("version") != VERSION:
         return None
-    return Notes(document, entries)
+    return Metadata(document, entries)

@@ -17,11 +17,11 @@ from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.bones import Bones, bone_type_of, gather_bones, gather_skeleton, gather_skin
 from osteon.io.gltf.read.document import Document, open_document
-from osteon.io.gltf.read.merge import merge_parts
-from osteon.io.gltf.read.metadata import read_notes
+from osteon.io.gltf.read.merge import merge_instances
+from osteon.io.gltf.read.metadata import read_metadata
 from osteon.io.gltf.read.restored import rest_of_file, restore_model
 from osteon.io.gltf.read.sampling import SampledClip, plan_clips, sample_blocks
-from osteon.io.gltf.read.scene import Scene, read_scene
+from osteon.io.gltf.read.scene import GltfScene, read_scene
 
 __all__ = ["holds_gltf_model", "read_gltf_model"]
 
@@ -46,11 +46,11 @@ def read_gltf_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> 
     document = open_document(path)
     scene = read_scene(document)
     planned = plan_clips(document, scene, options)
-    notes = read_notes(document)
-    placements = rest_placements(scene) if notes is None else [rest_of_file(notes)] * len(scene.parts)
+    metadata = read_metadata(document)
+    placements = rest_placements(scene) if metadata is None else [rest_of_file(metadata)] * len(scene.instances)
     bones = gather_bones(scene, placements)
     transforms, weights = _sample(document, scene, bones, planned)
-    faces, asset = merge_parts(document, scene)
+    faces, asset = merge_instances(document, scene)
     with document.source.naming():
         model = SkinnedModel(
             rest=document.source.positions(_rest(scene, placements)),
@@ -63,38 +63,44 @@ def read_gltf_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> 
             asset=asset,
             name=path.stem,
         )
-        return model if notes is None else restore_model(notes, scene, model)
+        return model if metadata is None else restore_model(metadata, scene, model)
 
 
 def _sample(
-    document: Document, scene: Scene, bones: Bones, planned: list[SampledClip]
+    document: Document, scene: GltfScene, bones: Bones, planned: list[SampledClip]
 ) -> tuple[Float32, dict[int, Float64]]:
     """(f,b,3,4) transforms, and (f,m) morph weights by node."""
     n_frames = planned[-1].clip.stop
     document.claim(48 * n_frames * len(bones.nodes), f"its {n_frames} frames of {len(bones.nodes)} bones")
     transforms = np.empty((n_frames, len(bones.nodes), 3, 4), np.float32)
-    weights = {part.node: np.empty((n_frames, len(part.weights))) for part in scene.parts if len(part.weights)}
+    weights = {
+        instance.node: np.empty((n_frames, len(instance.weights)))
+        for instance in scene.instances
+        if len(instance.weights)
+    }
     for pose in sample_blocks(scene, planned):
         block = bones.transforms(pose)
         now = slice(pose.start, pose.start + len(block))
         transforms[now] = block
-        for part in scene.parts:
-            if part.node in weights:
-                weights[part.node][now] = pose.weights(part)
+        for instance in scene.instances:
+            if instance.node in weights:
+                weights[instance.node][now] = pose.weights(instance)
     return transforms, weights
 
 
-def _rest(scene: Scene, placements: list[Float64]) -> Float64:
+def _rest(scene: GltfScene, placements: list[Float64]) -> Float64:
     """(v,3) stored vertices where the bind pose has them."""
     with np.errstate(over="ignore", invalid="ignore"):
-        placed = [p.geometry.positions @ m[:3, :3].T + m[:3, 3] for p, m in zip(scene.parts, placements, strict=True)]
-    return np.concatenate(placed)
+        posed = [
+            p.geometry.positions @ m[:3, :3].T + m[:3, 3] for p, m in zip(scene.instances, placements, strict=True)
+        ]
+    return np.concatenate(posed)
 
 
 def _corrections(
-    document: Document, scene: Scene, placements: list[Float64], weights: dict[int, Float64]
+    document: Document, scene: GltfScene, placements: list[Float64], weights: dict[int, Float64]
 ) -> Corrections | None:
-    """A column for each morph target of each node; parts of other nodes do not move in it."""
+    """A column for each morph target of each node; instances at other nodes do not move in it."""
     if not weights:
         return None
     columns = dict(zip(weights, np.cumsum([0, *(w.shape[1] for w in weights.values())]).tolist(), strict=False))
@@ -104,20 +110,22 @@ def _corrections(
     basis = np.zeros(shape, np.float32)
     normals = np.zeros(shape, np.float32) if _normals_kept(scene, placements) else None
     start = 0
-    for part, matrix in zip(scene.parts, placements, strict=True):
-        stop = start + part.n_vertices
-        if part.node in columns:
-            rows = slice(columns[part.node], columns[part.node] + len(part.weights))
-            basis[rows, start:stop] = part.geometry.deltas @ matrix[:3, :3].T
-            if normals is not None and part.geometry.normal_deltas is not None:
+    for instance, matrix in zip(scene.instances, placements, strict=True):
+        stop = start + instance.n_vertices
+        if instance.node in columns:
+            rows = slice(columns[instance.node], columns[instance.node] + len(instance.weights))
+            basis[rows, start:stop] = instance.geometry.deltas @ matrix[:3, :3].T
+            if normals is not None and instance.geometry.normal_deltas is not None:
                 turn = matrix[:3, :3] / np.cbrt(np.linalg.det(matrix[:3, :3]))
-                normals[rows, start:stop] = part.geometry.normal_deltas @ turn.T
+                normals[rows, start:stop] = instance.geometry.normal_deltas @ turn.T
         start = stop
     return Corrections(basis, coefficients, normals)
 
 
-def _normals_kept(scene: Scene, placements: list[Float64]) -> bool:
+def _normals_kept(scene: GltfScene, placements: list[Float64]) -> bool:
     """Whether some target moves normals, and no placement bends them: deltas of normals turn only with the mesh."""
-    moved = [m[:3, :3] for p, m in zip(scene.parts, placements, strict=True) if p.geometry.normal_deltas is not None]
+    moved = [
+        m[:3, :3] for p, m in zip(scene.instances, placements, strict=True) if p.geometry.normal_deltas is not None
+    ]
     square = [m.T @ m for m in moved]
     return bool(moved) and all(np.allclose(s, s[0, 0] * np.eye(3), rtol=0, atol=1e-5 * s[0, 0]) for s in square)

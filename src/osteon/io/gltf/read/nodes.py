@@ -96,9 +96,9 @@ def _placements(document: Document, entries: list[JsonObject]) -> tuple[Placemen
     )
     with np.errstate(over="ignore", invalid="ignore"):
         local = still.parent_from_node()
-    given = gather("matrix", [float(i % 5 == 0) for i in range(16)]).reshape(-1, 4, 4).transpose(0, 2, 1)
+    matrices = gather("matrix", [float(i % 5 == 0) for i in range(16)]).reshape(-1, 4, 4).transpose(0, 2, 1)
     has_matrix = np.array(["matrix" in entry for entry in entries], bool)
-    local[has_matrix] = given[has_matrix]
+    local[has_matrix] = matrices[has_matrix]
     return still, local
 
 

@@ -18,20 +18,17 @@ from osteon.core.sequence import Clip
 from osteon.io.doors.clip_choice import select_names
 from osteon.io.doors.options import LoadOptions
 from osteon.io.doors.source import quote
+from osteon.io.doors.timeline import KEY_TOLERANCE, key_rate
 from osteon.io.gltf.channels import Animation, Channel
 from osteon.io.gltf.read.animations import read_animations
 from osteon.io.gltf.read.document import Document
-from osteon.io.gltf.read.metadata import Notes, read_notes
+from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.nodes import Placement
-from osteon.io.gltf.read.scene import Part, Scene
+from osteon.io.gltf.read.scene import GltfScene, MeshInstance
 
-__all__ = ["DEFAULT_GLTF_FPS", "SampledClip", "ScenePose", "key_rate", "plan_clips", "sample_blocks"]
+__all__ = ["SampledClip", "ScenePose", "plan_clips", "sample_blocks"]
 
-DEFAULT_GLTF_FPS = 30.0
-COMMON_RATES = (24.0, 25.0, 30.0, 48.0, 50.0, 60.0)
 
-#: A key may miss its frame by this part of a frame: times are float32, and some files round them.
-KEY_TOLERANCE = 0.02
 #: Nine hours at 30 frames a second; a key time beyond that is a damaged file.
 MOST_FRAMES = 1_000_000
 BLOCK = 64  # frames whose node matrices are held at once
@@ -55,27 +52,18 @@ class ScenePose:
     world: list[Float64]  # (f,4,4) for each node
     animated_weights: dict[int, Float64]  # (f,m) by node, where an animation moves them
 
-    def weights(self, part: Part) -> Float64:
+    def weights(self, instance: MeshInstance) -> Float64:
         """(f,m) weights of a part's morph targets."""
-        still = np.broadcast_to(part.weights, (len(self.world[part.node]), len(part.weights)))
-        return self.animated_weights.get(part.node, still)
+        still = np.broadcast_to(instance.weights, (len(self.world[instance.node]), len(instance.weights)))
+        return self.animated_weights.get(instance.node, still)
 
 
-def key_rate(times: Float64) -> float:
-    """The lowest common frame rate on whose frames all key times fall, or 30."""
-    since = times - times.min()
-    for rate in COMMON_RATES:
-        if np.abs(since * rate - np.rint(since * rate)).max() <= KEY_TOLERANCE:
-            return rate
-    return DEFAULT_GLTF_FPS
-
-
-def plan_clips(document: Document, scene: Scene, options: LoadOptions) -> list[SampledClip]:
+def plan_clips(document: Document, scene: GltfScene, options: LoadOptions) -> list[SampledClip]:
     """A clip for each wanted animation; one of one frame, 'still', if the file has none."""
     animations = read_animations(document, scene.target_counts())
-    notes = read_notes(document)
-    if notes is not None and options.fps == "file":
-        return _noted_clips(notes, animations, options)
+    metadata = read_metadata(document)
+    if metadata is not None and options.fps == "file":
+        return _noted_clips(metadata, animations, options)
     wanted = select_names([a.name for a in animations], options.clips, document.source.path)
     planned: list[SampledClip] = []
     start = 0
@@ -87,17 +75,17 @@ def plan_clips(document: Document, scene: Scene, options: LoadOptions) -> list[S
     return planned or [SampledClip(Clip("still", 0, 1, options.frame_rate), (), np.zeros(1))]
 
 
-def _noted_clips(notes: Notes, animations: list[Animation], options: LoadOptions) -> list[SampledClip]:
+def _noted_clips(metadata: Metadata, animations: list[Animation], options: LoadOptions) -> list[SampledClip]:
     """The clips of a model that Osteon wrote, frame for frame; keys that were left out are sampled."""
-    clips = notes.clips()
+    clips = metadata.clips()
     if not 0 < sum(clip.frames for clip in clips) <= MOST_FRAMES:
-        raise notes.document.error(
+        raise metadata.document.error(
             f"'clips' of Osteon's notes must have 1 … {MOST_FRAMES} frames; write the file again"
         )
     channels = {animation.number: animation.channels for animation in animations}
     planned: list[SampledClip] = []
     start = 0
-    for i in select_names([clip.name for clip in clips], options.clips, notes.document.source.path):
+    for i in select_names([clip.name for clip in clips], options.clips, metadata.document.source.path):
         rate, moving = clips[i].fps, channels.get(i, ())
         keys = np.unique(np.concatenate([[0.0], *(c.times for c in moving)]))
         moments = _snapped(np.arange(clips[i].frames) / rate, keys, KEY_TOLERANCE / rate)
@@ -131,7 +119,7 @@ def _snapped(moments: Float64, keys: Float64, tolerance: float) -> Float64:
     return np.asarray(np.where(np.abs(nearest - moments) <= tolerance, nearest, moments))
 
 
-def sample_blocks(scene: Scene, clips: list[SampledClip], progress: Progress | None = None) -> Iterator[ScenePose]:
+def sample_blocks(scene: GltfScene, clips: list[SampledClip], progress: Progress | None = None) -> Iterator[ScenePose]:
     """All frames of all clips, some at a time."""
     total = clips[-1].clip.stop
     block = max(1, min(BLOCK, BLOCK_MATRICES // max(1, len(scene.tree.parents))))
@@ -144,7 +132,7 @@ def sample_blocks(scene: Scene, clips: list[SampledClip], progress: Progress | N
             report_progress(progress, "load", done / total)
 
 
-def _pose_scene(scene: Scene, channels: tuple[Channel, ...], moments: Float64, start: int) -> ScenePose:
+def _pose_scene(scene: GltfScene, channels: tuple[Channel, ...], moments: Float64, start: int) -> ScenePose:
     values: dict[tuple[int, str], Float64] = {(c.node, c.path): c.at(moments) for c in channels}
     moved = {}
     for node in {node for node, path in values if path != "weights"}:

@@ -1,4 +1,4 @@
-"""The parts of a scene, and where their vertices are at a moment.
+"""The mesh instances of a scene, and where their vertices are at a moment.
 
 Vertices come out in world space: morphed, then either skinned (the node that holds a skinned mesh does not move it, as
 the glTF specification says) or placed by their node.
@@ -17,7 +17,7 @@ from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.nodes import NodeTree, read_nodes, scene_nodes
 from osteon.io.gltf.read.primitives import Geometry, Influences, read_geometry
 
-__all__ = ["Part", "Scene", "SkinJoints", "parents_of_joints", "pose_part", "read_scene"]
+__all__ = ["GltfScene", "MeshInstance", "SkinJoints", "parents_of_joints", "pose_instance", "read_scene"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class SkinJoints:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MeshInstance:
     """Geometry as one node shows it."""
 
     geometry: Geometry
@@ -45,27 +45,27 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class GltfScene:
     """All that is shown."""
 
     tree: NodeTree
-    parts: list[Part]
+    instances: list[MeshInstance]
 
     @property
     def n_vertices(self) -> int:
-        return sum(part.n_vertices for part in self.parts)
+        return sum(instance.n_vertices for instance in self.instances)
 
     def target_counts(self) -> dict[int, int]:
         """Morph targets of the mesh that a node holds."""
-        return {part.node: len(part.weights) for part in self.parts}
+        return {instance.node: len(instance.weights) for instance in self.instances}
 
 
-def read_scene(document: Document) -> Scene:
+def read_scene(document: Document) -> GltfScene:
     """Everything of the default scene that consists of triangles; refused if there is nothing."""
     tree = read_nodes(document)
     meshes: dict[int, list[Geometry]] = {}
     skins: dict[int, SkinJoints] = {}
-    parts: list[Part] = []
+    instances: list[MeshInstance] = []
     for node in scene_nodes(document, tree):
         entry = document.items("nodes")[node]
         if "mesh" not in entry:
@@ -78,13 +78,13 @@ def read_scene(document: Document) -> Scene:
             number = entry["skin"]
             document.item("skins", number, f"node {node}")
             skin = skins[number] = skins.get(number) or _read_skin(document, number)
-        parts += _parts_of(document, node, meshes[mesh], skin)
-    if not any(len(piece.faces) for part in parts for piece in part.geometry.pieces):
+        instances += _parts_of(document, node, meshes[mesh], skin)
+    if not any(len(piece.faces) for instance in instances for piece in instance.geometry.pieces):
         raise document.source.geometry_error("holds no triangles; export the scene with its meshes")
-    return Scene(tree, parts)
+    return GltfScene(tree, instances)
 
 
-def _parts_of(document: Document, node: int, geometries: list[Geometry], skin: SkinJoints | None) -> list[Part]:
+def _parts_of(document: Document, node: int, geometries: list[Geometry], skin: SkinJoints | None) -> list[MeshInstance]:
     entry = document.items("nodes")[node]
     mesh = entry["mesh"]
     mesh_entry = document.items("meshes")[mesh]
@@ -96,7 +96,7 @@ def _parts_of(document: Document, node: int, geometries: list[Geometry], skin: S
         raise document.error(f"node {node} has {len(weights)} weights for {n_targets} morph targets")
     weights = weights if len(weights) else np.zeros(n_targets)
     rank = {number: i for i, number in enumerate(sorted(p.number for g in geometries for p in g.pieces))}
-    parts = []
+    instances = []
     for geometry in geometries:
         if len(geometry.deltas) != n_targets:
             raise document.error(f"the primitives of mesh {mesh} differ in their number of morph targets")
@@ -106,8 +106,8 @@ def _parts_of(document: Document, node: int, geometries: list[Geometry], skin: S
             raise document.error(f"mesh {mesh} names joint {highest}, but its skin has {len(used.nodes)}")
         document.claim(24 * len(geometry.positions), f"node {node}")
         names = tuple(name if len(rank) == 1 else f"{name}_{rank[p.number]}" for p in geometry.pieces)
-        parts.append(Part(geometry, node, names, used, weights))
-    return parts
+        instances.append(MeshInstance(geometry, node, names, used, weights))
+    return instances
 
 
 def _read_skin(document: Document, index: int) -> SkinJoints:
@@ -127,20 +127,22 @@ def _read_skin(document: Document, index: int) -> SkinJoints:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what grows beyond all bounds is named by the frame it is in
-def pose_part(part: Part, world: list[Float64], weights: Float64, out: NDArray[np.float32]) -> None:
-    """Vertices of `part` into `out (f,v,3)`; `world (f,4,4)` for each node, `weights (f,m)` of the morph targets."""
-    geometry = part.geometry
-    if part.skin is not None:
-        world_from_mesh = np.stack([world[node] for node in part.skin.nodes], axis=1) @ part.skin.joint_from_mesh
+def pose_instance(instance: MeshInstance, world: list[Float64], weights: Float64, out: NDArray[np.float32]) -> None:
+    """Vertices into `out (f,v,3)`; `world (f,4,4)` for each node, `weights (f,m)` of the morph targets."""
+    geometry = instance.geometry
+    if instance.skin is not None:
+        world_from_mesh = (
+            np.stack([world[node] for node in instance.skin.nodes], axis=1) @ instance.skin.joint_from_mesh
+        )
     for f in range(len(out)):
         shape = geometry.positions
         if len(weights[f]):
             shape = shape + np.tensordot(weights[f], geometry.deltas, axes=1)
-        if part.skin is None or geometry.influences is None:
-            placed = shape @ world[part.node][f, :3, :3].T + world[part.node][f, :3, 3]
+        if instance.skin is None or geometry.influences is None:
+            posed = shape @ world[instance.node][f, :3, :3].T + world[instance.node][f, :3, 3]
         else:
-            placed = _skin(shape, geometry.influences, world_from_mesh[f, :, :3, :])
-        out[f] = placed
+            posed = _skin(shape, geometry.influences, world_from_mesh[f, :, :3, :])
+        out[f] = posed
 
 
 def _skin(shape: Float64, influences: Influences, matrices: Float64) -> Float64:
@@ -153,7 +155,7 @@ def _skin(shape: Float64, influences: Influences, matrices: Float64) -> Float64:
     return np.asarray(np.einsum("vij,vj->vi", rows[:, :, :3], shape) + rows[:, :, 3])
 
 
-def parents_of_joints(scene: Scene, skin: SkinJoints) -> list[int]:
+def parents_of_joints(scene: GltfScene, skin: SkinJoints) -> list[int]:
     """(j,) the nearest joint above each; nodes between them that are no joints are passed over."""
     where = {node: j for j, node in enumerate(skin.nodes)}
     above = [-1] * len(scene.tree.parents)

@@ -12,13 +12,13 @@ from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.source import Source
 from osteon.io.gltf.read.bind_pose import rest_pose
 from osteon.io.gltf.read.document import Document, open_document
-from osteon.io.gltf.read.merge import merge_parts
-from osteon.io.gltf.read.metadata import read_notes
+from osteon.io.gltf.read.merge import merge_instances
+from osteon.io.gltf.read.metadata import read_metadata
 from osteon.io.gltf.read.restored import restore_mesh
-from osteon.io.gltf.read.sampling import DEFAULT_GLTF_FPS, key_rate, plan_clips, sample_blocks
-from osteon.io.gltf.read.scene import pose_part, read_scene
+from osteon.io.gltf.read.sampling import plan_clips, sample_blocks
+from osteon.io.gltf.read.scene import pose_instance, read_scene
 
-__all__ = ["DEFAULT_GLTF_FPS", "key_rate", "read_gltf"]
+__all__ = ["read_gltf"]
 
 
 def read_gltf(path: Path, request: ReadRequest) -> MeshSequence:
@@ -32,20 +32,20 @@ def read_gltf(path: Path, request: ReadRequest) -> MeshSequence:
     for pose in sample_blocks(scene, planned, request.progress):
         stop = pose.start + len(pose.world[0])
         first = 0
-        for part in scene.parts:
-            block = frames[pose.start : stop, first : first + part.n_vertices]
-            pose_part(part, pose.world, pose.weights(part), block)
-            first += part.n_vertices
+        for instance in scene.instances:
+            block = frames[pose.start : stop, first : first + instance.n_vertices]
+            pose_instance(instance, pose.world, pose.weights(instance), block)
+            first += instance.n_vertices
     clips = tuple(sampled.clip for sampled in planned)
     _check_frames(frames, clips, document)
     rest = document.source.positions(rest_pose(scene))
-    notes = read_notes(document)
+    metadata = read_metadata(document)
     with document.source.naming():
-        if notes is not None:
-            mesh = restore_mesh(notes, scene)
+        if metadata is not None:
+            mesh = restore_mesh(metadata, scene)
             frames, rest = frames[:, mesh.vertices], rest[mesh.vertices]
-            return MeshSequence(frames, mesh.faces, rest, clips, mesh.asset, notes.text("name") or path.stem)
-        faces, asset = merge_parts(document, scene)
+            return MeshSequence(frames, mesh.faces, rest, clips, mesh.asset, metadata.text("name") or path.stem)
+        faces, asset = merge_instances(document, scene)
         return MeshSequence(frames, faces, rest, clips, asset, path.stem)
 
 

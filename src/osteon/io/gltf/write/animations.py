@@ -73,8 +73,8 @@ def write_animations(
         writer = _ClipWriter(clip, (moments - moments[0]) / clip.fps, buffer, times)
         whole = keyed.moments[clip.start : clip.stop] % 1 == 0
         for track in tracks:
-            own = whole if track.bone is None else keyed.own[clip.start : clip.stop, track.bone]
-            writer.add(track, kept.get((number, track.label), np.flatnonzero(own)))
+            has_key = whole if track.bone is None else keyed.has_key[clip.start : clip.stop, track.bone]
+            writer.add(track, kept.get((number, track.label), np.flatnonzero(has_key)))
         writer.fill()
         found.append({"name": clip.name, "channels": writer.channels, "samplers": writer.samplers})
     return found

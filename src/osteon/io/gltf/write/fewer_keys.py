@@ -29,12 +29,12 @@ from osteon.core.model import Corrections, SkinnedModel
 from osteon.core.transforms import apply
 from osteon.core.two_nodes import join_transforms
 from osteon.io.gltf.write.fewer_keys_joint import (
-    PARTS,
+    JOINT_CHANNELS,
     TIMES_COST,
+    JointChannel,
     JointPlace,
     Keys,
     MovingJoint,
-    Part,
     between_keys,
     take_joint,
 )
@@ -75,7 +75,7 @@ def reduce_keys(keyed: KeyedModel, joints: Joints, nodes: JointNodes, error: flo
             tracks = take_joint(nodes.tracks, now, b)
             exact = apply(join_transforms(tracks)[:, 0], corners[b])
             place = JointPlace(moments, exact, world[joints.parents[b]], corners[b], strictness)
-            joint = _reduce_joint(MovingJoint((tracks, tracks), place, int(keyed.own[now, b].sum()), {}), each)
+            joint = _reduce_joint(MovingJoint((tracks, tracks), place, int(keyed.has_key[now, b].sum()), {}), each)
             world[b] = joint.linear()
             kept |= {(number, f"{b} {name}"): keys for name, keys in joint.kept.items()}
         if model.corrections is not None and model.rank:
@@ -110,7 +110,7 @@ def _boxes(model: SkinnedModel, joints: Joints, order: list[int]) -> tuple[Float
 
 def _reduce_joint(joint: MovingJoint, allowance: float) -> MovingJoint:
     """Channels that may stand still do; the others lose keys together or one by one, whichever saves more bytes."""
-    parts = [part for part in PARTS if part.name != "child" or joint.ways[0].needs_child[0]]
+    parts = [part for part in JOINT_CHANNELS if part.name != "child" or joint.ways[0].needs_child[0]]
     moving = []
     still = np.zeros(1, np.int64)
     used = 0.0
@@ -129,7 +129,7 @@ def _reduce_joint(joint: MovingJoint, allowance: float) -> MovingJoint:
     return max(together, alone, key=lambda mover: mover.saved)
 
 
-def _reduce_parts(joint: MovingJoint, parts: Sequence[Part], allowance: float) -> MovingJoint:
+def _reduce_parts(joint: MovingJoint, parts: Sequence[JointChannel], allowance: float) -> MovingJoint:
     """The joint with one set of keys for some channels, or as it is if that saves nothing."""
     size = sum(part.bytes for part in parts)
     worth = _worth(joint.n_keys, size)

@@ -16,7 +16,16 @@ from osteon.core.transforms import apply
 from osteon.core.two_nodes import NodeTracks, join_transforms
 from osteon.io.gltf.channels import Channel, ChannelPath
 
-__all__ = ["PARTS", "TIMES_COST", "JointPlace", "Keys", "MovingJoint", "Part", "between_keys", "take_joint"]
+__all__ = [
+    "JOINT_CHANNELS",
+    "TIMES_COST",
+    "JointChannel",
+    "JointPlace",
+    "Keys",
+    "MovingJoint",
+    "between_keys",
+    "take_joint",
+]
 
 Keys = NDArray[np.int64]
 
@@ -27,7 +36,7 @@ _FIELDS = ("translations", "rotations", "scales", "child_rotations")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JointChannel:
     """One of the four channels of a joint."""
 
     name: str  # ends the label of the track
@@ -36,11 +45,11 @@ class Part:
     bytes: int  # a key takes at least
 
 
-PARTS = (
-    Part("child", "child_rotations", "rotation", 8),
-    Part("rotation", "rotations", "rotation", 8),
-    Part("scale", "scales", "scale", 12),
-    Part("translation", "translations", "translation", 12),
+JOINT_CHANNELS = (
+    JointChannel("child", "child_rotations", "rotation", 8),
+    JointChannel("rotation", "rotations", "rotation", 8),
+    JointChannel("scale", "scales", "scale", 12),
+    JointChannel("translation", "translations", "translation", 12),
 )
 
 
@@ -65,14 +74,14 @@ class MovingJoint:
     kept: dict[str, Keys]  # of the channels reduced so far
     saved: int = 0  # bytes
 
-    def reduced(self, parts: Sequence[Part], keys: Keys) -> MovingJoint:
+    def reduced(self, parts: Sequence[JointChannel], keys: Keys) -> MovingJoint:
         """The same with only these keys in some channels."""
         arcs, straight = (self._way(way, parts, keys) for way in range(2))
         saved = self.saved + _saving(len(keys), self.n_keys, sum(p.bytes for p in parts))
         kept = self.kept | {p.name: keys for p in parts}
         return replace(self, ways=(arcs, straight), kept=kept, saved=saved)
 
-    def _way(self, way: int, parts: Sequence[Part], keys: Keys) -> NodeTracks:
+    def _way(self, way: int, parts: Sequence[JointChannel], keys: Keys) -> NodeTracks:
         tracks, paths = self.ways[way], {p.field: p.path for p in parts}
         between = _straight_between if way else between_keys
         fields = [
@@ -85,10 +94,10 @@ class MovingJoint:
     def distances(self) -> Float64:
         """(f,) how far the farthest corner is from where it should be, or by how much too far the ways are apart."""
         place = self.place
-        placed = np.stack([apply(join_transforms(way)[:, 0], place.corners) for way in self.ways])
+        posed = np.stack([apply(join_transforms(way)[:, 0], place.corners) for way in self.ways])
         turn = np.swapaxes(place.above, -1, -2)
-        off = np.linalg.norm((placed - place.exact) @ turn, axis=-1).max(axis=(0, -1))
-        apart = np.linalg.norm(np.diff(placed @ turn, axis=0)[0], axis=-1).max(axis=-1)
+        off = np.linalg.norm((posed - place.exact) @ turn, axis=-1).max(axis=(0, -1))
+        apart = np.linalg.norm(np.diff(posed @ turn, axis=0)[0], axis=-1).max(axis=-1)
         return np.asarray(np.maximum(off, place.strictness * apart))
 
     def linear(self) -> Float64:

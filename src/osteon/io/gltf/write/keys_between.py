@@ -45,7 +45,7 @@ class KeyedModel:
 
     model: SkinnedModel
     moments: Float64  # (f,) in frames of the source
-    own: BoolArray  # (f,b) bones that have a key there; the others are as they are between their keys
+    has_key: BoolArray  # (f,b) bones that have a key there; the others are as they are between their keys
 
 
 def add_between(model: SkinnedModel) -> KeyedModel:
@@ -65,7 +65,7 @@ def _round(keyed: KeyedModel) -> KeyedModel | None:
     """One more frame in each step that takes a detour; None if there is none."""
     model = keyed.model
     joints = place_joints(model)
-    nodes = build_nodes(joints, [clip.start for clip in model.clips], keyed.moments, keyed.own)
+    nodes = build_nodes(joints, [clip.start for clip in model.clips], keyed.moments, keyed.has_key)
     steps = _steps(model.clips)
     if not nodes.tracks.needs_child.any() or not len(steps):
         return None
@@ -86,8 +86,8 @@ def _round(keyed: KeyedModel) -> KeyedModel | None:
         return None
     middle = np.where(strays[at, :, None, None], straight[at], natural[at])
     # Below a joint that leaves its way, all others need a key to keep theirs.
-    own = strays[at] if max(joints.parents) < 0 else np.ones((len(at), model.n_bones), bool)
-    return _inserted(keyed, steps[at] + 1, middle, own)
+    has_key = strays[at] if max(joints.parents) < 0 else np.ones((len(at), model.n_bones), bool)
+    return _inserted(keyed, steps[at] + 1, middle, has_key)
 
 
 def _steps(clips: tuple[Clip, ...]) -> NDArray[np.int64]:
@@ -172,7 +172,7 @@ def _with_frames(
     return replace(model, track=track, corrections=corrections, clips=clips)
 
 
-def _inserted(keyed: KeyedModel, at: NDArray[np.int64], middle: Float64, own: BoolArray) -> KeyedModel:
+def _inserted(keyed: KeyedModel, at: NDArray[np.int64], middle: Float64, has_key: BoolArray) -> KeyedModel:
     """Frames added before the frames `at`."""
     model = keyed.model
     transforms = np.insert(model.track.transforms.astype(np.float64), at, middle, axis=0)
@@ -185,4 +185,4 @@ def _inserted(keyed: KeyedModel, at: NDArray[np.int64], middle: Float64, own: Bo
         for c in model.clips
     ]
     extended = _with_frames(model, transforms, coefficients, tuple(clips))
-    return KeyedModel(extended, moments, np.insert(keyed.own, at, own, axis=0))
+    return KeyedModel(extended, moments, np.insert(keyed.has_key, at, has_key, axis=0))

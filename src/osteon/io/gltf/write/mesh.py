@@ -12,7 +12,7 @@ from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.morph_range import FoldedMesh, fold_mesh
+from osteon.io.gltf.morph_range import PackedMesh, pack_mesh
 from osteon.io.gltf.quantize import quantize_signed, quantize_unsigned
 from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.gltf.write.influences import StoredInfluences
@@ -99,7 +99,7 @@ class WrittenMesh:
     """The JSON of a mesh, and what its numbers mean."""
 
     entry: JsonObject
-    folded: FoldedMesh
+    packed: PackedMesh
 
 
 def write_mesh(
@@ -108,10 +108,10 @@ def write_mesh(
     """All vertices once, a primitive for each group."""
     pick = layout.vertices
     normals = rest_normals(model) if options.normals else None
-    folded = fold_mesh(model, normals, options.quantize)
-    attributes = {"POSITION": _add_positions(buffer, folded, pick)}
-    attributes |= _write_surface(model, layout, normals, folded, buffer) | influences.write(buffer, pick)
-    targets = [_write_target(folded, r, pick, buffer) for r in range(folded.rank)]
+    packed = pack_mesh(model, normals, options.quantize)
+    attributes = {"POSITION": _add_positions(buffer, packed, pick)}
+    attributes |= _write_surface(model, layout, normals, packed, buffer) | influences.write(buffer, pick)
+    targets = [_write_target(packed, r, pick, buffer) for r in range(packed.rank)]
     short = len(pick) <= MOST_SHORT
     corners = layout.corners.astype(np.uint16 if short else np.uint32)
     primitives = []
@@ -123,19 +123,19 @@ def write_mesh(
         primitives.append(entry | ({"targets": targets} if targets else {}))
     mesh: JsonObject = {"name": model.name, "primitives": primitives}
     if targets:
-        mesh["weights"] = shortest(folded.fold.rest)
+        mesh["weights"] = shortest(packed.morph_range.rest)
         mesh["extras"] = {"targetNames": [f"correction_{r}" for r in range(len(targets))]}
-    return WrittenMesh(mesh, folded)
+    return WrittenMesh(mesh, packed)
 
 
 def _write_surface(
-    model: SkinnedModel, layout: MeshLayout, normals: Float64 | None, folded: FoldedMesh, buffer: BufferWriter
+    model: SkinnedModel, layout: MeshLayout, normals: Float64 | None, packed: PackedMesh, buffer: BufferWriter
 ) -> dict[str, int]:
     """Normals, tangents where a picture of normals needs them, texture coordinates and colours."""
-    pick, found, quantize = layout.vertices, {}, folded.dequantize is not None
+    pick, found, quantize = layout.vertices, {}, packed.dequantize is not None
     kind = np.int8 if quantize else None
-    if normals is not None and folded.normals is not None:
-        found["NORMAL"] = _add_signed(buffer, folded.normals[pick], kind)
+    if normals is not None and packed.normals is not None:
+        found["NORMAL"] = _add_signed(buffer, packed.normals[pick], kind)
         if layout.uvs is not None and any(m.texture("normal") is not None for m in model.asset.materials):
             rest = model.rest[pick].astype(np.float64)
             tangents = vertex_tangents(rest, normals[pick], layout.uvs, layout.corners)
@@ -147,11 +147,11 @@ def _write_surface(
     return found
 
 
-def _add_positions(buffer: BufferWriter, folded: FoldedMesh, pick: Int32) -> int:
-    points = folded.points[pick]
-    if folded.dequantize is None:
+def _add_positions(buffer: BufferWriter, packed: PackedMesh, pick: Int32) -> int:
+    points = packed.points[pick]
+    if packed.dequantize is None:
         return buffer.add(points, "vertices", bounds=True)
-    return buffer.add(folded.dequantize.quantize(points), "vertices", normalized=True, bounds=True)
+    return buffer.add(packed.dequantize.quantize(points), "vertices", normalized=True, bounds=True)
 
 
 def _add_signed(
@@ -176,10 +176,10 @@ def _add_colors(buffer: BufferWriter, colors: Float32, quantize: bool) -> int:
     return _add_unsigned(buffer, colors, np.uint8 if bytes_do else np.uint16 if quantize else None)
 
 
-def _write_target(folded: FoldedMesh, r: int, pick: Int32, buffer: BufferWriter) -> JsonObject:
+def _write_target(packed: PackedMesh, r: int, pick: Int32, buffer: BufferWriter) -> JsonObject:
     """The morph target of a correction."""
-    quantize = folded.dequantize is not None
-    target = {"POSITION": _add_signed(buffer, folded.target(r)[pick], np.int16 if quantize else None, bounds=True)}
-    if folded.normal_targets is not None:
-        target["NORMAL"] = _add_signed(buffer, folded.normal_targets[r][pick], np.int8 if quantize else None)
+    quantize = packed.dequantize is not None
+    target = {"POSITION": _add_signed(buffer, packed.target(r)[pick], np.int16 if quantize else None, bounds=True)}
+    if packed.normal_targets is not None:
+        target["NORMAL"] = _add_signed(buffer, packed.normal_targets[r][pick], np.int8 if quantize else None)
     return target

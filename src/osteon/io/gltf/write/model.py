@@ -53,7 +53,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.transforms import compose
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.morph_range import FoldedMesh
+from osteon.io.gltf.morph_range import PackedMesh
 from osteon.io.gltf.write.animations import joint_tracks, weights_track, write_animations
 from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
 from osteon.io.gltf.write.fewer_keys import reduce_keys
@@ -86,44 +86,46 @@ def _build(model: SkinnedModel, options: SaveOptions) -> tuple[JsonObject, bytes
     mesh = write_mesh(model, layout, influences, buffer, options)
     keyed = add_between(model)
     joints = place_joints(keyed.model)
-    nodes = build_nodes(joints, [clip.start for clip in keyed.model.clips], keyed.moments, keyed.own)
+    nodes = build_nodes(joints, [clip.start for clip in keyed.model.clips], keyed.moments, keyed.has_key)
     short = short_turns(keyed, joints, nodes) if options.quantize else np.zeros(model.n_bones, bool)
     tracks = joint_tracks(nodes, short)
     if keyed.model.corrections is not None and model.rank:
-        fold = mesh.folded.fold
-        tracks.append(weights_track(MESH_NODE, fold.weights(keyed.model.corrections.coefficients), fold.rest))
+        morph_range = mesh.packed.morph_range
+        tracks.append(
+            weights_track(MESH_NODE, morph_range.weights(keyed.model.corrections.coefficients), morph_range.rest)
+        )
     kept = reduce_keys(keyed, joints, nodes, options.key_error) if options.key_error > 0 else {}
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
     if options.quantize:
         root |= {key: ["KHR_mesh_quantization"] for key in ("extensionsUsed", "extensionsRequired")}
     root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}]}
     root["nodes"] = [{"name": model.name, "mesh": 0, "skin": 0}, *nodes.entries]
-    root |= {"meshes": [mesh.entry], "skins": [_skin(joints, nodes, mesh.folded, buffer)]}
+    root |= {"meshes": [mesh.entry], "skins": [_skin(joints, nodes, mesh.packed, buffer)]}
     root["animations"] = write_animations(keyed, tracks, kept, buffer)
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
     roles = usable_roles(layout.uvs is not None, options.normals)
     root |= write_materials(model.asset.materials + plain, roles, buffer)
-    root["asset"]["extras"] = {"osteon": _extras(model, layout, mesh.folded, buffer)}
+    root["asset"]["extras"] = {"osteon": _extras(model, layout, mesh.packed, buffer)}
     root["accessors"] = buffer.accessors
     root["bufferViews"], data = buffer.finish()
     return root, data
 
 
-def _skin(joints: Joints, nodes: JointNodes, folded: FoldedMesh, buffer: BufferWriter) -> JsonObject:
+def _skin(joints: Joints, nodes: JointNodes, packed: PackedMesh, buffer: BufferWriter) -> JsonObject:
     """The joints and their inverse bind matrices, which also undo the 16 bits of the positions.
 
     No `skeleton`: Blender would take inverse bind matrices for the placement of all joints directly below it.
     """
     bind = joints.joint_from_rest
-    if folded.dequantize is not None:
-        bind = compose(bind, folded.dequantize.rest_from_stored)
+    if packed.dequantize is not None:
+        bind = compose(bind, packed.dequantize.rest_from_stored)
     matrices = np.zeros((len(bind), 4, 4))
     matrices[:, :3], matrices[:, 3, 3] = bind, 1
     columns = matrices.transpose(0, 2, 1).reshape(-1, 16)
     return {"joints": nodes.joints, "inverseBindMatrices": buffer.add(columns, "bind")}
 
 
-def _extras(model: SkinnedModel, layout: MeshLayout, folded: FoldedMesh, buffer: BufferWriter) -> JsonObject:
+def _extras(model: SkinnedModel, layout: MeshLayout, packed: PackedMesh, buffer: BufferWriter) -> JsonObject:
     """What stock glTF cannot say; the head of this file lists it."""
     found: JsonObject = {
         "version": EXTRAS_VERSION,
@@ -150,8 +152,8 @@ def _extras(model: SkinnedModel, layout: MeshLayout, folded: FoldedMesh, buffer:
             found["bones"] = list(model.track.names)
         found["parents"] = model.skeleton.parents.tolist()
         found["joints"] = buffer.add(model.skeleton.world_from_joint.reshape(-1))
-    if folded.dequantize is not None:
-        found["dequantize"] = folded.dequantize.as_list()
-    if not folded.fold.changes_nothing:
-        found |= {"low": folded.fold.low.tolist(), "span": folded.fold.span.tolist()}
+    if packed.dequantize is not None:
+        found["dequantize"] = packed.dequantize.as_list()
+    if not packed.morph_range.changes_nothing:
+        found |= {"low": packed.morph_range.low.tolist(), "span": packed.morph_range.span.tolist()}
     return found

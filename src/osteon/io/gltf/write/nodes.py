@@ -69,8 +69,8 @@ def place_joints(model: SkinnedModel) -> Joints:
     rest = identity(model.n_bones)
     rest[..., 3] = bone_centres(model)
     if skeleton is not None:
-        placed = skeleton.world_from_joint.astype(np.float64)
-        rest = np.where(_upright(placed)[:, None, None], placed, rest)
+        world_from_joint = skeleton.world_from_joint.astype(np.float64)
+        rest = np.where(_upright(world_from_joint)[:, None, None], world_from_joint, rest)
     transforms = np.concatenate([model.track.transforms.astype(np.float64), identity(1, model.n_bones)])
     world = compose(transforms, rest)
     if np.abs(world).max() > np.finfo(np.float32).max:
@@ -103,13 +103,13 @@ def _parents(skeleton: Skeleton | None, world: Float64) -> tuple[int, ...]:
     return tuple(found)
 
 
-def build_nodes(joints: Joints, starts: list[int], moments: Float64, own: BoolArray) -> JointNodes:
+def build_nodes(joints: Joints, starts: list[int], moments: Float64, has_key: BoolArray) -> JointNodes:
     """The armature and one or two nodes for each joint.
 
-    `starts` are the first frames of the clips, `moments (f,)` when frames are, `own (f,b)` where joints have keys.
+    `starts` are the first frames of the clips, `moments (f,)` when frames are, `has_key (f,b)` where joints have keys.
     """
     rest = len(joints.local) - 1
-    tracks = _split(joints.local, [*starts, rest], np.append(moments, moments[-1] + 1), own)
+    tracks = _split(joints.local, [*starts, rest], np.append(moments, moments[-1] + 1), has_key)
     entries: list[JsonObject] = [{"name": "armature"}]
     nodes: list[int] = []
     movers: list[int] = []
@@ -130,9 +130,9 @@ def build_nodes(joints: Joints, starts: list[int], moments: Float64, own: BoolAr
     return JointNodes(entries, nodes, movers, tracks)
 
 
-def _split(local: Float64, starts: list[int], moments: Float64, own: BoolArray) -> NodeTracks:
+def _split(local: Float64, starts: list[int], moments: Float64, has_key: BoolArray) -> NodeTracks:
     """Two-node tracks in all frames, each joint's from the frames it has keys in."""
-    keys = np.concatenate([own, np.ones((1, own.shape[1]), bool)])
+    keys = np.concatenate([has_key, np.ones((1, has_key.shape[1]), bool)])
     n_frames, n_bones = keys.shape
     found = {name: np.empty((n_frames, n_bones, width)) for name, width in _WIDTHS.items()}
     needs_child = np.zeros(n_bones, bool)

@@ -17,7 +17,7 @@ from osteon.io.doors.clip_choice import select_names
 from osteon.io.doors.options import LoadOptions
 from osteon.io.doors.source import Source
 from osteon.io.doors.timeline import frame_times
-from osteon.io.usd.metadata import clips_of_notes
+from osteon.io.usd.metadata import clips_of_metadata
 
 __all__ = ["MOST_FRAMES", "PlannedClip", "plan_clips", "planned_codes"]
 
@@ -34,11 +34,11 @@ class PlannedClip:
 
 
 def plan_clips(
-    stage: Any, notes: dict[str, Any], samples: list[float], options: LoadOptions, source: Source
+    stage: Any, metadata: dict[str, Any], samples: list[float], options: LoadOptions, source: Source
 ) -> list[PlannedClip]:
     """The wanted clips, one after the other; `samples` are the time codes at which something moves."""
     per_second = float(stage.GetTimeCodesPerSecond())
-    spans = _spans(stage, notes, samples, per_second, options, source)
+    spans = _spans(stage, metadata, samples, per_second, options, source)
     chosen = select_names([name for name, *_ in spans], options.clips, source.path)
     planned: list[PlannedClip] = []
     for name, first, last, file_rate in (spans[i] for i in chosen):
@@ -59,10 +59,10 @@ def planned_codes(planned: list[PlannedClip]) -> Float64:
 
 
 def _spans(
-    stage: Any, notes: dict[str, Any], samples: list[float], per_second: float, options: LoadOptions, source: Source
+    stage: Any, metadata: dict[str, Any], samples: list[float], per_second: float, options: LoadOptions, source: Source
 ) -> list[tuple[str, float, float, float]]:
     """Name, first and last time code, and frame rate of each clip."""
-    table = clips_of_notes(notes)
+    table = clips_of_metadata(metadata)
     codes = frame_times(table, per_second) if table else np.zeros(1)
     same_clock = abs(codes[-1] - stage.GetEndTimeCode()) <= 1e-3  # others may have cut or stretched the stage
     if table and same_clock and abs(table[0].fps - per_second) <= 1e-6 * per_second:

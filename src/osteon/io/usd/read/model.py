@@ -1,11 +1,11 @@
 """USD in as a skinned model, with nothing fitted.
 
-A stage that Osteon wrote gives back the model it was made from, unless another program changed it so that its notes no
-longer fit. Of any other the first SkelRoot with skinned meshes is
-read: bones are the joints of its skeletons (and, for a mesh with blend shapes alone, the mesh itself), the rest pose is
-the bind pose where the stage begins, and blend shapes with their inbetweens are corrections. For joint j UsdSkel moves
-bound points by X_j in the space of the skeleton, which stands at L in the world, so bone j takes rest to pose by
-T_j = L X_j L0^-1, with L0 where the skeleton stands first.
+A stage that Osteon wrote gives back the model it was made from, unless another program changed it so that its metadata
+no longer fit. Of any other the first SkelRoot with skinned meshes is read: bones are the joints of its skeletons (and,
+for a mesh with blend shapes alone, the mesh itself), the rest pose is the bind pose where the stage begins, and blend
+shapes with their inbetweens are corrections. For joint j UsdSkel moves bound points by X_j in the space of
+the skeleton, which stands at L in the world, so bone j takes rest to pose by T_j = L X_j L0^-1,
+with L0 where the skeleton stands first.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.doors.source import Source, as_float32
 from osteon.io.gltf.read.bones import bone_type_of
 from osteon.io.meshes.parts import merge_mesh_parts
-from osteon.io.usd.metadata import MISFITS, read_notes
+from osteon.io.usd.metadata import MISFITS, read_metadata
 from osteon.io.usd.read.clips import plan_clips, planned_codes
-from osteon.io.usd.read.restored import is_own_model, restore_model
+from osteon.io.usd.read.restored import is_written_by_osteon, restore_model
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix, read_meshes, sample_codes, skinned_prims
 from osteon.io.usd.stage import open_stage
 
@@ -46,12 +46,12 @@ def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> S
         meshes = _first_root(pxr, read_meshes(pxr, stage, source))
         if not meshes:
             raise source.geometry_error("holds no skinned mesh; a mesh sequence can be skinned with osteon skin")
-        notes = read_notes(stage)
-        planned = plan_clips(stage, notes, sample_codes(pxr, meshes), options, source)
+        metadata = read_metadata(stage)
+        planned = plan_clips(stage, metadata, sample_codes(pxr, meshes), options, source)
         clips, codes = tuple(p.clip for p in planned), planned_codes(planned)
-        if is_own_model(meshes, notes):
+        if is_written_by_osteon(meshes, metadata):
             with suppress(*MISFITS):
-                return restore_model(pxr, meshes[0], notes, clips, codes, source)
+                return restore_model(pxr, meshes[0], metadata, clips, codes, source)
         bones = _Bones(pxr, meshes)
         faces, asset = merge_mesh_parts([shown.part for shown in meshes])
         transforms = as_float32(bones.transforms(codes))

@@ -1,4 +1,4 @@
-"""A model that Osteon wrote: bones put together again from their joints, and all that its notes tell."""
+"""A model that Osteon wrote: bones put together again from their joints, and all that its metadata say."""
 
 from __future__ import annotations
 
@@ -15,39 +15,41 @@ from osteon.io.usd.joint_tracks import JointTracks, join_bones
 from osteon.io.usd.metadata import restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix
 
-__all__ = ["is_own_model", "restore_model"]
+__all__ = ["is_written_by_osteon", "restore_model"]
 
 
-def is_own_model(shown: list[ShownMesh], notes: dict[str, Any]) -> bool:
-    """Whether the notes still describe what the stage holds."""
-    if len(shown) != 1 or "joint_of_bone" not in notes or shown[0].skin is None:
+def is_written_by_osteon(shown: list[ShownMesh], metadata: dict[str, Any]) -> bool:
+    """Whether the metadata still describe what the stage holds."""
+    if len(shown) != 1 or "joint_of_bone" not in metadata or shown[0].skin is None:
         return False
     faces = len(shown[0].part.polygons.corners) - 2 * len(shown[0].part.polygons.sizes)
-    k = notes.get("influences")
-    return bool(notes.get("triangles") == faces and shown[0].skin.GetNumInfluencesPerComponent() in (k, 2 * (k or 0)))
-
-
-def restore_model(
-    pxr: Any, shown: ShownMesh, notes: dict[str, Any], clips: tuple[Clip, ...], codes: Float64, source: Source
-) -> SkinnedModel:
-    """The model with its frames at the given time codes; raises one of MISFITS if the notes do not fit."""
-    joints, parents = _joints(shown, notes, codes)
-    faces, asset = merge_mesh_parts([shown.part])
-    names = tuple(str(name) for name in notes["bone_names"])
-    return SkinnedModel(
-        rest=source.positions(np.array(shown.mesh.GetPointsAttr().Get(pxr.Usd.TimeCode.Default()), np.float32)),
-        faces=faces,
-        skin=_skin(pxr, shown, notes),
-        track=BoneTrack(as_float32(join_bones(joints, parents)), notes["bone_type"], names),
-        clips=clips,
-        corrections=_corrections(shown, codes),
-        skeleton=_skeleton(notes),
-        asset=restore_asset(asset, notes, shown.mesh),
-        name=str(notes["name"]),
+    k = metadata.get("influences")
+    return bool(
+        metadata.get("triangles") == faces and shown[0].skin.GetNumInfluencesPerComponent() in (k, 2 * (k or 0))
     )
 
 
-def _joints(shown: ShownMesh, notes: dict[str, Any], codes: Float64) -> tuple[JointTracks, np.ndarray]:
+def restore_model(
+    pxr: Any, shown: ShownMesh, metadata: dict[str, Any], clips: tuple[Clip, ...], codes: Float64, source: Source
+) -> SkinnedModel:
+    """The model with its frames at the given time codes; raises one of MISFITS if the metadata do not fit."""
+    joints, parents = _joints(shown, metadata, codes)
+    faces, asset = merge_mesh_parts([shown.part])
+    names = tuple(str(name) for name in metadata["bone_names"])
+    return SkinnedModel(
+        rest=source.positions(np.array(shown.mesh.GetPointsAttr().Get(pxr.Usd.TimeCode.Default()), np.float32)),
+        faces=faces,
+        skin=_skin(pxr, shown, metadata),
+        track=BoneTrack(as_float32(join_bones(joints, parents)), metadata["bone_type"], names),
+        clips=clips,
+        corrections=_corrections(shown, codes),
+        skeleton=_skeleton(metadata),
+        asset=restore_asset(asset, metadata, shown.mesh),
+        name=str(metadata["name"]),
+    )
+
+
+def _joints(shown: ShownMesh, metadata: dict[str, Any], codes: Float64) -> tuple[JointTracks, np.ndarray]:
     query = shown.skeleton
     assert query is not None
     animation = query.GetAnimQuery()
@@ -61,20 +63,20 @@ def _joints(shown: ShownMesh, notes: dict[str, Any], codes: Float64) -> tuple[Jo
         np.stack([np.array(p[0], np.float32) for p in parts]),
         np.stack([np.array(p[1], np.float32) for p in parts]),
         np.stack([np.array(p[2], np.float16) for p in parts]),
-        np.array(notes["joint_of_bone"], np.int32),
-        np.array(notes["fine_of_bone"], np.int32),
+        np.array(metadata["joint_of_bone"], np.int32),
+        np.array(metadata["fine_of_bone"], np.int32),
     )
     return tracks, np.array([topology.GetParent(j) for j in range(len(topology))])
 
 
-def _skin(pxr: Any, shown: ShownMesh, notes: dict[str, Any]) -> Skin:
+def _skin(pxr: Any, shown: ShownMesh, metadata: dict[str, Any]) -> Skin:
     """Joints become bones again; the weight of a fine joint goes back to its bone."""
     binding = pxr.UsdSkel.BindingAPI(shown.mesh.GetPrim())
-    k = int(notes["influences"])
+    k = int(metadata["influences"])
     shape = (shown.part.n_vertices, -1)
     numbers = np.array(binding.GetJointIndicesPrimvar().Get(), np.int64).reshape(shape)
     weights = np.array(binding.GetJointWeightsPrimvar().Get(), np.float32).reshape(shape)
-    bone_of_joint = {joint: bone for bone, joint in enumerate(notes["joint_of_bone"])}
+    bone_of_joint = {joint: bone for bone, joint in enumerate(metadata["joint_of_bone"])}
     table = np.array([bone_of_joint.get(j, 0) for j in range(int(numbers.max(initial=0)) + 1)], np.int32)
     whole = weights[:, :k].astype(np.float64)
     if weights.shape[1] == 2 * k:
@@ -94,8 +96,8 @@ def _corrections(shown: ShownMesh, codes: Float64) -> Corrections | None:
     return Corrections(basis, np.stack(rows), np.stack(normals) if all(len(n) for n in normals) else None)
 
 
-def _skeleton(notes: dict[str, Any]) -> Skeleton | None:
-    stored = notes.get("skeleton")
+def _skeleton(metadata: dict[str, Any]) -> Skeleton | None:
+    stored = metadata.get("skeleton")
     if stored is None:
         return None
     names = tuple(str(name) for name in stored["names"])

@@ -14,7 +14,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.source import Source
 from osteon.io.meshes.parts import merge_mesh_parts
-from osteon.io.usd.metadata import MISFITS, read_notes, restore_asset
+from osteon.io.usd.metadata import MISFITS, read_metadata, restore_asset
 from osteon.io.usd.read.clips import plan_clips, planned_codes
 from osteon.io.usd.read.shown_meshes import ShownMesh, read_meshes, sample_codes
 from osteon.io.usd.stage import open_stage
@@ -29,8 +29,8 @@ def read_usd(path: Path, request: ReadRequest) -> MeshSequence:
         meshes = read_meshes(pxr, stage, source)
         if not meshes:
             raise source.geometry_error("holds no polygons; export the stage with its meshes")
-        notes = read_notes(stage) if len(meshes) == 1 else {}
-        planned = plan_clips(stage, notes, sample_codes(pxr, meshes), request.options, source)
+        metadata = read_metadata(stage) if len(meshes) == 1 else {}
+        planned = plan_clips(stage, metadata, sample_codes(pxr, meshes), request.options, source)
         codes = planned_codes(planned).tolist()
         frames = np.empty((len(codes), sum(shown.part.n_vertices for shown in meshes), 3), np.float32)
         for f, code in enumerate(codes):
@@ -39,12 +39,12 @@ def read_usd(path: Path, request: ReadRequest) -> MeshSequence:
             report_progress(request.progress, "load", (f + 1) / len(codes))
         rest = source.positions(_rest(pxr, meshes, frames, source))
         faces, asset = merge_mesh_parts([shown.part for shown in meshes])
-        if notes:
+        if metadata:
             with suppress(*MISFITS):
-                asset = restore_asset(asset, notes, meshes[0].mesh).checked(frames.shape[1], len(faces))
+                asset = restore_asset(asset, metadata, meshes[0].mesh).checked(frames.shape[1], len(faces))
     with source.naming():
         clips = tuple(p.clip for p in planned)
-        return MeshSequence(frames, faces, rest, clips, asset, str(notes.get("name", path.stem)))
+        return MeshSequence(frames, faces, rest, clips, asset, str(metadata.get("name", path.stem)))
 
 
 def _rest(pxr: Any, meshes: list[ShownMesh], frames: Float32, source: Source) -> Float32:

@@ -110,8 +110,8 @@ def read_meshes(pxr: Any, stage: Any, source: Source) -> list[ShownMesh]:
         if not points or not mesh.GetFaceVertexCountsAttr().Get(pxr.Usd.TimeCode.EarliestTime()):
             continue
         skin, skeleton = skins.get(str(prim.GetPath()), (None, None))
-        placed = prim if skin is None or not skin.HasJointInfluences() else skeleton.GetPrim()
-        mirrored = places.GetLocalToWorldTransform(placed).GetDeterminant3() < 0
+        owner = prim if skin is None or not skin.HasJointInfluences() else skeleton.GetPrim()
+        mirrored = places.GetLocalToWorldTransform(owner).GetDeterminant3() < 0
         part = read_part(pxr, mesh, len(points), bool(mirrored), source)
         found.append(ShownMesh(mesh, part, skin, skeleton, _shapes(pxr, prim, skin)))
     return found

@@ -1,4 +1,4 @@
-"""A mesh and its looks as prims of USD."""
+"""A mesh and its materials as prims of USD."""
 
 from __future__ import annotations
 

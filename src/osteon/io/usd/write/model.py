@@ -14,7 +14,7 @@ from osteon.core.sequence import Clip, MeshSequence
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.timeline import frame_times
 from osteon.io.usd.joint_tracks import JointTracks, distinct_identifiers
-from osteon.io.usd.metadata import pack_notes, write_notes
+from osteon.io.usd.metadata import pack_metadata, write_metadata
 from osteon.io.usd.stage import load_pxr, save_stage
 from osteon.io.usd.write.joints import build_joints, joint_influences
 from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, picture_files, set_samples, vectors
@@ -44,7 +44,7 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     if options.normals:
         _set_normals(pxr, mesh, model)
     _set_extents(pxr, root, model, codes)
-    write_notes(pxr, root.GetPrim(), mesh, pack_notes(model, joints), model.asset)
+    write_metadata(pxr, root.GetPrim(), mesh, pack_metadata(model, joints), model.asset)
     save_stage(pxr, stage, path, picture_files(model.asset) if packed and model.asset.uvs is not None else {})
 
 
@@ -62,7 +62,7 @@ def write_usd_sequence(path: Path, sequence: MeshSequence) -> None:
     define_materials(pxr, stage, mesh, sequence.faces, sequence.asset, packed)
     set_samples(pxr, mesh.GetPointsAttr(), codes, (vectors(pxr, frame) for frame in sequence.frames))
     set_samples(pxr, mesh.GetExtentAttr(), codes, (extent_of(pxr, frame) for frame in sequence.frames))
-    write_notes(pxr, root.GetPrim(), mesh, pack_notes(sequence), sequence.asset)
+    write_metadata(pxr, root.GetPrim(), mesh, pack_metadata(sequence), sequence.asset)
     save_stage(pxr, stage, path, picture_files(sequence.asset) if packed and sequence.asset.uvs is not None else {})
 
 
