@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -17,14 +16,9 @@ from osteon.cli.info import describe_clips, print_facts
 from osteon.core.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
-    from osteon.core.arrays import Float32
     from osteon.core.model import SkinnedModel
-    from osteon.core.progress import Progress
 
 __all__ = ["parse_frames", "play"]
-
-#: Vertices that are posed at once; more frames at a time save the work that frames share.
-BLOCK_VERTICES = 1 << 20
 
 
 @click.command()
@@ -64,7 +58,7 @@ def play(
     osteon play fox.glb --clip Walk --frames 0:10 -o walk/fox_####.ply
     osteon play cloth.glb --rank 0 -o cloth-rank0.npz
     """
-    from osteon.io import LoadOptions, check_sequence_output
+    from osteon.io import LoadOptions, check_sequence_output, save_played
 
     started = time.perf_counter()
     options = LoadOptions(fps="file" if fps is None else fps, clips=clips)
@@ -75,7 +69,7 @@ def play(
         model = _load(file, options)
         model = _take_frames(model, _choose_frames(model, clips, frames, file))
         model = _cut(model, rank, file)
-        _write(model, output, suffix, progress)
+        save_played(model, output, suffix=suffix, progress=progress)
     facts = _describe(model, output) | {"seconds": time.perf_counter() - started}
     write_json(facts, json_file)
     if not quiet and json_file != "-":
@@ -143,33 +137,6 @@ def _cut(model: SkinnedModel, rank: int | None, file: Path) -> SkinnedModel:
     if rank is not None and rank > model.rank:
         raise OptionError(f"--rank: {rank}, but {file} has {model.rank} corrections")
     return model if rank is None else model.cut(rank)
-
-
-def _write(model: SkinnedModel, output: str, suffix: str, progress: Progress | None) -> None:
-    """Frame by frame where the output allows it, so that a long animation is never in memory as a whole."""
-    from osteon.core.sequence import MeshSequence
-    from osteon.deform.linear_blend import pose_frames
-    from osteon.io import FORMATS, save_sequence, write_sequence
-    from osteon.io.doors.format_types import SequenceFormat
-
-    if isinstance(FORMATS.get(Path(output).suffix.lower()), SequenceFormat):
-        frames = pose_frames(model)
-        sequence = MeshSequence(frames, model.faces, model.rest, model.clips, model.asset, model.name)
-        save_sequence(sequence, output, suffix=suffix, progress=progress)
-    else:
-        write_sequence(_posed(model, progress), model.faces, output, asset=model.asset, suffix=suffix)
-
-
-def _posed(model: SkinnedModel, progress: Progress | None) -> Iterator[Float32]:
-    """All frames, one after the other."""
-    from osteon.core.progress import report_progress
-    from osteon.deform.linear_blend import pose_frames
-
-    step = max(1, BLOCK_VERTICES // max(1, model.n_vertices))
-    for start in range(0, model.n_frames, step):
-        for f, frame in enumerate(pose_frames(model, start, min(start + step, model.n_frames)), start):
-            yield frame
-            report_progress(progress, "play", (f + 1) / model.n_frames)
 
 
 def _describe(model: SkinnedModel, output: str) -> dict[str, Any]:
