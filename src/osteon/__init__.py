@@ -28,15 +28,15 @@ _HOMES = {
     "fit_weights": "osteon.fit.given",
     "join_clips": "osteon.core.sequence",
     "load_model": "osteon.io",
-    "load_poses": "osteon.io.pose",
+    "load_poses": "osteon.io.poses",
     "load_sequence": "osteon.io",
-    "load_skeleton": "osteon.io.skeleton",
+    "load_skeleton": "osteon.io.skeletons",
     "measure_distortion": "osteon.measure.distortion",
     "pose_frames": "osteon.deform.pose",
     "pose_vertices": "osteon.deform.pose",
     "save_model": "osteon.io",
     "save_sequence": "osteon.io",
-    "save_skeleton": "osteon.io.skeleton",
+    "save_skeleton": "osteon.io.skeletons",
     "skin_sequence": "osteon.pipeline",
 }
 
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from osteon.deform.pose import pose_frames, pose_vertices
     from osteon.fit.given import fit_bones, fit_weights
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
-    from osteon.io.pose import load_poses
-    from osteon.io.skeleton import load_skeleton, save_skeleton
+    from osteon.io.poses import load_poses
+    from osteon.io.skeletons import load_skeleton, save_skeleton
     from osteon.measure.distortion import measure_distortion
     from osteon.pipeline import SkinFit, skin_sequence
     from osteon.simplex.poser import Poser, PoserOptions

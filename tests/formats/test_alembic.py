@@ -12,8 +12,8 @@ import pytest
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.sequence import Asset, Clip, Image, Material, MeshSequence
 from osteon.io import LoadOptions, load_sequence, save_sequence
-from osteon.io.polygons import join_polygons, turned_corners
-from osteon.io.timeline import frame_times
+from osteon.io.doors.timeline import frame_times
+from osteon.io.meshes.polygons import join_polygons, turned_corners
 
 alembic3d = pytest.importorskip("alembic3d")
 imath = pytest.importorskip("imath")

@@ -13,14 +13,15 @@ from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Material
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
-from osteon.io.gltf import animation
-from osteon.io.gltf.document import open_document
-from osteon.io.gltf.fold import fold_mesh
-from osteon.io.gltf.notes import read_notes
-from osteon.io.gltf.own import rest_of_file
+from osteon.io.gltf import channels as channels_module
+from osteon.io.gltf.morph_range import pack_mesh
 from osteon.io.gltf.quantize import quantize_signed, quantize_turns
-from osteon.io.gltf.scene import read_scene
-from osteon.io.gltf.write_mesh import rest_normals
+from osteon.io.gltf.read.animations import read_animations
+from osteon.io.gltf.read.document import open_document
+from osteon.io.gltf.read.metadata import read_metadata
+from osteon.io.gltf.read.restored import rest_of_file
+from osteon.io.gltf.read.scene import read_scene
+from osteon.io.gltf.write.mesh import rest_normals
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 from tests.tolerance import assert_same_points
 
@@ -52,7 +53,7 @@ def saved(model: SkinnedModel, folder, **options) -> tuple[dict, object]:
 def test_morph_weights_lie_between_0_and_1(quantize, tmp_path):
     root, path = saved(corrected(), tmp_path, quantize=quantize)
     scene = read_scene(open_document(path))
-    tracks = animation.read_animations(open_document(path), scene.target_counts())
+    tracks = read_animations(open_document(path), scene.target_counts())
     weights = np.concatenate([c.values for a in tracks for c in a.channels if c.path == "weights"])
     assert weights.shape == (10, 5)
     assert weights.min() >= 0
@@ -89,10 +90,10 @@ def test_a_program_may_leave_out_targets_as_the_format_says(tmp_path):
     model = corrected()
     _, path = saved(model, tmp_path)
     scene, kept = read_scene(open_document(path)), 2
-    part = scene.parts[0]
+    part = scene.instances[0]
     points = part.geometry.positions + np.tensordot(part.weights[kept:], part.geometry.deltas[kept:], axes=1)
     lower = model.cut(kept)
-    shown = fold_mesh(lower, None, False).points
+    shown = pack_mesh(lower, None, False).points
     assert_same_points(points, shown, 1e-6)
 
 
@@ -101,13 +102,13 @@ def test_a_program_may_leave_out_targets_as_the_format_says(tmp_path):
 def test_normals_point_where_they_did(quantize, turns, tmp_path):
     """Also where their targets do not fit into 8 bits."""
     model = corrected(turns)
-    folded = fold_mesh(model, rest_normals(model), quantize)
-    assert np.allclose(np.linalg.norm(folded.normals, axis=1), 1)
-    base, targets = folded.normals, folded.normal_targets
+    packed = pack_mesh(model, rest_normals(model), quantize)
+    assert np.allclose(np.linalg.norm(packed.normals, axis=1), 1)
+    base, targets = packed.normals, packed.normal_targets
     if quantize:
         assert np.abs(targets).max() <= 1
         base, targets = quantize_signed(base, np.int8) / 127, quantize_signed(targets, np.int8) / 127
-    shown = base + np.einsum("fr,rvi->fvi", folded.fold.weights(model.corrections.coefficients), targets)
+    shown = base + np.einsum("fr,rvi->fvi", packed.morph_range.weights(model.corrections.coefficients), targets)
     stored = model.corrections
     exact = rest_normals(model) + np.einsum("fr,rvi->fvi", stored.coefficients, stored.normal_basis)
     cosine = (unit(shown) * unit(exact)).sum(axis=-1).clip(-1, 1)
@@ -150,7 +151,7 @@ def test_bones_that_sixteen_bits_would_stretch_keep_float32(axis, kind, tmp_path
     channels, samplers = root["animations"][0]["channels"], root["animations"][0]["samplers"]
     turning = next(c["sampler"] for c in channels if c["target"]["path"] == "rotation")
     assert root["accessors"][samplers[turning]["output"]]["componentType"] == kind
-    channels = animation.read_animations(open_document(path), {})[0].channels
+    channels = read_animations(open_document(path), {})[0].channels
     stored = next(c.values for c in channels if c.path == "rotation")
     assert stored.shape == (40, 4)
     assert 0.5 * stretch(stored).max() <= 5e-6
@@ -163,7 +164,7 @@ def test_fewer_keys_do_for_programs_that_turn_straight(error, tmp_path, monkeypa
     smooth = replace(chain, clips=(Clip("slow", 0, 120, 60.0),))
     save_model(smooth, tmp_path / "m.glb", options=SaveOptions(key_error=error))
     along_arcs = load_sequence([tmp_path / "m.glb"], options=LoadOptions(fps=60)).frames
-    monkeypatch.setattr(animation, "_slerp", lambda a, b, u: a * (1 - u)[:, None] + b * u[:, None])
+    monkeypatch.setattr(channels_module, "slerp", lambda a, b, u: a * (1 - u)[:, None] + b * u[:, None])
     straight = load_sequence([tmp_path / "m.glb"], options=LoadOptions(fps=60)).frames
     assert_same_points(along_arcs, pose_frames(smooth), error)
     assert_same_points(straight, pose_frames(smooth), error)
@@ -195,9 +196,9 @@ def test_weights_within_0_and_1_change_nothing(tmp_path):
     corrections = replace(model.corrections, coefficients=positive)
     root, path = saved(replace(model, corrections=corrections), tmp_path)
     assert root["meshes"][0]["weights"] == [0.0] * 5
-    notes = read_notes(open_document(path))
-    assert not {"low", "span"} & set(notes.entries)
-    assert (rest_of_file(notes) == np.eye(4)).all()
+    metadata = read_metadata(open_document(path))
+    assert not {"low", "span"} & set(metadata.entries)
+    assert (rest_of_file(metadata) == np.eye(4)).all()
     again = load_model(path)
     assert np.array_equal(again.rest, model.rest)
     assert np.array_equal(again.corrections.coefficients, corrections.coefficients)

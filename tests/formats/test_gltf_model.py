@@ -110,9 +110,9 @@ def test_a_file_saved_in_the_middle_of_a_movement(triangle_glb, tmp_path):
 
 def test_more_than_eight_influences_keep_the_largest(triangle_glb, tmp_path):
     weights = np.array([5, 1, 1, 1, 1, 1, 1, 1, 4, 0.5, 0.5, 0.5]) / 17.5
-    parts = [[row.tolist()] * 3 for row in weights.reshape(3, 4)]
+    instances = [[row.tolist()] * 3 for row in weights.reshape(3, 4)]
     joints = [[[0, 1, 0, 1]] * 3] * 3
-    model = load_model(skinned(triangle_glb, joints, parts).save(tmp_path / "t.glb"))
+    model = load_model(skinned(triangle_glb, joints, instances).save(tmp_path / "t.glb"))
     assert model.skin.n_influences == 8
     expected = np.array([5, 4, 1, 1, 1, 1, 1, 1]) / 15
     assert np.allclose(model.skin.weights[0], expected)

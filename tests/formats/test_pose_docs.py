@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.io.pose import load_poses
-from osteon.io.skeleton import load_skeleton
+from osteon.io.poses import load_poses
+from osteon.io.skeletons import load_skeleton
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "poses.md"
 BLOCK = re.compile(r"^```(\w+) ?(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)

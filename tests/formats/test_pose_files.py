@@ -9,8 +9,8 @@ import numpy as np
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sequence import Clip
 from osteon.core.sticks import StickSkeleton
-from osteon.io.pose import load_poses
-from osteon.io.skeleton import load_skeleton, save_skeleton
+from osteon.io.poses import load_poses
+from osteon.io.skeletons import load_skeleton, save_skeleton
 
 JOINTS = np.array([[0, 2, 0], [0, 1, 0], [0, 0, 1]], float)
 LEG = StickSkeleton(JOINTS, [[0, 1], [1, 2]], ("hip", "knee", "foot"), name="leg")

@@ -12,8 +12,8 @@ from osteon.core.model import BoneTrack, Skeleton, Skin, SkinnedModel
 from osteon.core.sequence import Clip
 from osteon.core.transforms import identity, rotation_from_axis_angle
 from osteon.io import load_model, save_model
-from osteon.io.pose import load_poses
-from osteon.io.skeleton import load_skeleton, save_skeleton
+from osteon.io.poses import load_poses
+from osteon.io.skeletons import load_skeleton, save_skeleton
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 QUARTER = [0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]  # about z

@@ -12,7 +12,7 @@ from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.pose_track import Domain
 from osteon.core.sequence import Clip
 from osteon.core.sticks import StickSkeleton
-from osteon.io.pose import load_poses
+from osteon.io.poses import load_poses
 
 FLAT = StickSkeleton(np.array([[0, 2, 0], [0, 1, 0], [0, 0, 0]], float), [[0, 1], [1, 2]], ("hip", "knee", "foot"))
 SOLID = StickSkeleton(np.array([[0, 2, 0], [0, 1, 0], [0, 0, 1]], float), [[0, 1], [1, 2]], ("hip", "knee", "foot"))

@@ -8,7 +8,7 @@ import pytest
 from osteon.core.errors import FileFormatError
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
-from osteon.io.pose import load_poses, save_poses
+from osteon.io.poses import load_poses, save_poses
 from osteon.synth.figure import CHAINS, figure_poses
 from osteon.synth.stick_poses import sticks_of
 

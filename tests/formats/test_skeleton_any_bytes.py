@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from osteon.core.errors import OsteonError
 from osteon.core.sticks import StickSkeleton
-from osteon.io.pose import load_poses
-from osteon.io.skeleton import load_skeleton, save_skeleton
+from osteon.io.poses import load_poses
+from osteon.io.skeletons import load_skeleton, save_skeleton
 
 LEG = StickSkeleton(np.array([[0, 2, 0], [0, 1, 0], [0, 0, 0]], float), [[0, 1], [1, 2]], ("hip", "knee", "foot"))
 LINE = {"name": "ear", "rest": [[0, 0, 0], [0, 0, 1]], "posed": [[1, 0, 0], [2, 0, 0]], "domain": {"tube": 0.5}}

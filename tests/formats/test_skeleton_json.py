@@ -7,7 +7,7 @@ import json
 import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError
-from osteon.io.skeleton import load_skeleton
+from osteon.io.skeletons import load_skeleton
 
 JOINTS = {"hip": [0, 2, 0], "knee": [0, 1, 0], "foot": [0, 0, 0]}
 

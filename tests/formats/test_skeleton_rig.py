@@ -10,10 +10,10 @@ import pytest
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.io import load_model, load_sequence
-from osteon.io.skeleton import load_skeleton
-from osteon.io.skeleton.rig import Rig, match_rig, printable_names, sticks_of_rig
-from osteon.io.skeleton.rig_ends import Flesh, complete_rig
-from osteon.io.source import Source
+from osteon.io.doors.source import Source
+from osteon.io.skeletons import load_skeleton
+from osteon.io.skeletons.rig import Rig, match_rig, printable_names, sticks_of_rig
+from osteon.io.skeletons.rig_ends import Flesh, complete_rig
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 SOURCE = Source(Path("rig.glb"))

@@ -7,7 +7,7 @@ import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
-from osteon.io.skeleton import load_skeleton, save_skeleton
+from osteon.io.skeletons import load_skeleton, save_skeleton
 
 #: Extra columns as other programs leave them: only the first three numbers after the index count.
 ARM_TGF = """

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from osteon.core.errors import GeometryError
 from osteon.core.model import BoneTrack, Skin, SkinnedModel
 from osteon.io.usd.joint_tracks import FINE, distinct_identifiers, join_bones
-from osteon.io.usd.joints import build_joints, joint_influences
+from osteon.io.usd.write.joints import build_joints, joint_influences
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 from .usd_models import corrected, eight_influences, flexible, rigid, tree

@@ -12,7 +12,7 @@ from osteon.bench.players.judge import TOLERANCE, Reference, read_reference, wor
 from osteon.bench.players.usd_player import play_usd, validate_usd
 from osteon.core.model import Skin
 from osteon.deform.pose import pose_frames
-from osteon.io.model import load_model
+from osteon.io import load_model
 
 from ..tolerance import diagonal
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Material, MeshSequence
 from osteon.io import load_model, load_sequence, save_model, save_sequence, write_sequence
-from osteon.io.ply_write import PlyWriter
+from osteon.io.meshes.ply_write import PlyWriter
 
 FLOATS = st.floats(-(2.0**100), 2.0**100, width=32)
 UNIT = st.floats(0, 1, width=32)

@@ -10,8 +10,8 @@ import numpy as np
 
 from osteon.core.sequence import MeshSequence
 from osteon.io import load_sequence
-from osteon.io.obj_write import ObjWriter
-from osteon.io.skeleton import load_skeleton
+from osteon.io.meshes.obj_write import ObjWriter
+from osteon.io.skeletons import load_skeleton
 from osteon.simplex.poser import Poser, PoserOptions
 from osteon.view.pose_request import PoseRequest, pose_request
 

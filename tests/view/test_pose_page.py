@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from osteon.io import load_sequence
-from osteon.io.pose import load_poses
-from osteon.io.skeleton import load_skeleton
+from osteon.io.poses import load_poses
+from osteon.io.skeletons import load_skeleton
 from osteon.simplex.poser import Poser
 
 from .page_person import Person

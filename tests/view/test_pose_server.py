@@ -12,8 +12,8 @@ import pytest
 
 from osteon.cli.main import main
 from osteon.io import load_sequence, save_model
-from osteon.io.pose import load_poses
-from osteon.io.skeleton import load_skeleton
+from osteon.io.poses import load_poses
+from osteon.io.skeletons import load_skeleton
 from osteon.simplex.poser import Poser
 from osteon.synth.baked import bake_cylinder
 

@@ -17,8 +17,8 @@ from osteon.bench.run import BenchRun, horse_or_fox
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.io.model import load_model, save_model
-from osteon.io.options import SaveOptions
+from osteon.io import load_model, save_model
+from osteon.io.doors.options import SaveOptions
 
 __all__ = ["bench_files"]
 

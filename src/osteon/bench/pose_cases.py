@@ -10,12 +10,12 @@ import numpy as np
 
 from osteon.bench.run import BenchRun
 from osteon.core.arrays import Float64, Int32
+from osteon.core.kinematics import pose_joints
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.io import load_sequence
-from osteon.io.pose.kinematics import pose_joints
-from osteon.io.skeleton import load_skeleton
+from osteon.io.skeletons import load_skeleton
 
 __all__ = ["PoseCase", "bent_pose", "load_pose_cases", "turn_joints"]
 

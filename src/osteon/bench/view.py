@@ -32,7 +32,7 @@ from osteon.core.errors import FileFormatError, OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.io.model import save_model
+from osteon.io import save_model
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.export import export_view
 from osteon.view.pack import write_pack

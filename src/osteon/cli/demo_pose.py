@@ -16,8 +16,8 @@ def pose_demo(subject: str, folder: Path, json_file: str | None, quiet: bool) ->
     """Write the mesh, the skeleton and the poses, pose the mesh, and draw one pose beside SSD."""
     from osteon.core.sequence import MeshSequence
     from osteon.io import save_sequence
-    from osteon.io.pose import save_poses
-    from osteon.io.skeleton import save_skeleton
+    from osteon.io.poses import save_poses
+    from osteon.io.skeletons import save_skeleton
     from osteon.report.picture import save_png
     from osteon.report.pose_picture import PosedMesh, PosePictureOptions, PoseSubject, pose_picture
     from osteon.simplex.pose_report import describe_poser, describe_poses

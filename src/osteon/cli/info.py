@@ -33,10 +33,10 @@ def info(
 ) -> None:
     """Tell what a mesh, a sequence, a model or a skeleton holds."""
     from osteon.io import LoadOptions, holds_model, load_model
-    from osteon.io.skeleton.registry import TEXT_READERS
+    from osteon.io.skeletons.files import TEXT_FORMATS
 
     with progress_bar(quiet) as progress:
-        if len(inputs) == 1 and Path(inputs[0]).suffix.lower() in TEXT_READERS:
+        if len(inputs) == 1 and Path(inputs[0]).suffix.lower() in TEXT_FORMATS:
             facts = describe_skeleton(inputs[0])
         # A rest pose of one's own, or triangles, are questions about a sequence of frames.
         elif len(inputs) == 1 and rest is None and faces is None and holds_model(inputs[0]):
@@ -54,7 +54,7 @@ def describe_skeleton(path: str) -> dict[str, Any]:
     """Facts about a stick skeleton."""
     import numpy as np
 
-    from osteon.io.skeleton import load_skeleton
+    from osteon.io.skeletons import load_skeleton
 
     skeleton = load_skeleton(path)
     lengths = np.linalg.norm(skeleton.vectors, axis=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +15,9 @@ from osteon.cli.info import describe_clips, print_facts
 from osteon.core.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
-    from osteon.core.arrays import Float32
     from osteon.core.model import SkinnedModel
-    from osteon.core.progress import Progress
 
 __all__ = ["parse_frames", "play"]
-
-#: Vertices that are posed at once; more frames at a time save the work that frames share.
-BLOCK_VERTICES = 1 << 20
 
 
 @click.command()
@@ -63,7 +57,7 @@ def play(
     osteon play fox.glb --clip Walk --frames 0:10 -o walk/fox_####.ply
     osteon play cloth.glb --rank 0 -o cloth-rank0.npz
     """
-    from osteon.io import LoadOptions, check_sequence_output
+    from osteon.io import LoadOptions, check_sequence_output, save_played
 
     started = time.perf_counter()
     options = LoadOptions(fps="file" if fps is None else fps, clips=clips)
@@ -74,7 +68,7 @@ def play(
         model = _load(file, options)
         model = _take_frames(model, _choose_frames(model, clips, frames, file))
         model = _cut(model, rank, file)
-        _write(model, output, suffix, progress)
+        save_played(model, output, suffix=suffix, progress=progress)
     facts = _describe(model, output) | {"seconds": time.perf_counter() - started}
     write_json(facts, json_file)
     if not quiet and json_file != "-":
@@ -93,7 +87,7 @@ def _load(file: Path, options: Any) -> SkinnedModel:
 
 def _choose_frames(model: SkinnedModel, clips: tuple[str, ...], frames: str | None, file: Path) -> list[int]:
     """The frames that the options name, in their order."""
-    from osteon.io.clip_choice import select_names
+    from osteon.io.doors.clip_choice import select_names
 
     chosen = [model.clips[i] for i in select_names([c.name for c in model.clips], clips, file)]
     there = [f for clip in chosen for f in range(clip.start, clip.stop)]
@@ -142,33 +136,6 @@ def _cut(model: SkinnedModel, rank: int | None, file: Path) -> SkinnedModel:
     if rank is not None and rank > model.rank:
         raise OptionError(f"--rank: {rank}, but {file} has {model.rank} corrections")
     return model if rank is None else model.cut(rank)
-
-
-def _write(model: SkinnedModel, output: str, suffix: str, progress: Progress | None) -> None:
-    """Frame by frame where the output allows it, so that a long animation is never in memory as a whole."""
-    from osteon.core.sequence import MeshSequence
-    from osteon.deform.pose import pose_frames
-    from osteon.io import FORMATS, save_sequence, write_sequence
-    from osteon.io.registry import SequenceFormat
-
-    if isinstance(FORMATS.get(Path(output).suffix.lower()), SequenceFormat):
-        frames = pose_frames(model)
-        sequence = MeshSequence(frames, model.faces, model.rest, model.clips, model.asset, model.name)
-        save_sequence(sequence, output, suffix=suffix, progress=progress)
-    else:
-        write_sequence(_posed(model, progress), model.faces, output, asset=model.asset, suffix=suffix)
-
-
-def _posed(model: SkinnedModel, progress: Progress | None) -> Iterator[Float32]:
-    """All frames, one after the other."""
-    from osteon.core.progress import report_progress
-    from osteon.deform.pose import pose_frames
-
-    step = max(1, BLOCK_VERTICES // max(1, model.n_vertices))
-    for start in range(0, model.n_frames, step):
-        for f, frame in enumerate(pose_frames(model, start, min(start + step, model.n_frames)), start):
-            yield frame
-            report_progress(progress, "play", (f + 1) / model.n_frames)
 
 
 def _describe(model: SkinnedModel, output: str) -> dict[str, Any]:

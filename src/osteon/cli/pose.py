@@ -120,7 +120,7 @@ def pose(
     osteon skin wave/ --bones 24 -o wave.glb       a character for any engine
     """
     from osteon.io import check_sequence_output
-    from osteon.io.pose import load_poses
+    from osteon.io.poses import load_poses
     from osteon.report.picture import save_png
 
     started = time.perf_counter()
@@ -215,7 +215,7 @@ def _load_mesh(name: str, progress: Progress | None) -> MeshSequence:
 
 
 def _load_skeleton(name: str) -> StickSkeleton | None:
-    from osteon.io.skeleton import load_skeleton
+    from osteon.io.skeletons import load_skeleton
 
     return None if name == NONE and not Path(name).exists() else load_skeleton(name)
 

@@ -17,33 +17,25 @@ if TYPE_CHECKING:
 
 __all__ = ["place_notes", "print_pose_report"]
 
-#: Joints this far outside of the mesh's box, over its diagonal, are likely a mistake.
-AWAY = 0.25
-#: A skeleton that many times larger or smaller than the mesh is likely in other units.
-UNITS = 4.0
 #: Notes of one kind that are shown one by one.
 SHOWN = 3
 
 
 def place_notes(skeleton: StickSkeleton, vertices: Float64, name: str) -> list[str]:
     """A sentence if the skeleton does not seem to belong where the mesh is."""
-    import numpy as np
+    from osteon.core.skeleton_place import measure_place
 
-    low, high = vertices.min(axis=0), vertices.max(axis=0)
-    axes = slice(0, 2) if low[2] == high[2] else slice(0, 3)  # a drawing's skeleton is put into its plane
-    size = float(np.linalg.norm(high - low))
-    extent = float(np.linalg.norm(np.ptp(skeleton.joints[:, axes], axis=0)))
-    if not size / UNITS <= extent <= size * UNITS:
-        measured = f"its joints extend over {extent:.4g}, the mesh over {size:.4g}"
+    place = measure_place(skeleton, vertices)
+    if place.has_other_units:
+        measured = f"its joints extend over {place.extent:.4g}, the mesh over {place.diagonal:.4g}"
         return [f"{name} seems to be in other units: {measured}; scale one of them"]
-    beyond = np.maximum(low - skeleton.joints, skeleton.joints - high)[:, axes].max(axis=1)
-    away = np.flatnonzero(beyond > AWAY * size)
-    if not len(away):
+    n_far = len(place.far)
+    if not n_far:
         return []
-    if 2 * len(away) > skeleton.n_joints:
-        return [f"{name} stands beside the mesh: {len(away)} of {skeleton.n_joints} joints lie far outside; move it"]
-    listed = ", ".join(skeleton.names[j] for j in away[:SHOWN])
-    return [f"{name} has joints far outside the mesh: {listed}{', …' if len(away) > SHOWN else ''}"]
+    if place.is_elsewhere:
+        return [f"{name} stands beside the mesh: {n_far} of {skeleton.n_joints} joints lie far outside; move it"]
+    listed = ", ".join(skeleton.names[j] for j in place.far[:SHOWN])
+    return [f"{name} has joints far outside the mesh: {listed}{', …' if n_far > SHOWN else ''}"]
 
 
 def print_pose_report(facts: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from osteon.cli.common import (
 from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.options import Preset, SkinOptions, WeightMethod
 from osteon.core.sequence import MeshSequence
-from osteon.io.options import SaveOptions
+from osteon.io.doors.options import SaveOptions
 
 if TYPE_CHECKING:
     from osteon.core.model import BoneType, SkinnedModel
@@ -297,19 +297,13 @@ def check_outputs(outputs: tuple[str, ...], html: str | None = None) -> None:
 
 def write_outputs(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions) -> None:
     """Write every output in the format its name says."""
-    from osteon.deform.pose import pose_frames, pose_vertices
-    from osteon.io import FORMATS, save_model, save_sequence, write_sequence
+    from osteon.io import save_model, save_played
 
-    model = fit.model
     for path in outputs:
         if _is_model(path):
-            save_model(model, path, options=options)
-        elif Path(path).suffix.lower() in FORMATS and getattr(FORMATS[Path(path).suffix.lower()], "write", None):
-            frames = pose_frames(model)
-            save_sequence(MeshSequence(frames, model.faces, model.rest, model.clips, model.asset, model.name), path)
+            save_model(fit.model, path, options=options)
         else:
-            frames_of = (pose_vertices(model, f) for f in range(model.n_frames))
-            write_sequence(frames_of, model.faces, path, asset=model.asset)
+            save_played(fit.model, path)
 
 
 def _sizer(path: str, options: SaveOptions) -> Callable[[SkinnedModel], int]:

@@ -7,8 +7,8 @@ from html import escape
 from importlib.resources import files
 
 from osteon.core.sequence import MeshSequence
-from osteon.io.source import PathLike
-from osteon.io.write import atomic_file
+from osteon.io.doors.atomic import atomic_file
+from osteon.io.doors.source import PathLike
 from osteon.pipeline import SkinFit
 from osteon.report.advice import advise
 from osteon.report.curves import ReportCurves

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.errors import GeometryError, OptionError
-from osteon.io.source import PathLike
-from osteon.io.write import atomic_file
+from osteon.io.doors.atomic import atomic_file
+from osteon.io.doors.source import PathLike
 from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_camera
 
 __all__ = [

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from osteon.core.errors import FileFormatError
 from osteon.io import atomic_folder
-from osteon.io.source import PathLike
+from osteon.io.doors.source import PathLike
 from osteon.view.bundle import BUNDLE, POLICY, read_bundle
 from osteon.view.scene import Entry
 

@@ -18,6 +18,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.pose_track import ControlLine, Domain, LineTrack, PinTrack, PoseTrack
+from osteon.core.quaternions import matrices_from_quaternions
 
 __all__ = ["MEASURES", "METHODS", "PoseRequest", "pose_request"]
 
@@ -157,13 +158,7 @@ def _rotations(turns: Float64) -> Float64:
     length = np.linalg.norm(turns, axis=1)
     if not (np.abs(length - 1) < 1e-3).all():
         raise OptionError("turns: expected unit quaternions")
-    x, y, z, w = (turns / length[:, None]).T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.array(rows, np.float64).transpose(2, 0, 1)
+    return matrices_from_quaternions(turns / length[:, None])
 
 
 def _scales(scales: Float64, name: str) -> Float64:

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from osteon.core.errors import OsteonError
-from osteon.io.skeleton import SKELETON_SUFFIXES
+from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view import posing
 from osteon.view.pose_request import PoseRequest, pose_request
 from osteon.view.requests import read_json, session_of, whole_number

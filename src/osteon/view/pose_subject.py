@@ -17,6 +17,7 @@ from osteon.core.errors import GeometryError, OsteonError
 from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress
 from osteon.core.sequence import Asset
+from osteon.core.skeleton_place import measure_place
 from osteon.core.sticks import StickSkeleton
 from osteon.view.pack import read_arrays
 
@@ -27,10 +28,6 @@ __all__ = ["Given", "Subject", "check_place", "subject_of"]
 
 #: Meshes that stay prepared: one for each of a few tabs.
 KEPT = 2
-#: A joint belongs to a mesh if it is no farther from its box than this part of the diagonal.
-NEAR = 0.25
-#: A skeleton smaller than this part of the mesh's diagonal was made in other units.
-SMALLEST = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +105,7 @@ def subject_of(given: Given) -> Subject:
 
 def _skeleton(given: Given, vertices: Float64) -> tuple[StickSkeleton | None, str]:
     """The skeleton, or why there is none."""
-    from osteon.io.skeleton import load_skeleton
+    from osteon.io.skeletons import load_skeleton
 
     if given.skeleton is None:
         return None, ""
@@ -124,13 +121,9 @@ def _skeleton(given: Given, vertices: Float64) -> tuple[StickSkeleton | None, st
 
 def check_place(skeleton: StickSkeleton, vertices: Float64, name: str) -> None:
     """Refuse a skeleton that was made for a mesh elsewhere, or of another size."""
-    low, high = vertices.min(axis=0), vertices.max(axis=0)
-    axes = slice(0, 2) if low[2] == high[2] else slice(0, 3)  # a drawing's skeleton is put into its plane
-    size = float(np.linalg.norm(high - low))
-    near = (skeleton.joints >= low - NEAR * size) & (skeleton.joints <= high + NEAR * size)
-    n_near = int(near[:, axes].all(axis=1).sum())
+    place = measure_place(skeleton, vertices)
     what = f"{name}: is no skeleton of this mesh"
-    if 2 * n_near < skeleton.n_joints:
-        raise GeometryError(f"{what}: {skeleton.n_joints - n_near} of its {skeleton.n_joints} joints lie away from it")
-    if float(np.linalg.norm(np.ptp(skeleton.joints[:, axes], axis=0))) < SMALLEST * size:
+    if place.is_elsewhere:
+        raise GeometryError(f"{what}: {len(place.far)} of its {place.n_joints} joints lie away from it")
+    if place.is_tiny:
         raise GeometryError(f"{what}: it is many times smaller; scale its joints to the size of the mesh")

@@ -82,7 +82,7 @@ def pose_mesh(given: Given, request: PoseRequest, out: str, progress: Progress) 
 
 def save_mesh(given: Given, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
     """Write the posed mesh as OBJ."""
-    from osteon.io.obj_write import ObjWriter
+    from osteon.io.meshes.obj_write import ObjWriter
 
     subject = subject_of(given)
     poser, track = _prepared(subject, request, progress)

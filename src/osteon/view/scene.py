@@ -100,7 +100,7 @@ def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> Skinn
 
 def _check_skeleton(file: str, shown: SkinnedModel | MeshSequence) -> None:
     """Refuse a skeleton that cannot be read, or not for this mesh, before anything is served."""
-    from osteon.io.skeleton import load_skeleton
+    from osteon.io.skeletons import load_skeleton
     from osteon.view.pose_subject import check_place
 
     check_place(load_skeleton(file), shown.rest.astype(np.float64), file)

@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from osteon.core.errors import OptionError, OsteonError
 from osteon.io import MODEL_FORMATS
-from osteon.io.skeleton import SKELETON_SUFFIXES
+from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.guard import App, Guard, guarded
 from osteon.view.jobs import fit_defaults, fit_options

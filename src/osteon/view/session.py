@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from osteon.core.errors import OptionError, OsteonError
 from osteon.core.options import SkinOptions
-from osteon.io.skeleton import SKELETON_SUFFIXES
+from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view import posing, tasks
 from osteon.view.jobs import Job, Worker
 from osteon.view.pose_request import PoseRequest

@@ -10,7 +10,7 @@ import numpy as np
 from osteon.bench.players.cases import Case, make_cases
 from osteon.bench.players.judge import TOLERANCE, sampled_frames
 from osteon.deform.pose import pose_frames
-from osteon.io.model import load_model
+from osteon.io import load_model
 
 
 def write_case(case: Case, folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
 from osteon.io import load_sequence, save_sequence
-from osteon.io.skeleton import save_skeleton
+from osteon.io.skeletons import save_skeleton
 from osteon.simplex.poser import Poser
 from osteon.synth.baked import bake_cylinder
 from osteon.synth.shapes import make_tube
@@ -42,7 +42,7 @@ def _files(run) -> dict[str, str]:
 
 
 def test_one_pose_is_what_the_library_gives(run, files):
-    from osteon.io.pose import load_poses
+    from osteon.io.poses import load_poses
 
     done = run("pose", "tube.obj", "arm.skel", "bend.json", "-o", "bent.obj", "--json", "report.json")
     assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ from osteon.core.errors import FileFormatError
 from osteon.core.model import Corrections
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import Clip, MeshSequence
+from osteon.measure.report import Rung
 from osteon.pipeline import SkinFit, skin_sequence
 from osteon.report import gallery
 from osteon.report.curves import BonesPoint, ReportCurves, TolerancePoint, Trial
@@ -81,7 +82,8 @@ def tube() -> tuple[SkinFit, MeshSequence]:
 @pytest.fixture(scope="module")
 def page(tube: tuple[SkinFit, MeshSequence]) -> _Page:
     fit, sequence = tube
-    report = replace(fit.report, error_percent_by_rank={"0": 4.0, "1": 2.0, "5": 0.1}, output_bytes=123_456)
+    ladder = tuple(Rung("rank", r, e) for r, e in ((0, 4.0), (1, 2.0), (5, 0.1)))
+    report = replace(fit.report, ladder=ladder).with_output_bytes(123_456)
     return _Page(build_page(replace(fit, report=report), sequence, curves=CURVES))
 
 
@@ -134,7 +136,8 @@ def test_fetches_nothing_and_describes_every_picture(page: _Page) -> None:
 def test_names_from_files_cannot_speak_html(tube: tuple[SkinFit, MeshSequence]) -> None:
     fit, sequence = tube
     named = replace(sequence, name=EVIL, clips=(Clip(EVIL, 0, 5), Clip("down", 5, 12)))
-    report = replace(fit.report, warnings=(EVIL,), stopped_by=EVIL, preset=EVIL)
+    method = replace(fit.report.method, stages=(replace(fit.report.method.last, stopped_by=EVIL),))
+    report = replace(fit.report, warnings=(EVIL,), method=method, preset=EVIL)
     text = build_page(replace(fit, report=report), named, curves=ReportCurves())
     assert "<img src=x" not in text
     assert not [a for tag, a in _Page(text).tags if "onerror" in a]
@@ -156,7 +159,8 @@ def test_two_frames_and_no_error() -> None:
     fit = skin_sequence(sequence, options=SkinOptions(bones=2, rounds=2, threads=1))
     exact = replace(fit.distortion, per_frame=np.zeros(2), per_vertex=np.zeros(sequence.n_vertices), error_percent=0.0)
     exact = replace(exact, worst=replace(exact.worst, distance=0.0), rms=0.0)
-    report = replace(fit.report, error_percent=0.0, rms=0.0, worst={"distance": 0.0, "vertex": 0, "frame": 0})
+    worst = {"distance": 0.0, "vertex": 0, "frame": 0}
+    report = replace(fit.report, quality=replace(fit.report.quality, error_percent=0.0, rms=0.0, worst=worst))
     page = _Page(build_page(replace(fit, distortion=exact, report=report), sequence, curves=ReportCurves()))
     assert "Nearly exact" in page.text
     assert len([a for tag, a in page.tags if tag == "img"]) == 2 + 4 + 2 + 3
@@ -192,7 +196,8 @@ def test_rank_of_a_quick_fit_where_the_model_has_none(tube: tuple[SkinFit, MeshS
 )
 def test_verdict_in_plain_words(tube: tuple[SkinFit, MeshSequence], error: float, off: float, word: str) -> None:
     worst: dict[str, float | int] = {"distance": 2 * off, "vertex": 7, "frame": 31}
-    sentence = verdict(replace(tube[0].report, error_percent=error, worst=worst), 2.0)
+    report = tube[0].report
+    sentence = verdict(replace(report, quality=replace(report.quality, error_percent=error, worst=worst)), 2.0)
     assert word in sentence
     assert "in frame 31" in sentence
 

@@ -12,6 +12,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.progress import ProgressEvent
 from osteon.core.sequence import Clip, MeshSequence
 from osteon.core.transforms import identity
+from osteon.measure.report import Rung
 from osteon.pipeline import skin_sequence
 from osteon.report.curves import (
     BonesPoint,
@@ -190,12 +191,13 @@ def test_curves_and_evidence_of_a_fit(tube: MeshSequence) -> None:
 
 
 def test_expectation_is_the_ratio_of_quick_fits(tube: MeshSequence) -> None:
-    report = replace(skin_sequence(tube, options=OPTIONS).report, error_percent=3.0)
+    found = skin_sequence(tube, options=OPTIONS).report
+    report = replace(found, quality=replace(found.quality, error_percent=3.0))
     points = (BonesPoint(2, 2.0, 0.5, 1.0), BonesPoint(4, 1.0, 0.4, 1.0))
     curves = ReportCurves(points, trials=(Trial("a", "--a", 1.0, 2.0), Trial("b", "--b", 0.7, None)))
     assert curves.by_bones(report) == pytest.approx({2: 3.0, 4: 1.5})
     assert [t[2] for t in curves.by_trial(report)] == pytest.approx([1.5, 0.7])
-    corrected = replace(report, error_percent_by_rank={"0": 4.0, "5": 3.0})
+    corrected = replace(report, ladder=(Rung("rank", 0, 4.0), Rung("rank", 5, 3.0)))
     assert curves.by_bones(corrected) == pytest.approx({2: 3.0, 4: 2.4})
     assert ReportCurves(points[1:]).by_bones(report) == {}
 

@@ -13,8 +13,8 @@ from osteon.core.arrays import Float64
 from osteon.core.model import BoneTrack, Corrections, Skeleton, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Image, Material
 from osteon.core.transforms import compose
-from osteon.io.model import save_model
-from osteon.io.options import DEFAULT_SAVE_OPTIONS, SaveOptions
+from osteon.io import save_model
+from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS, SaveOptions
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 from osteon.synth.motion import smooth_series
 

@@ -20,7 +20,7 @@ from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import Clip
 from osteon.deform.pose import pose_frames
-from osteon.io.model import load_model
+from osteon.io import load_model
 
 __all__ = [
     "TOLERANCE",

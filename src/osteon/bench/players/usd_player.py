@@ -11,7 +11,7 @@ from osteon.bench.players.tools import why_no_usd
 from osteon.core.arrays import Float32
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
-from osteon.io.timeline import frame_times
+from osteon.io.doors.timeline import frame_times
 
 __all__ = ["play_usd", "validate_usd"]
 

@@ -10,26 +10,26 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.sequence import Asset, Material
-from osteon.io.alembic.scene import Part, array_of
+from osteon.io.alembic.meshes import AlembicMesh, array_of
 from osteon.io.alembic.write import set_names
-from osteon.io.asset_arrays import damage_named
-from osteon.io.material_notes import unpack_materials
-from osteon.io.mesh import Polygons
-from osteon.io.parts import MeshPart, merge_mesh_parts
-from osteon.io.polygons import turned_corners
-from osteon.io.source import Source
+from osteon.io.doors.source import Source
+from osteon.io.meshes.mesh import Polygons
+from osteon.io.meshes.parts import MeshPart, merge_mesh_parts
+from osteon.io.meshes.polygons import turned_corners
+from osteon.io.metadata.asset import damage_named
+from osteon.io.metadata.materials import unpack_materials
 
-__all__ = ["merge_parts"]
+__all__ = ["merge_alembic_meshes"]
 
 
-def merge_parts(parts: list[Part], notes: dict[str, Any], source: Source) -> tuple[Int32, Asset]:
-    """Triangles of all parts, and what they carry. `notes` are Osteon's own, of a single part."""
+def merge_alembic_meshes(parts: list[AlembicMesh], metadata: dict[str, Any], source: Source) -> tuple[Int32, Asset]:
+    """Triangles of all meshes, and what they carry. `metadata` is what Osteon stored, in a single mesh."""
     faces, asset = merge_mesh_parts([_mesh_part(part) for part in parts])
     with damage_named(source):
-        return faces, _with_notes(asset, parts[0], notes) if notes else asset
+        return faces, _with_metadata(asset, parts[0], metadata) if metadata else asset
 
 
-def _mesh_part(part: Part) -> MeshPart:
+def _mesh_part(part: AlembicMesh) -> MeshPart:
     n_vertices = len(part.positions.values[0])
     sizes = part.polygons.sizes
     turn = turned_corners(sizes) if _mirrored(part) else np.arange(len(part.order))
@@ -46,13 +46,13 @@ def _mesh_part(part: Part) -> MeshPart:
     )
 
 
-def _mirrored(part: Part) -> bool:
+def _mirrored(part: AlembicMesh) -> bool:
     """Whether the transforms above turn the mesh inside out."""
     signs = [np.sign(np.linalg.det(s.values[0][:3, :3])) for s in part.above]
     return float(np.prod(signs)) < 0
 
 
-def _corner_uvs(part: Part, n_vertices: int) -> Float32 | None:
+def _corner_uvs(part: AlembicMesh, n_vertices: int) -> Float32 | None:
     """(c,2) by corner of the polygons, from values by corner or by vertex; None for anything else."""
     param = part.schema.getUVsParam()
     if not param.valid() or not param.getNumSamples():
@@ -63,7 +63,7 @@ def _corner_uvs(part: Part, n_vertices: int) -> Float32 | None:
     return values[part.polygons.corners] if len(values) == n_vertices else None
 
 
-def _vertex_colors(part: Part, n_vertices: int) -> Float32 | None:
+def _vertex_colors(part: AlembicMesh, n_vertices: int) -> Float32 | None:
     """(v,4) from `Cd` by vertex."""
     geom = import_module("alembic3d").AbcGeom
     about = part.schema.getArbGeomParams()
@@ -94,7 +94,7 @@ def _channels(values: Any, channels: str) -> Float32:
     return out.clip(0, 1)
 
 
-def _materials(part: Part) -> tuple[tuple[Material, ...], Int32 | None]:
+def _materials(part: AlembicMesh) -> tuple[tuple[Material, ...], Int32 | None]:
     """A material for each face set, and which one each polygon has; the last set that names a polygon wins."""
     names = list(part.schema.getFaceSetNames())
     numbers = np.full(len(part.polygons.sizes), -1, np.int32)
@@ -104,9 +104,9 @@ def _materials(part: Part) -> tuple[tuple[Material, ...], Int32 | None]:
     return tuple(Material(name) for name in names), numbers if names else None
 
 
-def _with_notes(asset: Asset, part: Part, notes: dict[str, Any]) -> Asset:
+def _with_metadata(asset: Asset, part: AlembicMesh, metadata: dict[str, Any]) -> Asset:
     """Materials and primitives as Osteon wrote them, numbered as they were."""
-    materials = unpack_materials(notes["materials"])
+    materials = unpack_materials(metadata["materials"])
     numbers = asset.triangle_material
     if numbers is not None:
         whole = Asset(materials=materials, triangle_material=numbers)
@@ -123,5 +123,5 @@ def _with_notes(asset: Asset, part: Part, notes: dict[str, Any]) -> Asset:
         materials=materials,
         triangle_material=numbers,
         primitive_of_triangle=primitives,
-        primitive_names=tuple(str(name) for name in notes["primitive_names"]),
+        primitive_names=tuple(str(name) for name in metadata["primitive_names"]),
     )

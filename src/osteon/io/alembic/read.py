@@ -16,14 +16,13 @@ import numpy as np
 from osteon.core.arrays import Float32, Float64
 from osteon.core.progress import report_progress
 from osteon.core.sequence import Clip, MeshSequence
-from osteon.io.alembic.asset import merge_parts
-from osteon.io.alembic.scene import Part, array_of, library_errors, notes_of, read_parts
-from osteon.io.asset_arrays import unpack_clips
-from osteon.io.clip_choice import select_names
-from osteon.io.gltf.sampling import key_rate
-from osteon.io.options import LoadOptions, ReadRequest
-from osteon.io.source import Source, numbered
-from osteon.io.timeline import frame_times
+from osteon.io.alembic.asset import merge_alembic_meshes
+from osteon.io.alembic.meshes import AlembicMesh, array_of, library_errors, metadata_of, read_alembic_meshes
+from osteon.io.doors.clip_choice import select_names
+from osteon.io.doors.options import LoadOptions, ReadRequest
+from osteon.io.doors.source import Source, numbered
+from osteon.io.doors.timeline import frame_times, key_rate
+from osteon.io.metadata.asset import unpack_clips
 
 __all__ = ["read_alembic"]
 
@@ -34,28 +33,28 @@ MOST_FRAMES = 1_000_000
 def read_alembic(path: Path, request: ReadRequest) -> MeshSequence:
     """The meshes in `path` as one, with the clips that Osteon wrote or one clip named after the file."""
     source = Source(path)
-    parts = [part for part in read_parts(path) if len(part.polygons.sizes)]
+    parts = [part for part in read_alembic_meshes(path) if len(part.polygons.sizes)]
     if not parts:
         raise source.geometry_error("holds no polygons; export the scene with its meshes")
     with library_errors(source):
-        notes = notes_of(parts[0]) if len(parts) == 1 else {}
-        spans = _spans(parts, notes, request.options, source)
+        metadata = metadata_of(parts[0]) if len(parts) == 1 else {}
+        spans = _spans(parts, metadata, request.options, source)
         chosen = select_names([name for name, _, _ in spans], request.options.clips, path)
         frames, clips = _sample([spans[i] for i in chosen], parts, request, source)
         rest = _rest(parts, frames)
-        faces, asset = merge_parts(parts, notes, source)
+        faces, asset = merge_alembic_meshes(parts, metadata, source)
     with source.naming():
-        return MeshSequence(frames, faces, rest, clips, asset, str(notes.get("name", path.stem)))
+        return MeshSequence(frames, faces, rest, clips, asset, str(metadata.get("name", path.stem)))
 
 
 def _spans(
-    parts: list[Part], notes: dict[str, Any], options: LoadOptions, source: Source
+    parts: list[AlembicMesh], metadata: dict[str, Any], options: LoadOptions, source: Source
 ) -> list[tuple[str, float, Float64]]:
     """Name, rate and moments of each clip."""
     clocks = [times for part in parts for times in part.clocks]
     if not clocks:
         return [(source.path.stem, options.frame_rate, np.array([float(parts[0].positions.times[0])]))]
-    table = _table(notes, len(max(clocks, key=len)))
+    table = _table(metadata, len(max(clocks, key=len)))
     if table:
         times = frame_times(table)
         return [(c.name, *_moments(times[c.start], times[c.stop - 1], c.fps, options, source)) for c in table]
@@ -63,16 +62,16 @@ def _spans(
     return [(source.path.stem, *_moments(start, end, _rate(parts, clocks), options, source))]
 
 
-def _table(notes: dict[str, Any], n_samples: int) -> tuple[Clip, ...]:
+def _table(metadata: dict[str, Any], n_samples: int) -> tuple[Clip, ...]:
     """The clips Osteon wrote, if they still fit the samples."""
     try:
-        clips = unpack_clips(notes.get("clips", []))
+        clips = unpack_clips(metadata.get("clips", []))
     except (KeyError, TypeError, ValueError):
         return ()
     return clips if clips and clips[-1].stop == n_samples else ()
 
 
-def _rate(parts: list[Part], clocks: list[Float64]) -> float:
+def _rate(parts: list[AlembicMesh], clocks: list[Float64]) -> float:
     """Frames per second that the file means."""
     sampled = [part.schema.getPositionsProperty() for part in parts]
     kinds = [s.getTimeSampling().getTimeSamplingType() for s in sampled if s.getNumSamples() > 1]
@@ -96,7 +95,7 @@ def _moments(start: float, end: float, file_rate: float, options: LoadOptions, s
 
 
 def _sample(
-    spans: list[tuple[str, float, Float64]], parts: list[Part], request: ReadRequest, source: Source
+    spans: list[tuple[str, float, Float64]], parts: list[AlembicMesh], request: ReadRequest, source: Source
 ) -> tuple[Float32, tuple[Clip, ...]]:
     n_vertices = [len(part.positions.values[0]) for part in parts]
     moments = np.concatenate([times for _, _, times in spans])
@@ -114,7 +113,7 @@ def _sample(
     return frames, tuple(clips)
 
 
-def _posed(part: Part, moment: float, count: int, source: Source) -> Float32:
+def _posed(part: AlembicMesh, moment: float, count: int, source: Source) -> Float32:
     try:
         points = part.positions.at(moment)
     except ValueError as error:  # two neighbouring samples of different length
@@ -130,7 +129,7 @@ def _posed(part: Part, moment: float, count: int, source: Source) -> Float32:
     return source.positions(points)
 
 
-def _rest(parts: list[Part], frames: Float32) -> Float32:
+def _rest(parts: list[AlembicMesh], frames: Float32) -> Float32:
     """The rest pose stored as Pref, if there is one mesh, unmoved by transforms; else the first frame."""
     about = parts[0].schema.getArbGeomParams()
     if len(parts) == 1 and not parts[0].above and about.valid():

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from osteon import __version__
 from osteon.core.arrays import Float32
 from osteon.core.sequence import Asset, Clip, MeshSequence
-from osteon.io.asset_arrays import pack_clips
-from osteon.io.extras import load_extra
-from osteon.io.material_notes import pack_materials
-from osteon.io.polygons import join_polygons, turned_corners
-from osteon.io.timeline import frame_times
+from osteon.io.doors.optional_packages import load_extra
+from osteon.io.doors.timeline import frame_times
+from osteon.io.meshes.polygons import join_polygons, turned_corners
+from osteon.io.metadata.asset import pack_clips
+from osteon.io.metadata.materials import pack_materials
 
-__all__ = ["NOTES", "NOTES_VERSION", "set_names", "write_alembic"]
+__all__ = ["METADATA_KEY", "METADATA_VERSION", "set_names", "write_alembic"]
 
 #: The user property of the mesh that holds what Alembic has no place for, as JSON.
-NOTES = "osteon"
-NOTES_VERSION = 1
+METADATA_KEY = "osteon"
+METADATA_VERSION = 1
 
 
 def write_alembic(path: Path, sequence: MeshSequence) -> None:
@@ -80,15 +80,15 @@ def _write_extras(library: Any, schema: Any, sequence: MeshSequence) -> None:
         colors.set(geom.OC4fGeomParamSample(_colors(asset.colors), scope))
     for name, polygons in zip(set_names(asset), _polygons_by_material(sequence), strict=True):
         schema.createFaceSet(name).getSchema().set(geom.OFaceSetSchemaSample(_ints(polygons)))
-    notes = schema.getUserProperties()
+    metadata = schema.getUserProperties()
     if asset.primitive_of_triangle is not None:
-        library.Abc.OInt32ArrayProperty(notes, "primitive_of_triangle").setValue(_ints(asset.primitive_of_triangle))
-    library.Abc.OStringProperty(notes, NOTES).setValue(json.dumps(_notes(sequence)))
+        library.Abc.OInt32ArrayProperty(metadata, "primitive_of_triangle").setValue(_ints(asset.primitive_of_triangle))
+    library.Abc.OStringProperty(metadata, METADATA_KEY).setValue(json.dumps(_metadata(sequence)))
 
 
-def _notes(sequence: MeshSequence) -> dict[str, Any]:
+def _metadata(sequence: MeshSequence) -> dict[str, Any]:
     return {
-        "version": NOTES_VERSION,
+        "version": METADATA_VERSION,
         "name": sequence.name,
         "clips": pack_clips(sequence.clips),
         "materials": pack_materials(sequence.asset.materials),

@@ -13,12 +13,12 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.sequence import Asset, Clip, Material, MeshSequence, distinct_names
-from osteon.io.clip_choice import select_names
-from osteon.io.extras import load_extra
+from osteon.io.doors.clip_choice import select_names
+from osteon.io.doors.optional_packages import load_extra
+from osteon.io.doors.options import ReadRequest
+from osteon.io.doors.source import Source
 from osteon.io.fbx import child
-from osteon.io.mesh import Fans, Polygons
-from osteon.io.options import ReadRequest
-from osteon.io.source import Source
+from osteon.io.meshes.mesh import Fans, Polygons
 
 __all__ = ["read_fbx"]
 

@@ -2,7 +2,8 @@
 
 Positions p are stored as (p - centre) / scale in -1 … 1, with one scale for all axes so that normals keep their angles;
 the way back is part of the inverse bind matrices, because players ignore where the node of a skinned mesh stands.
-Corrections are scaled to fill 16 bits by `fold`; their weights stay float32, which costs 2 bytes a frame and column.
+Corrections are scaled to fill 16 bits by `morph_range`; their weights stay float32, which costs 2 bytes a frame and
+column.
 
 Players of the web use quaternions as they come; we, and others, normalise them first. So a quaternion of 16 bits must
 have length one: of the 81 neighbours that differ by one step at most the best is taken, by length and then by angle.

@@ -2,7 +2,7 @@
 
 A model is one SkelRoot with a Mesh, a Skeleton, its SkelAnimation, BlendShapes for the corrections, and materials as
 UsdPreviewSurface. Polygons, UVs by corner (origin at the bottom left) and vertex colours are those of the asset.
-`joints.py` tells how flexible bones fit into joints whose scales are halves.
+`write/joints.py` tells how flexible bones fit into joints whose scales are halves.
 
 Clips follow each other on the one time line that a stage has, all in one SkelAnimation: players of UsdSkel look at the
 animation that is bound to the skeleton and at nothing else, so one prim a clip would show the first and hide the rest.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.kinematics import world_from_local
+from osteon.core.quaternions import matrices_from_quaternions
 from osteon.core.transforms import compose, invert
-from osteon.io.two_nodes import matrices_from_quaternions
 
 __all__ = ["FINE", "JointTracks", "distinct_identifiers", "join_bones"]
 
@@ -52,10 +53,8 @@ def join_bones(joints: JointTracks, parents: Int32) -> Float64:
         ],
         axis=-1,
     )
-    world = np.empty_like(local)
-    for j, parent in enumerate(parents):
-        world[:, j] = local[:, j] if parent < 0 else compose(world[:, parent], local[:, j])
-    moved = compose(world, invert(joints.world_from_joint))
+    world = world_from_local([*np.swapaxes(local, 0, 1)], parents.tolist(), range(len(parents)))
+    moved = compose(np.stack(world, axis=1), invert(joints.world_from_joint))
     main = moved[:, joints.of_bone]
     has_fine = (joints.fine_of_bone >= 0)[None, :, None, None]
     fine = moved[:, np.maximum(joints.fine_of_bone, 0)]

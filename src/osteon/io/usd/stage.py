@@ -17,8 +17,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from osteon.io.extras import load_extra
-from osteon.io.source import Source, inside, quote
+from osteon.io.doors.optional_packages import load_extra
+from osteon.io.doors.source import Source, inside, quote
 
 __all__ = ["load_pxr", "open_stage", "save_stage"]
 

@@ -1,0 +1,98 @@
+"""Affine tracks as two nodes that every player knows: translation, rotation and scale, then a second rotation.
+
+An affine matrix A = U S V' becomes a parent (translation, rotation U, scale S) and a child (rotation V'). Between two
+frames a player turns U and V' along great arcs and moves S straight. The pieces must therefore move little from frame
+to frame, though the singular value decomposition fixes them only up to a choice, the gauge; `two_nodes_gauge` makes
+it. A matrix whose columns are orthogonal, such as a rotation, needs no child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float64, FloatArray
+from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
+from osteon.core.two_nodes_gauge import (
+    BoolArray,
+    Pieces,
+    begin_gauge,
+    follow_gauge,
+    rest_pieces,
+)
+
+__all__ = [
+    "BoolArray",
+    "NodeTracks",
+    "join_transforms",
+    "split_transforms",
+]
+
+#: Columns that are this part of the longest one from being orthogonal in all frames are so to float32 accuracy.
+ORTHOGONAL = 3e-7
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTracks:
+    """A parent and a child node for each bone, over time."""
+
+    translations: Float64  # (f,b,3)
+    rotations: Float64  # (f,b,4) quaternions x y z w of the parent
+    scales: Float64  # (f,b,3) of the parent; a reflection is a negative scale
+    child_rotations: Float64  # (f,b,4) of the child, the identity for bones that need none
+    needs_child: BoolArray  # (b,)
+
+
+def split_transforms(transforms: FloatArray, starts: Sequence[int] = (0,)) -> NodeTracks:
+    """Tracks of two nodes for transforms (f,b,3,4); the gauge starts anew at the frames `starts`."""
+    whole = np.asarray(transforms, np.float64)
+    linear = whole[..., :3]
+    one_node = _orthogonal_columns(linear)
+    decomposed = _decompose(linear, one_node)
+    n_frames, n_bones = linear.shape[:2]
+    rotations, child = np.empty((n_frames, n_bones, 4)), np.empty((n_frames, n_bones, 4))
+    scales = np.empty((n_frames, n_bones, 3))
+    begins = {0, *starts}
+    before = rest_pieces(n_bones)
+    for f, raw in enumerate(decomposed):
+        before = begin_gauge(raw, one_node) if f in begins else follow_gauge(before, raw, one_node)
+        rotations[f], scales[f] = quaternions_from_matrices(before.left), before.values
+        child[f] = quaternions_from_matrices(np.swapaxes(before.right, -1, -2))
+    child[:, one_node] = [0.0, 0.0, 0.0, 1.0]
+    keep_hemisphere(rotations, begins, upright=True)
+    keep_hemisphere(child, begins, upright=True)
+    return NodeTracks(whole[..., 3].copy(), rotations, scales, child, ~one_node)
+
+
+def join_transforms(tracks: NodeTracks) -> Float64:
+    """(f,b,3,4) what the two nodes do together."""
+    left = matrices_from_quaternions(tracks.rotations)
+    linear = (left * tracks.scales[..., None, :]) @ matrices_from_quaternions(tracks.child_rotations)
+    return np.concatenate([linear, tracks.translations[..., None]], axis=-1)
+
+
+def _orthogonal_columns(linear: Float64) -> BoolArray:
+    """(b,) bones whose matrix is a rotation times a scale along the axes, in every frame."""
+    gram = np.abs(np.swapaxes(linear, -1, -2) @ linear)
+    lengths = np.sqrt(np.diagonal(gram, axis1=-2, axis2=-1))
+    first, second = [0, 0, 1], [1, 2, 2]
+    # What it takes to make two columns orthogonal is their product over the longer one.
+    longer = np.maximum(lengths[..., first], lengths[..., second])
+    fits = gram[..., first, second] <= ORTHOGONAL * longer * lengths.max(axis=-1, keepdims=True)
+    return np.asarray(fits.all(axis=(0, -1)))
+
+
+def _decompose(linear: Float64, one_node: BoolArray) -> list[Pieces]:
+    """For each frame Q V, |S|, V with det V = 1; V is the identity where one node will do."""
+    left, values, right_t = np.linalg.svd(linear)
+    right = np.swapaxes(right_t, -1, -2)
+    upright = left @ right_t
+    diagonal = np.einsum("...ij,...ij->...j", upright, linear)
+    left = np.where(one_node[:, None, None], upright, left)
+    values = np.where(one_node[:, None], np.abs(diagonal), values)
+    right = np.where(one_node[:, None, None], np.eye(3), right)
+    flip = np.where(np.linalg.det(right) < 0, -1.0, 1.0)[..., None]
+    left[..., 2], right[..., 2] = left[..., 2] * flip, right[..., 2] * flip
+    return [Pieces(*frame) for frame in zip(left, values, right, strict=True)]

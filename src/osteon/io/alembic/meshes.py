@@ -1,0 +1,182 @@
+"""The meshes of an Alembic file: where each stands below which transforms, and when it has samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64
+from osteon.io.alembic.ogawa import check_ogawa
+from osteon.io.alembic.write import METADATA_KEY, METADATA_VERSION
+from osteon.io.doors.optional_packages import load_extra
+from osteon.io.doors.source import Source
+from osteon.io.meshes.mesh import Polygons
+from osteon.io.meshes.polygons import IntArray, turned_corners
+
+__all__ = ["AlembicMesh", "Samples", "array_of", "library_errors", "metadata_of", "read_alembic_meshes"]
+
+
+#: A moment this near to a sample, as part of the step, is that sample: times are sums of rounded steps.
+NEAR = 1e-4
+
+
+class _Indexed:
+    """Samples of a property, fetched when they are asked for."""
+
+    def __init__(self, fetch: Callable[[int], NDArray[Any]]) -> None:
+        self._fetch = fetch
+
+    def __getitem__(self, index: int) -> Float64:
+        return np.asarray(self._fetch(index), np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Values at moments; between two of them goes a straight line."""
+
+    values: _Indexed
+    times: Float64  # (n,) ascending seconds
+    per_cycle: int = 1  # samples of one frame; more than one are the shutter's
+
+    def at(self, moment: float) -> Float64:
+        after = int(np.searchsorted(self.times, moment).clip(0, len(self.times) - 1))
+        before = max(0, after - 1)
+        span = self.times[after] - self.times[before]
+        u = float(np.clip((moment - self.times[before]) / span, 0, 1)) if span > 0 else 1.0
+        if after == before or 1 - u < NEAR:
+            return self.values[after]
+        return self.values[before] if u < NEAR else (1 - u) * self.values[before] + u * self.values[after]
+
+
+@dataclass(frozen=True, slots=True)
+class AlembicMesh:
+    """One mesh of the file."""
+
+    name: str
+    schema: Any
+    polygons: Polygons  # counter-clockwise
+    order: IntArray  # (c,) which corner of the file each corner is
+    positions: Samples  # of (v,3)
+    above: tuple[Samples, ...]  # of (4,4) parent_from_child, from the root down
+
+    @property
+    def clocks(self) -> list[Float64]:
+        """Times of the frames of everything that moves."""
+        return [s.times[:: s.per_cycle] for s in (self.positions, *self.above) if len(s.times) > 1]
+
+
+@contextmanager
+def library_errors(source: Source) -> Iterator[None]:
+    """Whatever the library raises becomes one line that names the file."""
+    try:
+        yield
+    except (RuntimeError, IndexError, MemoryError, ValueError, TypeError, OverflowError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        raise source.format_error(f"cannot be read as Alembic ({lines[-1][:120]}); export it again") from error
+
+
+def read_alembic_meshes(path: Path) -> list[AlembicMesh]:
+    """All polygon meshes and subdivision cages of the file, in its order."""
+    source = Source(path)
+    check_ogawa(source)
+    library = load_extra("alembic3d", "alembic", path)
+    with library_errors(source):
+        archive = library.Abc.IArchive(str(path))
+        return list(_walk(library, archive.getTop(), (), source))
+
+
+def _walk(library: Any, parent: Any, above: tuple[Samples, ...], source: Source) -> Iterator[AlembicMesh]:
+    geom = library.AbcGeom
+    for i in range(parent.getNumChildren()):
+        child = parent.getChild(i)
+        header, below = child.getHeader(), above
+        if geom.IXform.matches(header):
+            schema = geom.IXform(parent, child.getName()).getSchema()
+            below = (*(above if schema.getInheritsXforms() else ()), _matrices(library, schema))
+        for kind in (geom.IPolyMesh, geom.ISubD):
+            if kind.matches(header):
+                yield _alembic_mesh(kind(parent, child.getName()).getSchema(), child.getName(), above, source)
+        yield from _walk(library, child, below, source)
+
+
+def _alembic_mesh(schema: Any, name: str, above: tuple[Samples, ...], source: Source) -> AlembicMesh:
+    points, counts, corners = (
+        schema.getPositionsProperty(),
+        schema.getFaceCountsProperty(),
+        schema.getFaceIndicesProperty(),
+    )
+    if not points.getNumSamples() or not counts.getNumSamples():
+        raise source.format_error(f"mesh '{name}' has no samples; export it with its geometry")
+    _check_topology(counts, corners, name, source)
+    sizes = array_of(counts.samples[0])
+    n_vertices = len(array_of(points.samples[0]))
+    written = Polygons(sizes, array_of(corners.samples[0]))
+    if len(written.corners) != int(sizes.sum()) or (sizes < 0).any():
+        raise source.format_error(f"mesh '{name}' has {len(written.corners)} corners, its faces ask for {sizes.sum()}")
+    written = written.checked(source, n_vertices)
+    order = turned_corners(sizes)
+    positions = Samples(_Indexed(lambda i: array_of(points.samples[i])), _times(points), _per_cycle(points))
+    return AlembicMesh(name, schema, Polygons(sizes, written.corners[order]), order, positions, above)
+
+
+def _check_topology(counts: Any, corners: Any, name: str, source: Source) -> None:
+    """Refuse a mesh whose faces change, by frame."""
+    n = max(counts.getNumSamples(), corners.getNumSamples())
+    if n == 1:
+        return
+    first = [array_of(p.samples[0]) for p in (counts, corners)]
+    for f in range(1, n):
+        for start, prop in zip(first, (counts, corners), strict=True):
+            if f < prop.getNumSamples() and not np.array_equal(start, array_of(prop.samples[f])):
+                raise Source(source.path, f).geometry_error(
+                    f"the faces of mesh '{name}' differ from those of frame 0; all frames must share one connectivity"
+                )
+
+
+def _matrices(library: Any, schema: Any) -> Samples:
+    """(4,4) for column vectors."""
+    times = _times(schema)
+
+    def fetch(i: int) -> Float64:
+        matrix = schema.getValue(library.Abc.ISampleSelector(float(times[i]))).getMatrix()
+        return np.array([[matrix[r][c] for r in range(4)] for c in range(4)])
+
+    return Samples(_Indexed(fetch), times, _per_cycle(schema))
+
+
+def _times(sampled: Any) -> Float64:
+    clock = sampled.getTimeSampling()
+    return np.array([clock.getSampleTime(i) for i in range(max(1, sampled.getNumSamples()))], np.float64)
+
+
+def _per_cycle(sampled: Any) -> int:
+    kind = sampled.getTimeSampling().getTimeSamplingType()
+    return max(1, int(kind.getNumSamplesPerCycle())) if kind.isCyclic() else 1
+
+
+def array_of(values: Any) -> np.ndarray:
+    """A copy of an array of the library; unsigned ones have no buffer and are walked."""
+    try:
+        return np.array(memoryview(values))
+    except TypeError:
+        return np.array(list(values), np.int64)
+
+
+def metadata_of(part: AlembicMesh) -> dict[str, Any]:
+    """What Osteon wrote beside the mesh; empty for other files, or if it does not make sense."""
+    properties = part.schema.getUserProperties()
+    if not properties.valid() or METADATA_KEY not in [h.getName() for h in properties.propertyheaders]:
+        return {}
+    try:
+        stored = json.loads(import_module("alembic3d").Abc.IStringProperty(properties, METADATA_KEY).samples[0])
+    except (ValueError, RuntimeError, RecursionError):
+        return {}
+    return stored if isinstance(stored, dict) and stored.get("version") == METADATA_VERSION else {}

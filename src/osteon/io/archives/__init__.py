@@ -1,0 +1,1 @@
+"""NumPy files: sequences and skinned models in .npz, positions in .npy."""

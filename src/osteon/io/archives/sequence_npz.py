@@ -1,0 +1,108 @@
+"""Mesh sequences in an .npz: `frames (f,v,3)`, `faces (t,3)`, and if present `rest (v,3)` and `fps`.
+
+A sequence that Osteon wrote also has `format`, `version`, and a `header` with clips, materials and names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float32
+from osteon.core.sequence import Asset, Clip, MeshSequence
+from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
+from osteon.io.archives.stored_array import fans_of_faces
+from osteon.io.doors.clip_choice import select_clips
+from osteon.io.doors.format_types import SequenceFormat
+from osteon.io.doors.options import ReadRequest
+from osteon.io.doors.source import Source
+from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
+
+__all__ = ["NPZ", "SEQUENCE_FORMAT", "SEQUENCE_VERSION", "check_version", "read_npz", "write_npz"]
+
+SEQUENCE_FORMAT = "osteon-sequence"
+SEQUENCE_VERSION = 1
+
+
+def read_npz(path: Path, request: ReadRequest) -> MeshSequence:
+    """The sequence in `path`."""
+    source = Source(path)
+    with open_archive(source) as archive:
+        found = archive.text("format")
+        if found not in ("", SEQUENCE_FORMAT):
+            raise source.format_error(f"holds '{found}', not a mesh sequence; use load_model for a skinned model")
+        if found:
+            check_version(archive, SEQUENCE_FORMAT, SEQUENCE_VERSION)
+        frames = archive.frames("frames", request.progress)
+        faces, asset = _faces(archive, request, frames.shape[1])
+        header = archive.header()
+        with damage_named(source):
+            rest = _rest(archive, frames)
+            sequence = MeshSequence(
+                frames,
+                faces,
+                rest,
+                _clips(archive, request, header.get("clips", []), len(frames)),
+                asset,
+                str(header.get("name", path.stem)),
+            )
+    return select_clips(sequence, request.options.clips, path)
+
+
+def check_version(archive: Archive, name: str, newest: int) -> None:
+    """Refuse a version this release does not know, by name."""
+    version = archive.number("version")
+    if version != newest:
+        shown = "no version" if version is None else f"version {version:g}"
+        raise archive.source.format_error(
+            f"is {name} {shown}, this release reads version {newest}; use the release that wrote it, or write it again"
+        )
+
+
+def _rest(archive: Archive, frames: Float32) -> Float32:
+    stored = archive.optional("rest")
+    if stored is None:
+        return np.asarray(frames[0])
+    if stored.shape != frames.shape[1:] or stored.dtype.kind not in "fiu":
+        raise archive.source.format_error(
+            f"'rest' is {stored.dtype} of shape {stored.shape}, expected numbers of shape {frames.shape[1:]}"
+        )
+    return archive.source.positions(stored)
+
+
+def _faces(archive: Archive, request: ReadRequest, n_vertices: int) -> tuple[NDArray[Any], Asset]:
+    if "faces" not in archive and request.connectivity is not None:
+        return request.connectivity.faces, request.connectivity.asset_for(n_vertices)
+    if "faces" not in archive:
+        raise archive.source.format_error("lacks the array 'faces'; name a mesh that has them with --faces FILE")
+    faces, fans = fans_of_faces(archive.array("faces"), archive.source)
+    with damage_named(archive.source):
+        asset = unpack_asset(archive, archive.header())
+    if asset.polygon_of_triangle is None and len(faces) != fans.polygon.max(initial=-1) + 1:
+        asset = Asset(polygon_of_triangle=fans.polygon)
+    return faces, asset
+
+
+def _clips(archive: Archive, request: ReadRequest, stored: list[dict[str, object]], n_frames: int) -> tuple[Clip, ...]:
+    """Clips of the header, or one clip named after the file; the caller's rate wins over the file's."""
+    options = request.options
+    rate = archive.number("fps") if options.fps == "file" else options.frame_rate
+    if not stored:
+        return (Clip(archive.source.path.stem, 0, n_frames, options.frame_rate if rate is None else rate),)
+    clips = unpack_clips(stored)
+    return clips if rate is None else tuple(Clip(c.name, c.start, c.stop, rate) for c in clips)
+
+
+def write_npz(path: Path, sequence: MeshSequence) -> None:
+    """All of a sequence; `read_npz` gives the same back."""
+    arrays, header = pack_asset(sequence.asset)
+    header |= {"name": sequence.name, "clips": pack_clips(sequence.clips)}
+    arrays |= {"frames": sequence.frames, "faces": sequence.faces, "rest": sequence.rest}
+    arrays |= {"format": np.array(SEQUENCE_FORMAT), "version": np.array(SEQUENCE_VERSION)}
+    write_archive(path, arrays | {"header": pack_header(header)})
+
+
+NPZ = SequenceFormat(".npz", "NumPy archive", read_npz, write_npz)

@@ -1,0 +1,95 @@
+"""One array in NumPy's own format, read without pickles and never past what the file really holds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float32
+from osteon.core.progress import Progress, report_progress
+from osteon.io.doors.source import Source
+from osteon.io.meshes.mesh import Fans, IntArray, Polygons
+
+__all__ = ["StoredArray", "fans_of_faces", "open_array"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArray:
+    """An array whose header was read and checked, and whose numbers are still in the file."""
+
+    source: Source
+    name: str  # how messages call it
+    file: IO[bytes]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran_order: bool
+
+    def read(self) -> NDArray[Any]:
+        """The whole array."""
+        data = self._take(math.prod(self.shape) * self.dtype.itemsize)
+        return np.frombuffer(data, self.dtype).reshape(self.shape, order="F" if self.fortran_order else "C")
+
+    def read_frames(self, progress: Progress | None = None) -> Float32:
+        """(f,v,3) positions, converted frame by frame; (v,3) is one frame."""
+        shape = self.shape if len(self.shape) == 3 else (1, *self.shape)
+        if len(shape) != 3 or shape[2] != 3 or not shape[0] or not shape[1]:
+            raise self.source.format_error(
+                f"{self.name} has shape {self.shape}, expected (frames, vertices, 3) with at least one of each"
+            )
+        if self.dtype.kind not in "fiu":
+            raise self.source.format_error(f"{self.name} holds {self.dtype}, expected numbers")
+        whole = self.read().reshape(shape) if self.fortran_order else None
+        frames = np.empty(shape, np.float32)
+        size = shape[1] * 3 * self.dtype.itemsize
+        for f in range(shape[0]):
+            values = np.frombuffer(self._take(size), self.dtype).reshape(shape[1:]) if whole is None else whole[f]
+            frames[f] = Source(self.source.path, f).positions(values)
+            report_progress(progress, "load", (f + 1) / shape[0])
+        return frames
+
+    def _take(self, size: int) -> bytes:
+        data = self.file.read(size)
+        if len(data) != size:
+            raise self.source.format_error(f"{self.name} ends early; the file is truncated")
+        return data
+
+
+def open_array(file: IO[bytes], size: int, source: Source, name: str) -> StoredArray:
+    """Read the header of an array that may take `size` bytes with it."""
+    try:
+        version = np.lib.format.read_magic(file)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }.get(version)
+        if read_header is None:
+            raise source.format_error(f"{name} is of .npy version {version}, expected 1.0 or 2.0")
+        shape, fortran_order, dtype = read_header(file)
+    except (ValueError, EOFError, SyntaxError, TypeError) as error:
+        raise source.format_error(f"{name} is not a NumPy array; save it again with numpy.save") from error
+    if dtype.hasobject:
+        raise source.format_error(f"{name} holds Python objects (a pickle), which are not read; save plain numbers")
+    if dtype.kind not in "biufUS":
+        raise source.format_error(f"{name} holds {dtype}, expected numbers")
+    needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if any(n < 0 for n in shape) or needed > there:
+        raise source.format_error(
+            f"{name} promises shape {shape} ({needed} bytes) but {there} bytes follow; it is truncated"
+        )
+    return StoredArray(source, name, file, shape, dtype, fortran_order)
+
+
+def fans_of_faces(faces: NDArray[Any], source: Source) -> tuple[IntArray, Fans]:
+    """Triangles (t,3) of an array of triangles, quads or larger polygons (p,n), and where they come from."""
+    if faces.ndim != 2 or faces.shape[1] < 3 or faces.dtype.kind not in "iu":
+        raise source.format_error(
+            f"faces are {faces.dtype} of shape {faces.shape}, expected whole numbers of shape (triangles, 3)"
+        )
+    corners = faces.astype(np.int64).ravel()
+    polygons = Polygons(np.full(len(faces), faces.shape[1], np.int64), corners)
+    fans = Fans.of(polygons.sizes)
+    return corners[fans.corners], fans

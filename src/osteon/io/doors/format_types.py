@@ -1,0 +1,70 @@
+"""What a format tells the registries about itself. Each format exports its own entry; the registries list them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from osteon.core.arrays import Float32, Int32
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import Asset, MeshSequence
+from osteon.core.sticks import StickSkeleton
+from osteon.io.doors.options import LoadOptions, ReadRequest, SaveOptions
+from osteon.io.doors.source import Source
+from osteon.io.meshes.mesh import MeshScan
+
+__all__ = ["FrameWriter", "MeshFormat", "ModelFormat", "SequenceFormat", "SkeletonFormat"]
+
+
+class FrameWriter(Protocol):
+    """Writes frames of one mesh to a file each."""
+
+    def frame(self, vertices: Float32) -> bytes:
+        """The file of one frame."""
+
+    def extra_files(self) -> dict[str, bytes]:
+        """Files that all frames refer to, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeshFormat:
+    """A file holds one pose."""
+
+    suffix: str
+    name: str
+    scan: Callable[[bytes, Source], MeshScan]
+    writer: Callable[[Int32, Asset, str], FrameWriter] | None = None  # faces, asset, stem of files beside the frames
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceFormat:
+    """A file holds a whole animation."""
+
+    suffix: str
+    name: str
+    read: Callable[[Path, ReadRequest], MeshSequence]
+    write: Callable[[Path, MeshSequence], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFormat:
+    """A file holds a skinned model."""
+
+    suffix: str
+    name: str
+    holds: Callable[[Path], bool]  # whether this file holds a model, rather than a mesh or a sequence
+    read: Callable[[Path], SkinnedModel]
+    write: Callable[[Path, SkinnedModel, SaveOptions], None]
+    sample: Callable[[Path, LoadOptions], SkinnedModel] | None = None  # for files that have keys, not frames
+
+
+@dataclass(frozen=True, slots=True)
+class SkeletonFormat:
+    """A text file holds a stick skeleton."""
+
+    suffix: str
+    name: str
+    read: Callable[[Source], StickSkeleton]
+    text: Callable[[StickSkeleton], str]  # what to write

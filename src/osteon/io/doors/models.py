@@ -1,0 +1,39 @@
+"""Skinned models in files: one way in, one way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from osteon.core.errors import FileFormatError, OptionError
+from osteon.core.model import SkinnedModel
+from osteon.io.doors.atomic import atomic_file
+from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
+from osteon.io.doors.registry import MODEL_FORMATS, model_format_of
+from osteon.io.doors.source import PathLike
+
+__all__ = ["holds_model", "load_model", "save_model"]
+
+
+def holds_model(path: PathLike) -> bool:
+    """Whether this file holds a skinned model, rather than a mesh or a sequence."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    return found is not None and Path(path).is_file() and found.holds(Path(path))
+
+
+def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS) -> None:
+    """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back."""
+    found = model_format_of(path)
+    with atomic_file(path) as temporary:
+        found.write(temporary, model, options)
+
+
+def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> SkinnedModel:
+    """The skinned model in a file. A file that has keys instead of frames is sampled as `options` say."""
+    if Path(path).is_dir():
+        raise FileFormatError(f"{path}: is a folder, expected the file of a skinned model")
+    found = model_format_of(path)
+    if found.sample is not None:
+        return found.sample(Path(path), options)
+    if options.fps != "file":
+        raise OptionError(f"fps: {path} holds frames, which cannot be sampled anew; leave --fps out")
+    return found.read(Path(path))

@@ -1,0 +1,47 @@
+"""The frames of a skinned model to files, posed as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from osteon.core.arrays import Float32
+from osteon.core.model import SkinnedModel
+from osteon.core.progress import Progress, report_progress
+from osteon.core.sequence import MeshSequence
+from osteon.io.doors.format_types import SequenceFormat
+from osteon.io.doors.registry import FORMATS
+from osteon.io.doors.sequence_out import save_sequence, write_sequence
+from osteon.io.doors.source import PathLike
+
+__all__ = ["save_played"]
+
+#: Vertices that are posed at once; more frames at a time save the work that frames share.
+BLOCK_VERTICES = 1 << 20
+
+
+def save_played(
+    model: SkinnedModel, path: PathLike, *, suffix: str = ".obj", progress: Progress | None = None
+) -> list[Path]:
+    """Write what `model` plays, as `save_sequence` does. Returns the files.
+
+    Frame by frame where the output allows it, so that a long animation is never in memory as a whole.
+    """
+    from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
+
+    if isinstance(FORMATS.get(Path(path).suffix.lower()), SequenceFormat):
+        frames = pose_frames(model)
+        sequence = MeshSequence(frames, model.faces, model.rest, model.clips, model.asset, model.name)
+        return save_sequence(sequence, path, suffix=suffix, progress=progress)
+    return write_sequence(_posed(model, progress), model.faces, path, asset=model.asset, suffix=suffix)
+
+
+def _posed(model: SkinnedModel, progress: Progress | None) -> Iterator[Float32]:
+    """All frames, one after the other."""
+    from osteon.deform.pose import pose_frames
+
+    step = max(1, BLOCK_VERTICES // max(1, model.n_vertices))
+    for start in range(0, model.n_frames, step):
+        for f, frame in enumerate(pose_frames(model, start, min(start + step, model.n_frames)), start):
+            yield frame
+            report_progress(progress, "play", (f + 1) / model.n_frames)

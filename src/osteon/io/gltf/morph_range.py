@@ -1,0 +1,122 @@
+"""Morph weights between 0 and 1: what they are below is made part of the mesh.
+
+glTF allows any weight, but a slider goes from 0 to 1 in many programs, and Blender cuts keys that lie outside. So
+
+    p + sum_r q_r U_r  =  (p + sum_r low_r U_r)  +  sum_r s_r (span_r U_r),      s_r = (q_r - low_r) / span_r
+
+with low <= 0 and low + span >= q in all clips: the first bracket is stored as the mesh, span U as the targets, and the
+weights s = -low / span, which show the rest pose p, are those without animation. Normals go the same way, n + sum q N.
+A stored normal must have length one, so n + sum low N is divided by its length l, and the vertex's N with it: players
+scale normals after all else (see `pack_normals`). At the weights of the rest pose the stored normals then have the
+length 1 / l, which gives l back.
+
+With float32 a span is a power of two, so that U comes back to the last digit. With 16 bits it is what makes a target
+fill -1 … 1, and weights stay far below one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Float64, FloatArray
+from osteon.core.model import Corrections, SkinnedModel
+from osteon.io.doors.source import as_float32
+from osteon.io.gltf.morph_normals import fit_turns, pack_normals
+from osteon.io.gltf.quantize import Dequantize
+
+__all__ = ["MorphRange", "PackedMesh", "pack_mesh", "unpack_mesh"]
+
+
+@dataclass(frozen=True, slots=True)
+class MorphRange:
+    """How coefficients q become weights s; nothing changes where low is 0 and span is 1."""
+
+    low: Float64  # (r,) <= 0
+    span: Float64  # (r,) > 0
+
+    def weights(self, coefficients: FloatArray) -> Float64:
+        """(f,r) between 0 and 1."""
+        return np.asarray((coefficients - self.low) / self.span)
+
+    def coefficients(self, weights: FloatArray) -> Float64:
+        """(f,r) what the weights were made from."""
+        return np.asarray(weights * self.span + self.low)
+
+    @property
+    def rest(self) -> Float64:
+        """(r,) weights of the rest pose."""
+        return np.asarray(-self.low / self.span + 0.0)  # no -0
+
+    @property
+    def changes_nothing(self) -> bool:
+        return bool((self.low == 0).all() and (self.span == 1).all())
+
+
+@dataclass(frozen=True, slots=True)
+class PackedMesh:
+    """Vertices as they are stored, before rounding."""
+
+    points: Float64  # (v,3)
+    normals: Float64 | None  # (v,3) unit
+    morph_range: MorphRange
+    basis: Float32  # (r,v,3) of the corrections
+    normal_targets: Float32 | None  # (r,v,3)
+    dequantize: Dequantize | None
+
+    @property
+    def rank(self) -> int:
+        return len(self.basis)
+
+    def target(self, r: int) -> Float64:
+        """(v,3) how target r moves vertices, in the units of the stored ones."""
+        scale = 1.0 if self.dequantize is None else self.dequantize.scale
+        return np.asarray(self.basis[r].astype(np.float64) * (self.morph_range.span[r] / scale))
+
+
+def pack_mesh(model: SkinnedModel, normals: Float64 | None, quantize: bool) -> PackedMesh:
+    """The mesh with its corrections as they are stored; `normals (v,3)` of the rest pose, or None."""
+    corrections, points = model.corrections, model.rest.astype(np.float64)
+    if corrections is None or not model.rank:
+        nothing, none = MorphRange(np.zeros(0), np.ones(0)), np.zeros((0, *points.shape), np.float32)
+        return PackedMesh(points, normals, nothing, none, None, Dequantize.of(points) if quantize else None)
+    low = corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64)
+    needed = corrections.coefficients.max(axis=0, initial=0.0) - low
+    points = points + np.tensordot(low, corrections.basis.astype(np.float64), axes=1)
+    sizes = np.abs(corrections.basis).max(axis=(1, 2), initial=0.0).astype(np.float64)
+    dequantize = Dequantize.of(points, float((needed * sizes).max())) if quantize else None
+    if normals is None or corrections.normal_basis is None:
+        morph_range = MorphRange(low, _spans(needed, sizes, dequantize))
+        return PackedMesh(points, normals, morph_range, corrections.basis, None, dequantize)
+    packed, lengths = pack_normals(normals, corrections.normal_basis, low)
+    targets = as_float32(corrections.normal_basis / lengths[:, None])
+    if dequantize is not None:  # one weight moves both, so both must fit
+        sizes = np.maximum(sizes, dequantize.scale * np.abs(targets).max(axis=(1, 2), initial=0.0))
+    morph_range = MorphRange(low, _spans(needed, sizes, dequantize))
+    targets = as_float32(targets * morph_range.span[:, None, None])
+    if quantize:
+        weights = morph_range.weights(corrections.coefficients)
+        packed, targets = fit_turns(normals, corrections, weights, (packed, targets))
+    return PackedMesh(points, packed, morph_range, corrections.basis, targets, dequantize)
+
+
+def _spans(needed: Float64, sizes: Float64, dequantize: Dequantize | None) -> Float64:
+    """(r,) at least what the coefficients need; with 16 bits, spans that make columns of these sizes fill -1 … 1."""
+    if dequantize is None:
+        return np.asarray(2.0 ** np.ceil(np.log2(np.maximum(needed, 1.0))))
+    filled = np.where(sizes > 0, dequantize.scale / np.where(sizes > 0, sizes, 1), 1.0)
+    return np.asarray(np.maximum(filled, needed))
+
+
+def unpack_mesh(
+    points: FloatArray, stored: Corrections, morph_range: MorphRange, normals: Float64 | None
+) -> tuple[Float64, Corrections]:
+    """The rest pose and the corrections that are in stored points and targets; `normals` as stored."""
+    basis = stored.basis / morph_range.span[:, None, None]
+    rest = points - np.tensordot(morph_range.low, basis, axes=1)
+    turns = stored.normal_basis
+    if turns is not None and normals is not None:
+        shown = np.linalg.norm(normals + np.tensordot(morph_range.rest, turns.astype(np.float64), axes=1), axis=1)
+        turns = turns / morph_range.span[:, None, None] / np.maximum(shown, np.finfo(np.float32).tiny)[:, None]
+    return rest, Corrections(as_float32(basis), as_float32(morph_range.coefficients(stored.coefficients)), turns)

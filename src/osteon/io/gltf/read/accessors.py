@@ -1,0 +1,115 @@
+"""Accessors: typed arrays inside buffers, with strides, normalised integers and sparse replacement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64
+from osteon.io.doors.source import quote
+from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.read.document import Document
+
+__all__ = ["read_floats", "read_indices"]
+
+_COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+
+
+def read_floats(document: Document, index: Any, widths: tuple[int, ...], user: str) -> Float64:
+    """(count, width) real numbers; normalised integers become -1 … 1 or 0 … 1."""
+    entry = document.item("accessors", index, user)
+    values = _read(document, entry, widths, f"accessor {index} ({user})")
+    document.claim(8 * values.size, user)
+    floats: Float64 = values.astype(np.float64)
+    if entry.get("normalized") is True and values.dtype.kind in "iu":
+        floats = np.maximum(floats / np.iinfo(values.dtype).max, -1.0)
+    if not np.isfinite(floats).all():
+        raise document.error(f"accessor {index} ({user}) holds NaN or infinity")
+    return floats
+
+
+def read_indices(document: Document, index: Any, widths: tuple[int, ...], user: str) -> NDArray[np.int64]:
+    """(count, width) whole numbers from 0."""
+    entry = document.item("accessors", index, user)
+    values = _read(document, entry, widths, f"accessor {index} ({user})")
+    if values.dtype.kind == "f":
+        raise document.error(f"accessor {index} ({user}) holds real numbers, expected whole ones")
+    document.claim(8 * values.size, user)
+    if values.min() < 0:
+        raise document.error(f"accessor {index} ({user}) holds negative numbers, expected indices from 0")
+    return values.astype(np.int64)
+
+
+def _read(document: Document, entry: JsonObject, widths: tuple[int, ...], what: str) -> NDArray[Any]:
+    width = _WIDTHS.get(str(entry.get("type")))
+    if width is None or width not in widths:
+        raise document.error(f"{what} is of type {quote(str(entry.get('type')))}, which does not fit its use")
+    dtype = _component(document, entry, what)
+    count = document.whole(entry, "count", what)
+    if not count:
+        raise document.error(f"{what} is empty")
+    if "bufferView" in entry:
+        values = _from_view(document, entry, dtype, (count, width), what)
+    else:
+        values = _zeros(document, dtype, (count, width), what)
+    return _replaced(document, entry, values, what) if "sparse" in entry else values
+
+
+def _component(document: Document, entry: JsonObject, what: str) -> np.dtype[Any]:
+    code = entry.get("componentType")
+    if not isinstance(code, int) or code not in _COMPONENTS:
+        raise document.error(f"{what} has the unknown componentType {quote(str(code))}")
+    return np.dtype(_COMPONENTS[code])
+
+
+def _zeros(document: Document, dtype: np.dtype[Any], shape: tuple[int, int], what: str) -> NDArray[Any]:
+    """An accessor without data is all zeros; it cannot be longer than the data that goes with it."""
+    there = sum(len(document.buffer(i, what)) for i in range(len(document.items("buffers"))))
+    if shape[0] > there:
+        raise document.error(f"{what} promises {shape[0]} elements, but all buffers together hold {there} bytes")
+    return np.zeros(shape, dtype)
+
+
+def _from_view(
+    document: Document, entry: JsonObject, dtype: np.dtype[Any], shape: tuple[int, int], what: str
+) -> NDArray[Any]:
+    """A view into the buffer, checked to lie in it before it is made."""
+    view = document.item("bufferViews", entry["bufferView"], what)
+    if "EXT_meshopt_compression" in document.object(view, "extensions", what):
+        raise document.error(f"{what} is compressed with meshopt, which is not read; export it without compression")
+    data = document.buffer(view.get("buffer"), what)
+    start = document.whole(view, "byteOffset", what, 0)
+    length = document.whole(view, "byteLength", what)
+    offset = document.whole(entry, "byteOffset", what, 0)
+    size = shape[1] * dtype.itemsize
+    stride = document.whole(view, "byteStride", what, size)
+    if stride < size:
+        raise document.error(f"{what} has a byteStride of {stride}, shorter than its elements")
+    end = offset + (shape[0] - 1) * stride + size
+    if end > length or start + length > len(data):
+        raise document.error(f"{what} promises {shape[0]} elements but its buffer view is too short for them")
+    return np.ndarray(shape, dtype, data, start + offset, (stride, dtype.itemsize))
+
+
+def _replaced(document: Document, entry: JsonObject, values: NDArray[Any], what: str) -> NDArray[Any]:
+    """The values with some of them replaced, as the sparse part says."""
+    sparse = document.object(entry, "sparse", what)
+    count = document.whole(sparse, "count", what)
+    if count > len(values):
+        raise document.error(f"{what} replaces {count} of {len(values)} elements")
+    if not count:
+        return values
+    indices = document.object(sparse, "indices", what)
+    replacements = document.object(sparse, "values", what)
+    if "bufferView" not in indices or "bufferView" not in replacements:
+        raise document.error(f"the sparse part of {what} has no data")
+    dtype = _component(document, indices, what)
+    at = _from_view(document, indices, dtype, (count, 1), what)[:, 0].astype(np.int64)
+    if dtype.kind == "f" or at.min() < 0 or at.max() >= len(values):
+        raise document.error(f"the sparse part of {what} replaces an element that is not there")
+    out = values.copy()
+    out[at] = _from_view(document, replacements, values.dtype, (count, values.shape[1]), what)
+    return out

@@ -1,0 +1,118 @@
+"""The bones of a glTF scene: joints of skins, and nodes that carry a mesh of their own.
+
+For a vertex of mesh instance i the file says x = sum_k w_k W_j(k) B_j(k) s, with W world_from_joint, B the inverse bind
+matrix and s the stored vertex. The rest pose is M_i s (bind_pose), so bone j takes rest to pose by
+T_j = W_j B_j M_i^-1. An instance without a skin hangs on one bone, its node, with B the identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.model import BoneType, Skeleton, Skin
+from osteon.core.sequence import distinct_names
+from osteon.core.transforms import invert
+from osteon.io.doors.source import as_float32
+from osteon.io.gltf.read.document import Document
+from osteon.io.gltf.read.sampling import ScenePose
+from osteon.io.gltf.read.scene import GltfScene, MeshInstance, parents_of_joints
+
+__all__ = ["Bones", "bone_type_of", "gather_bones", "gather_skeleton", "gather_skin"]
+
+#: glTF has any number of sets of four; more than this many bones a vertex are not kept.
+MOST_INFLUENCES = 8
+#: A bone whose columns are off a rotation's by no more than this is rigid.
+RIGID = 1e-5
+#: A bind matrix that squeezes more than this cannot be undone in float32.
+WORST_CONDITION = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Bones:
+    """All bones of a scene, skin by skin and node by node in order of first use."""
+
+    nodes: list[int]  # (b,)
+    node_from_rest: Float64  # (b,4,4) B M^-1
+    first: list[int]  # for each instance: its first bone
+
+    def transforms(self, pose: ScenePose) -> Float32:
+        """(f,b,3,4) posed_from_rest; what grows beyond all bounds becomes infinite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            world = np.stack([pose.world[node] for node in self.nodes], axis=1)
+            return np.asarray((world @ self.node_from_rest)[:, :, :3], np.float32)
+
+    def names(self, document: Document) -> tuple[str, ...]:
+        entries = document.items("nodes")
+        return distinct_names([document.text(entries[node], "name", f"node_{node}") for node in self.nodes])
+
+
+def gather_bones(scene: GltfScene, placements: list[Float64]) -> Bones:
+    """Bones of all instances; those on one skin, or on one node, share theirs."""
+    nodes: list[int] = []
+    matrices: list[Float64] = []
+    first: dict[tuple[str, int], int] = {}
+    of_part: list[int] = []
+    for instance, world_from_mesh in zip(scene.instances, placements, strict=True):
+        owner = ("node", instance.node) if instance.skin is None else ("skin", instance.skin.number)
+        if owner not in first:
+            first[owner] = len(nodes)
+            joints = [instance.node] if instance.skin is None else instance.skin.nodes
+            bind = np.eye(4)[None] if instance.skin is None else instance.skin.joint_from_mesh
+            nodes += joints
+            matrices.append(bind @ np.linalg.inv(world_from_mesh))
+        of_part.append(first[owner])
+    return Bones(nodes, np.concatenate(matrices), of_part)
+
+
+def gather_skin(scene: GltfScene, bones: Bones) -> Skin:
+    """Influences of all vertices, at most eight each, scaled to a sum of one."""
+    instances = [_influences(instance, first) for instance, first in zip(scene.instances, bones.first, strict=True)]
+    width = max(weights.shape[1] for _, weights in instances)
+    indices = np.zeros((scene.n_vertices, width), np.int32)
+    values = np.zeros((scene.n_vertices, width))
+    start = 0
+    for index, weights in instances:
+        stop = start + len(index)
+        indices[start:stop, : index.shape[1]] = index
+        values[start:stop, : index.shape[1]] = weights
+        start = stop
+    return Skin(indices, values)
+
+
+def _influences(instance: MeshInstance, first: int) -> tuple[Int32, Float64]:
+    """(v,k) bones and weights of one instance; unused slots name bone 0."""
+    influences = instance.geometry.influences
+    if instance.skin is None or influences is None:
+        return np.full((instance.n_vertices, 1), first, np.int32), np.ones((instance.n_vertices, 1))
+    joints, weights = influences.joints, influences.weights
+    if weights.shape[1] > MOST_INFLUENCES:
+        order = np.argsort(-weights, axis=1, kind="stable")[:, :MOST_INFLUENCES]
+        joints, weights = np.take_along_axis(joints, order, axis=1), np.take_along_axis(weights, order, axis=1)
+        weights = weights / weights.sum(axis=1, keepdims=True)
+    return np.where(weights > 0, joints + first, 0).astype(np.int32), weights
+
+
+def gather_skeleton(document: Document, scene: GltfScene, bones: Bones) -> Skeleton | None:
+    """The joints as a tree, if the scene has one skin and nothing else moves; rest placement is that of the bind."""
+    skin = scene.instances[0].skin
+    if skin is None or any(
+        instance.skin is None or instance.skin.number != skin.number for instance in scene.instances
+    ):
+        return None
+    if np.linalg.cond(bones.node_from_rest[:, :3, :3]).max() > WORST_CONDITION:
+        return None  # a joint that was bound flat stands nowhere
+    parents = parents_of_joints(scene, skin)
+    world_from_joint = as_float32(invert(bones.node_from_rest[:, :3]))
+    return Skeleton(bones.names(document), np.array(parents, np.int32), world_from_joint)
+
+
+def bone_type_of(transforms: Float32) -> BoneType:
+    """Rigid if every transform is a rotation and a shift."""
+    linear = transforms[..., :3].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.abs(np.swapaxes(linear, -1, -2) @ linear - np.eye(3)).max(initial=0.0)
+        turned = bool(off <= RIGID) and bool((np.linalg.det(linear) > 0).all())
+    return "rigid" if turned else "flexible"

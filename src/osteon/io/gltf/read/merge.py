@@ -1,0 +1,71 @@
+"""All instances of a scene as one mesh: triangles with shifted indices, and what they carry."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Int32
+from osteon.core.sequence import Asset, Material, distinct_names
+from osteon.io.doors.source import as_float32
+from osteon.io.gltf.read.document import Document
+from osteon.io.gltf.read.materials import read_materials
+from osteon.io.gltf.read.scene import GltfScene
+
+__all__ = ["merge_instances"]
+
+
+def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]:
+    """Triangles (t,3) of all instances, and the asset; a primitive of the file stays one."""
+    world = scene.tree.world_from_node({}, 1)
+    faces, counts, names = [], [], []
+    offset = 0
+    for instance in scene.instances:
+        with np.errstate(over="ignore", invalid="ignore"):
+            mirrored = instance.skin is None and np.linalg.det(world[instance.node][0, :3, :3]) < 0
+        for piece, name in zip(instance.geometry.pieces, instance.names, strict=True):
+            faces.append(piece.faces[:, ::-1] + offset if mirrored else piece.faces + offset)
+            counts.append(len(piece.faces))
+            names.append(name)
+        offset += instance.n_vertices
+    merged = np.concatenate(faces).astype(np.int32)
+    materials, numbers = _materials(document, scene)
+    return merged, Asset(
+        uvs=_uvs(scene, merged),
+        colors=_colors(scene),
+        materials=materials,
+        triangle_material=np.repeat(np.array(numbers, np.int32), counts) if materials else None,
+        primitive_of_triangle=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
+        primitive_names=distinct_names(names),
+    )
+
+
+def _uvs(scene: GltfScene, faces: Int32) -> Float32 | None:
+    """(t,3,2) with the origin at the bottom, as in all other formats; zero where an instance has none."""
+    if all(instance.geometry.uvs is None for instance in scene.instances):
+        return None
+    per_vertex = [
+        np.zeros((p.n_vertices, 2)) if p.geometry.uvs is None else p.geometry.uvs * [1, -1] + [0, 1]
+        for p in scene.instances
+    ]
+    uvs: Float32 = as_float32(np.concatenate(per_vertex))[faces]
+    return uvs
+
+
+def _colors(scene: GltfScene) -> Float32 | None:
+    """(v,4); white where an instance has none."""
+    if all(instance.geometry.colors is None for instance in scene.instances):
+        return None
+    instances = [
+        np.ones((p.n_vertices, 4)) if p.geometry.colors is None else p.geometry.colors for p in scene.instances
+    ]
+    return np.concatenate(instances).astype(np.float32)
+
+
+def _materials(document: Document, scene: GltfScene) -> tuple[tuple[Material, ...], list[int]]:
+    """The materials in use, and for each piece which one it has."""
+    used = [piece.material for instance in scene.instances for piece in instance.geometry.pieces]
+    if all(number is None for number in used):
+        return (), []
+    order = list(dict.fromkeys(used))
+    place = {number: i for i, number in enumerate(order)}
+    return tuple(read_materials(document, order)), [place[number] for number in used]

@@ -1,0 +1,92 @@
+"""Metadata of Osteon in glTF files (the head of `write/model.py` lists it), read with the distrust of any input.
+
+It counts only while the file is as Osteon left it: another program that changed it also changed its generator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.errors import FileFormatError
+from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.read.accessors import read_indices
+from osteon.io.gltf.read.document import Document
+
+__all__ = ["Metadata", "StoredClip", "read_metadata"]
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredClip:
+    """A clip of the model; frame i is at i / fps seconds."""
+
+    name: str
+    frames: int
+    fps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The metadata of one file, with access that complains instead of failing."""
+
+    document: Document
+    entries: JsonObject
+
+    def text(self, key: str) -> str | None:
+        value = self.entries.get(key)
+        return value if isinstance(value, str) else None
+
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        """A list of names, or None if there is none."""
+        value = self.entries.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise self._wrong(key)
+        return tuple(value)
+
+    def indices(self, key: str, count: int) -> NDArray[np.int64] | None:
+        """(count,) whole numbers in an accessor, or None if there is none."""
+        if key not in self.entries:
+            return None
+        found = read_indices(self.document, self.entries[key], (1,), f"'{key}' of Osteon's notes")[:, 0]
+        if len(found) != count:
+            raise self._wrong(key)
+        return found
+
+    def wholes(self, key: str) -> list[int] | None:
+        return self.document.wholes(self.entries, key, "Osteon's notes") if key in self.entries else None
+
+    def numbers(self, key: str, default: list[float]) -> list[float]:
+        return self.document.numbers(self.entries, key, "Osteon's notes", default)
+
+    def clips(self) -> list[StoredClip]:
+        found = []
+        for entry in self.document.objects(self.entries, "clips", "Osteon's notes"):
+            name, frames, fps = entry.get("name"), entry.get("frames"), entry.get("fps")
+            if not isinstance(name, str) or not isinstance(frames, int) or not isinstance(fps, (int, float)):
+                raise self._wrong("clips")
+            if not (frames > 0 and 0 < fps < 1e9):
+                raise self._wrong("clips")
+            found.append(StoredClip(name, int(frames), float(fps)))
+        return found
+
+    def _wrong(self, key: str) -> FileFormatError:
+        return self.document.error(f"'{key}' of Osteon's notes does not fit the file; write it again")
+
+
+def read_metadata(document: Document) -> Metadata | None:
+    """What Osteon stored in a file; None for a file of others, changed by others, or of a later release."""
+    asset = document.object(document.root, "asset", "the file")
+    generator = asset.get("generator")
+    if not isinstance(generator, str) or not generator.startswith("Osteon "):
+        return None
+    extras = asset.get("extras")
+    entries = extras.get("osteon") if isinstance(extras, dict) else None
+    if not isinstance(entries, dict) or entries.get("version") != VERSION:
+        return None
+    return Metadata(document, entries)

@@ -1,0 +1,131 @@
+"""glTF in as a skinned model: whatever moves by skin, morph targets or nodes, with nothing fitted.
+
+All that a scene shows becomes one mesh. Bones are the joints of its skins and the nodes that carry a mesh of their own;
+morph targets are corrections, a column for each target of each node, with the weights of the file as coefficients. The
+rest pose has all morph weights zero. A file that Osteon wrote gives back the model it was made from.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Float64
+from osteon.core.model import BoneTrack, Corrections, SkinnedModel
+from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
+from osteon.io.gltf.read.bind_pose import rest_placements
+from osteon.io.gltf.read.bones import Bones, bone_type_of, gather_bones, gather_skeleton, gather_skin
+from osteon.io.gltf.read.document import Document, open_document
+from osteon.io.gltf.read.merge import merge_instances
+from osteon.io.gltf.read.metadata import read_metadata
+from osteon.io.gltf.read.restored import rest_of_file, restore_model
+from osteon.io.gltf.read.sampling import SampledClip, plan_clips, sample_blocks
+from osteon.io.gltf.read.scene import GltfScene, read_scene
+
+__all__ = ["holds_gltf_model", "read_gltf_model"]
+
+
+def holds_gltf_model(path: Path) -> bool:
+    """Whether something in the file moves: a skin, a morph target or an animated node."""
+    document = open_document(path)
+    if any("skin" in node for node in document.items("nodes")):
+        return True
+    for number, mesh in enumerate(document.items("meshes")):
+        if any(p.get("targets") for p in document.objects(mesh, "primitives", f"mesh {number}")):
+            return True
+    for number, animation in enumerate(document.items("animations")):
+        channels = document.objects(animation, "channels", f"animation {number}")
+        if any("node" in document.object(c, "target", f"animation {number}") for c in channels):
+            return True
+    return False
+
+
+def read_gltf_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> SkinnedModel:
+    """The default scene as one model, with a clip for each animation; one frame, 'still', if there is none."""
+    document = open_document(path)
+    scene = read_scene(document)
+    planned = plan_clips(document, scene, options)
+    metadata = read_metadata(document)
+    placements = rest_placements(scene) if metadata is None else [rest_of_file(metadata)] * len(scene.instances)
+    bones = gather_bones(scene, placements)
+    transforms, weights = _sample(document, scene, bones, planned)
+    faces, asset = merge_instances(document, scene)
+    with document.source.naming():
+        model = SkinnedModel(
+            rest=document.source.positions(_rest(scene, placements)),
+            faces=faces,
+            skin=gather_skin(scene, bones),
+            track=BoneTrack(transforms, bone_type_of(transforms), bones.names(document)),
+            clips=tuple(sampled.clip for sampled in planned),
+            corrections=_corrections(document, scene, placements, weights),
+            skeleton=gather_skeleton(document, scene, bones),
+            asset=asset,
+            name=path.stem,
+        )
+        return model if metadata is None else restore_model(metadata, scene, model)
+
+
+def _sample(
+    document: Document, scene: GltfScene, bones: Bones, planned: list[SampledClip]
+) -> tuple[Float32, dict[int, Float64]]:
+    """(f,b,3,4) transforms, and (f,m) morph weights by node."""
+    n_frames = planned[-1].clip.stop
+    document.claim(48 * n_frames * len(bones.nodes), f"its {n_frames} frames of {len(bones.nodes)} bones")
+    transforms = np.empty((n_frames, len(bones.nodes), 3, 4), np.float32)
+    weights = {
+        instance.node: np.empty((n_frames, len(instance.weights)))
+        for instance in scene.instances
+        if len(instance.weights)
+    }
+    for pose in sample_blocks(scene, planned):
+        block = bones.transforms(pose)
+        now = slice(pose.start, pose.start + len(block))
+        transforms[now] = block
+        for instance in scene.instances:
+            if instance.node in weights:
+                weights[instance.node][now] = pose.weights(instance)
+    return transforms, weights
+
+
+def _rest(scene: GltfScene, placements: list[Float64]) -> Float64:
+    """(v,3) stored vertices where the bind pose has them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        posed = [
+            p.geometry.positions @ m[:3, :3].T + m[:3, 3] for p, m in zip(scene.instances, placements, strict=True)
+        ]
+    return np.concatenate(posed)
+
+
+def _corrections(
+    document: Document, scene: GltfScene, placements: list[Float64], weights: dict[int, Float64]
+) -> Corrections | None:
+    """A column for each morph target of each node; instances at other nodes do not move in it."""
+    if not weights:
+        return None
+    columns = dict(zip(weights, np.cumsum([0, *(w.shape[1] for w in weights.values())]).tolist(), strict=False))
+    coefficients = np.concatenate(list(weights.values()), axis=1)
+    shape = (coefficients.shape[1], scene.n_vertices, 3)
+    document.claim(24 * shape[0] * shape[1], f"its {shape[0]} morph targets of {shape[1]} vertices")
+    basis = np.zeros(shape, np.float32)
+    normals = np.zeros(shape, np.float32) if _normals_kept(scene, placements) else None
+    start = 0
+    for instance, matrix in zip(scene.instances, placements, strict=True):
+        stop = start + instance.n_vertices
+        if instance.node in columns:
+            rows = slice(columns[instance.node], columns[instance.node] + len(instance.weights))
+            basis[rows, start:stop] = instance.geometry.deltas @ matrix[:3, :3].T
+            if normals is not None and instance.geometry.normal_deltas is not None:
+                turn = matrix[:3, :3] / np.cbrt(np.linalg.det(matrix[:3, :3]))
+                normals[rows, start:stop] = instance.geometry.normal_deltas @ turn.T
+        start = stop
+    return Corrections(basis, coefficients, normals)
+
+
+def _normals_kept(scene: GltfScene, placements: list[Float64]) -> bool:
+    """Whether some target moves normals, and no placement bends them: deltas of normals turn only with the mesh."""
+    moved = [
+        m[:3, :3] for p, m in zip(scene.instances, placements, strict=True) if p.geometry.normal_deltas is not None
+    ]
+    square = [m.T @ m for m in moved]
+    return bool(moved) and all(np.allclose(s, s[0, 0] * np.eye(3), rtol=0, atol=1e-5 * s[0, 0]) for s in square)

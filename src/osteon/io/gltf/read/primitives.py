@@ -1,0 +1,172 @@
+"""The geometry of a mesh: vertices with all that moves them, and triangles in pieces of one material.
+
+Primitives that name the same vertices (the same accessors for all attributes and morph targets) share them here too, so
+that a mesh cut into materials comes in with each vertex once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64
+from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.read.accessors import read_floats, read_indices
+from osteon.io.gltf.read.document import Document
+
+__all__ = ["Geometry", "Influences", "Piece", "read_geometry"]
+
+TRIANGLES, STRIP, FAN = 4, 5, 6
+IntArray = NDArray[np.int64]
+
+#: Weights whose sum misses one by no more than float32 leaves are kept to the last digit.
+ROUNDED_SUM = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Influences:
+    """Which joints of the skin move a vertex."""
+
+    joints: IntArray  # (v,k)
+    weights: Float64  # (v,k) sum to one
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Triangles of one primitive."""
+
+    faces: IntArray  # (t,3)
+    material: int | None
+    number: int  # of the primitive in its mesh
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Vertices, and the pieces that use them."""
+
+    positions: Float64  # (v,3)
+    pieces: tuple[Piece, ...]
+    deltas: Float64  # (m,v,3) one a morph target
+    normal_deltas: Float64 | None  # (m,v,3) if some target moves normals
+    influences: Influences | None
+    uvs: Float64 | None  # (v,2) as in the file: origin at the top
+    colors: Float64 | None  # (v,4)
+
+
+def read_geometry(document: Document, mesh: int) -> list[Geometry]:
+    """All of a mesh that consists of triangles; points and lines are left out."""
+    entry = document.item("meshes", mesh, "a node")
+    found: dict[tuple[frozenset[tuple[str, int]], ...], list[tuple[int, JsonObject]]] = {}
+    for index, primitive in enumerate(document.objects(entry, "primitives", f"mesh {mesh}")):
+        what = f"primitive {index} of mesh {mesh}"
+        if document.whole(primitive, "mode", what, TRIANGLES) in (TRIANGLES, STRIP, FAN):
+            named = (document.object(primitive, "attributes", what), *document.objects(primitive, "targets", what))
+            found.setdefault(tuple(_accessors(each) for each in named), []).append((index, primitive))
+    return [_read_geometry(document, primitives, mesh) for primitives in found.values()]
+
+
+def _accessors(named: JsonObject) -> frozenset[tuple[str, int]]:
+    """Which accessor each attribute has; what is no index stays apart, to be refused where it is read."""
+    return frozenset((key, value if isinstance(value, int) else -id(value)) for key, value in named.items())
+
+
+def _read_geometry(document: Document, primitives: list[tuple[int, JsonObject]], mesh: int) -> Geometry:
+    """The vertices of the first primitive, and the triangles of all."""
+    number, entry = primitives[0]
+    what = f"primitive {number} of mesh {mesh}"
+    attributes = document.object(entry, "attributes", what)
+    if "POSITION" not in attributes:
+        raise document.error(f"{what} has no POSITION")
+    positions = read_floats(document, attributes["POSITION"], (3,), f"POSITION of {what}")
+    count = len(positions)
+
+    def attribute(name: str, widths: tuple[int, ...]) -> Float64 | None:
+        if name not in attributes:
+            return None
+        values = read_floats(document, attributes[name], widths, f"{name} of {what}")
+        _check_count(document, len(values), count, f"{name} of {what}")
+        return values
+
+    colors = attribute("COLOR_0", (3, 4))
+    if colors is not None:
+        colors = np.concatenate([colors, np.ones((count, 4 - colors.shape[1]))], axis=1).clip(0, 1)
+    deltas = _read_deltas(document, entry, "POSITION", count, what)
+    return Geometry(
+        positions,
+        tuple(_read_piece(document, piece, n, count, mesh) for n, piece in primitives),
+        np.zeros((len(document.objects(entry, "targets", what)), count, 3)) if deltas is None else deltas,
+        _read_deltas(document, entry, "NORMAL", count, what),
+        _read_influences(document, attributes, count, what),
+        attribute("TEXCOORD_0", (2,)),
+        colors,
+    )
+
+
+def _read_piece(document: Document, entry: JsonObject, number: int, count: int, mesh: int) -> Piece:
+    what = f"primitive {number} of mesh {mesh}"
+    material = entry.get("material")
+    if material is not None:
+        document.item("materials", material, what)
+    mode = document.whole(entry, "mode", what, TRIANGLES)
+    return Piece(_read_faces(document, entry, mode, count, what), material, number)
+
+
+def _check_count(document: Document, got: int, count: int, what: str) -> None:
+    if got != count:
+        raise document.error(f"{what} has {got} entries for {count} vertices")
+
+
+def _read_faces(document: Document, entry: JsonObject, mode: int, count: int, what: str) -> IntArray:
+    """Triangles of a list, a strip or a fan; without indices the vertices are taken in order."""
+    if "indices" in entry:
+        corners = read_indices(document, entry["indices"], (1,), f"indices of {what}")[:, 0]
+        if corners.max() >= count or corners.min() < 0:
+            raise document.error(f"{what} names vertex {int(corners.max())} of {count}")
+    else:
+        corners = np.arange(count)
+    n = len(corners)
+    if mode == TRIANGLES:
+        return np.asarray(corners[: n - n % 3].reshape(-1, 3))
+    i = np.arange(max(0, n - 2))
+    if mode == FAN:
+        return corners[np.stack([np.zeros_like(i), i + 1, i + 2], axis=1)]
+    odd = i % 2  # every other triangle of a strip is turned round
+    return corners[np.stack([i, i + 1 + odd, i + 2 - odd], axis=1)]
+
+
+def _read_deltas(document: Document, entry: JsonObject, name: str, count: int, what: str) -> Float64 | None:
+    """What each morph target adds to an attribute; a target may leave it out, and if all do there is nothing."""
+    targets = document.objects(entry, "targets", what)
+    document.claim(24 * len(targets) * count, f"the morph targets of {what}")
+    if not any(name in target for target in targets):
+        return None
+    deltas = np.zeros((len(targets), count, 3))
+    for m, target in enumerate(targets):
+        if name in target:
+            values = read_floats(document, target[name], (3,), f"{name} of morph target {m} of {what}")
+            _check_count(document, len(values), count, f"{name} of morph target {m} of {what}")
+            deltas[m] = values
+    return deltas
+
+
+def _read_influences(document: Document, attributes: JsonObject, count: int, what: str) -> Influences | None:
+    """All sets JOINTS_n, WEIGHTS_n; weights are scaled to a sum of one, a vertex without any follows joint 0."""
+    joints, weights = [], []
+    n = 0
+    while f"JOINTS_{n}" in attributes and f"WEIGHTS_{n}" in attributes:
+        joints.append(read_indices(document, attributes[f"JOINTS_{n}"], (4,), f"JOINTS_{n} of {what}"))
+        weights.append(read_floats(document, attributes[f"WEIGHTS_{n}"], (4,), f"WEIGHTS_{n} of {what}"))
+        _check_count(document, len(joints[n]), count, f"JOINTS_{n} of {what}")
+        _check_count(document, len(weights[n]), count, f"WEIGHTS_{n} of {what}")
+        n += 1
+    if not joints:
+        return None
+    joint, weight = np.concatenate(joints, axis=1), np.concatenate(weights, axis=1).clip(0, None)
+    sums = weight.sum(axis=1, keepdims=True)
+    sums[np.abs(sums - 1) <= ROUNDED_SUM] = 1
+    free = sums[:, 0] <= 0
+    weight = weight / np.where(sums > 0, sums, 1)
+    joint[free], weight[free, 0] = 0, 1
+    return Influences(np.where(weight > 0, joint, 0), weight)

@@ -1,0 +1,172 @@
+"""Files that Osteon wrote: the model they were made from, vertex for vertex and triangle for triangle.
+
+The file holds a vertex once for each texture coordinate it has, and its triangles by material; metadata say how it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64, FloatArray, Int32
+from osteon.core.model import BoneTrack, BoneType, Corrections, Skeleton, Skin, SkinnedModel
+from osteon.core.sequence import Asset
+from osteon.io.doors.source import as_float32
+from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
+from osteon.io.gltf.read.accessors import read_floats
+from osteon.io.gltf.read.materials import read_materials
+from osteon.io.gltf.read.metadata import Metadata
+from osteon.io.gltf.read.scene import GltfScene, MeshInstance
+
+__all__ = ["RestoredMesh", "rest_of_file", "restore_mesh", "restore_model"]
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredMesh:
+    """The mesh as the model had it."""
+
+    vertices: IntArray  # (v,) where the file has each vertex of the model
+    faces: Int32  # (t,3)
+    asset: Asset
+
+
+def rest_of_file(metadata: Metadata) -> Float64:
+    """(4,4) from stored positions to the rest pose."""
+    scale, *shift = metadata.numbers("dequantize", [1.0, 0.0, 0.0, 0.0])
+    matrix = np.diag([scale, scale, scale, 1.0])
+    matrix[:3, 3] = shift
+    if not scale > 0:
+        raise metadata.document.error("'dequantize' of Osteon's notes is not positive; write the file again")
+    return matrix
+
+
+def restore_mesh(metadata: Metadata, scene: GltfScene) -> RestoredMesh:
+    """Triangles and materials in the model's own order."""
+    instance = _only_instance(metadata, scene)
+    pieces = instance.geometry.pieces
+    corners = np.concatenate([piece.faces for piece in pieces])
+    counts = [len(piece.faces) for piece in pieces]
+    vertex = metadata.indices("vertices", instance.n_vertices)
+    vertex = np.arange(instance.n_vertices) if vertex is None else vertex
+    triangle = metadata.indices("triangles", len(corners))
+    triangle = np.arange(len(corners)) if triangle is None else triangle
+    n_vertices = int(vertex.max()) + 1
+    if n_vertices > instance.n_vertices or not np.bincount(vertex, minlength=n_vertices).all():
+        raise metadata.document.error("'vertices' of Osteon's notes leaves some out; write the file again")
+    if not np.array_equal(np.sort(triangle), np.arange(len(corners))):
+        raise metadata.document.error("'triangles' of Osteon's notes leaves some out; write the file again")
+    first = np.empty(n_vertices, np.int64)
+    first[vertex[::-1]] = np.arange(instance.n_vertices)[::-1]
+    order = np.argsort(triangle)  # model's triangle i is number order[i] of the file
+    faces = vertex[corners][order].astype(np.int32)
+    return RestoredMesh(first, faces, _asset(metadata, instance, corners, counts, (first, order)))
+
+
+def _only_instance(metadata: Metadata, scene: GltfScene) -> MeshInstance:
+    if len(scene.instances) != 1 or scene.instances[0].skin is None:
+        raise metadata.document.error("is not the one skinned mesh that Osteon's notes speak of; write it again")
+    return scene.instances[0]
+
+
+def _asset(
+    metadata: Metadata, instance: MeshInstance, corners: IntArray, counts: list[int], taken: tuple[IntArray, IntArray]
+) -> Asset:
+    """All but positions; `corners` as in the file, `taken` the numbers there of the model's vertices and triangles."""
+    document, geometry = metadata.document, instance.geometry
+    first, order = taken
+    n_materials = len(document.items("materials"))
+    plain = document.whole(metadata.entries, "plain", "Osteon's notes", n_materials)
+    if plain < n_materials - 1:
+        raise document.error("'plain' of Osteon's notes is not the last material; write the file again")
+    materials = [None if piece.material == plain else piece.material for piece in geometry.pieces]
+    primitives = metadata.wholes("primitives")
+    if primitives is not None and len(primitives) != len(counts):
+        raise document.error("'primitives' of Osteon's notes does not fit the file; write it again")
+    polygons = metadata.indices("polygons", len(corners))
+    used = None not in materials
+    return Asset(
+        uvs=None if geometry.uvs is None else as_float32((geometry.uvs * [1, -1] + [0, 1])[corners][order]),
+        colors=None if geometry.colors is None else as_float32(geometry.colors[first]),
+        materials=tuple(read_materials(document, list(range(min(plain, n_materials))))),
+        triangle_material=np.repeat(np.array(materials, np.int32), counts)[order] if used else None,
+        polygon_of_triangle=None if polygons is None else polygons.astype(np.int32),
+        primitive_of_triangle=None if primitives is None else np.repeat(np.array(primitives), counts)[order],
+        primitive_names=metadata.texts("primitive_names") or (),
+    )
+
+
+def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> SkinnedModel:
+    """The model that was written, from what its file shows to all programs; bones and clips are the model's already."""
+    mesh = restore_mesh(metadata, scene)
+    kept = metadata.document.whole(metadata.entries, "influences", "Osteon's notes", generic.skin.n_influences)
+    skeleton = _skeleton(metadata, generic.track.n_bones, _joint_names(metadata, scene))
+    names = metadata.texts("bones") or _joint_names(metadata, scene)
+    rest, corrections = _unpacked(metadata, scene, generic)
+    kind: BoneType = "rigid" if metadata.text("bone_type") == "rigid" else "flexible"
+    return generic.with_parts(
+        rest=metadata.document.source.positions(rest[mesh.vertices]),
+        faces=mesh.faces,
+        skin=Skin(generic.skin.bones[mesh.vertices, :kept], generic.skin.weights[mesh.vertices, :kept]),
+        track=BoneTrack(generic.track.transforms, kind, names),
+        corrections=None if corrections is None else _picked(corrections, mesh.vertices),
+        skeleton=skeleton,
+        asset=mesh.asset,
+        name=metadata.text("name") or generic.name,
+    )
+
+
+def _unpacked(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> tuple[FloatArray, Corrections | None]:
+    """Rest pose and corrections of the file's vertices, as they were before `morph_range`."""
+    stored = generic.corrections
+    if stored is None or "low" not in metadata.entries:
+        return generic.rest, stored
+    nothing = [0.0] * stored.rank
+    morph_range = MorphRange(np.array(metadata.numbers("low", nothing)), np.array(metadata.numbers("span", nothing)))
+    if not (morph_range.span > 0).all():
+        raise metadata.document.error("'span' of Osteon's notes is not positive; write the file again")
+    with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond all bounds is refused by name
+        return unpack_mesh(generic.rest, stored, morph_range, _stored_normals(metadata, scene))
+
+
+def _stored_normals(metadata: Metadata, scene: GltfScene) -> Float64 | None:
+    """(v,3) unit normals of the file's vertices."""
+    instance = _only_instance(metadata, scene)
+    mesh = metadata.document.item(
+        "meshes", metadata.document.items("nodes")[instance.node].get("mesh"), "the skinned node"
+    )
+    number = instance.geometry.pieces[0].number
+    attributes = metadata.document.objects(mesh, "primitives", "the mesh")[number].get("attributes", {})
+    if "NORMAL" not in attributes:
+        return None
+    normals = read_floats(metadata.document, attributes["NORMAL"], (3,), "NORMAL")
+    if len(normals) != instance.n_vertices:
+        raise metadata.document.error(f"NORMAL has {len(normals)} entries for {instance.n_vertices} vertices")
+    return normals
+
+
+def _picked(stored: Corrections, vertices: IntArray) -> Corrections:
+    normals = None if stored.normal_basis is None else stored.normal_basis[:, vertices]
+    return Corrections(stored.basis[:, vertices], stored.coefficients, normals)
+
+
+def _joint_names(metadata: Metadata, scene: GltfScene) -> tuple[str, ...]:
+    skin = _only_instance(metadata, scene).skin
+    nodes = [] if skin is None else skin.nodes
+    entries = metadata.document.items("nodes")
+    return tuple(metadata.document.text(entries[node], "name", f"bone_{j}") for j, node in enumerate(nodes))
+
+
+def _skeleton(metadata: Metadata, n_joints: int, names: tuple[str, ...]) -> Skeleton | None:
+    parents = metadata.wholes("parents")
+    if parents is None:
+        return None
+    world_from_joint = read_floats(
+        metadata.document, metadata.entries.get("joints"), (1,), "'joints' of Osteon's notes"
+    )
+    if len(parents) != n_joints or len(world_from_joint) != 12 * n_joints:
+        raise metadata.document.error("'joints' of Osteon's notes does not fit the skin; write the file again")
+    return Skeleton(names, np.array(parents), as_float32(world_from_joint.reshape(-1, 3, 4)))

@@ -1,0 +1,166 @@
+"""The mesh instances of a scene, and where their vertices are at a moment.
+
+Vertices come out in world space: morphed, then either skinned (the node that holds a skinned mesh does not move it, as
+the glTF specification says) or placed by their node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64
+from osteon.io.gltf.read.accessors import read_floats
+from osteon.io.gltf.read.document import Document
+from osteon.io.gltf.read.nodes import NodeTree, read_nodes, scene_nodes
+from osteon.io.gltf.read.primitives import Geometry, Influences, read_geometry
+
+__all__ = ["GltfScene", "MeshInstance", "SkinJoints", "parents_of_joints", "pose_instance", "read_scene"]
+
+
+@dataclass(frozen=True, slots=True)
+class SkinJoints:
+    """The joints of a skin, and how to get from the mesh to each."""
+
+    number: int  # of the skin in the file
+    nodes: list[int]  # (j,)
+    joint_from_mesh: Float64  # (j,4,4) inverse bind matrices
+
+
+@dataclass(frozen=True, slots=True)
+class MeshInstance:
+    """Geometry as one node shows it."""
+
+    geometry: Geometry
+    node: int
+    names: tuple[str, ...]  # one a piece
+    skin: SkinJoints | None
+    weights: Float64  # (m,) of the morph targets, without animation
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self.geometry.positions)
+
+
+@dataclass(frozen=True, slots=True)
+class GltfScene:
+    """All that is shown."""
+
+    tree: NodeTree
+    instances: list[MeshInstance]
+
+    @property
+    def n_vertices(self) -> int:
+        return sum(instance.n_vertices for instance in self.instances)
+
+    def target_counts(self) -> dict[int, int]:
+        """Morph targets of the mesh that a node holds."""
+        return {instance.node: len(instance.weights) for instance in self.instances}
+
+
+def read_scene(document: Document) -> GltfScene:
+    """Everything of the default scene that consists of triangles; refused if there is nothing."""
+    tree = read_nodes(document)
+    meshes: dict[int, list[Geometry]] = {}
+    skins: dict[int, SkinJoints] = {}
+    instances: list[MeshInstance] = []
+    for node in scene_nodes(document, tree):
+        entry = document.items("nodes")[node]
+        if "mesh" not in entry:
+            continue
+        mesh = document.whole(entry, "mesh", f"node {node}")
+        if mesh not in meshes:
+            meshes[mesh] = read_geometry(document, mesh)
+        skin = None
+        if "skin" in entry:
+            number = entry["skin"]
+            document.item("skins", number, f"node {node}")
+            skin = skins[number] = skins.get(number) or _read_skin(document, number)
+        instances += _parts_of(document, node, meshes[mesh], skin)
+    if not any(len(piece.faces) for instance in instances for piece in instance.geometry.pieces):
+        raise document.source.geometry_error("holds no triangles; export the scene with its meshes")
+    return GltfScene(tree, instances)
+
+
+def _parts_of(document: Document, node: int, geometries: list[Geometry], skin: SkinJoints | None) -> list[MeshInstance]:
+    entry = document.items("nodes")[node]
+    mesh = entry["mesh"]
+    mesh_entry = document.items("meshes")[mesh]
+    name = document.text(entry, "name", document.text(mesh_entry, "name", f"mesh_{mesh}"))
+    n_targets = max((len(g.deltas) for g in geometries), default=0)
+    owner = entry if "weights" in entry else mesh_entry
+    weights = np.array(document.numbers(owner, "weights", f"node {node}", []))
+    if len(weights) not in (0, n_targets):
+        raise document.error(f"node {node} has {len(weights)} weights for {n_targets} morph targets")
+    weights = weights if len(weights) else np.zeros(n_targets)
+    rank = {number: i for i, number in enumerate(sorted(p.number for g in geometries for p in g.pieces))}
+    instances = []
+    for geometry in geometries:
+        if len(geometry.deltas) != n_targets:
+            raise document.error(f"the primitives of mesh {mesh} differ in their number of morph targets")
+        used = None if geometry.influences is None else skin
+        highest = 0 if geometry.influences is None else int(geometry.influences.joints.max())
+        if used is not None and highest >= len(used.nodes):
+            raise document.error(f"mesh {mesh} names joint {highest}, but its skin has {len(used.nodes)}")
+        document.claim(24 * len(geometry.positions), f"node {node}")
+        names = tuple(name if len(rank) == 1 else f"{name}_{rank[p.number]}" for p in geometry.pieces)
+        instances.append(MeshInstance(geometry, node, names, used, weights))
+    return instances
+
+
+def _read_skin(document: Document, index: int) -> SkinJoints:
+    entry = document.items("skins")[index]
+    nodes = document.wholes(entry, "joints", f"skin {index}")
+    if not nodes:
+        raise document.error(f"skin {index} has no joints")
+    for node in nodes:
+        document.item("nodes", node, f"skin {index}")
+    if "inverseBindMatrices" not in entry:
+        return SkinJoints(index, nodes, np.broadcast_to(np.eye(4), (len(nodes), 4, 4)))
+    stored = read_floats(document, entry["inverseBindMatrices"], (16,), f"inverse bind matrices of skin {index}")
+    if len(stored) < len(nodes):
+        raise document.error(f"skin {index} has {len(stored)} inverse bind matrices for {len(nodes)} joints")
+    matrices = stored[: len(nodes)].reshape(-1, 4, 4).transpose(0, 2, 1)
+    return SkinJoints(index, nodes, np.ascontiguousarray(matrices))
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what grows beyond all bounds is named by the frame it is in
+def pose_instance(instance: MeshInstance, world: list[Float64], weights: Float64, out: NDArray[np.float32]) -> None:
+    """Vertices into `out (f,v,3)`; `world (f,4,4)` for each node, `weights (f,m)` of the morph targets."""
+    geometry = instance.geometry
+    if instance.skin is not None:
+        world_from_mesh = (
+            np.stack([world[node] for node in instance.skin.nodes], axis=1) @ instance.skin.joint_from_mesh
+        )
+    for f in range(len(out)):
+        shape = geometry.positions
+        if len(weights[f]):
+            shape = shape + np.tensordot(weights[f], geometry.deltas, axes=1)
+        if instance.skin is None or geometry.influences is None:
+            posed = shape @ world[instance.node][f, :3, :3].T + world[instance.node][f, :3, 3]
+        else:
+            posed = _skin(shape, geometry.influences, world_from_mesh[f, :, :3, :])
+        out[f] = posed
+
+
+def _skin(shape: Float64, influences: Influences, matrices: Float64) -> Float64:
+    """Linear blend skinning of (v,3) by the joints' matrices (j,3,4)."""
+    blended = np.zeros((len(shape), 12))
+    flat = matrices.reshape(-1, 12)
+    for k in range(influences.joints.shape[1]):
+        blended += influences.weights[:, k, None] * flat[influences.joints[:, k]]
+    rows = blended.reshape(-1, 3, 4)
+    return np.asarray(np.einsum("vij,vj->vi", rows[:, :, :3], shape) + rows[:, :, 3])
+
+
+def parents_of_joints(scene: GltfScene, skin: SkinJoints) -> list[int]:
+    """(j,) the nearest joint above each; nodes between them that are no joints are passed over."""
+    where = {node: j for j, node in enumerate(skin.nodes)}
+    above = [-1] * len(scene.tree.parents)
+    for node in scene.tree.order:
+        parent = scene.tree.parents[node]
+        if parent >= 0:
+            above[node] = where.get(parent, above[parent])
+    return [above[node] for node in skin.nodes]

@@ -1,0 +1,1 @@
+"""glTF out: a skinned model as one file (`model`)."""

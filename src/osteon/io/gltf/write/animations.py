@@ -1,0 +1,124 @@
+"""Animations: one for each clip, straight between keys.
+
+A channel that never changes has one key, and none at all if it stays as the unanimated node is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64
+from osteon.core.sequence import Clip
+from osteon.core.two_nodes import BoolArray
+from osteon.io.gltf.channels import ChannelPath
+from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.quantize import quantize_turns
+from osteon.io.gltf.write.buffer import BufferWriter
+from osteon.io.gltf.write.fewer_keys import KeptKeys
+from osteon.io.gltf.write.keys_between import KeyedModel
+from osteon.io.gltf.write.nodes import ARMATURE, JointNodes
+
+__all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTrack:
+    """One property of one node in all frames."""
+
+    node: int
+    path: ChannelPath
+    values: Float64  # (f,n)
+    rest: Float64  # (n,) without animation
+    bone: int | None
+    label: str  # "3 rotation": the bone and what moves; "weights"
+    short: bool = False  # stored in 16 bits
+
+
+def joint_tracks(nodes: JointNodes, short: BoolArray) -> list[NodeTrack]:
+    """All tracks of all joints; rotations of those that are `short (b,)` are stored in 16 bits."""
+    found: list[NodeTrack] = []
+    tracks = nodes.tracks
+    parts: tuple[tuple[ChannelPath, Float64], ...] = (
+        ("translation", tracks.translations),
+        ("rotation", tracks.rotations),
+        ("scale", tracks.scales),
+    )
+    for b, (mover, joint) in enumerate(zip(nodes.movers, nodes.joints, strict=True)):
+        for path, values in parts:
+            turns = bool(short[b]) and path == "rotation"
+            found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, f"{b} {path}", turns))
+        if tracks.needs_child[b]:
+            child = tracks.child_rotations
+            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, f"{b} child", bool(short[b])))
+    return found
+
+
+def weights_track(node: int, weights: Float64, rest: Float64) -> NodeTrack:
+    """The track of the morph weights (f,r), which are `rest (r,)` without animation."""
+    return NodeTrack(node, "weights", weights, rest, None, "weights")
+
+
+def write_animations(
+    keyed: KeyedModel, tracks: list[NodeTrack], kept: KeptKeys, buffer: BufferWriter
+) -> list[JsonObject]:
+    """An animation for each clip, from time 0, as long as its frames last."""
+    times: dict[bytes, int] = {}
+    found = []
+    for number, clip in enumerate(keyed.model.clips):
+        moments = keyed.moments[clip.start : clip.stop]
+        writer = _ClipWriter(clip, (moments - moments[0]) / clip.fps, buffer, times)
+        whole = keyed.moments[clip.start : clip.stop] % 1 == 0
+        for track in tracks:
+            has_key = whole if track.bone is None else keyed.has_key[clip.start : clip.stop, track.bone]
+            writer.add(track, kept.get((number, track.label), np.flatnonzero(has_key)))
+        writer.fill()
+        found.append({"name": clip.name, "channels": writer.channels, "samplers": writer.samplers})
+    return found
+
+
+def _stored(track: NodeTrack, values: Float64) -> NDArray[Any]:
+    """Values as they are written."""
+    return quantize_turns(values) if track.short else values.astype(np.float32)
+
+
+@dataclass(slots=True)
+class _ClipWriter:
+    """The channels of one animation, one after the other."""
+
+    clip: Clip  # in frames of the keys
+    moments: Float64  # (f,) seconds
+    buffer: BufferWriter
+    times: dict[bytes, int]  # accessor of each set of key times in the file
+    channels: list[JsonObject] = field(default_factory=list)
+    samplers: list[JsonObject] = field(default_factory=list)
+    last: int = -1  # frame of the last key so far
+
+    def add(self, track: NodeTrack, keys: NDArray[np.int64]) -> None:
+        """A channel with these keys, one if it never changes, none if it stays as it is without animation."""
+        values = _stored(track, track.values[self.clip.start : self.clip.stop][keys])
+        rest = _stored(track, track.rest)
+        if (values == values[0]).all():
+            if (values[0] == rest).all():
+                return
+            values, keys = values[:1], np.zeros(1, np.int64)
+        normalized = values.dtype.kind == "i"
+        output = values.reshape(-1) if track.path == "weights" else values
+        self._put(track.node, track.path, keys, self.buffer.add(output, "keys", normalized=normalized))
+
+    def fill(self) -> None:
+        """An animation lasts until its last key, and has at least one channel: the armature stands still so long."""
+        if self.last < self.clip.n_frames - 1 or not self.channels:
+            keys = np.unique([0, self.clip.n_frames - 1])
+            self._put(ARMATURE, "translation", keys, self.buffer.add(np.zeros((len(keys), 3)), "keys"))
+
+    def _put(self, node: int, path: ChannelPath, keys: NDArray[np.int64], output: int) -> None:
+        moments = self.moments[keys].astype(np.float32)
+        if (data := moments.tobytes()) not in self.times:
+            self.times[data] = self.buffer.add(moments, "keys", bounds=True)
+        self.channels.append({"sampler": len(self.samplers), "target": {"node": node, "path": path}})
+        self.samplers.append({"input": self.times[data], "output": output})
+        self.last = max(self.last, int(keys[-1]))

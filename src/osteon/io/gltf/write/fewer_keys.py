@@ -1,0 +1,187 @@
+"""Fewer keys, with a promise: in no frame does a vertex move farther than allowed.
+
+Between two keys a channel goes straight, so a key may go where it lies near the line of its neighbours. What counts is
+not the channel but the vertices. Joint i takes a point y of its own space to the space above it by L_i; with reduced
+keys by M_i. For a point below the joints 0 … j
+
+    M_0 … M_j y - L_0 … L_j y = sum over i of  M_0 … M_{i-1} (M_i - L_i) y_i,    y_i = L_{i+1} … L_j y
+
+so the distances |M_0 … M_{i-1} (M_i - L_i) y_i| of all joints on the way add up. Each joint may use an equal part of
+the allowance. The distance is convex in y_i, hence largest at a corner of the box around all points that the joint
+carries in any frame, corrections included. A vertex on several joints lies between the places where each would put it,
+and no farther off. Corrections have a part of their own: |sum_k w_k T_k U dq| <= (sum_k w_k |T_k|) |U dq|.
+
+Between keys glTF turns along the arc. Blender goes straight from quaternion to quaternion and normalises, which is at
+other angles between the two. Keys must do for both ways, and the ways must stay together: rotations keep a key every
+ten degrees or so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
+
+import numpy as np
+
+from osteon.core.arrays import Float64
+from osteon.core.kinematics import depths_of, parents_first
+from osteon.core.model import Corrections, SkinnedModel
+from osteon.core.transforms import apply
+from osteon.core.two_nodes import join_transforms
+from osteon.io.gltf.write.fewer_keys_joint import (
+    JOINT_CHANNELS,
+    TIMES_COST,
+    JointChannel,
+    JointPlace,
+    Keys,
+    MovingJoint,
+    between_keys,
+    take_joint,
+)
+from osteon.io.gltf.write.keys_between import KeyedModel
+from osteon.io.gltf.write.nodes import JointNodes, Joints
+
+__all__ = ["KeptKeys", "reduce_keys"]
+
+#: For a clip's number and a track's label the frames that keep their key, counted from the clip's first.
+KeptKeys = dict[tuple[int, str], Keys]
+
+#: Part of the allowance for the corrections, if there are any.
+CORRECTIONS_PART = 0.25
+#: Displacements (frames times vertices) that are in memory at a time.
+BLOCK_VALUES = 2_000_000
+#: Part of the diagonal by which the two ways of turning may differ: half of what players may.
+PLAYERS_APART = 5e-6
+
+_CORNERS = np.array(list(product((0, 1), repeat=3)), bool)
+
+
+def reduce_keys(keyed: KeyedModel, joints: Joints, nodes: JointNodes, error: float) -> KeptKeys:
+    """Keys to keep so that no vertex is off by more than the part `error` of the diagonal, in any frame."""
+    model = keyed.model
+    distance = error * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
+    share = CORRECTIONS_PART if model.rank else 0.0
+    order, depth = parents_first(joints.parents), 1 + max(depths_of(joints.parents))
+    each = distance * (1 - share) / depth
+    strictness = error * (1 - share) / PLAYERS_APART
+    low, high = _boxes(model, joints, order)
+    corners = np.where(_CORNERS, high[:, None], low[:, None])
+    kept: KeptKeys = {}
+    for number, clip in enumerate(model.clips):
+        now = slice(clip.start, clip.stop)
+        moments = keyed.moments[now]
+        world: dict[int, Float64] = {-1: np.eye(3)[None, None]}  # of reduced joints, linear part
+        for b in order:
+            tracks = take_joint(nodes.tracks, now, b)
+            exact = apply(join_transforms(tracks)[:, 0], corners[b])
+            place = JointPlace(moments, exact, world[joints.parents[b]], corners[b], strictness)
+            joint = _reduce_joint(MovingJoint((tracks, tracks), place, int(keyed.has_key[now, b].sum()), {}), each)
+            world[b] = joint.linear()
+            kept |= {(number, f"{b} {name}"): keys for name, keys in joint.kept.items()}
+        if model.corrections is not None and model.rank:
+            keys = _reduce_weights(model, model.corrections, (now, moments), distance * share)
+            kept |= {} if keys is None else {(number, "weights"): keys}
+    return kept
+
+
+def _boxes(model: SkinnedModel, joints: Joints, order: list[int]) -> tuple[Float64, Float64]:
+    """(b,3) lowest and highest corner of all points that a joint carries, in its own space, in any frame."""
+    lowest = highest = model.rest.astype(np.float64)
+    if model.corrections is not None and model.rank:
+        coefficients = model.corrections.coefficients.astype(np.float64)
+        for column, q in zip(model.corrections.basis.astype(np.float64), coefficients.T, strict=True):
+            ends = np.stack([column * q.min(), column * q.max()])
+            lowest, highest = lowest + ends.min(axis=0), highest + ends.max(axis=0)
+    middle, half = (lowest + highest) / 2, (highest - lowest) / 2
+    low, high = np.full((model.n_bones, 3), np.inf), np.full((model.n_bones, 3), -np.inf)
+    for b in reversed(order):
+        mine = ((model.skin.bones == b) & (model.skin.weights > 0)).any(axis=1)
+        if mine.any():
+            reach = half[mine] @ np.abs(joints.joint_from_rest[b, :, :3]).T
+            place = apply(joints.joint_from_rest[b], middle[mine])
+            low[b], high[b] = np.minimum(low[b], (place - reach).min(0)), np.maximum(high[b], (place + reach).max(0))
+        above = joints.parents[b]
+        if above >= 0 and np.isfinite(low[b]).all():
+            carried = apply(joints.local[:, b], np.where(_CORNERS, high[b], low[b])).reshape(-1, 3)
+            low[above], high[above] = np.minimum(low[above], carried.min(0)), np.maximum(high[above], carried.max(0))
+    empty = ~np.isfinite(low)
+    return np.where(empty, 0.0, low), np.where(empty, 0.0, high)
+
+
+def _reduce_joint(joint: MovingJoint, allowance: float) -> MovingJoint:
+    """Channels that may stand still do; the others lose keys together or one by one, whichever saves more bytes."""
+    parts = [part for part in JOINT_CHANNELS if part.name != "child" or joint.ways[0].needs_child[0]]
+    moving = []
+    still = np.zeros(1, np.int64)
+    used = 0.0
+    for part in parts:
+        tried = joint.reduced([part], still)
+        if tried.distances().max() <= used + allowance / len(parts):
+            joint, used = tried, used + allowance / len(parts)
+        else:
+            moving.append(part)
+    if not moving:
+        return joint
+    together = _reduce_parts(joint, moving, allowance)
+    alone = joint
+    for done, part in enumerate(moving, start=1):
+        alone = _reduce_parts(alone, [part], used + (allowance - used) * done / len(moving))
+    return max(together, alone, key=lambda mover: mover.saved)
+
+
+def _reduce_parts(joint: MovingJoint, parts: Sequence[JointChannel], allowance: float) -> MovingJoint:
+    """The joint with one set of keys for some channels, or as it is if that saves nothing."""
+    size = sum(part.bytes for part in parts)
+    worth = _worth(joint.n_keys, size)
+    keys = _fewest_keys(len(joint.place.moments), lambda k: joint.reduced(parts, k).distances(), allowance, worth)
+    return joint if keys is None else joint.reduced(parts, keys)
+
+
+def _fewest_keys(n_frames: int, distances: Callable[[Keys], Float64], allowance: float, most: int) -> Keys | None:
+    """Few keys that keep all distances (f,) within the allowance; None if that takes more than `most`.
+
+    Every stretch between keys that fails gets its worst frame as a new key.
+    """
+    keys = np.unique([0, n_frames - 1])
+    while len(keys) <= most:
+        far = distances(keys)
+        stretches = [(int(a), int(b)) for a, b in pairwise(keys) if b > a + 1]
+        worst = [a + 1 + int(far[a + 1 : b].argmax()) for a, b in stretches]
+        added = [f for f in worst if far[f] > allowance]
+        if not added:
+            return keys
+        keys = np.union1d(keys, added)
+    return None
+
+
+def _worth(n_before: int, size: int) -> int:
+    """The largest number of keys that still saves bytes."""
+    return (n_before * size - TIMES_COST - 1) // (size + 4)
+
+
+def _reduce_weights(
+    model: SkinnedModel, corrections: Corrections, clip: tuple[slice, Float64], allowance: float
+) -> Keys | None:
+    """Keys of the morph weights in a clip's frames and moments, or None for all of them."""
+    frames, moments = clip
+    coefficients = corrections.coefficients[frames].astype(np.float64)
+    basis = corrections.basis.astype(np.float64).reshape(corrections.rank, -1)
+    linear = model.track.transforms[frames, :, :, :3].astype(np.float64)
+    stretch = np.linalg.norm(linear, ord=2, axis=(-2, -1))  # (f,b)
+    step = max(1, BLOCK_VALUES // basis.shape[1])
+
+    def distances(keys: Keys) -> Float64:
+        off = between_keys("weights", moments, coefficients, keys) - coefficients
+        out = np.zeros(len(off))
+        for start in range(0, len(off), step):
+            now = slice(start, start + step)
+            lengths = np.linalg.norm((off[now] @ basis).reshape(len(off[now]), -1, 3), axis=-1)
+            factor = np.einsum("fvk,vk->fv", stretch[now][:, model.skin.bones], model.skin.weights)
+            out[now] = (lengths * factor).max(axis=1)
+        return out
+
+    still = np.zeros(1, np.int64)
+    if distances(still).max() <= allowance:
+        return still
+    n_keys = int((moments % 1 == 0).sum())
+    return _fewest_keys(len(coefficients), distances, allowance, _worth(n_keys, 4 * corrections.rank))

@@ -1,0 +1,87 @@
+"""Influences as glTF has them: sets of four joints, weights that sum to one, unused slots all zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Int32
+from osteon.core.errors import GeometryError
+from osteon.core.model import Skin
+from osteon.io.gltf.quantize import quantize_weights
+from osteon.io.gltf.write.buffer import BufferWriter
+
+__all__ = ["MOST_INFLUENCES", "StoredInfluences", "store_influences"]
+
+MOST_INFLUENCES = 8
+MOST_JOINTS = 65536
+#: A sum may miss one by this for each weight, as the specification says; what is nearer stays as it is.
+SUM_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class StoredInfluences:
+    """(v,4) or (v,8) joints and weights."""
+
+    joints: Int32
+    weights: Float32
+    quantize: bool
+
+    def write(self, buffer: BufferWriter, pick: Int32) -> dict[str, int]:
+        """The attributes of all sets, for the vertices `pick`."""
+        joints, weights = self.joints[pick], self.weights[pick]
+        kind = np.uint8 if self.joints.max(initial=0) < 256 else np.uint16
+        stored = quantize_weights(weights) if self.quantize else weights
+        joints = np.where(stored > 0, joints, 0).astype(kind)
+        found = {}
+        for n in range(weights.shape[1] // 4):
+            now = slice(4 * n, 4 * n + 4)
+            found[f"JOINTS_{n}"] = buffer.add(joints[:, now], "vertices")
+            found[f"WEIGHTS_{n}"] = buffer.add(stored[:, now], "vertices", normalized=self.quantize)
+        return found
+
+
+def store_influences(skin: Skin, n_bones: int, quantize: bool) -> StoredInfluences:
+    """The skin in four or eight slots; refused if a weight is negative or a vertex has more than eight."""
+    if n_bones > MOST_JOINTS:
+        raise GeometryError(f"skin: {n_bones} bones, but glTF holds {MOST_JOINTS}; fit fewer bones")
+    if skin.weights.min(initial=0) < 0:
+        v = int(skin.weights.min(axis=1).argmin())
+        raise GeometryError(
+            f"weights: vertex {v} has the weight {skin.weights[v].min():.3g}, but glTF holds none below 0; "
+            "fit weights that are not negative"
+        )
+    bones, weights = _merged(skin.bones.copy(), skin.weights.astype(np.float64))
+    bones, weights = _narrowed(bones, weights)
+    width = 4 if weights.shape[1] <= 4 else MOST_INFLUENCES
+    short = ((0, 0), (0, width - weights.shape[1]))
+    bones, weights = np.pad(bones, short), np.pad(weights, short)
+    sums, used = weights.sum(axis=1), (weights > 0).sum(axis=1)
+    off = np.abs(sums - 1) > SUM_TOLERANCE * used
+    weights[off] /= sums[off, None]
+    return StoredInfluences(np.where(weights > 0, bones, 0).astype(np.int32), weights.astype(np.float32), quantize)
+
+
+def _merged(bones: Int32, weights: np.ndarray) -> tuple[Int32, np.ndarray]:
+    """No bone twice in a row: a later slot gives its weight to the first one of the same bone."""
+    for later in range(1, bones.shape[1]):
+        for first in range(later):
+            same = (bones[:, later] == bones[:, first]) & (weights[:, later] > 0) & (weights[:, first] > 0)
+            weights[same, first] += weights[same, later]
+            weights[same, later] = 0
+    return bones, weights
+
+
+def _narrowed(bones: Int32, weights: np.ndarray) -> tuple[Int32, np.ndarray]:
+    """At most eight slots, if no vertex uses more."""
+    if bones.shape[1] <= MOST_INFLUENCES:
+        return bones, weights
+    used = (weights > 0).sum(axis=1)
+    if used.max() > MOST_INFLUENCES:
+        v = int(used.argmax())
+        raise GeometryError(
+            f"skin: vertex {v} follows {used[v]} bones, but glTF players take {MOST_INFLUENCES}; fit fewer influences"
+        )
+    order = np.argsort(weights <= 0, axis=1, kind="stable")[:, :MOST_INFLUENCES]
+    return np.take_along_axis(bones, order, axis=1), np.take_along_axis(weights, order, axis=1)

@@ -1,0 +1,186 @@
+"""Wavefront OBJ, reading: polygons, relative indices, texture coordinates, vertex colours, objects and materials.
+
+Normals, curves, lines and points are left out. Smoothing groups are not kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.sequence import Asset
+from osteon.io.doors.format_types import MeshFormat
+from osteon.io.doors.source import Source, as_float32, quote
+from osteon.io.meshes.mesh import Fans, Polygons
+from osteon.io.meshes.mtl import read_materials
+from osteon.io.meshes.obj_write import ObjWriter
+from osteon.io.meshes.text import Int64, Lines, parse_numbers, parse_table, token_starts
+
+__all__ = ["OBJ", "ObjScan", "scan_obj"]
+
+_V, _F, _T, _O, _G, _U, _M, _SLASH = b"vftogum/"
+_BLANKS = (9, 32)
+
+
+def scan_obj(data: bytes, source: Source) -> ObjScan:
+    """Find out which line is what."""
+    if b"\\\n" in data or b"\\\r" in data:
+        data = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").replace(b"\\\r", b" ")
+    lines = Lines.of(data, comments=True)
+    first, second, third = (lines.first_bytes(at) for at in range(3))
+    short = np.isin(second, _BLANKS)
+    return ObjScan(
+        source,
+        lines,
+        np.flatnonzero((first == _V) & short),
+        np.flatnonzero((first == _V) & (second == _T) & np.isin(third, _BLANKS)),
+        np.flatnonzero((first == _F) & short),
+        np.flatnonzero(np.isin(first, (_O, _G, _U, _M))),
+    )
+
+
+@dataclass(frozen=True)  # no slots: parts are parsed once and kept
+class ObjScan:
+    """An OBJ file whose lines are sorted by kind and not parsed yet."""
+
+    source: Source
+    lines: Lines
+    vertex_lines: Int64
+    uv_lines: Int64
+    face_lines: Int64
+    statements: Int64  # o, g, usemtl, mtllib and others that begin alike
+
+    def vertices(self) -> Float32:
+        return self.source.positions(self._vertex_table[:, :3])
+
+    def connectivity(self) -> bytes:
+        spelled = self._faces_text()
+        return b"" if b"-" in spelled else spelled  # relative indices also depend on where the vertices stand
+
+    def polygons(self) -> Polygons:
+        sizes, corners = self._corners
+        return Polygons(sizes, self._absolute(corners[:, 0], self.vertex_lines, sizes, "vertex"))
+
+    def asset(self, fans: Fans) -> Asset:
+        objects, object_names = self._labels(b"o")
+        if not object_names:
+            objects, object_names = self._labels(b"g")
+        materials, material_names = self._labels(b"usemtl")
+        libraries = [text for _, text in self._named(b"mtllib")]
+        return Asset(
+            uvs=self._uvs(fans),
+            colors=self._colors(),
+            materials=read_materials(self.source, libraries, material_names),
+            triangle_material=materials[fans.polygon] if material_names else None,
+            primitive_of_triangle=objects[fans.polygon] if object_names else None,
+            primitive_names=object_names,
+        )
+
+    @cached_property
+    def _vertex_table(self) -> Float64:
+        block = self.lines.pick(self.vertex_lines).replace(b"v", b" ")
+        return parse_table(block, len(self.vertex_lines), self.source, "vertex", least=3, most=7)
+
+    def _colors(self) -> Float32 | None:
+        table = self._vertex_table
+        if table.shape[1] < 6:  # x y z, or x y z w
+            return None
+        scale = 255.0 if np.nanmax(table[:, 3:6]) > 1 else 1.0
+        colors = np.ones((len(table), 4))
+        stored = table[:, 3:] / [scale, scale, scale, 1.0][: table.shape[1] - 3]
+        colors[:, : stored.shape[1]] = np.where(np.isnan(stored), 1.0, stored)
+        return as_float32(colors.clip(0, 1))
+
+    def _faces_text(self) -> bytes:
+        return self.lines.pick(self.face_lines)
+
+    @cached_property
+    def _corners(self) -> tuple[Int64, Int64]:
+        """Corners of each face, and for each corner the numbers v, vt, vn as written, 0 where absent."""
+        block = self._faces_text().replace(b"f", b" ")
+        starts, sizes = token_starts(block)
+        table = np.zeros((len(starts), 3), np.int64)
+        if b"/" not in block:
+            table[:, 0] = parse_numbers(block, len(starts), self.source, "face", np.int64)
+        else:
+            row, column = _slots(block, starts)
+            if column.size and column.max() > 2:
+                raise self.source.format_error("a face corner has more than the three parts v/vt/vn")
+            table[row, column] = parse_numbers(block.replace(b"/", b" "), len(row), self.source, "face", np.int64)
+        if len(sizes) != len(self.face_lines):
+            raise self.source.format_error("a face line names no vertices")
+        return sizes, table
+
+    def _absolute(self, written: Int64, target: Int64, sizes: Int64, what: str) -> Int64:
+        """Indices from 0: positive ones count from 1, negative ones back from the face's own line."""
+        if (written == 0).any():
+            face = np.repeat(np.arange(len(sizes)), sizes)[int((written == 0).argmax())]
+            line = quote(self.lines.line(int(self.face_lines[face])))
+            raise self.source.format_error(f"face {face} names no {what} or number 0 in {line}; OBJ counts from 1")
+        if (written > 0).all():
+            return written - 1
+        before = np.repeat(np.searchsorted(target, self.face_lines), sizes)
+        return np.where(written > 0, written - 1, before + written)
+
+    def _uvs(self, fans: Fans) -> Float32 | None:
+        sizes, corners = self._corners
+        used = corners[:, 1] != 0
+        if not used.any() or not len(self.uv_lines):
+            return None
+        block = self.lines.pick(self.uv_lines).replace(b"vt", b"  ")
+        table = np.zeros((len(self.uv_lines), 2))
+        parsed = parse_table(block, len(table), self.source, "texture coordinate", least=1, most=2)
+        table[:, : parsed.shape[1]] = np.where(np.isnan(parsed), 0.0, parsed)
+        index = self._absolute(np.where(used, corners[:, 1], 1), self.uv_lines, sizes, "texture coordinate")
+        if (index < 0).any() or (index >= len(table)).any():
+            raise self.source.format_error(
+                f"a face names a texture coordinate that is not there; the file holds {len(table)}"
+            )
+        uvs: Float32 = as_float32(np.where(used[:, None], table[index], 0.0))[fans.corners]
+        return uvs
+
+    def _named(self, keyword: bytes) -> list[tuple[int, str]]:
+        """(line, rest of the line) of each statement with this keyword."""
+        found = []
+        for line in self.statements.tolist():
+            word, _, rest = self.lines.line(line).replace(b"\t", b" ").partition(b" ")
+            if word == keyword:
+                found.append((line, rest.decode("utf-8", "replace").strip()))
+        return found
+
+    def _labels(self, keyword: bytes) -> tuple[Int32, tuple[str, ...]]:
+        """For each face the number of the name it stands under, and the names in order of use."""
+        named = self._named(keyword)
+        if not named or not len(self.face_lines):
+            return np.zeros(0, np.int32), ()
+        stops = np.append(np.searchsorted(self.face_lines, [line for line, _ in named]), len(self.face_lines))
+        runs = [("default", int(stops[0]))]
+        runs += [(name or "default", int(stop - start)) for (_, name), start, stop in _spans(named, stops)]
+        numbers: dict[str, int] = {}
+        per_run = [(numbers.setdefault(name, len(numbers)), count) for name, count in runs if count]
+        labels = np.repeat(np.array([n for n, _ in per_run], np.int32), [c for _, c in per_run])
+        return labels, tuple(numbers)
+
+
+def _spans(named: list[tuple[int, str]], stops: Int64) -> zip[tuple[tuple[int, str], int, int]]:
+    return zip(named, stops[:-1].tolist(), stops[1:].tolist(), strict=True)
+
+
+def _slots(block: bytes, corner_starts: Int64) -> tuple[Int64, Int64]:
+    """For each number of the face text: which corner it belongs to, and how many slashes stand before it there."""
+    view = np.frombuffer(block, np.uint8)
+    slash = view == _SLASH
+    blank = view <= _BLANKS[1]
+    begins: NDArray[np.bool_] = ~(slash | blank)
+    begins[1:] &= (slash | blank)[:-1]
+    numbers = np.flatnonzero(begins)
+    corner = np.searchsorted(corner_starts, numbers, side="right") - 1
+    slashes = np.cumsum(slash)
+    return corner, slashes[numbers] - (slashes - slash)[corner_starts][corner]
+
+
+OBJ = MeshFormat(".obj", "Wavefront OBJ", scan_obj, ObjWriter)

@@ -1,0 +1,95 @@
+"""An asset and clips as arrays and plain JSON, for our own files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.sequence import Asset, Clip, Image, Material
+from osteon.io.archives.archive import Archive
+from osteon.io.doors.source import Source
+
+__all__ = ["damage_named", "pack_asset", "pack_clips", "unpack_asset", "unpack_clips"]
+
+ASSET_ARRAYS = ("uvs", "colors", "triangle_material", "polygon_of_triangle", "primitive_of_triangle")
+
+
+def pack_asset(asset: Asset) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays, and what goes into the header. Each picture is an array of bytes, `image_0`, `image_1`, …"""
+    images = list(dict.fromkeys(image for m in asset.materials for _, image in m.textures))
+    arrays = {key: getattr(asset, key) for key in ASSET_ARRAYS if getattr(asset, key) is not None}
+    arrays |= {f"image_{i}": np.frombuffer(image.data, np.uint8) for i, image in enumerate(images)}
+    header = {
+        "materials": [_packed(m, images) for m in asset.materials],
+        "images": [{"name": image.name, "mime": image.mime} for image in images],
+        "primitive_names": list(asset.primitive_names),
+    }
+    return arrays, header
+
+
+def _packed(material: Material, images: list[Image]) -> dict[str, Any]:
+    stored = {f.name: getattr(material, f.name) for f in fields(material)}
+    return stored | {"textures": [[role, images.index(image)] for role, image in material.textures]}
+
+
+def unpack_asset(archive: Archive, header: dict[str, Any]) -> Asset:
+    """The asset that `pack_asset` took apart; absent parts stay absent."""
+    images = [
+        Image(str(stored["name"]), str(stored["mime"]), _bytes(archive, f"image_{i}"))
+        for i, stored in enumerate(header.get("images", []))
+    ]
+    return Asset(
+        **{key: archive.optional(key) for key in ASSET_ARRAYS},
+        materials=tuple(_material(m, images) for m in header.get("materials", [])),
+        primitive_names=tuple(str(name) for name in header.get("primitive_names", [])),
+    )
+
+
+def _bytes(archive: Archive, key: str) -> bytes:
+    array = archive.array(key)
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise archive.source.format_error(f"'{key}' is {array.dtype} of shape {array.shape}, expected bytes in a row")
+    return array.tobytes()
+
+
+def _material(stored: dict[str, Any], images: list[Image]) -> Material:
+    """A material; what came later than the first release may be absent."""
+    red, green, blue, alpha = (float(c) for c in stored["base_color"])
+    glow_red, glow_green, glow_blue = (float(c) for c in stored.get("emissive", (0, 0, 0)))
+    numbers = [(role, int(number)) for role, number in stored.get("textures", [])]
+    if any(not 0 <= number < len(images) for _, number in numbers):
+        raise ValueError(f"material '{stored['name']}' names a picture that is not there")
+    return Material(
+        name=str(stored["name"]),
+        base_color=(red, green, blue, alpha),
+        metallic=float(stored["metallic"]),
+        roughness=float(stored["roughness"]),
+        double_sided=bool(stored["double_sided"]),
+        emissive=(glow_red, glow_green, glow_blue),
+        alpha_mode=stored.get("alpha_mode", "OPAQUE"),
+        alpha_cutoff=float(stored.get("alpha_cutoff", 0.5)),
+        textures=tuple((role, images[number]) for role, number in numbers),
+    )
+
+
+def pack_clips(clips: tuple[Clip, ...]) -> list[dict[str, Any]]:
+    return [{"name": c.name, "start": int(c.start), "stop": int(c.stop), "fps": float(c.fps)} for c in clips]
+
+
+def unpack_clips(stored: list[dict[str, Any]]) -> tuple[Clip, ...]:
+    return tuple(Clip(str(c["name"]), int(c["start"]), int(c["stop"]), float(c["fps"])) for c in stored)
+
+
+@contextmanager
+def damage_named(source: Source) -> Iterator[None]:
+    """A header whose parts are missing or of the wrong type is told as a damaged file."""
+    try:
+        with source.naming():
+            yield
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise source.format_error(f"its header cannot be used ({type(error).__name__}: {error})") from error

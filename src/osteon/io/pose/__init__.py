@@ -1,6 +1,0 @@
-"""Poses of a stick skeleton in files: joints, turns, stretches, twists, control lines and pins (docs/poses.md)."""
-
-from osteon.io.pose.load import POSE_SUFFIXES, load_poses
-from osteon.io.pose.write import save_poses
-
-__all__ = ["POSE_SUFFIXES", "load_poses", "save_poses"]

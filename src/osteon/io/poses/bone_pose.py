@@ -1,0 +1,182 @@
+"""What one pose of a JSON file says about the skeleton: "rotate", "bones", "translate", "joints", in this order.
+
+Turns and stretches are passed on from the root (`kinematics`), then everything is shifted, then joints that have a
+place of their own are put there; what hangs on those does not follow. Rotations of bones are kept if some joint was
+turned: where joints were moved by hand as well, the least rotation comes on top.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from osteon.core.arrays import Float64
+from osteon.core.kinematics import align_rotations, pose_joints, tree_bones
+from osteon.core.sticks import SHORTEST, StickSkeleton
+from osteon.core.transforms import rotation_from_axis_angle
+from osteon.io.doors.source import quote
+from osteon.io.skeletons.checked_json import JsonValue
+from osteon.io.skeletons.text_lines import LARGEST, nearest_of
+
+__all__ = ["BONE_POSE_KEYS", "BonePose", "SkeletonNames", "read_bone_pose", "read_twist"]
+
+BONE_POSE_KEYS = ("joints", "rotate", "translate", "bones")
+
+
+@dataclass(frozen=True)
+class SkeletonNames:
+    """A skeleton whose joints and bones are asked for by name."""
+
+    skeleton: StickSkeleton
+
+    @cached_property
+    def plane(self) -> float | None:
+        """The z that all joints share; None in 3D."""
+        z = self.skeleton.joints[:, 2]
+        return float(z[0]) if (z == z[0]).all() else None
+
+    @cached_property
+    def _joints(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.skeleton.names)}
+
+    @cached_property
+    def _bones(self) -> dict[str, list[tuple[int, bool]]]:
+        """Bones by `A-B`, and by `B-A` as reversed ones; several for a name that can be read in several ways."""
+        found: dict[str, list[tuple[int, bool]]] = {}
+        for b, (start, stop) in enumerate(self.skeleton.bones.tolist()):
+            names = self.skeleton.names[start], self.skeleton.names[stop]
+            found.setdefault("-".join(names), []).append((b, False))
+            found.setdefault("-".join(names[::-1]), []).append((b, True))
+        return found
+
+    def joint(self, name: str, json_value: JsonValue) -> int:
+        if name not in self._joints:
+            raise json_value.error(f"there is no joint {quote(name)}; {nearest_of(name, self._joints)}")
+        return self._joints[name]
+
+    def bone(self, name: str, json_value: JsonValue) -> tuple[int, bool]:
+        """The bone, and whether the name tells it from B to A."""
+        if name not in self._bones:
+            raise json_value.error(f"there is no bone {quote(name)}; {nearest_of(name, self._bones)}")
+        if len(self._bones[name]) > 1:
+            raise json_value.error(f"{quote(name)} may be several bones; rename joints that have '-' in their names")
+        return self._bones[name][0]
+
+
+@dataclass(frozen=True, slots=True)
+class BonePose:
+    """Where the skeleton is in one pose."""
+
+    joints: Float64  # (j,3)
+    rotations: Float64  # (b,3,3)
+    turned: bool  # some joint was turned, so that the rotations are more than the least ones
+    cross_scale: dict[int, float] = field(default_factory=dict)  # by bone, those that were told
+    twist: dict[int, tuple[float, float]] = field(default_factory=dict)  # radians at A and B
+
+
+@dataclass(frozen=True, slots=True)
+class _BoneFields:
+    stretch: dict[int, float]
+    cross_scale: dict[int, float]
+    twist: dict[int, tuple[float, float]]
+
+
+def read_bone_pose(fields: dict[str, JsonValue], names: SkeletonNames) -> BonePose:
+    """One pose of the skeleton; keys that are left out change nothing."""
+    skeleton = names.skeleton
+    turns = _turns(fields["rotate"], names) if "rotate" in fields else {}
+    bones = _bones(fields["bones"], names) if "bones" in fields else _BoneFields({}, {}, {})
+    joints, rotations = pose_joints(skeleton, turns, bones.stretch)
+    if "translate" in fields:
+        joints = joints + fields["translate"].point(None if names.plane is None else 0.0)
+    if not (np.abs(joints) <= LARGEST).all() and {"bones", "translate"} & set(fields):
+        raise fields["bones" if "bones" in fields else "translate"].error("a joint goes too far; use smaller numbers")
+    if "joints" in fields:
+        for name, place in fields["joints"].named().items():
+            joints[names.joint(name, fields["joints"])] = place.point(names.plane)
+        _check_lengths(fields["joints"], skeleton, joints)
+    aligned = align_rotations(skeleton, joints, rotations)
+    return BonePose(joints, aligned, bool(turns), bones.cross_scale, bones.twist)
+
+
+def _turns(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
+    """(3,3) by joint; of several turns of one joint the first in the list is done first."""
+    turns: dict[int, Float64] = {}
+    for name, told in json_value.named().items():
+        joint = names.joint(name, json_value)
+        turn = np.eye(3)
+        for one in told.items("turn") if told.is_list else [told]:
+            turn = _turn(one, names) @ turn
+        turns[joint] = turn
+    return turns
+
+
+def _turn(json_value: JsonValue, names: SkeletonNames) -> Float64:
+    """A plain number turns in the plane of a 2D skeleton, anticlockwise."""
+    if json_value.is_number and names.plane is not None:
+        return rotation_from_axis_angle(np.array([0.0, 0.0, 1.0]), np.deg2rad(json_value.number()))
+    if not json_value.is_object:
+        plain = "" if names.plane is None else "a number of degrees or "
+        raise json_value.error(
+            f'expected {plain}{{"axis": [x, y, z], "degrees": d}}, got {quote(str(json_value.value))}'
+        )
+    fields = json_value.fields(("axis", "degrees"))
+    for key in ("axis", "degrees"):
+        if key not in fields:
+            raise json_value.error(f"a turn needs {quote(key)}")
+    axis = _axis(fields["axis"], names)
+    return rotation_from_axis_angle(axis / np.abs(axis).max(), np.deg2rad(fields["degrees"].number()))
+
+
+def _axis(json_value: JsonValue, names: SkeletonNames) -> Float64:
+    """A direction, or the one of a bone at rest by its name `a-b`, from a to b."""
+    if isinstance(json_value.value, str):
+        b, reverse = names.bone(json_value.text(), json_value)
+        along: Float64 = names.skeleton.vectors[b]
+        return -along if reverse else along
+    axis = np.array(json_value.point())
+    if not axis.any():
+        raise json_value.error("an axis needs a direction, got zero")
+    return axis
+
+
+def _check_lengths(json_value: JsonValue, skeleton: StickSkeleton, joints: Float64) -> None:
+    """Name the bone whose ends were put in one place."""
+    length = np.linalg.norm(joints[skeleton.bones[:, 1]] - joints[skeleton.bones[:, 0]], axis=1)
+    short = length <= SHORTEST * float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
+    if short.any():
+        bone = quote(skeleton.bone_name(int(short.argmax())))
+        raise json_value.error(f"the bone {bone} has no length in this pose; move one of its joints")
+
+
+def _bones(json_value: JsonValue, names: SkeletonNames) -> _BoneFields:
+    """Stretch, cross section and twist by bone."""
+    held = set(tree_bones(names.skeleton))
+    out = _BoneFields({}, {}, {})
+    told_as: dict[int, str] = {}
+    for name, told in json_value.named().items():
+        b, reverse = names.bone(name, json_value)
+        if b in told_as:
+            raise json_value.error(f"{quote(told_as[b])} and {quote(name)} are one bone; leave one out")
+        told_as[b] = name
+        fields = told.fields(("stretch", "cross_scale", "twist"))
+        if "stretch" in fields:
+            out.stretch[b] = fields["stretch"].positive()
+            if b not in held:
+                raise fields["stretch"].error("this bone closes a cycle; move its joints instead")
+        if "cross_scale" in fields:
+            out.cross_scale[b] = fields["cross_scale"].positive()
+        if "twist" in fields:
+            start, stop = read_twist(fields["twist"])
+            out.twist[b] = (-stop, -start) if reverse else (start, stop)  # the axis is reversed too
+    return out
+
+
+def read_twist(json_value: JsonValue) -> tuple[float, float]:
+    """Radians at the start and the stop of an axis; a plain number of degrees grows from zero at the start."""
+    if json_value.is_list:
+        start, stop = json_value.pair("angle")
+        return float(np.deg2rad(start.number())), float(np.deg2rad(stop.number()))
+    return 0.0, float(np.deg2rad(json_value.number()))

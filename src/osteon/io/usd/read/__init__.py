@@ -1,0 +1,1 @@
+"""USD in: what a stage shows, as frames of a mesh (`sequence`) or as a skinned model (`model`)."""

@@ -1,0 +1,78 @@
+"""Which moments of a stage become frames.
+
+A stage that Osteon wrote has its clips in a table. Any other has one clip, from its start to its end time code, or from
+the first to the last sample where it names none, at the frame rate of the stage or the rate that was asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from osteon.core.arrays import Float64
+from osteon.core.sequence import Clip
+from osteon.io.doors.clip_choice import select_names
+from osteon.io.doors.options import LoadOptions
+from osteon.io.doors.source import Source
+from osteon.io.doors.timeline import frame_times
+from osteon.io.usd.metadata import clips_of_metadata
+
+__all__ = ["MOST_FRAMES", "PlannedClip", "plan_clips", "planned_codes"]
+
+#: Nine hours at 30 frames a second; a time beyond that is a damaged file.
+MOST_FRAMES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedClip:
+    """A clip and the time codes of its frames."""
+
+    clip: Clip
+    codes: Float64  # (f,)
+
+
+def plan_clips(
+    stage: Any, metadata: dict[str, Any], samples: list[float], options: LoadOptions, source: Source
+) -> list[PlannedClip]:
+    """The wanted clips, one after the other; `samples` are the time codes at which something moves."""
+    per_second = float(stage.GetTimeCodesPerSecond())
+    spans = _spans(stage, metadata, samples, per_second, options, source)
+    chosen = select_names([name for name, *_ in spans], options.clips, source.path)
+    planned: list[PlannedClip] = []
+    for name, first, last, file_rate in (spans[i] for i in chosen):
+        rate = file_rate if options.fps == "file" else options.frame_rate
+        count = (last - first) * rate / per_second
+        if not np.isfinite(count) or not 0 <= count <= MOST_FRAMES:
+            raise source.format_error(f"lasts from time code {first:g} to {last:g}, not 0 … {MOST_FRAMES} frames")
+        codes = np.asarray(first + np.arange(int(np.ceil(count - 0.02)) + 1) * (per_second / rate), np.float64)
+        codes[-1] = last
+        start = planned[-1].clip.stop if planned else 0
+        planned.append(PlannedClip(Clip(name, start, start + len(codes), rate), codes))
+    return planned
+
+
+def planned_codes(planned: list[PlannedClip]) -> Float64:
+    """(f,) the time codes of all frames."""
+    return np.concatenate([p.codes for p in planned])
+
+
+def _spans(
+    stage: Any, metadata: dict[str, Any], samples: list[float], per_second: float, options: LoadOptions, source: Source
+) -> list[tuple[str, float, float, float]]:
+    """Name, first and last time code, and frame rate of each clip."""
+    table = clips_of_metadata(metadata)
+    codes = frame_times(table, per_second) if table else np.zeros(1)
+    same_clock = abs(codes[-1] - stage.GetEndTimeCode()) <= 1e-3  # others may have cut or stretched the stage
+    if table and same_clock and abs(table[0].fps - per_second) <= 1e-6 * per_second:
+        return [(c.name, float(codes[c.start]), float(codes[c.stop - 1]), c.fps) for c in table]
+    if not samples:
+        start = float(stage.GetStartTimeCode())
+        return [("still", start, start, options.frame_rate)]
+    authored = stage.HasAuthoredTimeCodeRange()
+    first, last = (stage.GetStartTimeCode(), stage.GetEndTimeCode()) if authored else (min(samples), max(samples))
+    rate = stage.GetFramesPerSecond() if stage.HasAuthoredMetadata("framesPerSecond") else per_second
+    if not rate > 0 or not per_second > 0:
+        raise source.format_error(f"has a frame rate of {rate:g}; set framesPerSecond")
+    return [(source.path.stem, float(first), float(last), float(rate))]

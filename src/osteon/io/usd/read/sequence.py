@@ -1,0 +1,59 @@
+"""USD in as a mesh sequence: everything that is shown, merged and posed at every frame."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from osteon.core.arrays import Float32
+from osteon.core.progress import report_progress
+from osteon.core.sequence import MeshSequence
+from osteon.io.doors.options import ReadRequest
+from osteon.io.doors.source import Source
+from osteon.io.meshes.parts import merge_mesh_parts
+from osteon.io.usd.metadata import MISFITS, read_metadata, restore_asset
+from osteon.io.usd.read.clips import plan_clips, planned_codes
+from osteon.io.usd.read.shown_meshes import ShownMesh, read_meshes, sample_codes
+from osteon.io.usd.stage import open_stage
+
+__all__ = ["read_usd"]
+
+
+def read_usd(path: Path, request: ReadRequest) -> MeshSequence:
+    """The meshes of the stage as one, with the clips that Osteon wrote or one clip named after the file."""
+    source = Source(path)
+    with open_stage(path) as (pxr, stage):
+        meshes = read_meshes(pxr, stage, source)
+        if not meshes:
+            raise source.geometry_error("holds no polygons; export the stage with its meshes")
+        metadata = read_metadata(stage) if len(meshes) == 1 else {}
+        planned = plan_clips(stage, metadata, sample_codes(pxr, meshes), request.options, source)
+        codes = planned_codes(planned).tolist()
+        frames = np.empty((len(codes), sum(shown.part.n_vertices for shown in meshes), 3), np.float32)
+        for f, code in enumerate(codes):
+            here = Source(path, f)
+            frames[f] = here.positions(np.concatenate([shown.points(pxr, code, here) for shown in meshes]))
+            report_progress(request.progress, "load", (f + 1) / len(codes))
+        rest = source.positions(_rest(pxr, meshes, frames, source))
+        faces, asset = merge_mesh_parts([shown.part for shown in meshes])
+        if metadata:
+            with suppress(*MISFITS):
+                asset = restore_asset(asset, metadata, meshes[0].mesh).checked(frames.shape[1], len(faces))
+    with source.naming():
+        clips = tuple(p.clip for p in planned)
+        return MeshSequence(frames, faces, rest, clips, asset, str(metadata.get("name", path.stem)))
+
+
+def _rest(pxr: Any, meshes: list[ShownMesh], frames: Float32, source: Source) -> Float32:
+    """The points as they are stored without time or skin, where such are; else the first frame."""
+    rest, start = np.array(frames[0]), 0
+    for shown in meshes:
+        stop = start + shown.part.n_vertices
+        stored = shown.mesh.GetPointsAttr().Get(pxr.Usd.TimeCode.Default())
+        if stored is not None and len(stored) == shown.part.n_vertices:
+            rest[start:stop] = shown.rest(pxr, np.array(stored, np.float64))
+        start = stop
+    return rest

@@ -1,0 +1,1 @@
+"""USD out: skinned models and mesh sequences (`model`)."""

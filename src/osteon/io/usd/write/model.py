@@ -1,0 +1,164 @@
+"""USD out: a skinned model by UsdSkel, or a sequence as a mesh whose points have time samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from osteon import __version__
+from osteon.core.arrays import Float64
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import Clip, MeshSequence
+from osteon.io.doors.options import SaveOptions
+from osteon.io.doors.timeline import frame_times
+from osteon.io.usd.joint_tracks import JointTracks, distinct_identifiers
+from osteon.io.usd.metadata import pack_metadata, write_metadata
+from osteon.io.usd.stage import load_pxr, save_stage
+from osteon.io.usd.write.joints import build_joints, joint_influences
+from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, picture_files, set_samples, vectors
+
+__all__ = ["write_usd", "write_usd_sequence"]
+
+BLOCK = 64  # frames that are posed at once to find how far they reach
+
+
+def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
+    """The model as a SkelRoot; `read_usd_model` gives it back."""
+    pxr = load_pxr(path)
+    joints = build_joints(model)
+    codes = frame_times(model.clips, model.clips[0].fps)
+    stage = _new_stage(pxr, model.clips, codes)
+    where = f"/{distinct_identifiers([model.name], 'model')[0]}"
+    root = pxr.UsdSkel.Root.Define(stage, where)
+    stage.SetDefaultPrim(root.GetPrim())
+    pxr.Usd.ModelAPI(root.GetPrim()).SetKind(pxr.Kind.Tokens.component)
+    mesh = define_mesh(pxr, stage, f"{where}/Mesh", model.faces, model.asset, model.rest)
+    packed = path.suffix.lower() == ".usdz"
+    define_materials(pxr, stage, mesh, model.faces, model.asset, packed)
+    _define_skeleton(pxr, stage, where, joints)
+    _bind(pxr, mesh, where, model, joints)
+    _define_animation(pxr, stage, where, model, joints, codes)
+    _define_shapes(pxr, stage, mesh, model, options)
+    if options.normals:
+        _set_normals(pxr, mesh, model)
+    _set_extents(pxr, root, model, codes)
+    write_metadata(pxr, root.GetPrim(), mesh, pack_metadata(model, joints), model.asset)
+    save_stage(pxr, stage, path, picture_files(model.asset) if packed and model.asset.uvs is not None else {})
+
+
+def write_usd_sequence(path: Path, sequence: MeshSequence) -> None:
+    """The sequence as a Mesh whose points have a time sample a frame; `read_usd` gives it back."""
+    pxr = load_pxr(path)
+    codes = frame_times(sequence.clips, sequence.clips[0].fps)
+    stage = _new_stage(pxr, sequence.clips, codes)
+    where = f"/{distinct_identifiers([sequence.name], 'mesh')[0]}"
+    root = pxr.UsdGeom.Xform.Define(stage, where)
+    stage.SetDefaultPrim(root.GetPrim())
+    pxr.Usd.ModelAPI(root.GetPrim()).SetKind(pxr.Kind.Tokens.component)
+    mesh = define_mesh(pxr, stage, f"{where}/Mesh", sequence.faces, sequence.asset, sequence.rest)
+    packed = path.suffix.lower() == ".usdz"
+    define_materials(pxr, stage, mesh, sequence.faces, sequence.asset, packed)
+    set_samples(pxr, mesh.GetPointsAttr(), codes, (vectors(pxr, frame) for frame in sequence.frames))
+    set_samples(pxr, mesh.GetExtentAttr(), codes, (extent_of(pxr, frame) for frame in sequence.frames))
+    write_metadata(pxr, root.GetPrim(), mesh, pack_metadata(sequence), sequence.asset)
+    save_stage(pxr, stage, path, picture_files(sequence.asset) if packed and sequence.asset.uvs is not None else {})
+
+
+def _new_stage(pxr: Any, clips: tuple[Clip, ...], codes: Float64) -> Any:
+    """An empty stage in memory with its units and its time line."""
+    stage = pxr.Usd.Stage.CreateInMemory()
+    pxr.UsdGeom.SetStageUpAxis(stage, pxr.UsdGeom.Tokens.y)
+    pxr.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    stage.SetTimeCodesPerSecond(clips[0].fps)
+    stage.SetFramesPerSecond(clips[0].fps)
+    stage.SetStartTimeCode(float(codes[0]))
+    stage.SetEndTimeCode(float(codes[-1]))
+    stage.GetRootLayer().comment = f"Osteon {__version__}"
+    return stage
+
+
+def _matrices(pxr: Any, transforms: Float64) -> Any:
+    """Matrix4d[] of (j,3,4); USD has row vectors."""
+    whole = np.zeros((len(transforms), 4, 4))
+    whole[:, :3] = transforms
+    whole[:, 3, 3] = 1
+    return pxr.Vt.Matrix4dArray.FromNumpy(np.ascontiguousarray(np.swapaxes(whole, 1, 2)))
+
+
+def _define_skeleton(pxr: Any, stage: Any, where: str, joints: JointTracks) -> None:
+    skeleton = pxr.UsdSkel.Skeleton.Define(stage, f"{where}/Skeleton")
+    skeleton.CreateJointsAttr(pxr.Vt.TokenArray(list(joints.paths)))
+    skeleton.CreateBindTransformsAttr(_matrices(pxr, joints.world_from_joint))
+    skeleton.CreateRestTransformsAttr(_matrices(pxr, joints.parent_from_joint))
+    binding = pxr.UsdSkel.BindingAPI.Apply(skeleton.GetPrim())
+    binding.CreateAnimationSourceRel().SetTargets([f"{where}/Skeleton/Animation"])
+
+
+def _bind(pxr: Any, mesh: Any, where: str, model: SkinnedModel, joints: JointTracks) -> None:
+    binding = pxr.UsdSkel.BindingAPI.Apply(mesh.GetPrim())
+    binding.CreateSkeletonRel().SetTargets([f"{where}/Skeleton"])
+    numbers, weights = joint_influences(model, joints)
+    n = numbers.shape[1]
+    binding.CreateJointIndicesPrimvar(False, n).Set(pxr.Vt.IntArray.FromNumpy(numbers.reshape(-1)))
+    binding.CreateJointWeightsPrimvar(False, n).Set(pxr.Vt.FloatArray.FromNumpy(weights.reshape(-1)))
+
+
+def _shape_names(rank: int) -> list[str]:
+    return [f"correction_{r}" for r in range(rank)]
+
+
+def _define_animation(
+    pxr: Any, stage: Any, where: str, model: SkinnedModel, joints: JointTracks, codes: Float64
+) -> None:
+    animation = pxr.UsdSkel.Animation.Define(stage, f"{where}/Skeleton/Animation")
+    animation.CreateJointsAttr(pxr.Vt.TokenArray(list(joints.paths)))
+    halves, quaternions = pxr.Vt.Vec3hArray.FromNumpy, pxr.Vt.QuatfArray.FromNumpy
+    sizes = [halves(np.ascontiguousarray(scales)) for scales in joints.scales]
+    places = (vectors(pxr, translations) for translations in joints.translations)
+    turns = (quaternions(np.ascontiguousarray(rotations)) for rotations in joints.rotations)
+    set_samples(pxr, animation.CreateTranslationsAttr(), codes, places)
+    set_samples(pxr, animation.CreateRotationsAttr(), codes, turns)
+    scales = animation.CreateScalesAttr(sizes[0])
+    if (joints.scales != joints.scales[:1]).any():
+        set_samples(pxr, scales, codes, sizes)
+    if model.corrections is not None and model.rank:
+        animation.CreateBlendShapesAttr(pxr.Vt.TokenArray(_shape_names(model.rank)))
+        floats = pxr.Vt.FloatArray.FromNumpy
+        weights = (floats(np.ascontiguousarray(row)) for row in model.corrections.coefficients)
+        set_samples(pxr, animation.CreateBlendShapeWeightsAttr(), codes, weights)
+
+
+def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel, options: SaveOptions) -> None:
+    """A blend shape for each column of the corrections."""
+    if model.corrections is None or not model.rank:
+        return
+    names, targets = _shape_names(model.rank), []
+    for r, name in enumerate(names):
+        shape = pxr.UsdSkel.BlendShape.Define(stage, mesh.GetPath().AppendChild(name))
+        shape.CreateOffsetsAttr(vectors(pxr, model.corrections.basis[r]))
+        if model.corrections.normal_basis is not None and options.normals:
+            shape.CreateNormalOffsetsAttr(vectors(pxr, model.corrections.normal_basis[r]))
+        targets.append(shape.GetPath())
+    binding = pxr.UsdSkel.BindingAPI(mesh.GetPrim())
+    binding.CreateBlendShapesAttr(pxr.Vt.TokenArray(names))
+    binding.CreateBlendShapeTargetsRel().SetTargets(targets)
+
+
+def _set_normals(pxr: Any, mesh: Any, model: SkinnedModel) -> None:
+    from osteon.core.normals import vertex_normals  # compiled: not needed to import the formats
+
+    normals = vertex_normals(model.rest, model.faces)
+    normals[np.abs(normals).max(axis=1) < 0.5] = [0.0, 1.0, 0.0]  # no area around it
+    mesh.CreateNormalsAttr(vectors(pxr, normals))
+    mesh.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
+
+
+def _set_extents(pxr: Any, root: Any, model: SkinnedModel, codes: Float64) -> None:
+    """How far the posed mesh reaches in each frame; players cull by it."""
+    from osteon.deform.pose import pose_frames
+
+    blocks = range(0, model.n_frames, BLOCK)
+    posed = (pose_frames(model, first, min(first + BLOCK, model.n_frames)) for first in blocks)
+    set_samples(pxr, root.CreateExtentAttr(), codes, (extent_of(pxr, frame) for block in posed for frame in block))
