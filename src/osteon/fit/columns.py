@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
@@ -46,7 +47,7 @@ def add_columns(first: ColumnFit, more: ColumnFit) -> ColumnFit:
 
 
 @kernel
-def blend_at(transforms, f, bones, weights, A):
+def blend_at(transforms: Float64, f: int, bones: NDArray[np.int64], weights: Float64, A: Float64) -> None:
     """A (3,4): the blended transform of one vertex in frame f."""
     for i in range(3):
         for j in range(4):
@@ -57,7 +58,7 @@ def blend_at(transforms, f, bones, weights, A):
 
 
 @kernel
-def moved_point(point, basis, coefficients, P):
+def moved_point(point: Float64, basis: Float64, coefficients: Float64, P: Float64) -> None:
     """P (3): the rest point with its corrections, p + U q."""
     for i in range(3):
         total = point[i]
@@ -67,7 +68,7 @@ def moved_point(point, basis, coefficients, P):
 
 
 @kernel
-def cholesky_solve(N, b, n):
+def cholesky_solve(N: Float64, b: Float64, n: int) -> None:
     """b becomes the solution of N u = b on the leading n unknowns; N (lower half) becomes its factor."""
     for j in range(n):
         pivot = N[j, j]

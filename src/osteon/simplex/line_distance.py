@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64
 from osteon.simplex.segmentation.compiled import lean
-from osteon.simplex.segmentation.pairs import line_to
+from osteon.simplex.segmentation.pairs import Field, line_to
 from osteon.simplex.segmentation.ranges import find_foot, nearest_foot
 from osteon.simplex.segmentation.tree import ALL, count_crossings
 
@@ -11,7 +15,9 @@ __all__ = ["measure_line"]
 
 
 @lean
-def measure_line(field, line, triangles, everywhere, out):
+def measure_line(
+    field: Field, line: int, triangles: NDArray[np.intp], everywhere: bool, out: tuple[Float64, Float64]
+) -> None:
     """Effective distance with penalty (eq. 6) and foot; left as it is out of range, unless `everywhere`."""
     centers, own, ranges, tree, penalty = field
     distance, along = out

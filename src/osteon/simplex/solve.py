@@ -18,7 +18,6 @@ Based on: Yan, Hu, Martin, Yang 2008, sections 6 and 8, equations 15 to 19.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,7 +187,7 @@ class SimplexSolver:
 
 
 @kernel
-def _ask(start: Any, column: Any, value: Any, away: Any, load: Any) -> None:
+def _ask(start: Int32, column: Int32, value: Float64, away: Float64, load: Float64) -> None:
     """load = the sparse rows times `away` (n,3)."""
     for i in range(len(start) - 1):
         a = b = c = 0.0
@@ -201,7 +200,7 @@ def _ask(start: Any, column: Any, value: Any, away: Any, load: Any) -> None:
 
 
 @kernel
-def _ask_more(start: Any, row: Any, value: Any, which: Any, beyond: Any, load: Any) -> None:
+def _ask_more(start: Int32, row: Int32, value: Float64, which: Int32, beyond: Float64, load: Float64) -> None:
     """load += the columns of some simplices times what they ask (n,e,3)."""
     entries = beyond.shape[1]
     for i in range(len(which)):
@@ -213,7 +212,7 @@ def _ask_more(start: Any, row: Any, value: Any, which: Any, beyond: Any, load: A
 
 
 @kernel
-def _move(rest: Any, carry: Any, solved: Any, place: Any, out: Any) -> None:
+def _move(rest: Float64, carry: Float64, solved: Float64, place: Int32, out: Float64) -> None:
     """out = rest (m,2 or 3) carried by the mean transform, and what was solved for on top."""
     last = rest.shape[1] - 1  # in 2D the third row of `carry` is zero
     for i in range(len(rest)):

@@ -16,18 +16,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.segmentation.compiled import exact, inlined, lean
+from osteon.simplex.segmentation.compiled import Int64, exact, inlined, lean
 from osteon.simplex.segmentation.pairs import Field, better, compare_bones, find_feet, line_to
 from osteon.simplex.segmentation.ranges import ON_PLANE
-from osteon.simplex.segmentation.tree import aim, count_crossings, crossings_in_leaf
-from osteon.simplex.segmentation.wide import Search, gather_leaves, make_search, widen
+from osteon.simplex.segmentation.tree import Ends, SurfaceTree, aim, count_crossings, crossings_in_leaf
+from osteon.simplex.segmentation.wide import Search, WideTree, gather_leaves, make_search, widen
 
 __all__ = ["BLOCK", "compare_block", "compare_blocks", "make_room"]
-
-Int64 = NDArray[np.int64]
 
 BLOCK = 32  # triangles that test together
 FEW = 6  # fewer lines go down the tree one by one
@@ -59,13 +56,15 @@ def compare_blocks(field: Field, seen_below: float) -> tuple[Int32, Float64]:
 
 
 @exact
-def _compare_blocks(field, wide, candidates, state, room):
+def _compare_blocks(field: Field, wide: WideTree, candidates: Int64, state: tuple[Int32, Float64], room: Room) -> None:
     for block in range((state[0].size + BLOCK - 1) // BLOCK):
         compare_block(field, wide, block, candidates, state, room)
 
 
 @lean
-def compare_block(field, wide, block, candidates, state, room):
+def compare_block(
+    field: Field, wide: WideTree, block: int, candidates: Int64, state: tuple[Int32, Float64], room: Room
+) -> None:
     """Improve bone and distance of the triangles of a block by the candidates."""
     bone, distance = state
     feet, nearest = room.feet, room.nearest
@@ -93,7 +92,7 @@ def compare_block(field, wide, block, candidates, state, room):
 
 
 @inlined
-def _drop_candidates(field, start, stop, candidates, possible):
+def _drop_candidates(field: Field, start: int, stop: int, candidates: Int64, possible: Int64) -> int:
     """Candidates in whose range some point of the ball around the block lies; returns how many."""
     centers, _, (_, planes, first), _, _ = field
     middle = (start + stop) // 2  # near the others, as near triangles have near numbers
@@ -116,7 +115,7 @@ def _drop_candidates(field, start, stop, candidates, possible):
 
 
 @inlined
-def _aim_all(field, start, stop, candidates, distance, room):
+def _aim_all(field: Field, start: int, stop: int, candidates: Int64, distance: Float64, room: Room) -> int:
     """Feet, nearest candidates, and the boxes around the ends of lines to them; returns how many lines there are."""
     feet, nearest, beam = room.feet, room.nearest, room.beam
     beam[:, :3], beam[:, 3:] = np.inf, -np.inf
@@ -135,13 +134,13 @@ def _aim_all(field, start, stop, candidates, distance, room):
 
 
 @inlined
-def _count_in(tree, search, n_leaves, ends, skip, limit):
+def _count_in(tree: SurfaceTree, search: Search, n_leaves: int, ends: Ends, skip: int, limit: int) -> int:
     """Crossings of a line with the triangles of the gathered leaves."""
     line = aim(ends)
-    (ox, oy, oz), (ix, iy, iz), _, _ = line
+    start, inverse, _, _ = line
+    ox, oy, oz = np.float32(start[0]), np.float32(start[1]), np.float32(start[2])
+    ix, iy, iz = np.float32(inverse[0]), np.float32(inverse[1]), np.float32(inverse[2])
     x, y, z = 0 if ix > 0 else 3, 1 if iy > 0 else 4, 2 if iz > 0 else 5  # the faces through which a line enters
-    ox, oy, oz = np.float32(ox), np.float32(oy), np.float32(oz)
-    ix, iy, iz = np.float32(ix), np.float32(iy), np.float32(iz)
     zero, one = np.float32(0), np.float32(1)
     bounds, apart = search.bounds, search.apart
     for k in range(n_leaves):

@@ -58,7 +58,7 @@ def follow_paths(bone: Int32, wanted: Bools, triangles: Int32, neighbors: Int32,
 
 
 @exact
-def _follow(bone, wanted, row, neighbors, lengths, out):
+def _follow(bone: Int32, wanted: Bools, row: Int32, neighbors: Int32, lengths: Float64, out: Int32) -> None:
     """Dijkstra from all bones at the same time; fills `out`."""
     n_bones = wanted.shape[1]
     left = np.zeros(n_bones, np.int64)  # unsettled triangles that wait for a bone
@@ -98,7 +98,7 @@ def in_range(field: Field, triangles: Int32) -> Bools:
 
 
 @exact
-def _in_range(field, triangles, out):
+def _in_range(field: Field, triangles: Int32, out: Bools) -> None:
     centers, _, ranges, _, _ = field
     for i in range(triangles.size):
         t = triangles[i]

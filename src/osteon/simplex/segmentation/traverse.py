@@ -37,10 +37,10 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.segmentation.blocks import BLOCK, compare_block, make_room
-from osteon.simplex.segmentation.compiled import exact, inlined, lean
+from osteon.simplex.segmentation.blocks import BLOCK, Room, compare_block, make_room
+from osteon.simplex.segmentation.compiled import Int64, exact, inlined, lean
 from osteon.simplex.segmentation.pairs import Field
-from osteon.simplex.segmentation.wide import widen
+from osteon.simplex.segmentation.wide import WideTree, widen
 
 __all__ = ["bone_neighbors", "traverse"]
 
@@ -79,7 +79,14 @@ def traverse(
 
 
 @exact
-def _traverse(scene, neighbors, beside, seeds, state, room):
+def _traverse(
+    scene: tuple[Field, WideTree],
+    neighbors: Int32,
+    beside: tuple[Int32, Int32],
+    seeds: tuple[Int32, Int32],
+    state: _State,
+    room: Room,
+) -> None:
     """Rounds of suggestions until there is nothing new to say; all of a round is said before any of it is heard."""
     field, wide = scene
     n_blocks, n_bones = state.heard.shape[0], field.ranges.sticks.shape[0]
@@ -87,8 +94,8 @@ def _traverse(scene, neighbors, beside, seeds, state, room):
     said = [(0, 0)]  # (block, bone)
     waiting, n_waiting = np.empty(n_blocks, np.int64), 0
     for i in range(seeds[0].size):
-        home = np.int64(seeds[0][i]) // BLOCK
-        n_waiting = _hear(home, np.int64(seeds[1][i]), beside, state, waiting, n_waiting)
+        home = int(np.int64(seeds[0][i]) // BLOCK)
+        n_waiting = _hear(home, int(np.int64(seeds[1][i])), beside, state, waiting, n_waiting)
         for b in range(n_bones):
             _add(state.asked, home, b)
     while True:
@@ -107,13 +114,13 @@ def _traverse(scene, neighbors, beside, seeds, state, room):
             n_waiting = _hear(block, b, beside, state, waiting, n_waiting)
             for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
                 for e in range(3):
-                    other = np.int64(neighbors[t, e]) // BLOCK  # -1 at a border
+                    other = int(np.int64(neighbors[t, e]) // BLOCK)  # -1 at a border
                     if other >= 0 and not _has(heard, other, b):
                         n_waiting = _hear(other, b, beside, state, waiting, n_waiting)
 
 
 @lean
-def _hear(block, b, beside, state, waiting, n_waiting):
+def _hear(block: int, b: int, beside: tuple[Int32, Int32], state: _State, waiting: Int64, n_waiting: int) -> int:
     """A block hears of bone b: it will test it and the bones beside it. Returns how many blocks wait to test."""
     if _has(state.heard, block, b):
         return n_waiting
@@ -131,7 +138,7 @@ def _hear(block, b, beside, state, waiting, n_waiting):
 
 
 @lean
-def _open(block, state, candidates):
+def _open(block: int, state: _State, candidates: Int64) -> int:
     """Which bones a block was asked to test and has not tested before; returns how many."""
     n = 0
     for b in range(candidates.size):
@@ -145,7 +152,7 @@ def _open(block, state, candidates):
 
 
 @exact
-def _suggest(block, state, said):
+def _suggest(block: int, state: _State, said: list[tuple[int, int]]) -> None:
     """The bones of its triangles, as far as it has not told them yet."""
     for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
         if state.bone[t] >= 0 and not _has(state.told, block, state.bone[t]):
@@ -154,7 +161,7 @@ def _suggest(block, state, said):
 
 
 @exact
-def _pass_on(block, n_bones, state, said):
+def _pass_on(block: int, n_bones: int, state: _State, said: list[tuple[int, int]]) -> None:
     """What a block in which nothing is seen has heard and not told yet."""
     for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
         if state.bone[t] >= 0:
@@ -166,10 +173,11 @@ def _pass_on(block, n_bones, state, said):
 
 
 @inlined
-def _has(sets, i, b):
-    return sets[i, b // 64] >> np.uint64(b % 64) & np.uint64(1) != 0
+def _has(sets: NDArray[np.uint64], i: int, b: int) -> bool:
+    inside: bool = sets[i, b // 64] >> np.uint64(b % 64) & np.uint64(1) != 0
+    return inside
 
 
 @inlined
-def _add(sets, i, b):
+def _add(sets: NDArray[np.uint64], i: int, b: int) -> None:
     sets[i, b // 64] |= np.uint64(1) << np.uint64(b % 64)
