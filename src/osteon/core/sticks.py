@@ -14,6 +14,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
+from osteon.core.topology import bounding_diagonal
 
 __all__ = ["StickSkeleton", "StickTree"]
 
@@ -54,7 +55,7 @@ class StickSkeleton:
     def _check_bones(self) -> None:
         """Refuse bones without a direction and bones that are there twice."""
         length = np.linalg.norm(self.vectors, axis=1)
-        short = length <= SHORTEST * max(float(np.linalg.norm(np.ptp(self.joints, axis=0))), 1e-300)
+        short = length <= SHORTEST * max(bounding_diagonal(self.joints), 1e-300)
         if short.any():
             b = int(short.argmax())
             raise GeometryError(f"bone {self.bone_name(b)} has no length; move one of its joints or leave the bone out")

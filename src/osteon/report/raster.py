@@ -276,9 +276,9 @@ def _scan_triangles(flat: Float64, triangles: Int32, near: Float64, hit: Int32, 
         top = max(0, int(np.ceil(min(ay, by, cy) - 0.5)))
         bottom = min(height - 1, int(np.floor(max(ay, by, cy) - 0.5)))
         # Clockwise on screen: a top edge runs right on the level, a left edge runs up.
-        own_a = cy < by or (cy == by and cx > bx)
-        own_b = ay < cy or (ay == cy and ax > cx)
-        own_c = by < ay or (by == ay and bx > ax)
+        keeps_a = cy < by or (cy == by and cx > bx)
+        keeps_b = ay < cy or (ay == cy and ax > cx)
+        keeps_c = by < ay or (by == ay and bx > ax)
         for y in range(top, bottom + 1):
             py = y + 0.5
             for x in range(left, right + 1):
@@ -288,7 +288,7 @@ def _scan_triangles(flat: Float64, triangles: Int32, near: Float64, hit: Int32, 
                 ec = (bx - ax) * (py - ay) - (by - ay) * (px - ax)
                 if ea < 0 or eb < 0 or ec < 0:
                     continue
-                if (ea == 0 and not own_a) or (eb == 0 and not own_b) or (ec == 0 and not own_c):
+                if (ea == 0 and not keeps_a) or (eb == 0 and not keeps_b) or (ec == 0 and not keeps_c):
                     continue
                 wa, wb, wc = ea / area, eb / area, ec / area
                 z = wa * flat[i, 2] + wb * flat[j, 2] + wc * flat[k, 2]

@@ -19,7 +19,7 @@ def measure_line(
     field: Field, line: int, triangles: NDArray[np.intp], everywhere: bool, out: tuple[Float64, Float64]
 ) -> None:
     """Effective distance with penalty (eq. 6) and foot; left as it is out of range, unless `everywhere`."""
-    centers, own, ranges, tree, penalty = field
+    centers, skip, ranges, tree, penalty = field
     distance, along = out
     for i in range(triangles.size):
         t = triangles[i]
@@ -28,6 +28,6 @@ def measure_line(
         if everywhere and straight > 1e300:
             straight, place = nearest_foot(ranges, line, point)
         if straight < 1e300:
-            crossed = count_crossings(tree, line_to(field, t, line, place), own[t], ALL)
+            crossed = count_crossings(tree, line_to(field, t, line, place), skip[t], ALL)
             distance[t] = straight + crossed * penalty
             along[t] = place

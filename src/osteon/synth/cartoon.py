@@ -65,7 +65,7 @@ CHAINS = (
 BLEND = 0.05  # width over which strokes flow into each other
 ROUNDS = 60
 RENEWED = 4  # rounds after which the triangulation is made anew
-THIN = 20.0  # degrees; triangles of the rim with a smaller angle are cut off
+SLIVER = 20.0  # degrees; triangles of the rim with a smaller angle are cut off
 
 
 def make_cartoon(spacing: float = 0.04) -> tuple[Float64, Int32, StickSkeleton]:
@@ -157,10 +157,10 @@ def _without_thin(points: Float64, faces: Int32) -> tuple[Float64, Int32]:
     """The largest piece without thin triangles at its rim, and only the points it uses."""
     while True:
         rim = (triangle_neighbors(faces) < 0).any(axis=1)
-        thin = rim & (_smallest_angles(points, faces) < THIN)
-        if not thin.any():
+        slivers = rim & (_smallest_angles(points, faces) < SLIVER)
+        if not slivers.any():
             break
-        faces = faces[~thin]
+        faces = faces[~slivers]
     _, piece = shells(faces, len(points))
     count = np.bincount(piece[faces[:, 0]])
     faces = faces[piece[faces[:, 0]] == count.argmax()]

@@ -1,8 +1,8 @@
 """Triangles that lie together, tested together: their lines go down the tree as one.
 
 The lines of a block, from its triangles to the nearest candidate of each, run side by side. The leaves of the surface
-that any of them may meet are gathered once (`wide`), and each line is then counted against those only. Lines to
-farther candidates, which few triangles need, go down the tree alone. The counts are the same.
+that any of them may meet are gathered once (`eight_way_tree`), and each line is then counted against those only. Lines
+to farther candidates, which few triangles need, go down the tree alone. The counts are the same.
 
 Bones whose range planes pass a whole block by are dropped first. That alone makes it cheap to try all bones on every
 block (`compare_blocks`), which gives the plain answer always; the traversal of 4.2 saves nothing beyond it.
@@ -19,10 +19,10 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.simplex.segmentation.compiled import Int64, exact, inlined, lean
+from osteon.simplex.segmentation.eight_way_tree import EightWayTree, Search, collapse_tree, gather_leaves, make_search
 from osteon.simplex.segmentation.pairs import Field, better, compare_bones, find_feet, line_to
 from osteon.simplex.segmentation.ranges import ON_PLANE
 from osteon.simplex.segmentation.tree import Ends, SurfaceTree, aim, count_crossings, crossings_in_leaf
-from osteon.simplex.segmentation.wide import Search, WideTree, gather_leaves, make_search, widen
 
 __all__ = ["BLOCK", "compare_block", "compare_blocks", "make_room"]
 
@@ -51,19 +51,21 @@ def compare_blocks(field: Field, seen_below: float) -> tuple[Int32, Float64]:
     """Bone of every triangle that one sees (else -1) and distance with penalty: the plain answer."""
     n, n_bones = len(field.centers), len(field.ranges.sticks)
     bone, distance = np.full(n, -1, np.int32), np.full(n, seen_below)
-    _compare_blocks(field, widen(field.tree), np.arange(n_bones), (bone, distance), make_room(n_bones))
+    _compare_blocks(field, collapse_tree(field.tree), np.arange(n_bones), (bone, distance), make_room(n_bones))
     return bone, distance
 
 
 @exact
-def _compare_blocks(field: Field, wide: WideTree, candidates: Int64, state: tuple[Int32, Float64], room: Room) -> None:
+def _compare_blocks(
+    field: Field, nodes: EightWayTree, candidates: Int64, state: tuple[Int32, Float64], room: Room
+) -> None:
     for block in range((state[0].size + BLOCK - 1) // BLOCK):
-        compare_block(field, wide, block, candidates, state, room)
+        compare_block(field, nodes, block, candidates, state, room)
 
 
 @lean
 def compare_block(
-    field: Field, wide: WideTree, block: int, candidates: Int64, state: tuple[Int32, Float64], room: Room
+    field: Field, nodes: EightWayTree, block: int, candidates: Int64, state: tuple[Int32, Float64], room: Room
 ) -> None:
     """Improve bone and distance of the triangles of a block by the candidates."""
     bone, distance = state
@@ -73,7 +75,7 @@ def compare_block(
     if candidates.size == 0:
         return
     n_lines = _aim_all(field, start, stop, candidates, distance, room)
-    n_leaves = gather_leaves(wide, room.beam, room.search) if n_lines >= FEW else -1
+    n_leaves = gather_leaves(nodes, room.beam, room.search) if n_lines >= FEW else -1
     for t in range(start, stop):
         k, i = t - start, nearest[t - start]
         if i < 0:
@@ -81,9 +83,9 @@ def compare_block(
         limit = int(min((distance[t] - feet[k, i, 0]) / field.penalty, 1e9))
         ends = line_to(field, t, candidates[i], feet[k, i, 1])
         if n_leaves >= 0:
-            n = _count_in(field.tree, room.search, n_leaves, ends, field.own[t], limit)
+            n = _count_in(field.tree, room.search, n_leaves, ends, field.skip[t], limit)
         else:
-            n = count_crossings(field.tree, ends, field.own[t], limit)
+            n = count_crossings(field.tree, ends, field.skip[t], limit)
         has = better((bone[t], distance[t]), candidates[i], feet[k, i, 0] + n * field.penalty)  # eq. 6
         if n:  # the nearest bone may not be the best: try the others
             feet[k, i, 0] = np.inf

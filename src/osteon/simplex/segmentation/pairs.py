@@ -39,7 +39,7 @@ class Field(NamedTuple):
     """Everything that the distance of a triangle to a bone depends on, as kernels take it."""
 
     centers: Float64  # (t,3) of the triangles
-    own: Int32  # (t,) its number in the surface, which its own lines do not cross; -1 where it is not part of it (2D)
+    skip: Int32  # (t,) its number in the surface, which its lines do not cross; -1 where it is not part of it (2D)
     ranges: Ranges
     tree: SurfaceTree
     penalty: float  # delta
@@ -58,14 +58,14 @@ def line_to(field: Field, t: int, b: int, along: float) -> Ends:
 @lean
 def compare_all(field: Field, bone: Int32, distance: Float64) -> None:
     """The plain test: every bone in whose range a triangle lies; -1 and infinity where there is none."""
-    centers, own, ranges, tree, penalty = field
+    centers, skip, ranges, tree, penalty = field
     for t in range(bone.size):
         bone[t], distance[t] = -1, np.inf
         point = centers[t, 0], centers[t, 1], centers[t, 2]
         for b in range(ranges.sticks.shape[0]):
             straight, along = find_foot(ranges, b, point)
             if straight < np.inf:
-                total = straight + count_crossings(tree, line_to(field, t, b, along), own[t], ALL) * penalty  # eq. 6
+                total = straight + count_crossings(tree, line_to(field, t, b, along), skip[t], ALL) * penalty  # eq. 6
                 if total < distance[t]:  # of equal ones the first stays
                     bone[t], distance[t] = b, total
 
@@ -102,7 +102,7 @@ def compare_bones(field: Field, t: int, candidates: Int64, has: Assigned, feet: 
         if not straight <= has[1] or straight == np.inf:
             break
         limit = int(min((has[1] - straight) / field.penalty, 1e9))
-        n = count_crossings(field.tree, line_to(field, t, candidates[i], feet[i, 1]), field.own[t], limit)
+        n = count_crossings(field.tree, line_to(field, t, candidates[i], feet[i, 1]), field.skip[t], limit)
         has = better(has, candidates[i], straight + n * field.penalty)  # eq. 6
         feet[i, 0] = np.inf
     return has
@@ -121,11 +121,11 @@ def find_seen(field: Field, triangles: NDArray[np.intp], seen_below: float, bone
 @lean
 def measure_pairs(field: Field, triangles: NDArray[np.intp], bone: Int32, along: Float64, distance: Float64) -> None:
     """Foot (0 … 1 along the bone) and effective distance with penalty of the given triangles to their bones."""
-    centers, own, ranges, tree, penalty = field
+    centers, skip, ranges, tree, penalty = field
     for t in triangles:
         point = centers[t, 0], centers[t, 1], centers[t, 2]
         straight, along[t] = nearest_foot(ranges, bone[t], point)
-        distance[t] = straight + count_crossings(tree, line_to(field, t, bone[t], along[t]), own[t], ALL) * penalty
+        distance[t] = straight + count_crossings(tree, line_to(field, t, bone[t], along[t]), skip[t], ALL) * penalty
 
 
 @lean
