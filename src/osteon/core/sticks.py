@@ -16,7 +16,7 @@ from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 from osteon.core.topology import bounding_diagonal
 
-__all__ = ["StickSkeleton", "StickTree"]
+__all__ = ["StickSkeleton", "StickTree", "project_on_segments"]
 
 #: A bone this short (over the extent of the joints) has no direction.
 SHORTEST = 1e-9
@@ -137,3 +137,11 @@ class StickTree:
                     order.append(b)
                     waiting.append((other, b))
         return StickTree(np.array(order + closing, np.int32), parent, head, above)
+
+
+def project_on_segments(points: Float64, starts: Float64, vectors: Float64) -> tuple[Float64, Float64]:
+    """(…) where on straight segments, 0 … 1 from their starts, the places nearest to points (…,3) are; how far away."""
+    away = points - starts
+    squared = np.einsum("...i,...i->...", vectors, vectors)
+    along = np.clip(np.einsum("...i,...i->...", away, vectors) / squared, 0, 1)
+    return along, np.linalg.norm(away - along[..., None] * vectors, axis=-1)

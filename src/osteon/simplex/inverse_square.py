@@ -29,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, checked
-from osteon.core.sticks import StickSkeleton
+from osteon.core.sticks import StickSkeleton, project_on_segments
 from osteon.core.topology import bounding_diagonal
 
 __all__ = ["blend_bones", "inverse_square_weights"]
@@ -71,7 +71,5 @@ def _squared_distances(points: Float64, joints: Float64, skeleton: StickSkeleton
     """(v,b) squared distances to the bones, which end at their joints."""
     squared = np.empty((len(points), skeleton.n_bones))
     for b, (start, stop) in enumerate(joints[skeleton.bones]):
-        vector = stop - start
-        along = np.clip((points - start) @ vector / (vector @ vector), 0, 1)
-        squared[:, b] = ((points - start - along[:, None] * vector) ** 2).sum(axis=1)
+        squared[:, b] = project_on_segments(points, start, stop - start)[1] ** 2
     return squared

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine
-from osteon.core.sticks import StickSkeleton
+from osteon.core.sticks import StickSkeleton, project_on_segments
 from osteon.core.weld import weld_points
 from osteon.simplex.segmentation.segment import SegmentOptions
 
@@ -86,9 +86,7 @@ def _in_domain(centers: Float64, number: Int32, line: ControlLine, ends: Float64
             raise GeometryError(f"line '{line.name}': there is no triangle {beyond[0]}; the mesh has {len(centers)}")
         allowed = np.isin(number, domain.triangles)
     if domain.tube is not None:
-        start, vector = ends[0], ends[1] - ends[0]
-        along = np.clip((centers - start) @ vector / (vector @ vector), 0, 1)
-        allowed &= np.linalg.norm(centers - start - along[:, None] * vector, axis=1) <= domain.tube
+        allowed &= project_on_segments(centers, ends[0], ends[1] - ends[0])[1] <= domain.tube
     if domain.box is not None:
         low, high = np.array(domain.box)
         allowed &= ((centers >= low) & (centers <= high)).all(axis=1)

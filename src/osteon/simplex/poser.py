@@ -21,7 +21,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import Stopwatch
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.progress import Progress, report_progress
-from osteon.core.sticks import FARTHEST, StickSkeleton
+from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
 from osteon.core.topology import bounding_diagonal
 from osteon.core.transforms import apply
 from osteon.core.weld import weld_points
@@ -238,7 +238,7 @@ class Poser:
         posed: Float64 = blend_bones(points, self.weights, motion.transforms[f : f + 1, :n])[0]
         for b in np.flatnonzero(motion.angles[f, :n].any(axis=1)):
             start, vector = self.skeleton.joints[self.skeleton.bones[b, 0]], self.skeleton.vectors[b]
-            along = np.clip((points - start) @ vector / (vector @ vector), 0, 1)
+            along, _ = project_on_segments(points, start, vector)
             many, ends, angles = (
                 np.broadcast_to(array[f, b], (len(points), *array.shape[2:]))
                 for array in (motion.transforms, motion.ends, motion.angles)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.sticks import project_on_segments
 from osteon.simplex.segmentation.compiled import exact
 from osteon.simplex.segmentation.pairs import Field
 from osteon.simplex.segmentation.ranges import find_foot
@@ -112,9 +113,7 @@ def assign_components(bone: Int32, component: Int32, areas: Float64, sticks: tup
     out = bone.copy()
     for t in _split(np.flatnonzero(bone < 0), component):
         weights = areas[t] if areas[t].sum() > 0 else np.ones(len(t))
-        away = centers[t, None] - starts
-        along = np.clip(np.einsum("tbk,bk->tb", away, vectors) / np.einsum("bk,bk->b", vectors, vectors), 0, 1)
-        distance = np.linalg.norm(away - along[:, :, None] * vectors, axis=2)
+        _, distance = project_on_segments(centers[t, None], starts, vectors)
         out[t] = np.argmin(weights @ distance)
     return out
 
