@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # SciPy takes a tenth of a second to load: only when a graph 
 __all__ = [
     "bounding_diagonal",
     "degenerate_triangles",
+    "is_flat",
     "shells",
     "triangle_areas",
     "triangle_neighbors",
@@ -24,11 +25,18 @@ __all__ = [
 FLATNESS = 1e-6
 #: An edge this short (over the bounding-box diagonal) is a point in float32.
 SHORTNESS = 1e-7
+#: What is lower than this in z (over the bounding-box diagonal) is a drawing.
+DRAWING = 1e-9
 
 
 def bounding_diagonal(points: FloatArray) -> float:
     """Length of the diagonal of the box around points (v,3); 0 for no points."""
     return float(np.linalg.norm(np.ptp(points.astype(np.float64), axis=0))) if len(points) else 0.0
+
+
+def is_flat(points: FloatArray) -> bool:
+    """Whether points (v,3) lie in one plane of equal z; no points do."""
+    return not len(points) or float(np.ptp(points[:, 2])) <= DRAWING * bounding_diagonal(points)
 
 
 def triangle_areas(vertices: FloatArray, faces: Int32) -> Float64:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
-from osteon.core.topology import bounding_diagonal
+from osteon.core.topology import is_flat
 from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_camera
 from osteon.report.stick_overlay import BoneStyle, draw_bones, draw_edges
 from osteon.report.views import both_sides, visible_vertices
@@ -45,7 +45,7 @@ class PoseSubject:
     @property
     def is_flat(self) -> bool:
         """Whether it is a 2D subject."""
-        return float(np.ptp(self.rest[:, 2])) <= 1e-9 * bounding_diagonal(self.rest)
+        return is_flat(self.rest)
 
 
 @dataclass(frozen=True, slots=True)

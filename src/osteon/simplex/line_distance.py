@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float64, Int32
 from osteon.simplex.segmentation.compiled import lean
 from osteon.simplex.segmentation.pairs import Field, line_to
 from osteon.simplex.segmentation.ranges import find_foot, nearest_foot
@@ -15,9 +12,7 @@ __all__ = ["measure_line"]
 
 
 @lean
-def measure_line(
-    field: Field, line: int, triangles: NDArray[np.intp], everywhere: bool, out: tuple[Float64, Float64]
-) -> None:
+def measure_line(field: Field, line: int, triangles: Int32, everywhere: bool, out: tuple[Float64, Float64]) -> None:
     """Effective distance with penalty (eq. 6) and foot; left as it is out of range, unless `everywhere`."""
     centers, skip, ranges, tree, penalty = field
     distance, along = out

@@ -22,7 +22,7 @@ from osteon.core.fit_report import Stopwatch
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
-from osteon.core.topology import bounding_diagonal
+from osteon.core.topology import DRAWING, bounding_diagonal
 from osteon.core.transforms import apply
 from osteon.core.weld import weld_points
 from osteon.simplex.bone_transforms import BoneOptions
@@ -38,9 +38,6 @@ from osteon.simplex.twist import twist_transforms
 __all__ = ["Method", "Poser", "PoserOptions"]
 
 Method = Literal["simplex", "ssd"]
-
-#: A mesh this thin in z (over its diagonal) is a drawing.
-FLAT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +247,7 @@ class Poser:
 
 def _dimension(points: Float64, faces: Int32, skeleton: StickSkeleton | None, options: PoserOptions) -> Dimension:
     """2 for a flat mesh with a flat skeleton, unless something else was asked for."""
-    least = FLAT * bounding_diagonal(points[np.unique(faces)])
+    least = DRAWING * bounding_diagonal(points[np.unique(faces)])
     flat = float(np.ptp(points[:, 2])) <= least
     if options.dimension == 2 and not flat:
         raise OptionError("dimension: 2 was asked for, but the vertices differ in z")

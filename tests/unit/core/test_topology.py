@@ -6,6 +6,7 @@ import pytest
 from osteon.core.topology import (
     bounding_diagonal,
     degenerate_triangles,
+    is_flat,
     shells,
     triangle_areas,
     triangle_neighbors,
@@ -121,3 +122,10 @@ def test_the_diagonal_of_the_bounding_box():
 def test_the_diagonal_of_a_mesh_far_away_is_computed_in_double_precision():
     points = np.array([[1e30, 0, 0], [-1e30, 0, 0]], np.float32)
     assert bounding_diagonal(points) == pytest.approx(2e30)
+
+
+def test_a_drawing_is_flat_wherever_it_lies():
+    assert is_flat(SQUARE + np.float32(5))
+    assert is_flat(np.array([[0, 0, 1e-10], [1, 0, 0], [1, 1, 0]]))
+    assert not is_flat(SQUARE[:, [2, 0, 1]])
+    assert is_flat(np.zeros((0, 3)))

@@ -16,15 +16,12 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.core.topology import bounding_diagonal, triangle_areas, triangle_neighbors
+from osteon.core.topology import bounding_diagonal, is_flat, triangle_areas, triangle_neighbors
 from osteon.core.weld import weld_points
 from osteon.simplex.segmentation.islands import connect_triangles
 from osteon.simplex.segmentation.tree import SurfaceTree, build_tree
 
 __all__ = ["UnitMesh", "make_unit_mesh"]
-
-#: What is thinner than this in z (over its size) is flat.
-FLAT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ def make_unit_mesh(
     center, size = _sphere(vertices, faces, vertices[used])
     if size <= 0:  # all in one place: the skeleton gives the unit
         size = bounding_diagonal(skeleton.joints)
-    flat = dimension == 2 or (dimension == "auto" and _flat(vertices[used]) and _flat(skeleton.joints))
+    flat = dimension == 2 or (dimension == "auto" and is_flat(vertices[used]) and is_flat(skeleton.joints))
     scale = np.array([1, 1, 0 if flat else 1]) / size
     points, joints = (vertices - center) * scale, (skeleton.joints - center) * scale
     start = time.perf_counter()
@@ -87,7 +84,3 @@ def _sphere(vertices: Float64, faces: Int32, used: Float64) -> tuple[Float64, fl
     share = np.bincount(faces.ravel(), np.repeat(weights, 3), len(vertices))
     center = share @ vertices / share.sum()
     return center, 2 * float(np.sqrt(((used - center) ** 2).sum(axis=1).max()))
-
-
-def _flat(points: Float64) -> bool:
-    return float(np.ptp(points[:, 2])) <= FLAT * bounding_diagonal(points)
