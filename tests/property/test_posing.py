@@ -17,6 +17,7 @@ from osteon.core.transforms import identity, least_rotation, rotation_from_axis_
 from osteon.simplex.bone_transforms import BoneOptions, bone_transforms
 from osteon.simplex.poser import Poser, PoserOptions
 from osteon.simplex.simplices import EnergyOptions
+from osteon.simplex.solve import SingleTransforms
 from osteon.synth.shapes import Shape, join_shapes, make_ball, make_grid, make_torus, make_tube
 
 from ..tolerance import assert_same_points, diagonal
@@ -201,12 +202,13 @@ def test_posed_places_are_linear_in_the_transforms(skeleton, name, energy, seed)
     shape = SHAPES[name]
     rng = np.random.default_rng(seed)
     solver = Poser.of(shape.vertices, shape.faces, skeleton, options=PoserOptions(energy=energy)).solver
-    groups, own = skeleton.n_bones + 1, np.sort(rng.choice(len(shape.faces), 5, replace=False)).astype(np.int32)
+    groups, chosen = skeleton.n_bones + 1, np.sort(rng.choice(len(shape.faces), 5, replace=False)).astype(np.int32)
     a, b = (identity(groups) + rng.normal(size=(groups, 3, 4)) for _ in range(2))
     c, d = rng.normal(size=(2, 5, 3, 4))
     part = rng.uniform(-2, 2)
-    blend = solver.pose(part * a + (1 - part) * b, (own, part * c + (1 - part) * d))
-    expected = part * solver.pose(a, (own, c)) + (1 - part) * solver.pose(b, (own, d))
+    blend = solver.pose(part * a + (1 - part) * b, SingleTransforms(chosen, part * c + (1 - part) * d))
+    alone = solver.pose(a, SingleTransforms(chosen, c)), solver.pose(b, SingleTransforms(chosen, d))
+    expected = part * alone[0] + (1 - part) * alone[1]
     assert_same_points(blend, expected, 1e-9)
 
 

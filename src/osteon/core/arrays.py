@@ -15,7 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from osteon.core.errors import GeometryError
 
-__all__ = ["Bool", "Float32", "Float64", "FloatArray", "Int32", "Int64", "checked", "checked_indices", "first_bad"]
+__all__ = [
+    "Bool",
+    "Float32",
+    "Float64",
+    "FloatArray",
+    "Int32",
+    "Int64",
+    "IntArray",
+    "checked",
+    "checked_indices",
+    "first_bad",
+]
 
 Bool = NDArray[np.bool_]
 Float32 = NDArray[np.float32]
@@ -23,6 +34,7 @@ Float64 = NDArray[np.float64]
 FloatArray = NDArray[np.floating[Any]]
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
+IntArray = NDArray[np.signedinteger[Any]]
 
 #: Arrays that `checked` gave out, by identity; each leaves when it dies.
 _CHECKED: dict[int, weakref.ref[NDArray[Any]]] = {}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from osteon.core.arrays import Float32, FloatArray, Int32, checked, checked_indices
+from osteon.core.arrays import Float32, Int32, checked, checked_indices
 from osteon.core.asset import Asset
+from osteon.core.topology import bounding_diagonal
 
-__all__ = ["Mesh", "bounding_diagonal"]
+__all__ = ["Mesh"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +37,3 @@ class Mesh:
     def diagonal(self) -> float:
         """Length of the rest pose's bounding-box diagonal, the unit of all tolerances."""
         return bounding_diagonal(self.rest)
-
-
-def bounding_diagonal(points: FloatArray) -> float:
-    """Length of the diagonal of the box around points (…,3), in float64; 0 for no points."""
-    if not points.size:
-        return 0.0
-    flat = points.reshape(-1, points.shape[-1])
-    return float(np.linalg.norm(flat.max(axis=0).astype(np.float64) - flat.min(axis=0)))

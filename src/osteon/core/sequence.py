@@ -10,7 +10,7 @@ from osteon.core.arrays import Float32, Int32, checked, checked_indices
 from osteon.core.asset import AlphaMode, Asset, Image, Material, TextureRole
 from osteon.core.clips import DEFAULT_FPS, Clip, check_clips, clips_or_one, distinct_names
 from osteon.core.errors import GeometryError
-from osteon.core.mesh import bounding_diagonal
+from osteon.core.topology import bounding_diagonal
 
 __all__ = [
     "DEFAULT_FPS",

@@ -14,8 +14,9 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
+from osteon.core.topology import bounding_diagonal
 
-__all__ = ["StickSkeleton", "StickTree"]
+__all__ = ["StickSkeleton", "StickTree", "project_on_segments"]
 
 #: A bone this short (over the extent of the joints) has no direction.
 SHORTEST = 1e-9
@@ -54,7 +55,7 @@ class StickSkeleton:
     def _check_bones(self) -> None:
         """Refuse bones without a direction and bones that are there twice."""
         length = np.linalg.norm(self.vectors, axis=1)
-        short = length <= SHORTEST * max(float(np.linalg.norm(np.ptp(self.joints, axis=0))), 1e-300)
+        short = length <= SHORTEST * max(bounding_diagonal(self.joints), 1e-300)
         if short.any():
             b = int(short.argmax())
             raise GeometryError(f"bone {self.bone_name(b)} has no length; move one of its joints or leave the bone out")
@@ -136,3 +137,11 @@ class StickTree:
                     order.append(b)
                     waiting.append((other, b))
         return StickTree(np.array(order + closing, np.int32), parent, head, above)
+
+
+def project_on_segments(points: Float64, starts: Float64, vectors: Float64) -> tuple[Float64, Float64]:
+    """(…) where on straight segments, 0 … 1 from their starts, the places nearest to points (…,3) are; how far away."""
+    away = points - starts
+    squared = np.einsum("...i,...i->...", vectors, vectors)
+    along = np.clip(np.einsum("...i,...i->...", away, vectors) / squared, 0, 1)
+    return along, np.linalg.norm(away - along[..., None] * vectors, axis=-1)

@@ -1,19 +1,42 @@
-"""Connectivity of triangle meshes: neighbours, shells, areas. Nothing here knows about time."""
+"""Triangle meshes: extent, areas, neighbours, shells. Nothing here knows about time."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from osteon.core.arrays import Float64, FloatArray, Int32
 
-__all__ = ["degenerate_triangles", "shells", "triangle_areas", "triangle_neighbors", "vertex_graph"]
+if TYPE_CHECKING:  # SciPy takes a tenth of a second to load: only when a graph is built
+    from scipy.sparse import csr_array
+
+__all__ = [
+    "bounding_diagonal",
+    "degenerate_triangles",
+    "is_flat",
+    "shells",
+    "triangle_areas",
+    "triangle_neighbors",
+    "vertex_graph",
+]
 
 #: A triangle this flat (height over longest edge) has no reliable normal in float32.
 FLATNESS = 1e-6
 #: An edge this short (over the bounding-box diagonal) is a point in float32.
 SHORTNESS = 1e-7
+#: What is lower than this in z (over the bounding-box diagonal) is a drawing.
+DRAWING = 1e-9
+
+
+def bounding_diagonal(points: FloatArray) -> float:
+    """Length of the diagonal of the box around points (v,3); 0 for no points."""
+    return float(np.linalg.norm(np.ptp(points.astype(np.float64), axis=0))) if len(points) else 0.0
+
+
+def is_flat(points: FloatArray) -> bool:
+    """Whether points (v,3) lie in one plane of equal z; no points do."""
+    return not len(points) or float(np.ptp(points[:, 2])) <= DRAWING * bounding_diagonal(points)
 
 
 def triangle_areas(vertices: FloatArray, faces: Int32) -> Float64:
@@ -27,7 +50,7 @@ def degenerate_triangles(vertices: FloatArray, faces: Int32) -> np.ndarray:
     """(t,) True where a triangle has (nearly) no area, so that it has no orientation."""
     corners = vertices[faces].astype(np.float64)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1, initial=0)
-    diagonal = float(np.linalg.norm(np.ptp(vertices.astype(np.float64), axis=0)))
+    diagonal = bounding_diagonal(vertices)
     height = 2 * triangle_areas(vertices, faces) / np.maximum(longest, 1e-300)
     return np.asarray((longest <= SHORTNESS * diagonal) | (height <= FLATNESS * longest))
 
@@ -48,6 +71,8 @@ def triangle_neighbors(faces: Int32) -> Int32:
 
 def vertex_graph(faces: Int32, n_vertices: int) -> csr_array:
     """(v,v) ones where two vertices share an edge."""
+    from scipy.sparse import csr_array
+
     i = np.concatenate([faces[:, 0], faces[:, 1], faces[:, 2]])
     j = np.concatenate([faces[:, 1], faces[:, 2], faces[:, 0]])
     graph = csr_array((np.ones(2 * len(i)), (np.r_[i, j], np.r_[j, i])), shape=(n_vertices, n_vertices))
@@ -60,6 +85,8 @@ def vertex_graph(faces: Int32, n_vertices: int) -> csr_array:
 
 def shells(faces: Int32, n_vertices: int) -> tuple[int, Int32]:
     """How many connected pieces the referenced vertices form, and (v,) which one each is in (-1: unreferenced)."""
+    from scipy.sparse.csgraph import connected_components
+
     _, label = connected_components(vertex_graph(faces, n_vertices), directed=False)
     used = np.zeros(n_vertices, bool)
     used[faces] = True

@@ -28,8 +28,7 @@ def weld_vertices(sequence: MeshSequence) -> tuple[Int32, Int32]:
         rows = tracks.view(np.dtype((np.void, tracks.dtype.itemsize * tracks.shape[1]))).ravel()
         _, first, same = np.unique(rows, return_index=True, return_inverse=True)
         representative[shared] = shared[first[same.reshape(-1)]]
-    unique, which = np.unique(representative, return_inverse=True)
-    return unique.astype(np.int32), which.reshape(-1).astype(np.int32)
+    return _numbered(representative)
 
 
 def weld_points(points: FloatArray) -> tuple[Int32, Int32]:
@@ -39,5 +38,10 @@ def weld_points(points: FloatArray) -> tuple[Int32, Int32]:
     begins[1:] = (points[order[1:]] != points[order[:-1]]).any(axis=1)
     representative = np.empty(len(points), np.int32)
     representative[order] = order[np.flatnonzero(begins)][np.cumsum(begins) - 1]
-    unique, which = np.unique(representative, return_inverse=True)
-    return unique.astype(np.int32), which.reshape(-1).astype(np.int32)
+    return _numbered(representative)
+
+
+def _numbered(representative: Int32) -> tuple[Int32, Int32]:
+    """The representatives (u,), ascending, and (v,) which of them each vertex has."""
+    unique, inverse = np.unique(representative, return_inverse=True)
+    return unique.astype(np.int32), inverse.reshape(-1).astype(np.int32)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray
 from osteon.core.kernels import kernel
 
 __all__ = ["apply_blends", "blend_at", "blend_matrices"]
 
 
 @kernel
-def blend_at(bones: Int32, weights: FloatArray, transforms: FloatArray, out: Float64) -> None:
+def blend_at(bones: IntArray, weights: FloatArray, transforms: FloatArray, out: Float64) -> None:
     """out (3,4) = sum_k w_k T_bone(k) of one vertex, from transforms (b,3,4)."""
     for i in range(3):
         for j in range(4):

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from osteon.core.animation import BoneType
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray
 from osteon.core.dual_quaternions import dual_quaternions_from_transforms
 from osteon.core.kernels import kernel
 from osteon.core.skin import Skin
@@ -25,7 +25,7 @@ __all__ = ["DualQuaternion", "blend_screws", "transform_of_screw"]
 
 
 @kernel
-def blend_screws(bones: Int32, weights: FloatArray, screws: Float64, out: Float64) -> None:
+def blend_screws(bones: IntArray, weights: FloatArray, screws: Float64, out: Float64) -> None:
     """out (8) = b, the sum of one vertex' screws with the signs of its pivot; screws (b,8)."""
     pivot = bones[0]
     heaviest = weights[0]

@@ -70,7 +70,7 @@ class Clustering:
 
 
 @kernel
-def _lead(points, neighbors, radius, leader):
+def _lead(points: Bytes, neighbors: Int32, radius: int, leader: NDArray[np.intp]) -> None:
     """A triangle within `radius` of the leader of a neighbour follows it, otherwise it leads itself."""
     for t in range(points.shape[0]):
         leader[t] = t

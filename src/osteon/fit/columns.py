@@ -46,7 +46,7 @@ def add_columns(first: ColumnFit, more: ColumnFit) -> ColumnFit:
 
 
 @kernel
-def moved_point(point, basis, coefficients, P):
+def moved_point(point: Float64, basis: Float64, coefficients: Float64, P: Float64) -> None:
     """P (3): the rest point with its corrections, p + U q."""
     for i in range(3):
         total = point[i]
@@ -56,7 +56,7 @@ def moved_point(point, basis, coefficients, P):
 
 
 @kernel
-def cholesky_solve(N, b, n):
+def cholesky_solve(N: Float64, b: Float64, n: int) -> None:
     """b becomes the solution of N u = b on the leading n unknowns; N (lower half) becomes its factor."""
     for j in range(n):
         pivot = N[j, j]

@@ -32,8 +32,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float32, Float64
 from osteon.core.kernels import kernel
 from osteon.core.model import BoneType
 from osteon.core.parallel import for_blocks
@@ -92,7 +93,17 @@ class CorrectedSkin:
 
 
 @kernel
-def _frame_blends(points, basis, q, bones, weights, targets, f, zz, zx):
+def _frame_blends(
+    points: Float64,
+    basis: Float64,
+    q: Float64,
+    bones: NDArray[np.int64],
+    weights: Float64,
+    targets: Float32,
+    f: int,
+    zz: Float64,
+    zx: Float64,
+) -> None:
     """Z'Z and Z'X of one frame, with corrected rest points."""
     P = np.ones(4)
     for v in range(points.shape[0]):
@@ -116,7 +127,19 @@ def _frame_blends(points, basis, q, bones, weights, targets, f, zz, zx):
 
 
 @kernel
-def _slot_gram(point, target, basis, q, transforms, bones, chosen, n, scale, errors, gram):
+def _slot_gram(
+    point: Float64,
+    target: Float32,
+    basis: Float64,
+    q: Float64,
+    transforms: Float64,
+    bones: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    n: int,
+    scale: float,
+    errors: Float64,
+    gram: Float64,
+) -> None:
     """Adds scale times the Gram matrix of the chosen slots' errors T_b (p + U q) - x over all frames."""
     P = np.empty(3)
     for f in range(transforms.shape[0]):
@@ -139,7 +162,22 @@ def _slot_gram(point, target, basis, q, transforms, bones, chosen, n, scale, err
 
 
 @kernel
-def _vertex_pass(points, targets, q, qq, transforms, bones, keep, hold, start, stop, weights, basis, e_r, e_0):
+def _vertex_pass(
+    points: Float64,
+    targets: Float32,
+    q: Float64,
+    qq: Float64,
+    transforms: Float64,
+    bones: NDArray[np.int64],
+    keep: float,
+    hold: bool,
+    start: int,
+    stop: int,
+    weights: Float64,
+    basis: Float64,
+    e_r: Float64,
+    e_0: Float64,
+) -> None:
     """New weights for the basis as it is, then the best basis for them."""
     rank = q.shape[1]
     slots = bones.shape[1]

@@ -30,8 +30,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float32, Float64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.deform.blending import blend_at
@@ -87,7 +88,21 @@ EXACT = 5e-4
 
 
 @kernel
-def basis_of_vertex(point, target, fixed, fixed_q, q, qq, transforms, bones, weights, acc, N, b, out):
+def basis_of_vertex(
+    point: Float64,
+    target: Float32,
+    fixed: Float64,
+    fixed_q: Float64,
+    q: Float64,
+    qq: Float64,
+    transforms: Float64,
+    bones: NDArray[np.int64],
+    weights: Float64,
+    acc: Float64,
+    N: Float64,
+    b: Float64,
+    out: Float64,
+) -> float:
     """The best displacements (r,3) of one vertex for given coefficients; returns its squared error.
 
     N = sum_f q q' (x) A'A and b = sum_f q (x) A'(x - A p - t), assembled from six sums for each pair of columns.
@@ -139,7 +154,21 @@ def basis_of_vertex(point, target, fixed, fixed_q, q, qq, transforms, bones, wei
 
 
 @kernel
-def _basis_block(points, targets, fixed, fixed_q, q, qq, transforms, bones, weights, start, stop, basis, errors):
+def _basis_block(
+    points: Float64,
+    targets: Float32,
+    fixed: Float64,
+    fixed_q: Float64,
+    q: Float64,
+    qq: Float64,
+    transforms: Float64,
+    bones: NDArray[np.int64],
+    weights: Float64,
+    start: int,
+    stop: int,
+    basis: Float64,
+    errors: Float64,
+) -> None:
     rank = q.shape[1]
     acc = np.empty((6, qq.shape[1]))
     N = np.empty((3 * rank, 3 * rank))
@@ -185,7 +214,19 @@ def solve_basis(
 
 
 @kernel
-def _coefficient_sums(points, targets, fixed, fixed_q, basis, transforms, bones, weights, f, M, g):
+def _coefficient_sums(
+    points: Float64,
+    targets: Float32,
+    fixed: Float64,
+    fixed_q: Float64,
+    basis: Float64,
+    transforms: Float64,
+    bones: NDArray[np.int64],
+    weights: Float64,
+    f: int,
+    M: Float64,
+    g: Float64,
+) -> None:
     """M = sum_v (A U)'(A U) and g = sum_v (A U)'(x - A p - t) of one frame."""
     rank = basis.shape[1]
     A = np.empty((3, 4))
@@ -235,7 +276,20 @@ def solve_coefficients(problem: FitProblem, skin: SkinState, basis: Float64, fix
 
 
 @kernel
-def _displacements(points, targets, fixed, fixed_q, transforms, bones, weights, start, stop, damping, times, out):
+def _displacements(
+    points: Float64,
+    targets: Float32,
+    fixed: Float64,
+    fixed_q: Float64,
+    transforms: Float64,
+    bones: NDArray[np.int64],
+    weights: Float64,
+    start: int,
+    stop: int,
+    damping: float,
+    times: int,
+    out: Float64,
+) -> None:
     """out (v,3,f) of vertices start … stop: A^-1 (x - A p - t), by Tikhonov's damping, iterated `times` times."""
     A = np.empty((3, 4))
     P = np.empty(3)

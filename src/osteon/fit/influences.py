@@ -49,7 +49,17 @@ Influences = tuple[NDArray[np.int64], Float64, Float64]
 
 
 @kernel
-def _fill_row(product, forms, cross, energy, pull, wanted, offset, bone, out):
+def _fill_row(
+    product: Float64,
+    forms: Float64,
+    cross: Float64,
+    energy: float,
+    pull: float,
+    wanted: Float64,
+    offset: float,
+    bone: int,
+    out: Float64,
+) -> None:
     """G[bone, c] for every bone c of one vertex."""
     for c in range(forms.shape[0]):
         value = energy - cross[bone] - cross[c]
@@ -62,14 +72,14 @@ def _fill_row(product, forms, cross, energy, pull, wanted, offset, bone, out):
 
 
 @kernel
-def _take_gram(rows, chosen, n, gram):
+def _take_gram(rows: Float64, chosen: NDArray[np.int64], n: int, gram: Float64) -> None:
     for i in range(n):
         for j in range(n):
             gram[i, j] = rows[i, chosen[j]]
 
 
 @kernel
-def _drop_unused(chosen, w, rows, n):
+def _drop_unused(chosen: NDArray[np.int64], w: Float64, rows: Float64, n: int) -> int:
     kept = 0
     for i in range(n):
         if w[i] > SMALLEST_WEIGHT:
@@ -82,7 +92,7 @@ def _drop_unused(chosen, w, rows, n):
 
 
 @kernel
-def _invert(gram, n, work, inverse, sums):
+def _invert(gram: Float64, n: int, work: Float64, inverse: Float64, sums: Float64) -> float:
     """inverse of gram (n,n), its row sums, and their sum."""
     trace = 0.0
     for i in range(n):
@@ -114,7 +124,17 @@ def _invert(gram, n, work, inverse, sums):
 
 
 @kernel
-def _best_addition(rows, diagonal, chosen, w, n, value, inverse, sums, total):
+def _best_addition(
+    rows: Float64,
+    diagonal: Float64,
+    chosen: NDArray[np.int64],
+    w: Float64,
+    n: int,
+    value: float,
+    inverse: Float64,
+    sums: Float64,
+    total: float,
+) -> tuple[int, float]:
     """The bone that lowers the error most if added, and by how much.
 
     Adding bone c to the optimum w: with r = G[chosen, c] and d = value - r'w, the new optimum (sum one, signs free) is
@@ -159,7 +179,7 @@ def _best_addition(rows, diagonal, chosen, w, n, value, inverse, sums, total):
 
 
 @kernel
-def _least_needed(w, n, inverse, sums, total):
+def _least_needed(w: Float64, n: int, inverse: Float64, sums: Float64, total: float) -> int:
     """The chosen bone whose removal raises the error least (to second order)."""
     least = 0
     least_cost = np.inf
@@ -172,7 +192,17 @@ def _least_needed(w, n, inverse, sums, total):
 
 
 @kernel
-def _drop_least(rows, chosen, w, n, gram, inverse, work, sums, ones):
+def _drop_least(
+    rows: Float64,
+    chosen: NDArray[np.int64],
+    w: Float64,
+    n: int,
+    gram: Float64,
+    inverse: Float64,
+    work: Float64,
+    sums: Float64,
+    ones: Float64,
+) -> tuple[int, float]:
     """Leave out the bone that is needed least; returns how many are left and their value."""
     _take_gram(rows, chosen, n, gram)
     total = _invert(gram, n, work, inverse, sums)
@@ -184,7 +214,7 @@ def _drop_least(rows, chosen, w, n, gram, inverse, work, sums, ones):
 
 
 @kernel
-def _smoothness(chosen, w, n, target, offset):
+def _smoothness(chosen: NDArray[np.int64], w: Float64, n: int, target: Float64, offset: float) -> float:
     """|w - m|^2 over all bones, for w that is zero outside of the chosen."""
     total = offset
     for i in range(n):
@@ -193,7 +223,22 @@ def _smoothness(chosen, w, n, target, offset):
 
 
 @kernel
-def _select(product, forms, cross, energy, pull, wanted, n_slots, n_search, warm, start, stop, bones, weights, errors):
+def _select(
+    product: Float64,
+    forms: Float64,
+    cross: Float64,
+    energy: Float64,
+    pull: float,
+    wanted: Float64,
+    n_slots: int,
+    n_search: int,
+    warm: bool,
+    start: int,
+    stop: int,
+    bones: NDArray[np.int64],
+    weights: Float64,
+    errors: Float64,
+) -> None:
     n_bones = forms.shape[0]
     diagonal = np.empty(n_bones)
     rows = np.empty((MAX_UNKNOWNS, n_bones))
@@ -277,7 +322,9 @@ def _select(product, forms, cross, energy, pull, wanted, n_slots, n_search, warm
 
 
 @kernel
-def _store(chosen, w, n, n_slots, v, bones, weights):
+def _store(
+    chosen: NDArray[np.int64], w: Float64, n: int, n_slots: int, v: int, bones: NDArray[np.int64], weights: Float64
+) -> None:
     """Largest weight first; they sum to one; unused slots repeat the first bone with weight 0."""
     total = 0.0
     for i in range(n):

@@ -49,7 +49,7 @@ Bytes = NDArray[np.uint8]
 
 
 @kernel
-def _distance(a, i, b, j, limit):
+def _distance(a: Bytes, i: int, b: Bytes, j: int, limit: int) -> int:
     """|a_i - b_j|_1, or some number above `limit` as soon as it is known to pass it."""
     total = np.int64(0)
     for chunk in range(a.shape[1] // CHUNK):
@@ -60,18 +60,29 @@ def _distance(a, i, b, j, limit):
         total += part
         if total > limit:
             break
-    return total
+    return int(total)
 
 
 @kernel
-def _climb(points, weights, h, starts, modes, n_modes, begin, end, shifted, density):
+def _climb(
+    points: Bytes,
+    weights: NDArray[np.float32],
+    h: int,
+    starts: Bytes,
+    modes: Bytes,
+    n_modes: int,
+    begin: int,
+    end: int,
+    shifted: Bytes,
+    density: NDArray[np.float32],
+) -> None:
     m, d = points.shape
     near = np.empty(m, np.int64)
     z = np.empty(d, np.float32)
     mean = np.empty(d, np.float32)
     here = np.empty((2, d), np.uint8)  # row 0: z as bytes; row 1: where the neighbours were gathered
     reach = h + h // 2
-    arrival = np.int64(ARRIVAL * h)
+    arrival = int(ARRIVAL * h)
     for i in range(begin, end):
         for k in range(d):
             z[k] = starts[i, k]
@@ -124,7 +135,14 @@ def _climb(points, weights, h, starts, modes, n_modes, begin, end, shifted, dens
 
 
 @kernel
-def _join(shifted, weights, order, radius, modes, mode_of):
+def _join(
+    shifted: Bytes,
+    weights: NDArray[np.float32],
+    order: NDArray[np.intp],
+    radius: int,
+    modes: NDArray[np.int64],
+    mode_of: NDArray[np.int64],
+) -> int:
     """Each point in turn joins the first mode within `radius`, or becomes one. Returns the number of modes."""
     n_modes = 0
     for q in range(order.shape[0]):
@@ -143,7 +161,7 @@ def _join(shifted, weights, order, radius, modes, mode_of):
 
 
 @kernel
-def _nearest(shifted, modes, limit, begin, end, out):
+def _nearest(shifted: Bytes, modes: Bytes, limit: int, begin: int, end: int, out: NDArray[np.int64]) -> None:
     for i in range(begin, end):
         best = limit
         out[i] = -1

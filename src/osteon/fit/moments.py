@@ -16,6 +16,7 @@ Symmetric 4x4 forms p' M p are stored as ten numbers times the ten products of p
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.kernels import kernel
@@ -61,7 +62,16 @@ def squared_errors(problem: FitProblem, transforms: Float64, threads: int) -> Fl
 
 
 @kernel
-def _blend_moments(points, targets, bones, weights, start, stop, zz, zx):
+def _blend_moments(
+    points: Float64,
+    targets: Float32,
+    bones: NDArray[np.int64],
+    weights: Float64 | Float32,
+    start: int,
+    stop: int,
+    zz: Float64,
+    zx: Float64,
+) -> None:
     n_slots = bones.shape[1]
     for v in range(start, stop):
         for a in range(n_slots):

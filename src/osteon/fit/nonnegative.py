@@ -12,7 +12,9 @@ Exact up to rounding; a ridge of RIDGE times the trace keeps singular G (equal b
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 
 __all__ = ["MAX_UNKNOWNS", "minimise_nonnegative", "minimise_on_simplex"]
@@ -23,7 +25,9 @@ RIDGE = 1e-12
 
 
 @kernel
-def _solve_free(G, g, free, n_free, ridge, work, solution):
+def _solve_free(
+    G: Float64, g: Float64, free: NDArray[np.int64], n_free: int, ridge: float, work: Float64, solution: Float64
+) -> None:
     """Gaussian elimination of the free rows and columns of G + ridge I."""
     for i in range(n_free):
         for j in range(n_free):
@@ -44,7 +48,7 @@ def _solve_free(G, g, free, n_free, ridge, work, solution):
 
 
 @kernel
-def minimise_nonnegative(G, g, n, w):
+def minimise_nonnegative(G: Float64, g: Float64, n: int, w: Float64) -> None:
     """Minimise 1/2 w'G w - g'w over w >= 0 on the leading n unknowns; the answer replaces w."""
     work = np.empty((MAX_UNKNOWNS, MAX_UNKNOWNS + 1))
     solution = np.empty(MAX_UNKNOWNS)
@@ -97,7 +101,7 @@ def minimise_nonnegative(G, g, n, w):
 
 
 @kernel
-def minimise_on_simplex(G, n, ones, w):
+def minimise_on_simplex(G: Float64, n: int, ones: Float64, w: Float64) -> float:
     """Minimise w'G w over w >= 0, sum w = 1; returns the minimum. `ones` holds ones."""
     minimise_nonnegative(G, ones, n, w)
     total = 0.0

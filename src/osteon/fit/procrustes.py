@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 
 __all__ = ["rotation_to", "rotations_of"]
 
 
 @kernel
-def _jacobi(N, V):
+def _jacobi(N: Float64, V: Float64) -> None:
     """Diagonalise symmetric N (4,4) in place; columns of V become the eigenvectors."""
     size = 0.0
     for i in range(4):
@@ -51,7 +52,7 @@ def _jacobi(N, V):
 
 
 @kernel
-def rotation_to(C, N, V, R):
+def rotation_to(C: Float64, N: Float64, V: Float64, R: Float64) -> None:
     """R (3,3) = argmax trace(R'C). N and V are (4,4) scratch."""
     N[0, 0] = C[0, 0] + C[1, 1] + C[2, 2]
     N[1, 1] = C[0, 0] - C[1, 1] - C[2, 2]
@@ -78,7 +79,7 @@ def rotation_to(C, N, V, R):
 
 
 @kernel
-def rotations_of(transforms, out):
+def rotations_of(transforms: Float64, out: Float64) -> None:
     """out (f,b,3,3) = the rotation closest to the linear part of transforms (f,b,3,4)."""
     N = np.empty((4, 4))
     V = np.empty((4, 4))

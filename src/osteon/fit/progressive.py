@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float32, Float64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.deform.blending import blend_at
@@ -32,7 +32,20 @@ ROUNDING = 1e-7
 
 
 @kernel
-def _errors_block(points, targets, fixed, fixed_q, basis, q, transforms, bones, weights, start, stop, out):
+def _errors_block(
+    points: Float64,
+    targets: Float32,
+    fixed: Float64,
+    fixed_q: Float64,
+    basis: Float64,
+    q: Float64,
+    transforms: Float64,
+    bones: NDArray[np.int64],
+    weights: Float64,
+    start: int,
+    stop: int,
+    out: Float64,
+) -> None:
     A = np.empty((3, 4))
     P = np.empty(3)
     left = np.empty(3)
@@ -78,7 +91,21 @@ def errors_of_ranks(
 
 
 @kernel
-def _one_by_one(points, targets, fixed, fixed_q, q, transforms, bones, weights, chosen, start, stop, basis, errors):
+def _one_by_one(
+    points: Float64,
+    targets: Float32,
+    fixed: Float64,
+    fixed_q: Float64,
+    q: Float64,
+    transforms: Float64,
+    bones: NDArray[np.int64],
+    weights: Float64,
+    chosen: NDArray[np.intp],
+    start: int,
+    stop: int,
+    basis: Float64,
+    errors: Float64,
+) -> None:
     """Displacements of the chosen vertices, column after column on what is left, and their errors."""
     n_frames = q.shape[0]
     A = np.empty((n_frames, 3, 4))

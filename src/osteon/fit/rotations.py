@@ -23,8 +23,9 @@ Notes: 16,843 triangles x 48 frames, one core: 64 ns a rotation, with the copyin
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.kernels import kernel
 
 __all__ = ["mean_rotations", "triangle_rotations"]
@@ -32,9 +33,12 @@ __all__ = ["mean_rotations", "triangle_rotations"]
 #: Twice the area over the squared longest edge below which a posed triangle counts as collapsed.
 COLLAPSED = 1e-6
 
+#: What `_orthonormal_frame` returns: nine numbers of the frame, three lengths, and whether there is an area.
+_Frame = tuple[float, float, float, float, float, float, float, float, float, float, float, float, bool]
+
 
 @kernel
-def _orthonormal_frame(ax, ay, az, bx, by, bz):
+def _orthonormal_frame(ax: float, ay: float, az: float, bx: float, by: float, bz: float) -> _Frame:
     """Unit e1, unit e2 orthogonal to it, normal; then |e1|, e2 along e1, e2 across e1; then whether it has an area.
 
     Vectors are passed as scalars: arrays of three made this several times slower.
@@ -55,7 +59,7 @@ def _orthonormal_frame(ax, ay, az, bx, by, bz):
 
 
 @kernel
-def _frame_of(points, f, i, j, k):
+def _frame_of(points: Float32, f: int, i: int, j: int, k: int) -> _Frame:
     """The orthonormal frame of triangle (i, j, k) of points[f]."""
     x, y, z = np.float64(points[f, i, 0]), np.float64(points[f, i, 1]), np.float64(points[f, i, 2])
     ax, ay, az = points[f, j, 0] - x, points[f, j, 1] - y, points[f, j, 2] - z
@@ -64,7 +68,24 @@ def _frame_of(points, f, i, j, k):
 
 
 @kernel
-def _rotate(out, t, f, row, u, v, w, r0, r1, r2, r3, r4, r5, r6, r7, r8):
+def _rotate(
+    out: FloatArray,
+    t: int,
+    f: int,
+    row: int,
+    u: float,
+    v: float,
+    w: float,
+    r0: float,
+    r1: float,
+    r2: float,
+    r3: float,
+    r4: float,
+    r5: float,
+    r6: float,
+    r7: float,
+    r8: float,
+) -> None:
     """One row of R = [u v w] [rest frame]'."""
     out[t, f, row] = u * r0 + v * r3 + w * r6
     out[t, f, row + 1] = u * r1 + v * r4 + w * r7
@@ -72,13 +93,13 @@ def _rotate(out, t, f, row, u, v, w, r0, r1, r2, r3, r4, r5, r6, r7, r8):
 
 
 @kernel
-def _copy(out, t, target, source):
+def _copy(out: FloatArray, t: int, target: int, source: int) -> None:
     for i in range(9):
         out[t, target, i] = out[t, source, i]
 
 
 @kernel
-def _sequence_of_triangle(rest, frames, i, j, k, out, t):
+def _sequence_of_triangle(rest: Float32, frames: Float32, i: int, j: int, k: int, out: FloatArray, t: int) -> bool:
     """All rotations out[t] (f,9) of one triangle; False if it has no area in the rest pose or in any frame."""
     r0, r1, r2, r3, r4, r5, r6, r7, r8, length, along, across, whole = _frame_of(rest, 0, i, j, k)
     if not whole:
@@ -106,13 +127,15 @@ def _sequence_of_triangle(rest, frames, i, j, k, out, t):
 
 
 @kernel
-def _rotations(rest, frames, faces, out, valid):
+def _rotations(rest: Float32, frames: Float32, faces: Int32, out: FloatArray, valid: NDArray[np.bool_]) -> None:
     for t in range(faces.shape[0]):
         valid[t] = _sequence_of_triangle(rest, frames, faces[t, 0], faces[t, 1], faces[t, 2], out, t)
 
 
 @kernel
-def _mean_rotations(rest, frames, faces, labels, areas, start, stop, out):
+def _mean_rotations(
+    rest: Float32, frames: Float32, faces: Int32, labels: Int32, areas: Float64, start: int, stop: int, out: Float64
+) -> None:
     one = np.empty((1, frames.shape[0], 9))
     for t in range(start, stop):
         if labels[t] < 0 or not _sequence_of_triangle(rest, frames, faces[t, 0], faces[t, 1], faces[t, 2], one, 0):

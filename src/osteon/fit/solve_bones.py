@@ -68,7 +68,7 @@ def unstack_transforms(stacked: Float64) -> Float64:
 
 
 @kernel
-def _rigid_sweeps(zz, zx, transforms, start, stop, sweeps):
+def _rigid_sweeps(zz: Float64, zx: Float64, transforms: Float64, start: int, stop: int, sweeps: int) -> None:
     n_bones = transforms.shape[1]
     left = np.empty((4, 3))
     C = np.empty((3, 3))

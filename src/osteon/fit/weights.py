@@ -37,7 +37,7 @@ SMALLEST_SUM = 1e-3
 
 
 @kernel
-def _nonnegative_rows(gram, right, out):
+def _nonnegative_rows(gram: Float64, right: Float64, out: Float64) -> None:
     padded = np.zeros((MAX_UNKNOWNS, MAX_UNKNOWNS))
     g = np.zeros(MAX_UNKNOWNS)
     w = np.zeros(MAX_UNKNOWNS)

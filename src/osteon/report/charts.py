@@ -43,7 +43,7 @@ class Series:
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    words: Sequence[str] = ()  # shown for each point; () says the values
+    readouts: Sequence[str] = ()  # shown for each point; () says the values
     dots: bool = False
     kind: int = 0  # 0 … 3: colour and dashes; lines of one chart differ in both
 
@@ -64,7 +64,7 @@ class Bar:
 
     label: str
     value: float
-    words: str
+    readout: str
     color: str = ""  # CSS; "" is the chart's own
 
 
@@ -137,7 +137,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str, x: Axis, y: Axis) -> str:
         )
         if i % room == 0:
             parts.append(_text(left + slot / 2, HEIGHT - BOTTOM + 17, bar.label))
-        hits.append((left, slot, left + slot / 2, bar.words))
+        hits.append((left, slot, left + slot / 2, bar.readout))
     parts.append(_label(x))
     parts.append(_areas(hits))
     return _svg(title, parts)
@@ -223,17 +223,17 @@ def _hits(series: Sequence[Series], across: _Scale, x: Axis, y: Axis) -> str:
     first = series[0]
     places = [across.at(value) for value in first.x]
     edges = [float(LEFT), *((a + b) / 2 for a, b in pairwise(places)), float(WIDTH - RIGHT)]
-    words = first.words or [
+    readouts = first.readouts or [
         f"{x.label} {number(a)}: " + ", ".join(f"{s.name or y.label} {number(s.y[i])}" for s in series if i < len(s.y))
         for i, a in enumerate(first.x)
     ]
-    return _areas([(edges[i], edges[i + 1] - edges[i], place, words[i]) for i, place in enumerate(places)])
+    return _areas([(edges[i], edges[i + 1] - edges[i], place, readouts[i]) for i, place in enumerate(places)])
 
 
 def _areas(hits: Sequence[tuple[float, float, float, str]]) -> str:
     high = HEIGHT - BOTTOM - TOP
     return "".join(
         f'<rect class="hit" x="{left:.1f}" y="{TOP}" width="{max(0.1, width):.1f}" height="{high}" '
-        f'data-at="{at:.1f}"><title>{escape(words)}</title></rect>'
-        for left, width, at, words in hits
+        f'data-at="{at:.1f}"><title>{escape(readout)}</title></rect>'
+        for left, width, at, readout in hits
     )

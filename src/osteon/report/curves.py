@@ -101,14 +101,14 @@ class ReportCurves:
     trials: tuple[Trial, ...] = ()
     rank: int = 0  # of the corrections in `bones`
 
-    def own(self, report: SkinReport) -> BonesPoint | None:
+    def like(self, report: SkinReport) -> BonesPoint | None:
         """The quick fit with the model's number of bones."""
         return next((point for point in self.bones if point.bones == report.bones), None)
 
     def by_bones(self, report: SkinReport) -> dict[int, float]:
         """Expected E % of the whole by number of bones: the sample's, times the ratio of the two at the model's own."""
-        own = self.own(report)
-        base = 0.0 if own is None else _like_model(own, report)
+        same = self.like(report)
+        base = 0.0 if same is None else _like_model(same, report)
         return {p.bones: report.error_percent * _like_model(p, report) / base for p in self.bones} if base > 0 else {}
 
     def by_trial(self, report: SkinReport) -> tuple[tuple[str, str, float], ...]:
@@ -130,13 +130,12 @@ def report_curves(
 ) -> ReportCurves:
     """Everything that a report compares its model with."""
     counts = bone_counts(report.bones, sequence)
-    bones = bones_curve(sequence, options, counts, progress)
-    rank = quick_rank(sequence, options)
-    own = next((point for point in bones if point.bones == report.bones), None)
+    curves = ReportCurves(bones_curve(sequence, options, counts, progress), rank=quick_rank(sequence, options))
+    unchanged = curves.like(report)
     trials: tuple[Trial, ...] = ()
-    if own is not None:
-        trials = option_trials(sequence, replace(options, bones=report.bones), own, progress)
-    return ReportCurves(bones, tolerance_curve(sequence, options, progress=progress), trials, rank)
+    if unchanged is not None:
+        trials = option_trials(sequence, replace(options, bones=report.bones), unchanged, progress)
+    return replace(curves, trials=trials, tolerances=tolerance_curve(sequence, options, progress=progress))
 
 
 def quick_rank(sequence: MeshSequence, options: SkinOptions) -> int:
@@ -194,9 +193,9 @@ def bones_curve(
 
 
 def option_trials(
-    sequence: MeshSequence, options: SkinOptions, own: BonesPoint, progress: Progress | None = None
+    sequence: MeshSequence, options: SkinOptions, unchanged: BonesPoint, progress: Progress | None = None
 ) -> tuple[Trial, ...]:
-    """Quick fits with one option changed, where the change makes sense; `own` is the one without a change."""
+    """Quick fits with one option changed, where the change makes sense; `unchanged` is the one without."""
     tries = []
     if options.bone_type == "rigid":
         tries.append(("flexible bones", "--bone-type flexible", replace(options, bone_type="flexible")))
@@ -208,13 +207,14 @@ def option_trials(
     sample = sample_sequence(sequence, QUICK_TRIANGLES, QUICK_FRAMES, options.seed)
     rank = quick_rank(sequence, options)
     trials = []
-    if not options.rank and own.corrected_percent is not None:
-        trials.append(Trial(f"corrections of rank {rank}", f"--rank {rank}", own.corrected_percent, own.error_percent))
+    bare, corrected = unchanged.error_percent, unchanged.corrected_percent
+    if not options.rank and corrected is not None:
+        trials.append(Trial(f"corrections of rank {rank}", f"--rank {rank}", corrected, bare))
     for done, (change, option, changed) in enumerate(tries):
         report_progress(progress, "curves", done / len(tries))
         quick = _quick_fit(sample, replace(changed, rank=rank if options.rank else 0))
         if quick is not None:
-            base = own.corrected_percent if options.rank else own.error_percent
+            base = corrected if options.rank else bare
             trials.append(
                 Trial(change, option, quick.error_percent, base if changed.preset == options.preset else None)
             )

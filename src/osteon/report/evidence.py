@@ -161,12 +161,12 @@ def _usual(steps: Float64, apart: Float64, frame: int, start: int, stop: int) ->
 
 def shared_bones(model: SkinnedModel) -> tuple[int, tuple[tuple[int, int], ...]]:
     """Number of separate pieces, and the bones that move most of several of them, with how many."""
-    count, which = shells(model.faces, model.n_vertices)
+    count, shell = shells(model.faces, model.n_vertices)
     if not 1 < count <= MANY_SHELLS:
         return count, ()
-    used = which >= 0
+    used = shell >= 0
     parts = np.zeros((count, model.n_bones))
-    np.add.at(parts, (which[used][:, None], model.skin.bones[used]), model.skin.weights[used])
+    np.add.at(parts, (shell[used][:, None], model.skin.bones[used]), model.skin.weights[used])
     owner = np.bincount(parts.argmax(axis=1), minlength=model.n_bones)
     busiest = np.argsort(-owner, kind="stable")
     return count, tuple((int(b), int(owner[b])) for b in busiest if owner[b] > 1)

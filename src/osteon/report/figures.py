@@ -42,8 +42,8 @@ def frames_figure(distortion: Distortion, sequence: MeshSequence) -> Figure:
     errors, diagonal = distortion.per_frame, max(sequence.diagonal, 1e-300)
     shown = _crests(errors)
     relative = 100 * errors / diagonal
-    words = [_frame_words(sequence, f, errors[f], relative[f]) for f in shown]
-    line = Series("", shown, [float(relative[f]) for f in shown], words)
+    readouts = [_frame_readout(sequence, f, errors[f], relative[f]) for f in shown]
+    line = Series("", shown, [float(relative[f]) for f in shown], readouts)
     worst = int(errors.argmax())
     marks = [*_clip_marks(sequence), Mark(worst, f"largest: {worst}", float(relative[worst]))]
     axes = Axis("frame", whole=True), Axis("RMS, % of the diagonal")
@@ -60,8 +60,8 @@ def motion_figure(steps: Float64, sequence: MeshSequence, jumps: Sequence[int]) 
     known = np.nan_to_num(steps)
     shown = [f for f in _crests(known) if np.isfinite(steps[f])]
     relative = 100 * known / max(sequence.diagonal, 1e-300)
-    words = [_frame_words(sequence, f, known[f], relative[f]) for f in shown]
-    line = Series("", shown, [float(relative[f]) for f in shown], words)
+    readouts = [_frame_readout(sequence, f, known[f], relative[f]) for f in shown]
+    line = Series("", shown, [float(relative[f]) for f in shown], readouts)
     marks = _clip_marks(sequence) + [Mark(f, f"jump: {f}", float(relative[f])) for f in jumps[:3]]
     title = "Motion of the source by frame"
     axes = Axis("frame", whole=True), Axis("RMS step from the frame before, % of the diagonal")
@@ -85,7 +85,7 @@ def _crests(values: Float64) -> list[int]:
     return [start + int(values[start : start + step].argmax()) for start in range(0, len(values), step)]
 
 
-def _frame_words(sequence: MeshSequence, frame: int, units: float, relative: float) -> str:
+def _frame_readout(sequence: MeshSequence, frame: int, units: float, relative: float) -> str:
     clip = f" ({sequence.clip_of_frame(frame).name})" if len(sequence.clips) > 1 else ""
     return f"frame {frame}{clip}: {number(units)} units, {percent(relative)} of the diagonal"
 
@@ -95,10 +95,10 @@ def vertices_figure(distortion: Distortion, diagonal: float) -> Figure:
     relative = np.sort(100 * distortion.per_vertex / max(diagonal, 1e-300))
     at = np.linspace(0, 100, min(101, max(2, len(relative))))
     values = np.percentile(relative, at)
-    words = [
+    readouts = [
         f"{s:.0f} % of the vertices: at most {percent(v)} of the diagonal" for s, v in zip(at, values, strict=True)
     ]
-    line = Series("", at.tolist(), values.tolist(), words)
+    line = Series("", at.tolist(), values.tolist(), readouts)
     title = "Error by vertex, sorted"
     half, most = np.percentile(relative, [50, 99])
     note = f"Half of the vertices are within {percent(half)}, 99 % of them within {percent(most)} of the diagonal."

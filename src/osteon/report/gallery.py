@@ -175,11 +175,11 @@ def _bone_spots(fit: SkinFit, rest: Float32, faces: Int32, camera: Camera, optio
     core = (skin.weights >= 0.9 * strongest[skin.bones]) & (skin.weights > 0)
     spots: list[Spot] = []
     for share in bone_shares(fit.model, fit.distortion.per_vertex):
-        own = np.flatnonzero((core & (skin.bones == share.bone)).any(axis=1))
-        shown = own[seen[own]]
+        members = np.flatnonzero((core & (skin.bones == share.bone)).any(axis=1))
+        shown = members[seen[members]]
         if not len(shown):
             continue
-        center = rest[own].mean(axis=0)
+        center = rest[members].mean(axis=0)
         place = rest[shown[np.linalg.norm(rest[shown] - center, axis=1).argmin()]]
         spot = _spot(place, camera, options, str(share.bone), "bone")
         if all(np.hypot(spot.x - s.x, (spot.y - s.y) * options.height / options.width) > CLEAR for s in spots):

@@ -108,9 +108,9 @@ def _when(fit: SkinFit, sequence: MeshSequence, gallery: Gallery, evidence: Evid
     jumps = sorted({*evidence.lone_frames, *evidence.cuts})
     figures = [frames_figure(fit.distortion, sequence), motion_figure(evidence.steps, sequence, jumps)]
     worst = fit.distortion.worst
-    words = f"<p>Of all vertices and frames, vertex {worst.vertex} in frame {worst.frame} is farthest off.</p>"
+    worst_vertex = f"<p>Of all vertices and frames, vertex {worst.vertex} in frame {worst.frame} is farthest off.</p>"
     scale = heat_scale(gallery.worst_maximum, "distance in this frame")
-    return words + picture_row(gallery.worst, "three") + scale + _charts(figures)
+    return worst_vertex + picture_row(gallery.worst, "three") + scale + _charts(figures)
 
 
 def _change(fit: SkinFit, curves: ReportCurves, evidence: Evidence) -> str:
@@ -127,10 +127,10 @@ def _change(fit: SkinFit, curves: ReportCurves, evidence: Evidence) -> str:
 
 def _footer(fit: SkinFit) -> str:
     report = fit.report
-    notes = "".join(f"<p>Note: {escape(warning)}.</p>" for warning in report.warnings)
+    warnings = "".join(f"<p>Note: {escape(warning)}.</p>" for warning in report.warnings)
     return (
         "<footer><p>E = 100 ‖P − A‖ / ‖P − P̄‖: the distance between source P and result A, relative to how far the "
         "source moves about its mean over time P̄. Distances in % are of the diagonal of the rest pose’s bounding box."
-        f"</p>{notes}<p>Osteon {escape(report.version)}, seed {report.seed}, {report.rounds} rounds of "
+        f"</p>{warnings}<p>Osteon {escape(report.version)}, seed {report.seed}, {report.rounds} rounds of "
         "refinement.</p></footer>"
     )

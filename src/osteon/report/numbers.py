@@ -38,7 +38,7 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
     power = 10.0 ** float(np.floor(np.log10(rough)))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
     first = int(np.ceil(low / step - 1e-9))
-    return [round(i * step, 12) for i in range(first, int(np.floor(high / step + 1e-9)) + 1)]
+    return [float(f"{i * step:.12g}") for i in range(first, int(np.floor(high / step + 1e-9)) + 1)]
 
 
 def log_ticks(low: float, high: float, count: int = 6) -> list[float]:

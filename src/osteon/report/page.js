@@ -3,7 +3,7 @@ for (const plot of document.querySelectorAll("svg.plot")) {
   const hits = [...plot.querySelectorAll(".hit")];
   const cursor = plot.querySelector(".cursor");
   const readout = plot.parentElement.querySelector(".readout");
-  const words = hits.map((hit) => {
+  const readouts = hits.map((hit) => {
     const title = hit.querySelector("title");
     const text = title.textContent;
     title.remove();
@@ -14,7 +14,7 @@ for (const plot of document.querySelectorAll("svg.plot")) {
     chosen = index;
     const shown = index >= 0;
     cursor.setAttribute("visibility", shown ? "visible" : "hidden");
-    readout.textContent = shown ? words[index] : "";
+    readout.textContent = shown ? readouts[index] : "";
     for (const end of ["x1", "x2"]) if (shown) cursor.setAttribute(end, hits[index].dataset.at);
   };
   hits.forEach((hit, index) => hit.addEventListener("pointerenter", () => choose(index)));

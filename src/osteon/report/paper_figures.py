@@ -23,14 +23,14 @@ USED_WEIGHT = 0.01
 def rank_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
     """Figure 13 of the paper: E against the rank of the corrections, of the model or else of a quick fit."""
     pairs = sorted((int(rank), error) for rank, error in report.error_percent_by_rank.items())
-    own = curves.own(report)
-    quick = len(pairs) < 2 and own is not None
-    if quick and own is not None:
-        pairs = list(own.by_rank)
+    quick_fit = curves.like(report)
+    quick = len(pairs) < 2 and quick_fit is not None
+    if quick and quick_fit is not None:
+        pairs = list(quick_fit.by_rank)
     if len(pairs) < 2:
         return None
-    words = [f"rank {rank}: E {percent(error)}" for rank, error in pairs]
-    line = Series("", [p[0] for p in pairs], [p[1] for p in pairs], words, dots=True)
+    readouts = [f"rank {rank}: E {percent(error)}" for rank, error in pairs]
+    line = Series("", [p[0] for p in pairs], [p[1] for p in pairs], readouts, dots=True)
     title = "Error by rank of the corrections"
     note = (
         "This model has no corrections; a quick fit on a sample shows what they would do (the paper's figure 13)."
@@ -54,7 +54,7 @@ def bones_figures(report: SkinReport, curves: ReportCurves) -> tuple[Figure, ...
     lines = [bare]
     if len(corrected) == len(points):
         lines.append(Series(f"with rank {curves.rank}", counts, corrected, dots=True, kind=1))
-    own = Mark(report.bones, f"this model: {report.bones}", quiet=True)
+    this_model = Mark(report.bones, f"this model: {report.bones}", quiet=True)
     note = (
         "Quick fits on a sample of the mesh, so a little off; what counts is how the curve goes on to the right of "
         "this model (the paper's figure 12)."
@@ -64,11 +64,11 @@ def bones_figures(report: SkinReport, curves: ReportCurves) -> tuple[Figure, ...
     head = ("bones", *(line.name for line in lines))
     rows = tuple((str(b), *(number(line.y[i]) for line in lines)) for i, b in enumerate(counts))
     across, title = Axis("bones", log="auto", whole=True), "Error by number of bones"
-    chart = line_chart(lines, title=title, x=across, y=Axis("E of the sample, %", log="auto"), marks=[own])
+    chart = line_chart(lines, title=title, x=across, y=Axis("E of the sample, %", log="auto"), marks=[this_model])
     first = Figure(title, chart, legend(lines), note, head, rows)
     degrees = Series("", counts, [p.normal_degrees for p in points], dots=True)
     title = "Normals by number of bones"
-    chart = line_chart([degrees], title=title, x=across, y=Axis("mean angle of normals, degrees"), marks=[own])
+    chart = line_chart([degrees], title=title, x=across, y=Axis("mean angle of normals, degrees"), marks=[this_model])
     rows = tuple((str(p.bones), number(p.normal_degrees)) for p in points)
     note = "Normals carry the shading: they show dents that positions hide. From the same quick fits" + (
         f", with rank {curves.rank}." if curves.rank else "."
@@ -81,11 +81,11 @@ def tolerance_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
     points = curves.tolerances
     if len(points) < 2 or not any(p.bones for p in points):
         return None
-    words = [
+    readouts = [
         f"tolerance {number(p.tolerance)}: {p.bones} bones, {share(p.near_rigid_fraction)} of the triangles near-rigid"
         for p in points
     ]
-    line = Series("", [p.tolerance for p in points], [p.bones for p in points], words, dots=True)
+    line = Series("", [p.tolerance for p in points], [p.bones for p in points], readouts, dots=True)
     title = "Bones found by tolerance"
     note = (
         "Groups of triangles that turn alike, by how much difference still counts as alike, on a sample (the paper's "

@@ -20,6 +20,7 @@ from osteon.core.arrays import Float32, Float64
 from osteon.core.errors import GeometryError, OptionError
 from osteon.io.doors.atomic import atomic_file
 from osteon.io.doors.source import PathLike
+from osteon.report.numbers import nice_ticks
 from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_camera
 
 __all__ = [
@@ -190,8 +191,8 @@ def panel_grid(
         _panel(image, caption, options) for image, caption in zip(images, captions or [""] * len(images), strict=True)
     ]
     columns = min(columns, len(panels))
-    wide = [max(p.shape[1] for p in panels[c::columns]) for c in range(columns)]
-    panels = [_widened(p, wide[i % columns], options) for i, p in enumerate(panels)]
+    widths = [max(p.shape[1] for p in panels[c::columns]) for c in range(columns)]
+    panels = [_widened(p, widths[i % columns], options) for i, p in enumerate(panels)]
     body = _stack([_beside(panels[i : i + columns], options) for i in range(0, len(panels), columns)], options)
     if scale is not None:
         height = max(120, body.shape[0] - _text_box(" ", 100, options, 1.0).shape[0])
@@ -210,7 +211,7 @@ def draw_heat_scale(scale: HeatScale, height: int = 300, *, options: PanelOption
 
     paper, ink, _ = INKS[options.background]
     font = _font(0.85 * options.text_size)
-    ticks = [(v, f"{v:.3g}") for v in _round_values(scale.maximum, max(2, height // (4 * options.text_size)))]
+    ticks = [(v, f"{v:.3g}") for v in nice_ticks(0, scale.maximum, max(2, height // (4 * options.text_size)))]
     line = round(1.1 * options.text_size)
     ticks = [t for t in ticks if (1 - t[0] / scale.maximum) * (height - 3 * line) > line]
     ticks.append((scale.maximum, f"{scale.maximum:.3g}"))
@@ -236,19 +237,16 @@ def save_png(image: ArrayLike, path: PathLike) -> None:
     """Write a picture (h,w,3) uint8; it appears whole or not at all."""
     from PIL import Image as Canvas
 
-    pixels = np.asarray(image)
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-        raise GeometryError(f"image: expected (h, w, 3) of uint8, got {pixels.shape} of {pixels.dtype}")
+    pixels = _checked_pixels("image", image)
     with atomic_file(path) as temporary:
         Canvas.fromarray(pixels).save(temporary, format="PNG", optimize=True)
 
 
-def _round_values(maximum: float, count: int) -> list[float]:
-    """At most count + 1 values 0, s, 2s, … below `maximum`, with s one, two or five times a power of ten."""
-    rough = maximum / count
-    power = 10.0 ** np.floor(np.log10(rough))
-    step = next(float(m * power) for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
-    return [step * i for i in range(int(maximum / step) + 1)]
+def _checked_pixels(name: str, image: ArrayLike) -> Image:
+    pixels = np.asarray(image)
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+        raise GeometryError(f"{name}: expected (h, w, 3) of uint8, got {pixels.shape} of {pixels.dtype}")
+    return pixels
 
 
 def _font(size: float) -> Any:
@@ -296,9 +294,7 @@ def _wrap(text: str, font: Any, width: int) -> list[str]:
 
 
 def _panel(image: Image, caption: str, options: PanelOptions) -> Image:
-    pixels = np.asarray(image)
-    if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8:
-        raise GeometryError(f"images: expected (h, w, 3) of uint8, got {pixels.shape} of {pixels.dtype}")
+    pixels = _checked_pixels("images", image)
     if not caption:
         return pixels
     return _stack([pixels, _text_box(caption, pixels.shape[1], options, 1.0)], options, 0.4)

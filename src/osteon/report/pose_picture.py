@@ -15,10 +15,11 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, checked
 from osteon.core.errors import OptionError
+from osteon.core.topology import bounding_diagonal
 from osteon.measure.strain import flipped, triangle_distortion
 from osteon.report.numbers import number
 from osteon.report.picture import HeatScale, PanelOptions, bone_colors, draw_heat_scale, heat_colors, panel_grid
-from osteon.report.pose_views import PoseSubject, PoseView, clear_view, shared_views
+from osteon.report.pose_views import PoseSubject, PoseView, Region, clear_view, shared_views
 from osteon.report.raster import DrawOptions, Image
 from osteon.report.stick_overlay import BoneStyle
 
@@ -31,7 +32,7 @@ SKIN = (0.86, 0.70, 0.54)  # of a mesh without a meaning for its colours
 PALE = (0.88, 0.87, 0.85)  # of a mesh that stands back behind its skeleton
 VIEW = DrawOptions(elevation=10.0)
 #: What each measure is called, its unit, and the factor to that unit.
-WORDS: dict[Measure, tuple[str, str, float]] = {
+MEASURES: dict[Measure, tuple[str, str, float]] = {
     "area": ("area change", "%", 100.0),
     "angle": ("angle change", "degrees", 180 / np.pi),
     "strain": ("strain", "", 1.0),
@@ -62,8 +63,8 @@ class PosePictureOptions:
     title: str = ""
 
     def __post_init__(self) -> None:
-        if self.measure not in WORDS:
-            raise OptionError(f"measure: expected one of {', '.join(WORDS)}, got '{self.measure}'")
+        if self.measure not in MEASURES:
+            raise OptionError(f"measure: expected one of {', '.join(MEASURES)}, got '{self.measure}'")
         if self.width < 120 or (self.height != "auto" and self.height < 120) or self.radius < 0:
             raise OptionError("width, height: expected at least 120 pixels; radius: expected 0 or more")
 
@@ -125,7 +126,7 @@ def _heat_row(
     subject: PoseSubject, posed: Sequence[PosedMesh], views: tuple[PoseView, PoseView], options: PosePictureOptions
 ) -> tuple[list[Cell], HeatScale]:
     """Segments, each method's distortion with its numbers, and the scale of all of them."""
-    label, unit, factor = WORDS[options.measure]
+    label, unit, factor = MEASURES[options.measure]
     sign = f" {unit}" if unit else ""
     found = [triangle_distortion(subject.rest, mesh.vertices, subject.faces) for mesh in posed]
     values = [factor * np.asarray(getattr(f, options.measure)) for f in found]
@@ -135,11 +136,11 @@ def _heat_row(
     for mesh, value in zip(posed, values, strict=True):
         turned = int(flipped(subject.rest, mesh.vertices, subject.faces, mesh.ideal).sum())
         mean, most = number(float(value.mean())), number(float(value.max()))
-        words = (
+        numbers = (
             f"mean {mean}{sign}, largest {most}{sign}; {turned} {'triangle' if turned == 1 else 'triangles'} flipped"
         )
         image = views[1].draw(mesh.vertices, heat_colors(value, scale.maximum))
-        cells.append((image, f"{label}, {mesh.name}\n{words}"))
+        cells.append((image, f"{label}, {mesh.name}\n{numbers}"))
     return cells, scale
 
 
@@ -156,12 +157,12 @@ def _closeup_row(
         raise OptionError(f"closeup: the skeleton has no joint '{options.closeup}'; it has {', '.join(skeleton.names)}")
     joint = skeleton.names.index(options.closeup)
     lengths = np.linalg.norm(skeleton.vectors[skeleton.bones_at(joint)], axis=1)
-    extent = float(np.linalg.norm(np.ptp(subject.rest, axis=0)))
-    radius = options.radius or 0.75 * float(lengths.max(initial=0.02 * extent))
+    radius = options.radius or 0.75 * float(lengths.max(initial=0.02 * bounding_diagonal(subject.rest)))
     rest_view, pose_view = views
     if not subject.is_flat:
-        scenes = [(subject.rest, skeleton.joints[joint], radius), (posed[0].vertices, joints[joint], radius)]
-        view = clear_view(pose_view.options, subject.faces, scenes)
+        before = Region(subject.rest, skeleton.joints[joint], radius)
+        after = Region(posed[0].vertices, joints[joint], radius)
+        view = clear_view(pose_view.options, subject.faces, (before, after))
         rest_view, pose_view = shared_views(subject, np.concatenate([posed[0].vertices, joints]), view, view.height)
     rest_view, pose_view = rest_view.near(skeleton.joints[joint], radius), pose_view.near(joints[joint], radius)
     cells = [(rest_view.draw(subject.rest, SKIN), f"at {options.closeup}, rest pose")]

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
+from osteon.core.topology import is_flat
 from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_camera
 from osteon.report.stick_overlay import BoneStyle, draw_bones, draw_edges
 from osteon.report.views import both_sides, visible_vertices
 
-__all__ = ["PoseSubject", "PoseView", "clear_view", "shared_views"]
+__all__ = ["PoseSubject", "PoseView", "Region", "clear_view", "shared_views"]
 
-Scene = tuple[Float64, Float64, float]  # points (v,3), a place among them (3,), and the radius of what matters there
 #: Degrees by which a view may be turned to see a joint.
 TURNS = (0, 25, -25, 50, -50, 80, -80, 115, -115, 150, -150, 180)
 #: Turning all the way round must show this much more of what matters.
@@ -44,8 +45,16 @@ class PoseSubject:
     @property
     def is_flat(self) -> bool:
         """Whether it is a 2D subject."""
-        extent = np.ptp(self.rest, axis=0)
-        return bool(extent[2] <= 1e-9 * np.linalg.norm(extent))
+        return is_flat(self.rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What a view should show: the vertices around a point."""
+
+    points: Float64  # (v,3) of the whole mesh
+    center: Float64  # (3,)
+    radius: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ class PoseView:
     camera: Camera
     options: DrawOptions
 
-    def draw(self, points: Float64, colors: Any) -> Image:
+    def draw(self, points: Float64, colors: ArrayLike) -> Image:
         """The mesh, one colour or one a triangle."""
         image = draw_mesh(points, self.subject.faces, colors, options=self.options, camera=self.camera)
         return draw_edges(image, points, self.subject.faces, self.camera) if self.subject.is_flat else image
@@ -101,16 +110,16 @@ def shared_views(
 def _height(clouds: Sequence[Float64], view: DrawOptions) -> int:
     """The height at which the width is filled, between three quarters and one and a half of the width."""
     square = replace(view, height=view.width)
-    wide, high = 1e-9, 0.0
+    width, height = 1e-9, 0.0
     for cloud in clouds:
         camera = frame_camera(cloud, square)
         spread = np.ptp(camera.project(cloud)[:, :2], axis=0) / camera.zoom
-        wide, high = max(wide, float(spread[0])), max(high, float(spread[1]))
-    return round(view.width * float(np.clip(high / wide, 0.75, 1.5)))
+        width, height = max(width, float(spread[0])), max(height, float(spread[1]))
+    return round(view.width * float(np.clip(height / width, 0.75, 1.5)))
 
 
-def clear_view(view: DrawOptions, faces: Int32, scenes: Sequence[Scene]) -> DrawOptions:
-    """The view turned so that what is near the points of the scenes shows best; as little as that needs."""
+def clear_view(view: DrawOptions, faces: Int32, regions: Sequence[Region]) -> DrawOptions:
+    """The view turned so that the regions show best; as little as that needs."""
     if isinstance(view.azimuth, str):
         raise OptionError("view: its azimuth must be known before it is turned")
     small = replace(view, width=240, height=240)
@@ -118,10 +127,10 @@ def clear_view(view: DrawOptions, faces: Int32, scenes: Sequence[Scene]) -> Draw
     for turn in TURNS:
         trial = replace(small, azimuth=view.azimuth + turn)
         score = -abs(turn) / 180 * WORTH
-        for points, center, radius in scenes:
-            near = np.linalg.norm(points - center, axis=1) < radius
-            seen = visible_vertices(points, faces, frame_camera(points, trial), trial)
-            score += float(seen[near].mean()) / len(scenes) if near.any() else 0.0
+        for region in regions:
+            near = np.linalg.norm(region.points - region.center, axis=1) < region.radius
+            seen = visible_vertices(region.points, faces, frame_camera(region.points, trial), trial)
+            score += float(seen[near].mean()) / len(regions) if near.any() else 0.0
         if score > found + 1e-9:
             best, found = view.azimuth + turn, score
     return replace(view, azimuth=best)

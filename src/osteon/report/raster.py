@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -243,12 +243,14 @@ def _scan(flat: Float64, triangles: Int32, size: tuple[int, int]) -> tuple[Int32
     near = np.full(size, -np.inf)
     hit = np.full(size, -1, np.int32)
     corners = np.zeros((*size, 3), np.float32)
-    _kernel()(np.ascontiguousarray(flat, np.float64), np.ascontiguousarray(triangles, np.int32), near, hit, corners)
+    _compiled_scan()(
+        np.ascontiguousarray(flat, np.float64), np.ascontiguousarray(triangles, np.int32), near, hit, corners
+    )
     return hit, corners
 
 
 @lru_cache(maxsize=1)
-def _kernel() -> Callable[..., None]:
+def _compiled_scan() -> Callable[[Float64, Int32, Float64, Int32, Float32], None]:
     """The compiled scan; numba is imported only when the first picture is drawn."""
     import numba
 
@@ -256,7 +258,7 @@ def _kernel() -> Callable[..., None]:
     return compiled
 
 
-def _scan_triangles(flat: Any, triangles: Any, near: Any, hit: Any, corners: Any) -> None:
+def _scan_triangles(flat: Float64, triangles: Int32, near: Float64, hit: Int32, corners: Float32) -> None:
     """Depth-tested scan conversion of all triangles; both sides are drawn, triangles without area are not."""
     height, width = near.shape
     for t in range(triangles.shape[0]):
@@ -274,9 +276,9 @@ def _scan_triangles(flat: Any, triangles: Any, near: Any, hit: Any, corners: Any
         top = max(0, int(np.ceil(min(ay, by, cy) - 0.5)))
         bottom = min(height - 1, int(np.floor(max(ay, by, cy) - 0.5)))
         # Clockwise on screen: a top edge runs right on the level, a left edge runs up.
-        own_a = cy < by or (cy == by and cx > bx)
-        own_b = ay < cy or (ay == cy and ax > cx)
-        own_c = by < ay or (by == ay and bx > ax)
+        keeps_a = cy < by or (cy == by and cx > bx)
+        keeps_b = ay < cy or (ay == cy and ax > cx)
+        keeps_c = by < ay or (by == ay and bx > ax)
         for y in range(top, bottom + 1):
             py = y + 0.5
             for x in range(left, right + 1):
@@ -286,7 +288,7 @@ def _scan_triangles(flat: Any, triangles: Any, near: Any, hit: Any, corners: Any
                 ec = (bx - ax) * (py - ay) - (by - ay) * (px - ax)
                 if ea < 0 or eb < 0 or ec < 0:
                     continue
-                if (ea == 0 and not own_a) or (eb == 0 and not own_b) or (ec == 0 and not own_c):
+                if (ea == 0 and not keeps_a) or (eb == 0 and not keeps_b) or (ec == 0 and not keeps_c):
                     continue
                 wa, wb, wc = ea / area, eb / area, ec / area
                 z = wa * flat[i, 2] + wb * flat[j, 2] + wc * flat[k, 2]

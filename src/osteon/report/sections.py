@@ -133,12 +133,12 @@ def _spot(spot: Spot, picture: Picture) -> str:
         return f'<text class="bone" x="{x:.1f}" y="{y:.1f}">{escape(spot.label)}</text>'
     kind = "spot hidden-spot" if spot.kind == "hidden" else "spot"
     left = spot.x > 0.75
-    words = f"{spot.label} (behind)" if spot.label and spot.kind == "hidden" else spot.label
+    label = f"{spot.label} (behind)" if spot.label and spot.kind == "hidden" else spot.label
     return (
         f'<circle class="halo" cx="{x:.1f}" cy="{y:.1f}" r="13"/>'
         f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="13"/>'
         f'<text x="{x + (-20 if left else 20):.1f}" y="{y + 6:.1f}" text-anchor="{"end" if left else "start"}">'
-        f"{escape(words)}</text>"
+        f"{escape(label)}</text>"
     )
 
 

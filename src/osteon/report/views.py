@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, FloatArray, Int32
 from osteon.core.sequence import MeshSequence
+from osteon.core.topology import bounding_diagonal
 from osteon.report.raster import Camera, DrawOptions, draw_mesh, frame_camera
 
 __all__ = ["both_sides", "centering_shifts", "distinct_frames", "visible_vertices"]
@@ -35,7 +36,7 @@ def visible_vertices(points: FloatArray, faces: Int32, camera: Camera, options: 
     flat = replace(options, samples=1, shading="none", shadow=False, color_per="triangle")
     image = draw_mesh(points, faces, colors, options=flat, camera=camera).astype(np.int64)
     place = np.nan_to_num(camera.project(points)[:, :2], nan=-1.0)
-    near = NEAR * np.linalg.norm(np.ptp(points, axis=0))
+    near = NEAR * bounding_diagonal(points)
     seen = np.zeros(len(points), np.bool_)
     for dy, dx in np.ndindex(3, 3):  # on an outline the pixel itself may show what lies behind
         x = np.clip(place[:, 0].astype(int) + 2 * (dx - 1), 0, options.width - 1)

@@ -28,7 +28,8 @@ from osteon.core.arrays import Float64
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import SHORTEST, StickSkeleton
-from osteon.core.transforms import least_rotation, nearest_rotation
+from osteon.core.topology import bounding_diagonal
+from osteon.core.transforms import least_rotation, nearest_rotation, unit_vectors
 from osteon.simplex.simplices import Dimension
 from osteon.simplex.turns import Vote, root_rotation, whole_turn
 
@@ -83,7 +84,7 @@ def segment_transforms(
     if not len(rest):
         return np.zeros((len(posed), 0, 3, 4))
     vectors = posed[:, :, 1] - posed[:, :, 0]
-    start, stop = _unit(rest[:, 1] - rest[:, 0]), _unit(vectors)
+    start, stop = unit_vectors(rest[:, 1] - rest[:, 0]), unit_vectors(vectors)
     start = np.broadcast_to(start, stop.shape)
     rotations = _in_plane(start, stop) if dimension == 2 else least_rotation(start, stop, start[:, ::-1])
     return _assemble(rotations, rest, posed, cross_scale, options)
@@ -99,16 +100,10 @@ def _across_scale(skeleton: StickSkeleton, track: PoseTrack) -> Float64:
 
 
 def _check_lengths(skeleton: StickSkeleton, posed: Float64) -> None:
-    size = float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
-    short = np.linalg.norm(posed, axis=2) <= SHORTEST * size
+    short = np.linalg.norm(posed, axis=2) <= SHORTEST * bounding_diagonal(skeleton.joints)
     if short.any():
         f, b = (int(i) for i in np.argwhere(short)[0])
         raise GeometryError(f"pose {f}: bone {skeleton.bone_name(b)} has no length; move one of its joints")
-
-
-def _unit(vectors: Float64) -> Float64:
-    out: Float64 = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-300)
-    return out
 
 
 def _assemble(rotations: Float64, rest: Float64, posed: Float64, across: Float64, options: BoneOptions) -> Float64:
@@ -122,7 +117,7 @@ def _assemble(rotations: Float64, rest: Float64, posed: Float64, across: Float64
         alpha = np.ones_like(alpha)
     elif options.stretch == "uniform":
         beta = across * alpha
-    d = _unit(vectors)
+    d = unit_vectors(vectors)
     scale = beta[..., None, None] * np.eye(3) + (alpha - beta)[..., None, None] * d[..., :, None] * d[..., None, :]
     linear = scale @ rotations  # eq. 12
     out = np.empty((*linear.shape[:2], 3, 4))
@@ -135,7 +130,7 @@ def _rotations(
     skeleton: StickSkeleton, posed: Float64, track: PoseTrack, dimension: Dimension, options: BoneOptions
 ) -> Float64:
     """(f,b,3,3) a rotation of every bone that takes its rest direction to the posed one."""
-    start, stop = _unit(skeleton.vectors), _unit(posed)
+    start, stop = unit_vectors(skeleton.vectors), unit_vectors(posed)
     if dimension == 2:
         return _in_plane(np.broadcast_to(start, stop.shape), stop)
     if track.rotations is None:
@@ -152,7 +147,7 @@ def _rotations(
 
 def _found(skeleton: StickSkeleton, joints: Float64, stop: Float64, options: BoneOptions) -> Float64:
     """(f,b,3,3) rotations of poses that tell only where joints (f,j,3) are, and so which way bones point."""
-    start = _unit(skeleton.vectors)
+    start = unit_vectors(skeleton.vectors)
     if options.turns == "least":
         return _completed(np.broadcast_to(np.eye(3), (*stop.shape, 3)), start, stop)
     return _passed_on(skeleton, start, stop, whole_turn(skeleton.joints, joints))

@@ -20,7 +20,6 @@ columns, scattering forward and gathering back 5.2 ms; gathering both ways, whic
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,8 @@ from osteon.core.kernels import kernel
 
 __all__ = ["SymmetricFactor"]
 
+Int64 = NDArray[np.int64]
+
 #: Columns of the widest supernode; panels of this width still fit into the first cache.
 WIDEST = 48
 #: Right-hand sides that go through together.
@@ -43,11 +44,11 @@ SIDES = 3
 class SymmetricFactor:
     """L D L' of a matrix, ready for substitution."""
 
-    order: NDArray[np.int64]  # (m,)
+    order: Int64  # (m,)
     first: Int32  # (s+1,) first column of each supernode
-    row_start: NDArray[np.int64]  # (s+1,) into rows
+    row_start: Int64  # (s+1,) into rows
     rows: Int32  # rows below the triangle of each supernode
-    panel_start: NDArray[np.int64]  # (s+1,) into panels
+    panel_start: Int64  # (s+1,) into panels
     panels: Float64
     inverse: Float64  # (m,) of D
 
@@ -90,7 +91,7 @@ class SymmetricFactor:
 
 
 @kernel
-def _find_supernodes(start: Any, rows: Any, widest: int) -> Any:
+def _find_supernodes(start: Int32, rows: Int32, widest: int) -> Int32:
     """Runs of columns j, j+1, … where the pattern of each is the next column and the next one's pattern."""
     n = len(start) - 1
     first = np.empty(n + 1, np.int32)
@@ -115,7 +116,7 @@ def _find_supernodes(start: Any, rows: Any, widest: int) -> Any:
 
 
 @kernel
-def _pack(start: Any, rows: Any, values: Any, first: Any) -> Any:
+def _pack(start: Int32, rows: Int32, values: Float64, first: Int32) -> tuple[Int64, Int32, Int64, Float64]:
     """Panels of all supernodes: the triangle row by row, then the rows below it."""
     n = len(first) - 1
     row_start = np.zeros(n + 1, np.int64)
@@ -142,7 +143,9 @@ def _pack(start: Any, rows: Any, values: Any, first: Any) -> Any:
 
 
 @kernel
-def _substitute(first: Any, row_start: Any, rows: Any, panel_start: Any, panels: Any, inverse: Any, x: Any) -> None:
+def _substitute(
+    first: Int32, row_start: Int64, rows: Int32, panel_start: Int64, panels: Float64, inverse: Float64, x: Float64
+) -> None:
     """x = (L D L')^-1 x. Most supernodes are one column wide and get loops of their own."""
     n = len(first) - 1
     w = np.empty((3, 64))

@@ -12,7 +12,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress, report_progress
-from osteon.core.sticks import StickSkeleton
+from osteon.core.sticks import StickSkeleton, project_on_segments
 from osteon.simplex.boundaries.cut import BoundaryOptions, cut_boundaries
 from osteon.simplex.lines import control_by_lines
 from osteon.simplex.segmentation.segment import Segmentation, SegmentOptions, segment_mesh
@@ -79,8 +79,6 @@ def _relabelled(
     """The segmentation with other bones; what changed them lies beside a joint, where a plain projection will do."""
     changed = np.flatnonzero(bone != found.bone)
     start, vector = skeleton.joints[skeleton.bones[bone[changed], 0]], skeleton.vectors[bone[changed]]
-    away = vertices[faces[changed]].mean(axis=1) - start
     along, distance = found.along.copy(), found.distance.copy()
-    along[changed] = np.clip(np.einsum("ti,ti->t", away, vector) / np.einsum("ti,ti->t", vector, vector), 0, 1)
-    distance[changed] = np.linalg.norm(away - along[changed, None] * vector, axis=1)
+    along[changed], distance[changed] = project_on_segments(vertices[faces[changed]].mean(axis=1), start, vector)
     return replace(found, bone=bone, along=along, distance=distance)

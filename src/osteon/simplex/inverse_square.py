@@ -29,7 +29,8 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, checked
-from osteon.core.sticks import StickSkeleton
+from osteon.core.sticks import StickSkeleton, project_on_segments
+from osteon.core.topology import bounding_diagonal
 
 __all__ = ["blend_bones", "inverse_square_weights"]
 
@@ -42,7 +43,7 @@ BLOCK = 4096
 def inverse_square_weights(vertices: FloatArray, skeleton: StickSkeleton) -> Float64:
     """(v,b) weights 1 / d^2 over the distances to the bones, scaled to sum to 1."""
     points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
-    extent = float(np.linalg.norm(np.ptp(np.concatenate([points, skeleton.joints]), axis=0)))
+    extent = bounding_diagonal(np.concatenate([points, skeleton.joints]))
     squared = _squared_distances(points / extent, skeleton.joints / extent, skeleton) + NEAREST**2
     nearness = squared.min(axis=1, keepdims=True) / squared  # relative to the nearest bone: 0 … 1, never infinite
     weights: Float64 = nearness / nearness.sum(axis=1, keepdims=True)
@@ -70,7 +71,5 @@ def _squared_distances(points: Float64, joints: Float64, skeleton: StickSkeleton
     """(v,b) squared distances to the bones, which end at their joints."""
     squared = np.empty((len(points), skeleton.n_bones))
     for b, (start, stop) in enumerate(joints[skeleton.bones]):
-        vector = stop - start
-        along = np.clip((points - start) @ vector / (vector @ vector), 0, 1)
-        squared[:, b] = ((points - start - along[:, None] * vector) ** 2).sum(axis=1)
+        squared[:, b] = project_on_segments(points, start, stop - start)[1] ** 2
     return squared

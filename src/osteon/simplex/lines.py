@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine
-from osteon.core.sticks import StickSkeleton
+from osteon.core.sticks import StickSkeleton, project_on_segments
 from osteon.core.weld import weld_points
 from osteon.simplex.segmentation.segment import SegmentOptions
 
@@ -35,15 +35,15 @@ def control_by_lines(
     """(t,) the line that moves each triangle, -1 for none, and (t,) its place along the line, 0 … 1."""
     from osteon.simplex.line_distance import measure_line  # compiled kernels
     from osteon.simplex.segmentation.pairs import Field
-    from osteon.simplex.segmentation.placed import place_mesh
     from osteon.simplex.segmentation.ranges import find_ranges
+    from osteon.simplex.segmentation.unit_mesh import make_unit_mesh
 
     sticks = lines_as_sticks(lines, vertices, options)
     ends = sticks.joints[sticks.bones]
-    mesh, tree = place_mesh(vertices, faces, sticks, options.dimension)
+    mesh, tree = make_unit_mesh(vertices, faces, sticks, options.dimension)
     centers = np.ascontiguousarray(mesh.vertices[mesh.faces].mean(axis=1))
-    own = np.full(len(centers), -1, np.int32) if mesh.flat else np.arange(len(centers), dtype=np.int32)
-    field = Field(centers, own, find_ranges(mesh.skeleton), tree, float(options.penalty))
+    skip = np.full(len(centers), -1, np.int32) if mesh.flat else np.arange(len(centers), dtype=np.int32)
+    field = Field(centers, skip, find_ranges(mesh.skeleton), tree, float(options.penalty))
     real = vertices[faces[mesh.order]].mean(axis=1)
     line, along, best = np.full(len(faces), -1, np.int32), np.zeros(len(faces)), np.full(len(faces), np.inf)
     for i, control in enumerate(lines):
@@ -64,9 +64,9 @@ def control_by_lines(
 def lines_as_sticks(lines: tuple[ControlLine, ...], vertices: Float64, options: SegmentOptions) -> StickSkeleton:
     """Lines as bones that share a joint where they share an end; bone i is line i."""
     ends = np.array([[line.start, line.stop] for line in lines], np.float64).reshape(-1, 3)
-    unique, which = weld_points(ends)
+    unique, inverse = weld_points(ends)
     try:
-        sticks = StickSkeleton(ends[unique], which.reshape(-1, 2), name="lines")
+        sticks = StickSkeleton(ends[unique], inverse.reshape(-1, 2), name="lines")
     except GeometryError as error:
         raise GeometryError(f"lines: {error}") from error
     if options.dimension != 3 and not np.ptp(vertices[:, 2]):
@@ -86,9 +86,7 @@ def _in_domain(centers: Float64, number: Int32, line: ControlLine, ends: Float64
             raise GeometryError(f"line '{line.name}': there is no triangle {beyond[0]}; the mesh has {len(centers)}")
         allowed = np.isin(number, domain.triangles)
     if domain.tube is not None:
-        start, vector = ends[0], ends[1] - ends[0]
-        along = np.clip((centers - start) @ vector / (vector @ vector), 0, 1)
-        allowed &= np.linalg.norm(centers - start - along[:, None] * vector, axis=1) <= domain.tube
+        allowed &= project_on_segments(centers, ends[0], ends[1] - ends[0])[1] <= domain.tube
     if domain.box is not None:
         low, high = np.array(domain.box)
         allowed &= ((centers >= low) & (centers <= high)).all(axis=1)

@@ -13,6 +13,7 @@ from osteon.core.arrays import Float64
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.sticks import SHORTEST, StickSkeleton
+from osteon.core.topology import bounding_diagonal
 from osteon.core.transforms import identity
 from osteon.simplex.bone_transforms import BoneOptions, bone_transforms, segment_transforms
 from osteon.simplex.simplices import Dimension
@@ -37,7 +38,7 @@ def motion_of(
 ) -> Motion:
     """What the track asks of a mesh with the rest vertices `points` (u,3)."""
     if dimension == 2:
-        _check_plane(track, float(np.linalg.norm(np.ptp(points, axis=0))))
+        _check_plane(track, bounding_diagonal(points))
         ends = at_height(track.lines.ends, points)
         track = replace(track, joints=at_height(track.joints, points), lines=replace(track.lines, ends=ends))
     n = track.n_frames
@@ -71,13 +72,13 @@ def _of_bones(track: PoseTrack, skeleton: StickSkeleton, dimension: Dimension, o
 
 
 def _of_lines(track: PoseTrack, points: Float64, dimension: Dimension, options: BoneOptions) -> Motion:
-    told = track.lines
-    rest = np.array([[line.start, line.stop] for line in told.lines])
+    lines = track.lines
+    rest = np.array([[line.start, line.stop] for line in lines.lines])
     if dimension == 2:
         rest = at_height(rest, points)
-    _check_lines(told.lines, rest, told.ends)
-    moved = segment_transforms(rest, told.ends, told.cross_scale, dimension=dimension, options=options)
-    return Motion(moved, told.ends, told.twist)
+    _check_lines(lines.lines, rest, lines.ends)
+    moved = segment_transforms(rest, lines.ends, lines.cross_scale, dimension=dimension, options=options)
+    return Motion(moved, lines.ends, lines.twist)
 
 
 def _check_plane(track: PoseTrack, size: float) -> None:

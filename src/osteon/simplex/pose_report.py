@@ -22,7 +22,7 @@ def describe_poser(poser: Poser) -> dict[str, Any]:
     """Mesh, skeleton and segments."""
     facts: dict[str, Any] = {
         "mesh": {
-            "vertices": len(poser.which),
+            "vertices": len(poser.point_of),
             "triangles": len(poser.faces),
             "pieces": shells(poser.faces, len(poser.points))[0],
             "degenerate_triangles": int(degenerate_triangles(poser.points, poser.faces).sum()),
@@ -58,7 +58,7 @@ def describe_poses(poser: Poser, track: PoseTrack, posed: Float64) -> dict[str, 
     """The worst of all poses (of long tracks, of some): flipped triangles, and distortion as in figure 9."""
     chosen = np.unique(np.linspace(0, track.n_frames - 1, min(MOST, track.n_frames)).round().astype(int)).tolist()
     first = np.zeros(len(poser.points), np.int64)
-    first[poser.which[::-1]] = np.arange(len(poser.which))[::-1]
+    first[poser.point_of[::-1]] = np.arange(len(poser.point_of))[::-1]
     rows: list[dict[str, float]] = []
     for f in chosen:
         points = posed[f][first]

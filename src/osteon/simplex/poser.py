@@ -4,7 +4,7 @@ The flow of the paper in one place. Once: segment (4.1, 4.2), cut boundaries (4.
 For each pose: bone transforms (5), twists (7.2), back substitution (6), pins (8).
 
     vertices that a file stores twice (at texture seams) are one here, so that no crack opens between them
-    vertices that no triangle with an area holds go along with the nearest ones that have one (loose.py)
+    vertices that no triangle with an area holds go along with the nearest ones that have one (isolated_vertices.py)
 
 Based on: Yan, Hu, Martin, Yang, "Shape Deformation Using a Skeleton to Drive Simplex Transformations", 2008.
 """
@@ -21,25 +21,23 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import Stopwatch
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.progress import Progress, report_progress
-from osteon.core.sticks import FARTHEST, StickSkeleton
+from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
+from osteon.core.topology import DRAWING, bounding_diagonal
 from osteon.core.transforms import apply
 from osteon.core.weld import weld_points
 from osteon.simplex.bone_transforms import BoneOptions
 from osteon.simplex.groups import GroupOptions, Groups, group_triangles, segment_bones
 from osteon.simplex.inverse_square import blend_bones, inverse_square_weights
-from osteon.simplex.loose import Loose, find_loose
+from osteon.simplex.isolated_vertices import IsolatedVertices, find_isolated_vertices
 from osteon.simplex.motion import Motion, at_height, motion_of
 from osteon.simplex.segmentation.segment import Segmentation
 from osteon.simplex.simplices import Dimension, EnergyOptions, Simplices, build_simplices
-from osteon.simplex.solve import Pins, SimplexSolver
+from osteon.simplex.solve import Pins, SimplexSolver, SingleTransforms
 from osteon.simplex.twist import twist_transforms
 
 __all__ = ["Method", "Poser", "PoserOptions"]
 
 Method = Literal["simplex", "ssd"]
-
-#: A mesh this thin in z (over its diagonal) is a drawing.
-FLAT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Poser:
 
     points: Float64  # (u,3) rest vertices, each place once
     faces: Int32  # (t,3) of points
-    which: Int32  # (v,) the point of each vertex of the mesh
+    point_of: Int32  # (v,) the point of each vertex of the mesh
     skeleton: StickSkeleton | None
     lines: tuple[ControlLine, ...]
     options: PoserOptions
@@ -77,7 +75,7 @@ class Poser:
     groups: Groups
     solver: SimplexSolver | None  # None for ssd
     weights: Float64 | None  # (u,b) for ssd
-    loose: Loose | None  # points that no triangle with an area holds
+    isolated: IsolatedVertices | None  # points that no triangle with an area holds
     seconds: dict[str, float]  # tree, segmentation, cholesky
 
     @staticmethod
@@ -99,22 +97,34 @@ class Poser:
             raise GeometryError("faces: a mesh to pose needs at least one triangle, got none")
         if skeleton is None and options.method == "ssd":
             raise OptionError("method: ssd blends bones, so it needs a skeleton")
-        unique, which = weld_points(rest)
-        points, triangles = rest[unique], which[triangles]
+        unique, point_of = weld_points(rest)
+        points, triangles = rest[unique], point_of[triangles]
         dimension = _dimension(points, triangles, skeleton, options)
         if skeleton is not None and dimension == 2:
             skeleton = replace(skeleton, joints=at_height(skeleton.joints, points))
         simplices = build_simplices(points, triangles, dimension)  # first, as it refuses meshes without any area
-        looked = replace(options.groups, segment=replace(options.groups.segment, dimension=dimension))
-        options = replace(options, groups=looked)
-        found = None if skeleton is None else segment_bones(points, triangles, skeleton, looked, progress)
+        grouping = replace(options.groups, segment=replace(options.groups.segment, dimension=dimension))
+        options = replace(options, groups=grouping)
+        found = None if skeleton is None else segment_bones(points, triangles, skeleton, grouping, progress)
         weights = None
         if skeleton is not None and options.method == "ssd":
             weights = inverse_square_weights(points, skeleton)
-        empty = group_triangles(points, triangles, 0 if skeleton is None else skeleton.n_bones, found, (), looked)
+        empty = group_triangles(points, triangles, 0 if skeleton is None else skeleton.n_bones, found, (), grouping)
         seconds = {} if found is None else dict(found.seconds)
         base = Poser(
-            points, triangles, which, skeleton, (), options, dimension, simplices, empty, None, weights, None, seconds
+            points,
+            triangles,
+            point_of,
+            skeleton,
+            (),
+            options,
+            dimension,
+            simplices,
+            empty,
+            None,
+            weights,
+            None,
+            seconds,
         )
         return base.with_lines(lines, progress=progress)
 
@@ -139,9 +149,9 @@ class Poser:
             solver = SimplexSolver.of(
                 self.simplices, of_simplex, groups.count, energy=self.options.energy, on_line=on_line
             )
-        loose = find_loose(self.points, solver.vertices, solver.vertex_simplex)
+        isolated = find_isolated_vertices(self.points, solver.vertices, solver.vertex_simplex)
         seconds = self.seconds | watch.seconds
-        return replace(self, lines=lines, groups=groups, solver=solver, loose=loose, seconds=seconds)
+        return replace(self, lines=lines, groups=groups, solver=solver, isolated=isolated, seconds=seconds)
 
     @property
     def segmentation(self) -> Segmentation | None:
@@ -151,24 +161,24 @@ class Poser:
         """(f,v,3) the mesh in every pose of a track."""
         motion = self.motion(track)
         pins, targets = self._pins(track)
-        out = np.empty((track.n_frames, len(self.which), 3))
+        out = np.empty((track.n_frames, len(self.point_of), 3))
         for f in range(track.n_frames):
             posed = np.empty_like(self.points)
             if self.solver is None:
                 posed[:] = self._blended(motion, f)
             else:
-                moved, own = motion.transforms[f], self._twisted(motion, f)
-                solved = self.solver.pose(moved, own)
+                moved, twisted = motion.transforms[f], self._twisted(motion, f)
+                solved = self.solver.pose(moved, twisted)
                 if pins is not None:
                     solved = self.solver.pinned(solved, pins, targets[f])
                 posed[self.solver.vertices] = solved
-                if self.loose is not None and len(self.loose.vertices):
+                if self.isolated is not None and len(self.isolated.vertices):
                     every = np.arange(len(self.simplices.faces), dtype=np.int32)
-                    asked = self.solver.transforms_of(every, moved, own)
-                    posed[self.loose.vertices] = self.loose.place(solved, asked)
+                    asked = self.solver.transforms_of(every, moved, twisted)
+                    posed[self.isolated.vertices] = self.isolated.place(solved, asked)
             if not np.isfinite(posed).all():
                 raise GeometryError(f"pose {f}: the posed mesh is not finite; its joints or pins lie too far away")
-            out[f] = posed[self.which]
+            out[f] = posed[self.point_of]
             report_progress(progress, "pose", (f + 1) / track.n_frames)
         return out
 
@@ -194,11 +204,11 @@ class Poser:
             return None, targets
         if self.solver is None:
             raise OptionError("pins: ssd moves each vertex by its bones alone; pins need the simplex method")
-        if int(vertices.max()) >= len(self.which):
-            raise GeometryError(f"pins: there is no vertex {int(vertices.max())}; the mesh has {len(self.which)}")
-        points, first = np.unique(self.which[vertices], return_index=True)
+        if int(vertices.max()) >= len(self.point_of):
+            raise GeometryError(f"pins: there is no vertex {int(vertices.max())}; the mesh has {len(self.point_of)}")
+        points, first = np.unique(self.point_of[vertices], return_index=True)
         if len(points) < len(vertices):
-            again = np.searchsorted(points, self.which[vertices])
+            again = np.searchsorted(points, self.point_of[vertices])
             if np.abs(targets - targets[:, first][:, again]).max() > 1e-9 * self.simplices.size:
                 raise GeometryError("pins: two vertices at one place of the mesh are pinned to different places")
         return self.solver.pins(points), targets[:, first]
@@ -209,13 +219,13 @@ class Poser:
         along = self.groups.along[triangles]
         return twist_transforms(motion.transforms[f, g], motion.ends[f, g], motion.angles[f, g], along)
 
-    def _twisted(self, motion: Motion, f: int) -> tuple[Int32, Float64] | None:
+    def _twisted(self, motion: Motion, f: int) -> SingleTransforms | None:
         """Simplices of twisted groups with a transform each; None where nothing is twisted."""
         if self.solver is None or not motion.angles[f].any():
             return None
         triangle = self.solver.simplices.triangle
-        which = np.flatnonzero(motion.angles[f].any(axis=1)[self.groups.group[triangle]]).astype(np.int32)
-        return which, self._twist(motion, f, triangle[which])
+        twisted = np.flatnonzero(motion.angles[f].any(axis=1)[self.groups.group[triangle]]).astype(np.int32)
+        return SingleTransforms(twisted, self._twist(motion, f, triangle[twisted]))
 
     def _blended(self, motion: Motion, f: int) -> Float64:
         """(u,3) by eq. 1; a twisted bone turns each vertex by its place along the bone."""
@@ -225,28 +235,22 @@ class Poser:
         posed: Float64 = blend_bones(points, self.weights, motion.transforms[f : f + 1, :n])[0]
         for b in np.flatnonzero(motion.angles[f, :n].any(axis=1)):
             start, vector = self.skeleton.joints[self.skeleton.bones[b, 0]], self.skeleton.vectors[b]
-            along = np.clip((points - start) @ vector / (vector @ vector), 0, 1)
+            along, _ = project_on_segments(points, start, vector)
             many, ends, angles = (
                 np.broadcast_to(array[f, b], (len(points), *array.shape[2:]))
                 for array in (motion.transforms, motion.ends, motion.angles)
             )
-            turned = _moved(twist_transforms(many, ends, angles, along), points)
+            turned = apply(twist_transforms(many, ends, angles, along), points[:, None])[:, 0]
             posed += self.weights[:, b, None] * (turned - apply(motion.transforms[f, b], points))
         return posed
 
 
 def _dimension(points: Float64, faces: Int32, skeleton: StickSkeleton | None, options: PoserOptions) -> Dimension:
     """2 for a flat mesh with a flat skeleton, unless something else was asked for."""
-    least = FLAT * float(np.linalg.norm(np.ptp(points[np.unique(faces)], axis=0)))
+    least = DRAWING * bounding_diagonal(points[np.unique(faces)])
     flat = float(np.ptp(points[:, 2])) <= least
     if options.dimension == 2 and not flat:
         raise OptionError("dimension: 2 was asked for, but the vertices differ in z")
     if options.dimension == "auto" and skeleton is not None:
         flat = flat and float(np.ptp(skeleton.joints[:, 2])) <= least
     return 2 if flat and options.dimension != 3 else 3
-
-
-def _moved(transforms: Float64, points: Float64) -> Float64:
-    """(n,3) each point by its own transform (n,3,4)."""
-    out: Float64 = np.einsum("nij,nj->ni", transforms[:, :, :3], points) + transforms[:, :, 3]
-    return out

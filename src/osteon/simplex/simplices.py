@@ -55,7 +55,7 @@ from scipy.sparse import csc_array, csr_array
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.topology import degenerate_triangles, triangle_areas
-from osteon.simplex.thin import find_bridges, widen_triangles
+from osteon.simplex.degenerate import find_bridges, widen_triangles
 
 __all__ = ["Dimension", "EnergyOptions", "Simplices", "System", "build_simplices", "full_system", "reduced_system"]
 
@@ -113,20 +113,20 @@ def build_simplices(vertices: Float64, faces: Int32, dimension: Dimension) -> Si
     """A triangle or tetrahedron for every triangle that has a shape."""
     # Points that no triangle uses, maybe far away, say nothing of the size of the mesh.
     used, numbers = np.unique(faces, return_inverse=True)
-    shapeless = degenerate_triangles(vertices[used], numbers.reshape(-1, 3).astype(np.int32))
-    if shapeless.all():
+    degenerate = degenerate_triangles(vertices[used], numbers.reshape(-1, 3).astype(np.int32))
+    if degenerate.all():
         raise GeometryError(f"mesh: none of its {len(faces)} triangles has an area, there is nothing to deform")
     areas = triangle_areas(vertices, faces)
-    total = areas[~shapeless].sum()
-    centre: Float64 = np.einsum("t,tcx->x", areas[~shapeless], vertices[faces[~shapeless]]) / (3 * total)
+    total = areas[~degenerate].sum()
+    centre: Float64 = np.einsum("t,tcx->x", areas[~degenerate], vertices[faces[~degenerate]]) / (3 * total)
     if dimension == 2:
         centre[2] = vertices[0, 2]  # exactly, so that a drawing stays in its plane
-    kept = ~shapeless | find_bridges(faces, shapeless, len(vertices))
+    kept = ~degenerate | find_bridges(faces, degenerate, len(vertices))
     triangle = np.flatnonzero(kept).astype(np.int32)
     corners = vertices[faces[kept]] - centre
     reach = float(np.linalg.norm(corners, axis=2).max())
-    thin = shapeless[kept]
-    corners[thin] = widen_triangles(corners[thin], WIDTH * 2 * reach)
+    bridges = degenerate[kept]
+    corners[bridges] = widen_triangles(corners[bridges], WIDTH * 2 * reach)
     flat = np.arange(3 * len(corners), dtype=np.int32).reshape(-1, 3)
     return Simplices(
         faces[kept],

@@ -18,7 +18,6 @@ Based on: Yan, Hu, Martin, Yang 2008, sections 6 and 8, equations 15 to 19.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ from osteon.core.kernels import kernel
 from osteon.simplex.factor import SymmetricFactor
 from osteon.simplex.simplices import DEFAULT_ENERGY, EnergyOptions, Simplices, System, reduced_system
 
-__all__ = ["Pins", "SimplexSolver"]
+__all__ = ["Pins", "SimplexSolver", "SingleTransforms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,14 @@ class Pins:
     unknowns: Int32  # (c,)
     columns: Float64  # (m,c+p) K^-1 e_c, then ones for each of p pieces that were held and now hang on their pins
     inverse: Float64  # (c+p,c) what takes the distances of the pins from their targets to weights of the columns
+
+
+@dataclass(frozen=True, slots=True)
+class SingleTransforms:
+    """What some simplices follow instead of their group."""
+
+    simplices: Int32  # (n,) ascending
+    transforms: Float64  # (n,3,4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +110,8 @@ class SimplexSolver:
             piece,
         )
 
-    def pose(self, transforms: Float64, own: tuple[Int32, Float64] | None = None) -> Float64:
-        """(m,3) posed vertices from the transforms (g,3,4) of the groups.
-
-        `own`: ascending simplices (n,) that have a transform (n,3,4) of their own instead of their group's.
-        """
+    def pose(self, transforms: Float64, single: SingleTransforms | None = None) -> Float64:
+        """(m,3) posed vertices from the transforms (g,3,4) of the groups and of single simplices."""
         d = self.simplices.dimension
         rows = self._rows(transforms)  # (g,e,d)
         mean = np.einsum("g,ged->ed", self.share, rows)
@@ -117,10 +121,10 @@ class SimplexSolver:
         asked = np.zeros((away.shape[0] * away.shape[1], 3))
         asked[:, :d] = away.reshape(-1, d)
         _ask(self.grouped.indptr, self.grouped.indices, self.grouped.data, asked, load)
-        if own is not None:
-            self._add_own(own, rows, load)
+        if single is not None:
+            self._add_single(single, rows, load)
         if len(self.held):
-            theirs = self._rows(self.transforms_of(self.vertex_simplex[self.held], transforms, own)) - mean
+            theirs = self._rows(self.transforms_of(self.vertex_simplex[self.held], transforms, single)) - mean
             shift = np.einsum("hi,hij->hj", self.rest[self.held], theirs[:, :d]) + theirs[:, d]
             load[self.factor.order, :d] -= self.couple @ shift
             solved[len(self.free) :, :d] = shift
@@ -132,13 +136,13 @@ class SimplexSolver:
         _move(self.rest, carry, solved, self.place, out)
         return out
 
-    def transforms_of(self, simplices: Int32, transforms: Float64, own: tuple[Int32, Float64] | None = None) -> Float64:
-        """(…,3,4) what each of some simplices is asked to follow; `transforms` and `own` as in `pose`."""
+    def transforms_of(self, simplices: Int32, transforms: Float64, single: SingleTransforms | None = None) -> Float64:
+        """(…,3,4) what each of some simplices is asked to follow; `transforms` and `single` as in `pose`."""
         out: Float64 = transforms[self.group[simplices]]
-        if own is not None and len(own[0]):
-            at = np.searchsorted(own[0], simplices).clip(max=len(own[0]) - 1)
-            alone = own[0][at] == simplices
-            out[alone] = own[1][at[alone]]
+        if single is not None and len(single.simplices):
+            at = np.searchsorted(single.simplices, simplices).clip(max=len(single.simplices) - 1)
+            alone = single.simplices[at] == simplices
+            out[alone] = single.transforms[at[alone]]
         return out
 
     def pins(self, vertices: Int32) -> Pins:
@@ -179,16 +183,15 @@ class SimplexSolver:
         shift = transforms[..., 3] + np.einsum("...ij,j->...i", transforms[..., :3], centre) - centre
         return np.concatenate([linear.swapaxes(-1, -2), shift[..., None, :d]], axis=-2)
 
-    def _add_own(self, own: tuple[Int32, Float64], rows: Float64, load: Float64) -> None:
+    def _add_single(self, single: SingleTransforms, rows: Float64, load: Float64) -> None:
         """Add what single simplices ask beyond their group."""
-        which, transforms = own
-        beyond = np.zeros((len(which), rows.shape[1], 3))
-        beyond[:, :, : rows.shape[2]] = self._rows(transforms) - rows[self.group[which]]
-        _ask_more(self.load.indptr, self.load.indices, self.load.data, which, beyond, load)
+        beyond = np.zeros((len(single.simplices), rows.shape[1], 3))
+        beyond[:, :, : rows.shape[2]] = self._rows(single.transforms) - rows[self.group[single.simplices]]
+        _ask_more(self.load.indptr, self.load.indices, self.load.data, single.simplices, beyond, load)
 
 
 @kernel
-def _ask(start: Any, column: Any, value: Any, away: Any, load: Any) -> None:
+def _ask(start: Int32, column: Int32, value: Float64, away: Float64, load: Float64) -> None:
     """load = the sparse rows times `away` (n,3)."""
     for i in range(len(start) - 1):
         a = b = c = 0.0
@@ -201,19 +204,19 @@ def _ask(start: Any, column: Any, value: Any, away: Any, load: Any) -> None:
 
 
 @kernel
-def _ask_more(start: Any, row: Any, value: Any, which: Any, beyond: Any, load: Any) -> None:
+def _ask_more(start: Int32, row: Int32, value: Float64, simplices: Int32, beyond: Float64, load: Float64) -> None:
     """load += the columns of some simplices times what they ask (n,e,3)."""
     entries = beyond.shape[1]
-    for i in range(len(which)):
+    for i in range(len(simplices)):
         for e in range(entries):
-            column = np.int64(which[i]) * entries + e
+            column = np.int64(simplices[i]) * entries + e
             for p in range(start[column], start[column + 1]):
                 for x in range(3):
                     load[row[p], x] += value[p] * beyond[i, e, x]
 
 
 @kernel
-def _move(rest: Any, carry: Any, solved: Any, place: Any, out: Any) -> None:
+def _move(rest: Float64, carry: Float64, solved: Float64, place: Int32, out: Float64) -> None:
     """out = rest (m,2 or 3) carried by the mean transform, and what was solved for on top."""
     last = rest.shape[1] - 1  # in 2D the third row of `carry` is zero
     for i in range(len(rest)):

@@ -28,6 +28,7 @@ from osteon.core.errors import OptionError
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import shells, triangle_neighbors
+from osteon.synth.implicit import smooth_minimum
 from osteon.synth.rig import rotate_z
 from osteon.synth.stick_poses import Turns, join_poses, sticks_of, turn_joints
 
@@ -65,7 +66,7 @@ CHAINS = (
 BLEND = 0.05  # width over which strokes flow into each other
 ROUNDS = 60
 RENEWED = 4  # rounds after which the triangulation is made anew
-THIN = 20.0  # degrees; triangles of the rim with a smaller angle are cut off
+SLIVER = 20.0  # degrees; triangles of the rim with a smaller angle are cut off
 
 
 def make_cartoon(spacing: float = 0.04) -> tuple[Float64, Int32, StickSkeleton]:
@@ -73,7 +74,7 @@ def make_cartoon(spacing: float = 0.04) -> tuple[Float64, Int32, StickSkeleton]:
     if not 0.015 <= spacing <= 0.08:
         raise OptionError(f"spacing: expected 0.015 … 0.08 (the cat is 2 high), got {spacing}")
     points = _relaxed(_lattice(spacing), spacing)
-    flat, faces = _without_thin(points, _triangles(points, spacing))
+    flat, faces = _without_slivers(points, _triangles(points, spacing))
     return np.concatenate([flat, np.zeros((len(flat), 1))], axis=1), faces, sticks_of(CHAINS, "cartoon")
 
 
@@ -95,8 +96,7 @@ def _field(points: Float64) -> Float64:
     away = np.linalg.norm(offset - along[..., None] * line[:, None, :2], axis=2)
     field = np.full(len(points), np.inf)
     for part in np.minimum.reduceat(away - start[:, 2:] - along * line[:, 2:], first, axis=0):
-        overlap = np.maximum(BLEND - np.abs(field - part), 0) / BLEND
-        field = np.minimum(field, part) - 0.25 * BLEND * overlap**2
+        field = smooth_minimum(field, part, BLEND)
     return field
 
 
@@ -153,14 +153,14 @@ def _edges(faces: Int32) -> Int32:
     return np.unique(both, axis=0)
 
 
-def _without_thin(points: Float64, faces: Int32) -> tuple[Float64, Int32]:
-    """The largest piece without thin triangles at its rim, and only the points it uses."""
+def _without_slivers(points: Float64, faces: Int32) -> tuple[Float64, Int32]:
+    """The largest piece without slivers at its rim, and only the points it uses."""
     while True:
         rim = (triangle_neighbors(faces) < 0).any(axis=1)
-        thin = rim & (_smallest_angles(points, faces) < THIN)
-        if not thin.any():
+        slivers = rim & (_smallest_angles(points, faces) < SLIVER)
+        if not slivers.any():
             break
-        faces = faces[~thin]
+        faces = faces[~slivers]
     _, piece = shells(faces, len(points))
     count = np.bincount(piece[faces[:, 0]])
     faces = faces[piece[faces[:, 0]] == count.argmax()]

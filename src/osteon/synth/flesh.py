@@ -16,6 +16,8 @@ from scipy.sparse.linalg import splu
 from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.sticks import project_on_segments
+from osteon.core.topology import vertex_graph
 
 __all__ = ["bind_bones", "blend_bones", "enclosed_volume", "hold_volume", "swing_behind", "vertex_normals"]
 
@@ -26,16 +28,14 @@ def bind_bones(vertices: Float64, faces: Int32, heads: Float64, tails: Float64, 
     Solves (L + D) W = D N: L is the mesh's graph Laplacian, N is one at the nearest bone, D = (softness h / distance)^2
     with h the mean edge length. A smaller softness gives wider transitions.
     """
-    line = tails - heads
-    s = np.einsum("vbc,bc->vb", vertices[:, None] - heads, line) / (line**2).sum(axis=1)
-    distance = np.linalg.norm(vertices[:, None] - heads - np.clip(s, 0, 1)[..., None] * line, axis=2)
+    _, distance = project_on_segments(vertices[:, None], heads, tails - heads)
     nearest = distance.argmin(axis=1)
     rows = np.arange(len(vertices))
-    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
-    around = sparse.csr_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(rows), len(rows)))
-    step = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1).mean()
+    around = vertex_graph(faces, len(rows))
+    first, second = around.nonzero()
+    step = np.linalg.norm(vertices[first] - vertices[second], axis=1).mean()
     warmth = (softness * step / np.maximum(distance[rows, nearest], 0.1 * step)) ** 2
-    system = sparse.diags(np.asarray(around.sum(axis=1)).ravel() + warmth) - around
+    system = sparse.diags_array(around.sum(axis=1) + warmth) - around
     source = np.zeros((len(rows), len(heads)))
     source[rows, nearest] = warmth
     heat = np.maximum(splu(system.tocsc()).solve(source), 0)

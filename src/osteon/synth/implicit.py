@@ -19,7 +19,7 @@ from scipy.interpolate import PchipInterpolator
 
 from osteon.core.arrays import Float64
 
-__all__ = ["Grid", "Station", "Sweep", "sample_field"]
+__all__ = ["Grid", "Station", "Sweep", "sample_field", "smooth_minimum"]
 
 Station = tuple[float, float, float, float, float]  # x, y, z, radius, radius along the flat axis
 
@@ -112,7 +112,7 @@ def sample_field(sweeps: list[Sweep], grid: Grid) -> Float64:
         part = np.full(grid.shape, far)
         for ends in itertools.pairwise(sweep.pieces()):
             _carve(part, grid.axes, ends, sweep.flat_axis, far)
-        field = _smooth_minimum(field, part, sweep.blend)
+        field = smooth_minimum(field, part, sweep.blend)
     return field
 
 
@@ -140,7 +140,8 @@ def _carve(
     np.minimum(part[box], (np.sqrt(square) - radius) / np.maximum(stretch, 1), out=part[box])
 
 
-def _smooth_minimum(a: Float64, b: Float64, width: float) -> Float64:
+def smooth_minimum(a: Float64, b: Float64, width: float) -> Float64:
+    """The lower of two fields, rounded where they are within `width` of each other."""
     overlap = np.maximum(width - np.abs(a - b), 0)
     lower: Float64 = np.minimum(a, b) - overlap**2 / (4 * width)
     return lower

@@ -44,11 +44,11 @@ def _chain(parent: str, names: str, *points: tuple[float, float, float]) -> list
 
 def _both_sides(bones: list[Bone]) -> list[Bone]:
     """Bones of the left side (x > 0) and their mirror images; names gain .L and .R."""
-    own = {b.name for b in bones}
+    names = {b.name for b in bones}
     out = []
     for suffix, sign in ((".L", 1.0), (".R", -1.0)):
         for b in bones:
-            parent = b.parent + suffix if b.parent in own else b.parent
+            parent = b.parent + suffix if b.parent in names else b.parent
             (hx, hy, hz), (tx, ty, tz) = b.head, b.tail
             out.append(Bone(b.name + suffix, parent, (sign * hx, hy, hz), (sign * tx, ty, tz)))
     return out

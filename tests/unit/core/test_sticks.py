@@ -7,7 +7,7 @@ import pytest
 
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine, Domain, LineTrack, PinTrack, PoseTrack
-from osteon.core.sticks import StickSkeleton
+from osteon.core.sticks import StickSkeleton, project_on_segments
 
 JOINTS = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0], [1, 1, 0]])
 LINE = ControlLine((0.0, 0, 0), (1.0, 0, 0))
@@ -98,3 +98,17 @@ def test_tracks_take_single_frames() -> None:
 def test_track_refusals(make, told: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(GeometryError, match=told):
         make()
+
+
+def test_points_are_projected_on_segments():
+    points = np.array([[-3.0, 4, 0], [1, 1, 0], [9, 0, 5]])
+    along, distance = project_on_segments(points, np.zeros(3), np.array([4.0, 0, 0]))
+    assert along.tolist() == [0, 0.25, 1]
+    assert np.allclose(distance, [5, 1, np.sqrt(50)])
+
+
+def test_points_are_projected_on_all_of_several_segments():
+    starts, vectors = np.zeros((2, 3)), np.array([[1.0, 0, 0], [0, 2, 0]])
+    along, distance = project_on_segments(np.array([[[0.5, 1.0, 0]]]), starts, vectors)
+    assert along.tolist() == [[0.5, 0.5]]
+    assert distance.tolist() == [[1, 0.5]]

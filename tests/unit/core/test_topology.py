@@ -3,7 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.topology import degenerate_triangles, shells, triangle_areas, triangle_neighbors, vertex_graph
+from osteon.core.topology import (
+    bounding_diagonal,
+    degenerate_triangles,
+    is_flat,
+    shells,
+    triangle_areas,
+    triangle_neighbors,
+    vertex_graph,
+)
 from osteon.synth.shapes import join_shapes, make_sphere, make_torus
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
@@ -103,3 +111,21 @@ def test_shells():
 
 def test_shells_that_touch_in_a_vertex_are_one():
     assert shells(np.array([[0, 1, 2], [2, 3, 4]], np.int32), 5)[0] == 1
+
+
+def test_the_diagonal_of_the_bounding_box():
+    assert bounding_diagonal(np.array([[1, 2, 3], [4, 6, 3], [2, 5, 15]], np.float32)) == 13
+    assert bounding_diagonal(np.full((2, 3), 7.0)) == 0
+    assert bounding_diagonal(np.zeros((0, 3))) == 0
+
+
+def test_the_diagonal_of_a_mesh_far_away_is_computed_in_double_precision():
+    points = np.array([[1e30, 0, 0], [-1e30, 0, 0]], np.float32)
+    assert bounding_diagonal(points) == pytest.approx(2e30)
+
+
+def test_a_drawing_is_flat_wherever_it_lies():
+    assert is_flat(SQUARE + np.float32(5))
+    assert is_flat(np.array([[0, 0, 1e-10], [1, 0, 0], [1, 1, 0]]))
+    assert not is_flat(SQUARE[:, [2, 0, 1]])
+    assert is_flat(np.zeros((0, 3)))

@@ -186,7 +186,7 @@ def test_curves_and_evidence_of_a_fit(tube: MeshSequence) -> None:
     assert evidence.bones_percent[2] == pytest.approx(fit.report.error_percent)
     assert evidence.bones_percent[max(evidence.bones_percent)] < fit.report.error_percent
     assert [option for _, option, _ in evidence.trials] == ["--rank 2", "--influences 8"]
-    assert curves.own(fit.report).by_rank[0] == (0, curves.own(fit.report).error_percent)
+    assert curves.like(fit.report).by_rank[0] == (0, curves.like(fit.report).error_percent)
     assert len(evidence.shares) == 2
 
 

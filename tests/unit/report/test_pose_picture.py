@@ -8,7 +8,7 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import identity
 from osteon.report.picture import bone_colors, heat_colors
 from osteon.report.pose_picture import PosedMesh, PosePictureOptions, PoseSubject, pose_picture
-from osteon.report.pose_views import clear_view, shared_views
+from osteon.report.pose_views import Region, clear_view, shared_views
 from osteon.report.raster import DrawOptions, draw_mesh, frame_camera
 from osteon.report.stick_overlay import BoneStyle, draw_bones, draw_edges
 from osteon.synth.shapes import join_shapes, make_ball, make_grid, make_tube
@@ -125,9 +125,9 @@ def test_a_closeup_looks_past_what_stands_before_it() -> None:
     ball, wall = make_ball(200, 0.3), make_grid(8, 8, 1.6, 1.6).moved((-0.8, -0.8, 0.6))
     scene = join_shapes([ball, wall])  # the wall stands before the ball, seen from +z
     view = DrawOptions(azimuth=0, elevation=5)
-    turned = clear_view(view, scene.faces, [(scene.vertices, np.zeros(3), 0.35)])
+    turned = clear_view(view, scene.faces, [Region(scene.vertices, np.zeros(3), 0.35)])
     assert abs(float(turned.azimuth)) >= 50
-    assert clear_view(view, ball.faces, [(ball.vertices, np.zeros(3), 0.35)]).azimuth == 0
+    assert clear_view(view, ball.faces, [Region(ball.vertices, np.zeros(3), 0.35)]).azimuth == 0
     with pytest.raises(OptionError, match="azimuth"):
         clear_view(DrawOptions(), ball.faces, [])
 

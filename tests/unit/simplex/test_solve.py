@@ -10,7 +10,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.topology import triangle_areas
 from osteon.core.transforms import apply, identity, rotation_from_axis_angle
 from osteon.simplex.simplices import Dimension, EnergyOptions, build_simplices, full_system, reduced_system
-from osteon.simplex.solve import SimplexSolver
+from osteon.simplex.solve import SimplexSolver, SingleTransforms
 from osteon.synth.shapes import Shape, join_shapes, make_grid, make_sphere, make_tube
 
 GRID = make_grid(7, 5)
@@ -113,13 +113,13 @@ def test_one_motion_for_all_is_that_motion(shape: Shape, dimension: Dimension, e
     assert np.abs(posed - apply(motion, shape.vertices)).max() < 1e-12
 
 
-def test_own_transforms_replace_those_of_the_group() -> None:
+def test_single_transforms_replace_those_of_the_group() -> None:
     simplices = build_simplices(TUBE.vertices, TUBE.faces, 3)
     group = halves(TUBE)
     together = SimplexSolver.of(simplices, group, 2).pose(bent())
     alone = SimplexSolver.of(simplices, np.zeros_like(group), 1)
-    which = np.flatnonzero(group).astype(np.int32)
-    assert np.abs(alone.pose(identity(1), (which, bent()[group[which]])) - together).max() < 1e-12
+    chosen = np.flatnonzero(group).astype(np.int32)
+    assert np.abs(alone.pose(identity(1), SingleTransforms(chosen, bent()[group[chosen]])) - together).max() < 1e-12
 
 
 def test_pins_are_met_and_the_rest_is_the_constrained_minimum() -> None:

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import breadth_first_order, dijkstra, maximum_flow
 from osteon.core.arrays import Float64, Int32
 from osteon.simplex.boundaries.graph import DualGraph, graph_pieces
 
-__all__ = ["Band", "Part", "border_curves", "find_band", "minimum_cut", "nearest_labels"]
+__all__ = ["Band", "Subgraph", "border_curves", "find_band", "minimum_cut", "nearest_labels"]
 
 #: The capacities of a graph add up to this, so that no flow leaves 32 bits.
 LARGEST_SUM = 2.0**30
@@ -24,25 +24,25 @@ RIM = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Subgraph:
     """Some triangles of a mesh and the links between them."""
 
     triangles: Int32  # (n,) of the mesh, ascending
     links: Int32  # (e,) of the dual graph
-    pairs: Int32  # (e,2) the triangles of the links, by their places in this part
+    pairs: Int32  # (e,2) the triangles of the links, by their places in this subgraph
 
     @staticmethod
-    def of(graph: DualGraph, chosen: np.ndarray) -> Part:
+    def of(graph: DualGraph, chosen: np.ndarray) -> Subgraph:
         """The triangles that are chosen (t,) bool."""
         all_of_them = np.arange(graph.n_triangles, dtype=np.int32)
-        return Part(all_of_them, np.arange(len(graph.pairs), dtype=np.int32), graph.pairs).of_these(chosen)
+        return Subgraph(all_of_them, np.arange(len(graph.pairs), dtype=np.int32), graph.pairs).of_these(chosen)
 
-    def of_these(self, chosen: np.ndarray) -> Part:
-        """The triangles of this part that are chosen (n,) bool."""
+    def of_these(self, chosen: np.ndarray) -> Subgraph:
+        """The triangles of this subgraph that are chosen (n,) bool."""
         place = np.where(chosen, np.cumsum(chosen) - 1, -1).astype(np.int32)
         pairs = place[self.pairs]
         inside = np.flatnonzero((pairs[:, 0] >= 0) & (pairs[:, 1] >= 0))
-        return Part(self.triangles[chosen], self.links[inside], pairs[inside])
+        return Subgraph(self.triangles[chosen], self.links[inside], pairs[inside])
 
     def widened(self, chosen: np.ndarray) -> np.ndarray:
         """(n,) bool: the chosen triangles and their neighbours."""
@@ -52,7 +52,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Band(Part):
+class Band(Subgraph):
     """The surroundings of one boundary curve."""
 
     depth: Float64  # (n,) along the surface from the curve; infinite beyond the rim
@@ -76,8 +76,8 @@ def border_curves(graph: DualGraph, links: Int32) -> list[Int32]:
     return [links[curve == c] for c in np.argsort(-length, kind="stable")]
 
 
-def find_band(graph: DualGraph, part: Part, curve: Int32, labels: Int32, limits: tuple[float, float]) -> Band:
-    """The band around a curve of links of a part; `limits` are the options width and keep.
+def find_band(graph: DualGraph, subgraph: Subgraph, curve: Int32, labels: Int32, limits: tuple[float, float]) -> Band:
+    """The band around a curve of links of a subgraph; `limits` are the options width and keep.
 
     The width is a part of the curve's own size: the largest distance of its points from its middle, which is the
     radius of a loop around a limb and half of a straight path across a sheet.
@@ -86,10 +86,10 @@ def find_band(graph: DualGraph, part: Part, curve: Int32, labels: Int32, limits:
     middle = np.average(graph.middles[curve], axis=0, weights=length)
     radius = float(np.hypot(np.linalg.norm(graph.middles[curve] - middle, axis=1), length / 2).max())
     width = limits[0] * radius
-    away = graph.centers[part.triangles] - middle
+    away = graph.centers[subgraph.triangles] - middle
     near = np.einsum("ti,ti->t", away, away) <= (radius + RIM * width) ** 2  # paths are longer than straight lines
-    near[np.searchsorted(part.triangles, graph.pairs[curve])] = True
-    ball = part.of_these(part.widened(near))
+    near[np.searchsorted(subgraph.triangles, graph.pairs[curve])] = True
+    ball = subgraph.of_these(subgraph.widened(near))
     depth = _depth(graph, ball, curve, RIM * width)
     free = depth < np.minimum(width, _deepest_free(graph, labels, ball.triangles, depth, limits[1]))
     kept = np.isfinite(depth) | ball.widened(free)
@@ -122,13 +122,13 @@ def minimum_cut(pairs: Int32, capacity: Float64, source: np.ndarray, sink: np.nd
     return np.asarray(reached[node])
 
 
-def nearest_labels(graph: DualGraph, band: Part, side: np.ndarray, known: Int32) -> Int32:
+def nearest_labels(graph: DualGraph, band: Subgraph, side: np.ndarray, known: Int32) -> Int32:
     """(n,) `known` labels, and in place of -1 that of the nearest known triangle along the surface of the same side.
 
     A label spreads along paths, so it stays in one piece. -1 remains where no path leads.
     """
     same = side[band.pairs[:, 0]] == side[band.pairs[:, 1]]
-    lengths = _length_graph(graph, Part(band.triangles, band.links[same], band.pairs[same]))
+    lengths = _length_graph(graph, Subgraph(band.triangles, band.links[same], band.pairs[same]))
     _, _, origin = dijkstra(
         lengths, directed=False, indices=np.flatnonzero(known >= 0), return_predecessors=True, min_only=True
     )
@@ -136,21 +136,21 @@ def nearest_labels(graph: DualGraph, band: Part, side: np.ndarray, known: Int32)
     return out
 
 
-def _length_graph(graph: DualGraph, part: Part) -> csr_array:
+def _length_graph(graph: DualGraph, subgraph: Subgraph) -> csr_array:
     """Links as lengths of the path from centre to centre over the middle of the edge."""
-    single = graph.single[part.links]
-    hops, pairs = graph.hops[part.links[single]], part.pairs[single]
-    n = len(part.triangles)
+    single = graph.single[subgraph.links]
+    hops, pairs = graph.hops[subgraph.links[single]], subgraph.pairs[single]
+    n = len(subgraph.triangles)
     return csr_array((hops[:, 0] + hops[:, 1], (pairs[:, 0], pairs[:, 1])), shape=(n, n))
 
 
-def _depth(graph: DualGraph, part: Part, curve: Int32, limit: float) -> Float64:
+def _depth(graph: DualGraph, subgraph: Subgraph, curve: Int32, limit: float) -> Float64:
     """(n,) distances along the surface from the curve, by a node that stands for it; infinite beyond the limit."""
-    n = len(part.triangles)
+    n = len(subgraph.triangles)
     start = np.full(n, np.inf)
-    np.minimum.at(start, np.searchsorted(part.triangles, graph.pairs[curve].ravel()), graph.hops[curve].ravel())
+    np.minimum.at(start, np.searchsorted(subgraph.triangles, graph.pairs[curve].ravel()), graph.hops[curve].ravel())
     first = np.flatnonzero(np.isfinite(start))
-    links = _length_graph(graph, part).tocoo()
+    links = _length_graph(graph, subgraph).tocoo()
     rows, columns = np.r_[links.row, np.full(len(first), n)], np.r_[links.col, first]
     whole = csr_array((np.r_[links.data, start[first]], (rows, columns)), shape=(n + 1, n + 1))
     depth: Float64 = dijkstra(whole, directed=False, indices=n, limit=limit)[:n]

@@ -46,7 +46,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.boundaries.bands import Band, Part, border_curves, find_band, minimum_cut, nearest_labels
+from osteon.simplex.boundaries.bands import Band, Subgraph, border_curves, find_band, minimum_cut, nearest_labels
 from osteon.simplex.boundaries.graph import DualGraph, count_pieces, graph_pieces
 from osteon.simplex.boundaries.plan import Cut, plan_cuts
 
@@ -104,14 +104,14 @@ def cut_boundaries(
     if options.mode == "none" or len(faces) < 2:
         return labels.copy()
     graph = DualGraph.of(vertices, faces)
-    job = _Job(graph, options, graph.bend(options.convex), _crease_angle(graph, options), skeleton.n_bones)
+    context = _CutContext(graph, options, graph.bend(options.convex), _crease_angle(graph, options), skeleton.n_bones)
     for cut in plan_cuts(_border_lengths(graph, labels, skeleton.n_bones), skeleton):
-        labels = _cut_groups(job, labels, cut)
+        labels = _cut_groups(context, labels, cut)
     return labels.copy()
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _CutContext:
     """What all cuts of a mesh share."""
 
     graph: DualGraph
@@ -136,79 +136,79 @@ def _border_lengths(graph: DualGraph, labels: Int32, n_bones: int) -> Float64:
     return border + border.T
 
 
-def _cut_groups(job: _Job, labels: Int32, cut: Cut) -> Int32:
+def _cut_groups(context: _CutContext, labels: Int32, cut: Cut) -> Int32:
     """Cut every curve of the boundary between two groups of bones."""
-    group = np.full(job.n_bones, -1, np.int8)
+    group = np.full(context.n_bones, -1, np.int8)
     for number, bones in enumerate(cut):
         group[list(bones)] = number
-    part = Part.of(job.graph, group[labels] >= 0)
-    sides = group[labels[part.triangles]][part.pairs]
-    for curve in border_curves(job.graph, part.links[sides[:, 0] != sides[:, 1]]):
-        a, b = group[labels[job.graph.pairs[curve]]].T
+    subgraph = Subgraph.of(context.graph, group[labels] >= 0)
+    sides = group[labels[subgraph.triangles]][subgraph.pairs]
+    for curve in border_curves(context.graph, subgraph.links[sides[:, 0] != sides[:, 1]]):
+        a, b = group[labels[context.graph.pairs[curve]]].T
         if (a != b).any():  # an earlier cut may have moved it
-            labels = _cut_curve(job, part, labels, group, curve[a != b])
+            labels = _cut_curve(context, subgraph, labels, group, curve[a != b])
     return labels
 
 
-def _cut_curve(job: _Job, part: Part, labels: Int32, group: np.ndarray, curve: Int32) -> Int32:
+def _cut_curve(context: _CutContext, subgraph: Subgraph, labels: Int32, group: np.ndarray, curve: Int32) -> Int32:
     """Labels after the cheapest cut of one band; unchanged where the cut follows no crease or tears a segment."""
-    graph, options = job.graph, job.options
-    band = find_band(graph, part, curve, labels, (options.width, options.keep))
+    graph, options = context.graph, context.options
+    band = find_band(graph, subgraph, curve, labels, (options.width, options.keep))
     old = group[labels[band.triangles]]
     if not band.free.any():
         return labels
-    first = minimum_cut(band.pairs, _capacity(job, band), ~band.free & (old == 0), ~band.free & (old == 1))
+    first = minimum_cut(band.pairs, _capacity(context, band), ~band.free & (old == 0), ~band.free & (old == 1))
     new = np.where(band.free, np.where(first, 0, 1), old)
-    if np.array_equal(new, old) or (options.mode == "sharp" and not _follows_crease(job, band, new)):
+    if np.array_equal(new, old) or (options.mode == "sharp" and not _follows_crease(context, band, new)):
         return labels
     here = labels[band.triangles]
     moved = nearest_labels(graph, band, new, np.where(new == old, here, -1).astype(np.int32))
     changed = labels.copy()
     changed[band.triangles] = np.where(moved < 0, here, moved)
-    return _keep_whole(job, band, labels, changed)
+    return _keep_whole(context, band, labels, changed)
 
 
-def _capacity(job: _Job, band: Band) -> Float64:
+def _capacity(context: _CutContext, band: Band) -> Float64:
     """(e,) of the links of a band."""
-    length, bend = job.graph.lengths[band.links], job.bend[band.links]
+    length, bend = context.graph.lengths[band.links], context.bend[band.links]
     depth = np.minimum(band.depth[band.pairs].mean(axis=1) / max(band.width, 1e-300), 1.0)
     inside = band.open
     typical = max(float((length * bend)[inside].sum()) / max(float(length[inside].sum()), 1e-300), GENTLE)
-    out: Float64 = length * (1 + job.options.stay * depth) / (1 + bend / typical)  # Katz and Tal, section 3.4
+    out: Float64 = length * (1 + context.options.stay * depth) / (1 + bend / typical)  # Katz and Tal, section 3.4
     return out
 
 
-def _follows_crease(job: _Job, band: Band, side: np.ndarray) -> bool:
+def _follows_crease(context: _CutContext, band: Band, side: np.ndarray) -> bool:
     """Whether enough of the cut's length lies on creases."""
     links = band.links[(side[band.pairs[:, 0]] != side[band.pairs[:, 1]]) & band.open]
-    length = job.graph.lengths[links]
-    sharp = job.graph.angle[links] >= job.crease_angle
-    return float(length[sharp].sum()) >= job.options.sharp_share * float(length.sum()) > 0
+    length = context.graph.lengths[links]
+    sharp = context.graph.angle[links] >= context.crease_angle
+    return float(length[sharp].sum()) >= context.options.sharp_share * float(length.sum()) > 0
 
 
-def _keep_whole(job: _Job, band: Band, before: Int32, after: Int32) -> Int32:
+def _keep_whole(context: _CutContext, band: Band, before: Int32, after: Int32) -> Int32:
     """`after`, with torn-off scraps given to what is next to them; `before` if more than scraps were torn off."""
     if _surely_whole(band, before[band.triangles], after[band.triangles]):
         return after
-    allowed = count_pieces(job.graph.pairs, before, job.n_bones)
-    torn = np.flatnonzero(count_pieces(job.graph.pairs, after, job.n_bones) > allowed)
+    allowed = count_pieces(context.graph.pairs, before, context.n_bones)
+    torn = np.flatnonzero(count_pieces(context.graph.pairs, after, context.n_bones) > allowed)
     if not len(torn):
         return after
-    same = after[job.graph.pairs[:, 0]] == after[job.graph.pairs[:, 1]]
-    piece = graph_pieces(job.graph.pairs[same], len(after))
-    area = np.bincount(piece, job.graph.weights)
+    same = after[context.graph.pairs[:, 0]] == after[context.graph.pairs[:, 1]]
+    piece = graph_pieces(context.graph.pairs[same], len(after))
+    area = np.bincount(piece, context.graph.weights)
     scrap = np.zeros(len(area), bool)
     for label in torn:
         pieces = np.unique(piece[after == label])
         scrap[pieces[np.argsort(-area[pieces], kind="stable")][allowed[label] :]] = True
-    loose = scrap[piece]
-    here = loose[band.triangles]
-    if np.count_nonzero(here & band.free) < np.count_nonzero(loose):
+    torn_off = scrap[piece]
+    here = torn_off[band.triangles]
+    if np.count_nonzero(here & band.free) < np.count_nonzero(torn_off):
         return before
     known = np.where(here, -1, after[band.triangles]).astype(np.int32)
     mended = after.copy()
-    mended[band.triangles] = nearest_labels(job.graph, band, np.zeros(len(here)), known)
-    whole = (mended >= 0).all() and (count_pieces(job.graph.pairs, mended, job.n_bones) <= allowed).all()
+    mended[band.triangles] = nearest_labels(context.graph, band, np.zeros(len(here)), known)
+    whole = (mended >= 0).all() and (count_pieces(context.graph.pairs, mended, context.n_bones) <= allowed).all()
     return mended if whole else before
 
 

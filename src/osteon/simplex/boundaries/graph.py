@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.topology import degenerate_triangles
+from osteon.core.weld import weld_points
 
 __all__ = ["DualGraph", "count_pieces", "graph_pieces"]
 
@@ -43,7 +44,8 @@ class DualGraph:
 
     @staticmethod
     def of(vertices: Float64, faces: Int32) -> DualGraph:
-        points, corners = _join_coincident(vertices, faces)
+        unique, number = weld_points(vertices)
+        points, corners = vertices[unique], number[faces]
         a, b, c = (points[corners[:, i]] for i in range(3))
         cross = np.cross(b - a, c - a)
         centers, areas = (a + b + c) / 3, 0.5 * np.linalg.norm(cross, axis=1)
@@ -124,16 +126,6 @@ def count_pieces(pairs: Int32, labels: Int32, n_labels: int) -> Int32:
     piece = graph_pieces(pairs[same], len(labels))
     _, first = np.unique(piece, return_index=True)
     return np.bincount(labels[first], minlength=n_labels).astype(np.int32)
-
-
-def _join_coincident(vertices: Float64, faces: Int32) -> tuple[Float64, Int32]:
-    """The different positions, and faces that name them."""
-    order = np.lexsort(vertices.T)
-    ordered = vertices[order]
-    fresh = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)] if len(order) else np.zeros(0, bool)
-    number = np.empty(len(order), np.int32)
-    number[order] = np.cumsum(fresh) - 1
-    return ordered[fresh], number[faces]
 
 
 def _links(corners: Int32) -> tuple[Int32, Int32, np.ndarray]:

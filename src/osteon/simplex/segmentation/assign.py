@@ -14,11 +14,11 @@ from osteon.simplex.segmentation.extend import Solid, extend_free_ends, reach_ov
 from osteon.simplex.segmentation.islands import connect_triangles, join_islands
 from osteon.simplex.segmentation.pairs import Field, compare_all, find_places, find_seen, measure_pairs
 from osteon.simplex.segmentation.paths import assign_components, edge_lengths, follow_paths, in_range
-from osteon.simplex.segmentation.placed import Placed, place_mesh
 from osteon.simplex.segmentation.ranges import find_ranges
 from osteon.simplex.segmentation.segment import Segmentation, SegmentOptions
 from osteon.simplex.segmentation.traverse import bone_neighbors, traverse
 from osteon.simplex.segmentation.tree import SurfaceTree, crossings_between
+from osteon.simplex.segmentation.unit_mesh import UnitMesh, make_unit_mesh
 
 __all__ = ["assign_bones"]
 
@@ -26,15 +26,15 @@ __all__ = ["assign_bones"]
 def assign_bones(vertices: Float64, faces: Int32, skeleton: StickSkeleton, options: SegmentOptions) -> Segmentation:
     """The controlling bone of every triangle."""
     clock = [time.perf_counter()]
-    mesh, tree = place_mesh(vertices, faces, skeleton, options.dimension)
+    mesh, tree = make_unit_mesh(vertices, faces, skeleton, options.dimension)
     field, extended = _build_field(mesh, tree, options)
     clock.append(time.perf_counter())
     bone, distance = _test(field, mesh, extended, options)
     clock.append(time.perf_counter())
-    settled, notes = _settle(bone, field, mesh, options)
+    settled, exceptions = _settle(bone, field, mesh, options)
     along = _measure(settled, bone, distance, field, mesh)
     back = np.argsort(mesh.order)
-    notes = (*_describe(settled, mesh), *notes)
+    exceptions = (*_describe(settled, mesh), *exceptions)
     clock.append(time.perf_counter())
     prepare, test, settle = np.diff(clock).tolist()
     seconds = {
@@ -44,20 +44,20 @@ def assign_bones(vertices: Float64, faces: Int32, skeleton: StickSkeleton, optio
         "settle": settle,
     }
     out = (settled[back], along[back], mesh.size * distance[back], (bone >= 0)[back])
-    return Segmentation(*out, mesh.bring_back(extended, skeleton), seconds, notes)
+    return Segmentation(*out, mesh.bring_back(extended, skeleton), seconds, exceptions)
 
 
-def _build_field(mesh: Placed, tree: SurfaceTree, options: SegmentOptions) -> tuple[Field, StickSkeleton]:
+def _build_field(mesh: UnitMesh, tree: SurfaceTree, options: SegmentOptions) -> tuple[Field, StickSkeleton]:
     """What distances depend on, and the extended skeleton."""
     solid = Solid.of((mesh.vertices, mesh.faces), (mesh.neighbors, mesh.component), tree, mesh.flat)
     extended = extend_free_ends(mesh.skeleton, solid)
     ranges = find_ranges(reach_over_caps(extended, solid), extended)
     centers = np.ascontiguousarray(mesh.vertices[mesh.faces].mean(axis=1))
-    own = np.full(len(centers), -1, np.int32) if mesh.flat else np.arange(len(centers), dtype=np.int32)
-    return Field(centers, own, ranges, tree, float(options.penalty)), extended
+    skip = np.full(len(centers), -1, np.int32) if mesh.flat else np.arange(len(centers), dtype=np.int32)
+    return Field(centers, skip, ranges, tree, float(options.penalty)), extended
 
 
-def _test(field: Field, mesh: Placed, extended: StickSkeleton, options: SegmentOptions) -> tuple[Int32, Float64]:
+def _test(field: Field, mesh: UnitMesh, extended: StickSkeleton, options: SegmentOptions) -> tuple[Int32, Float64]:
     """Bone and distance with penalty of every triangle that a bone sees; -1 elsewhere (4.1 steps 2 and 3a, 4.2)."""
     below = float(options.threshold)
     if options.method == "plain":
@@ -87,7 +87,7 @@ def _seeds(field: Field, extended: StickSkeleton) -> tuple[Int32, Int32]:
     return np.concatenate(triangles), np.concatenate(bones)
 
 
-def _settle(bone: Int32, field: Field, mesh: Placed, options: SegmentOptions) -> tuple[Int32, tuple[str, ...]]:
+def _settle(bone: Int32, field: Field, mesh: UnitMesh, options: SegmentOptions) -> tuple[Int32, tuple[str, ...]]:
     """Give a bone to what none sees (4.1 step 3b), and join islands."""
     corners = mesh.vertices[mesh.faces]
     areas = triangle_areas(mesh.vertices, mesh.faces)
@@ -116,7 +116,7 @@ def _settle(bone: Int32, field: Field, mesh: Placed, options: SegmentOptions) ->
     return out, (note,) if hidden else ()
 
 
-def _measure(settled: Int32, bone: Int32, distance: Float64, field: Field, mesh: Placed) -> Float64:
+def _measure(settled: Int32, bone: Int32, distance: Float64, field: Field, mesh: UnitMesh) -> Float64:
     """Foot of every triangle on its bone as given (0 … 1); distances of those whose bone has changed, in place."""
     along = np.empty(len(settled))
     find_places(field, settled, along)
@@ -128,7 +128,7 @@ def _measure(settled: Int32, bone: Int32, distance: Float64, field: Field, mesh:
     return np.asarray(np.clip(np.einsum("tk,tk->t", foot, vectors) / length, 0, 1))
 
 
-def _describe(bone: Int32, mesh: Placed) -> list[str]:
+def _describe(bone: Int32, mesh: UnitMesh) -> list[str]:
     """One sentence for every bone that controls nothing or is in several pieces."""
     piece = connect_triangles(mesh.neighbors, bone)
     first = np.unique(piece, return_index=True)[1]

@@ -1,8 +1,8 @@
 """Triangles that lie together, tested together: their lines go down the tree as one.
 
 The lines of a block, from its triangles to the nearest candidate of each, run side by side. The leaves of the surface
-that any of them may meet are gathered once (`wide`), and each line is then counted against those only. Lines to
-farther candidates, which few triangles need, go down the tree alone. The counts are the same.
+that any of them may meet are gathered once (`eight_way_tree`), and each line is then counted against those only. Lines
+to farther candidates, which few triangles need, go down the tree alone. The counts are the same.
 
 Bones whose range planes pass a whole block by are dropped first. That alone makes it cheap to try all bones on every
 block (`compare_blocks`), which gives the plain answer always; the traversal of 4.2 saves nothing beyond it.
@@ -16,18 +16,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.segmentation.compiled import exact, inlined, lean
+from osteon.simplex.segmentation.compiled import Int64, exact, inlined, lean
+from osteon.simplex.segmentation.eight_way_tree import EightWayTree, Search, collapse_tree, gather_leaves, make_search
 from osteon.simplex.segmentation.pairs import Field, better, compare_bones, find_feet, line_to
 from osteon.simplex.segmentation.ranges import ON_PLANE
-from osteon.simplex.segmentation.tree import aim, count_crossings, crossings_in_leaf
-from osteon.simplex.segmentation.wide import Search, gather_leaves, make_search, widen
+from osteon.simplex.segmentation.tree import Ends, SurfaceTree, aim, count_crossings, crossings_in_leaf
 
 __all__ = ["BLOCK", "compare_block", "compare_blocks", "make_room"]
-
-Int64 = NDArray[np.int64]
 
 BLOCK = 32  # triangles that test together
 FEW = 6  # fewer lines go down the tree one by one
@@ -54,18 +51,22 @@ def compare_blocks(field: Field, seen_below: float) -> tuple[Int32, Float64]:
     """Bone of every triangle that one sees (else -1) and distance with penalty: the plain answer."""
     n, n_bones = len(field.centers), len(field.ranges.sticks)
     bone, distance = np.full(n, -1, np.int32), np.full(n, seen_below)
-    _compare_blocks(field, widen(field.tree), np.arange(n_bones), (bone, distance), make_room(n_bones))
+    _compare_blocks(field, collapse_tree(field.tree), np.arange(n_bones), (bone, distance), make_room(n_bones))
     return bone, distance
 
 
 @exact
-def _compare_blocks(field, wide, candidates, state, room):
+def _compare_blocks(
+    field: Field, nodes: EightWayTree, candidates: Int64, state: tuple[Int32, Float64], room: Room
+) -> None:
     for block in range((state[0].size + BLOCK - 1) // BLOCK):
-        compare_block(field, wide, block, candidates, state, room)
+        compare_block(field, nodes, block, candidates, state, room)
 
 
 @lean
-def compare_block(field, wide, block, candidates, state, room):
+def compare_block(
+    field: Field, nodes: EightWayTree, block: int, candidates: Int64, state: tuple[Int32, Float64], room: Room
+) -> None:
     """Improve bone and distance of the triangles of a block by the candidates."""
     bone, distance = state
     feet, nearest = room.feet, room.nearest
@@ -74,7 +75,7 @@ def compare_block(field, wide, block, candidates, state, room):
     if candidates.size == 0:
         return
     n_lines = _aim_all(field, start, stop, candidates, distance, room)
-    n_leaves = gather_leaves(wide, room.beam, room.search) if n_lines >= FEW else -1
+    n_leaves = gather_leaves(nodes, room.beam, room.search) if n_lines >= FEW else -1
     for t in range(start, stop):
         k, i = t - start, nearest[t - start]
         if i < 0:
@@ -82,9 +83,9 @@ def compare_block(field, wide, block, candidates, state, room):
         limit = int(min((distance[t] - feet[k, i, 0]) / field.penalty, 1e9))
         ends = line_to(field, t, candidates[i], feet[k, i, 1])
         if n_leaves >= 0:
-            n = _count_in(field.tree, room.search, n_leaves, ends, field.own[t], limit)
+            n = _count_in(field.tree, room.search, n_leaves, ends, field.skip[t], limit)
         else:
-            n = count_crossings(field.tree, ends, field.own[t], limit)
+            n = count_crossings(field.tree, ends, field.skip[t], limit)
         has = better((bone[t], distance[t]), candidates[i], feet[k, i, 0] + n * field.penalty)  # eq. 6
         if n:  # the nearest bone may not be the best: try the others
             feet[k, i, 0] = np.inf
@@ -93,7 +94,7 @@ def compare_block(field, wide, block, candidates, state, room):
 
 
 @inlined
-def _drop_candidates(field, start, stop, candidates, possible):
+def _drop_candidates(field: Field, start: int, stop: int, candidates: Int64, possible: Int64) -> int:
     """Candidates in whose range some point of the ball around the block lies; returns how many."""
     centers, _, (_, planes, first), _, _ = field
     middle = (start + stop) // 2  # near the others, as near triangles have near numbers
@@ -116,7 +117,7 @@ def _drop_candidates(field, start, stop, candidates, possible):
 
 
 @inlined
-def _aim_all(field, start, stop, candidates, distance, room):
+def _aim_all(field: Field, start: int, stop: int, candidates: Int64, distance: Float64, room: Room) -> int:
     """Feet, nearest candidates, and the boxes around the ends of lines to them; returns how many lines there are."""
     feet, nearest, beam = room.feet, room.nearest, room.beam
     beam[:, :3], beam[:, 3:] = np.inf, -np.inf
@@ -135,13 +136,13 @@ def _aim_all(field, start, stop, candidates, distance, room):
 
 
 @inlined
-def _count_in(tree, search, n_leaves, ends, skip, limit):
+def _count_in(tree: SurfaceTree, search: Search, n_leaves: int, ends: Ends, skip: int, limit: int) -> int:
     """Crossings of a line with the triangles of the gathered leaves."""
     line = aim(ends)
-    (ox, oy, oz), (ix, iy, iz), _, _ = line
+    start, inverse, _, _ = line
+    ox, oy, oz = np.float32(start[0]), np.float32(start[1]), np.float32(start[2])
+    ix, iy, iz = np.float32(inverse[0]), np.float32(inverse[1]), np.float32(inverse[2])
     x, y, z = 0 if ix > 0 else 3, 1 if iy > 0 else 4, 2 if iz > 0 else 5  # the faces through which a line enters
-    ox, oy, oz = np.float32(ox), np.float32(oy), np.float32(oz)
-    ix, iy, iz = np.float32(ix), np.float32(iy), np.float32(iz)
     zero, one = np.float32(0), np.float32(1)
     bounds, apart = search.bounds, search.apart
     for k in range(n_leaves):

@@ -37,12 +37,12 @@ def build_boxes(around: Float64) -> BoxTree:
     order = np.arange(len(around), dtype=np.int32)
     n = max(1, 2 * len(around))
     bounds, after, first, count = np.empty((n, 6)), *(np.zeros(n, np.int32) for _ in range(3))
-    used: int = _build(around, order, bounds, after, first, count)
+    used = _build(around, order, bounds, after, first, count)
     return BoxTree(bounds[:used].copy(), after[:used].copy(), first[:used].copy(), count[:used].copy(), order)
 
 
 @exact
-def _build(around, order, bounds, after, first, count):
+def _build(around: Float64, order: Int32, bounds: Float64, after: Int32, first: Int32, count: Int32) -> int:
     """Fill the nodes in the order of a walk and sort `order` leaf by leaf. Returns the number of nodes."""
     parts = np.empty((DEEPEST, 2), np.int64)  # still to do; the next is on top
     parts[0, 0], parts[0, 1] = 0, order.size
@@ -66,7 +66,7 @@ def _build(around, order, bounds, after, first, count):
 
 
 @exact
-def _bound(around, order, start, stop, box):
+def _bound(around: Float64, order: Int32, start: int, stop: int, box: Float64) -> None:
     """The box around some items."""
     box[:3], box[3:] = 1e300, -1e300
     for i in range(start, stop):
@@ -76,20 +76,21 @@ def _bound(around, order, start, stop, box):
 
 
 @inlined
-def _middle(around, item, axis):
+def _middle(around: Float64, item: int, axis: int) -> float:
     """Middle of an item's box."""
-    return 0.5 * (around[item, axis] + around[item, 3 + axis])
+    middle: float = 0.5 * (around[item, axis] + around[item, 3 + axis])
+    return middle
 
 
 @exact
-def _cut(around, order, start, stop):
+def _cut(around: Float64, order: Int32, start: int, stop: int) -> int:
     """Sort the items of a node into two parts by their middles; returns where the second one begins."""
     low, high = np.full(3, 1e300), np.full(3, -1e300)
     for i in range(start, stop):
         for k in range(3):
             middle = _middle(around, order[i], k)
             low[k], high[k] = min(low[k], middle), max(high[k], middle)
-    axis = np.argmax(high - low)
+    axis = int(np.argmax(high - low))
     if high[axis] - low[axis] <= 1e-300:
         return (start + stop) // 2  # all in one place
     scale = BINS * (1 - 1e-9) / (high[axis] - low[axis])
@@ -105,7 +106,7 @@ def _cut(around, order, start, stop):
 
 
 @exact
-def _best_bin(around, order, axis, low, scale):
+def _best_bin(around: Float64, order: Int32, axis: int, low: float, scale: float) -> int:
     """The first bin of the second part, where the estimate of the cost is least."""
     boxes, held = np.empty((BINS, 6)), np.zeros(BINS, np.int64)
     boxes[:, :3], boxes[:, 3:] = 1e300, -1e300
@@ -124,4 +125,4 @@ def _best_bin(around, order, axis, low, scale):
                 box[c], box[3 + c] = min(box[c], boxes[k, c]), max(box[3 + c], boxes[k, 3 + c])
             x, y, z = max(box[3] - box[0], 0.0), max(box[4] - box[1], 0.0), max(box[5] - box[2], 0.0)
             cost[k + 1 if side == 0 else k] += n * (x * y + y * z + z * x)
-    return 1 + np.argmin(cost[1:])
+    return 1 + int(np.argmin(cost[1:]))

@@ -10,14 +10,18 @@ references to them as much again: on 86,000 triangles and 39 bones, range tests 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["exact", "inlined", "lean"]
+from osteon.core.kernels import Function
 
-Function = Callable[..., Any]
+__all__ = ["Int64", "Point", "exact", "inlined", "lean"]
+
+Int64 = NDArray[np.int64]
+Point = tuple[float, float, float]  # in a tuple, as small arrays would be made anew for every call
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False}
@@ -26,17 +30,14 @@ _INLINED: dict[str, Any] = {**_LEAN, "forceinline": True}
 
 def exact(function: Function) -> Function:
     """Compile with a cache on disk, without the interpreter lock, and with IEEE division by zero."""
-    compiled: Function = numba.njit(**_OPTIONS)(function)
-    return compiled
+    return cast(Function, numba.njit(**_OPTIONS)(function))
 
 
 def lean(function: Function) -> Function:
     """Like `exact`, for functions that make no arrays: references are not counted."""
-    compiled: Function = numba.njit(**_LEAN)(function)
-    return compiled
+    return cast(Function, numba.njit(**_LEAN)(function))
 
 
 def inlined(function: Function) -> Function:
     """Like `lean`, for small functions of inner loops."""
-    compiled: Function = numba.njit(**_INLINED)(function)
-    return compiled
+    return cast(Function, numba.njit(**_INLINED)(function))

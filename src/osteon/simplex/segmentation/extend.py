@@ -64,7 +64,7 @@ class Solid:
         """Whether a point is inside a component with holes; in 2D, in a triangle."""
         faces = self.faces[~self.closed[self.component]]
         if not self.flat:
-            return abs(float(_solid_angle(self.vertices, faces, point))) > 2 * np.pi
+            return abs(_solid_angle(self.vertices, faces, point)) > 2 * np.pi
         corners = self.vertices[faces, :2] - point[:2]
         x, y = corners[:, :, 0], corners[:, :, 1]
         edge = x * np.roll(y, -1, axis=1) - np.roll(x, -1, axis=1) * y
@@ -89,7 +89,7 @@ def reach_over_caps(extended: StickSkeleton, solid: Solid) -> StickSkeleton:
         other = extended.joints[extended.bones[extended.bones_at(int(joint))[0]].sum() - joint]
         at, hit = crossings_between(solid.tree, other, end)
         if len(at):
-            height: float = _cap_height(solid.neighbors, centers @ away, hit[-1]) - float(end @ away)
+            height = _cap_height(solid.neighbors, centers @ away, hit[-1]) - float(end @ away)
             joints[joint] = end + max(height + MARGIN, 0.0) * away
     return replace(extended, joints=joints)
 
@@ -128,11 +128,11 @@ def _through_hole(solid: Solid, start: Float64, away: Float64) -> Float64:
 
 
 @kernel
-def _cap_height(neighbors, height, start):
+def _cap_height(neighbors: Int32, height: Float64, start: int) -> float:
     """How far the connected triangles beyond the height of `start` reach."""
     waiting, marked = np.empty(height.size, np.int32), np.zeros(height.size, np.bool_)
     waiting[0], marked[start] = start, True
-    n, highest = 1, height[start]
+    n, highest = 1, float(height[start])
     while n:
         n -= 1
         t = waiting[n]
@@ -146,7 +146,7 @@ def _cap_height(neighbors, height, start):
 
 
 @kernel
-def _solid_angle(vertices, faces, point):
+def _solid_angle(vertices: Float64, faces: Int32, point: Float64) -> float:
     """The sum of the solid angles of triangles seen from a point (van Oosterom and Strackee, 1983)."""
     total = 0.0
     for i, j, k in faces:

@@ -60,8 +60,8 @@ def _kept_pieces(piece: Int32, bone: Int32, component: Int32, areas: Float64) ->
 
 def _longest_border(piece: Int32, other: Int32, length: Float64) -> tuple[Int32, Int32]:
     """For every piece the bone with which it shares the longest border; of equal ones the lowest."""
-    pairs, which = np.unique(np.stack([piece, other], axis=1), axis=0, return_inverse=True)
-    total = np.bincount(which.reshape(-1), length)
+    pairs, inverse = np.unique(np.stack([piece, other], axis=1), axis=0, return_inverse=True)
+    total = np.bincount(inverse.reshape(-1), length)
     order = np.lexsort((pairs[:, 1], -total, pairs[:, 0]))
     _, first = np.unique(pairs[order, 0], return_index=True)
     best = pairs[order[first]]

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.sticks import project_on_segments
 from osteon.simplex.segmentation.compiled import exact
 from osteon.simplex.segmentation.pairs import Field
 from osteon.simplex.segmentation.ranges import find_foot
@@ -58,7 +59,7 @@ def follow_paths(bone: Int32, wanted: Bools, triangles: Int32, neighbors: Int32,
 
 
 @exact
-def _follow(bone, wanted, row, neighbors, lengths, out):
+def _follow(bone: Int32, wanted: Bools, row: Int32, neighbors: Int32, lengths: Float64, out: Int32) -> None:
     """Dijkstra from all bones at the same time; fills `out`."""
     n_bones = wanted.shape[1]
     left = np.zeros(n_bones, np.int64)  # unsettled triangles that wait for a bone
@@ -98,7 +99,7 @@ def in_range(field: Field, triangles: Int32) -> Bools:
 
 
 @exact
-def _in_range(field, triangles, out):
+def _in_range(field: Field, triangles: Int32, out: Bools) -> None:
     centers, _, ranges, _, _ = field
     for i in range(triangles.size):
         t = triangles[i]
@@ -112,9 +113,7 @@ def assign_components(bone: Int32, component: Int32, areas: Float64, sticks: tup
     out = bone.copy()
     for t in _split(np.flatnonzero(bone < 0), component):
         weights = areas[t] if areas[t].sum() > 0 else np.ones(len(t))
-        away = centers[t, None] - starts
-        along = np.clip(np.einsum("tbk,bk->tb", away, vectors) / np.einsum("bk,bk->b", vectors, vectors), 0, 1)
-        distance = np.linalg.norm(away - along[:, :, None] * vectors, axis=2)
+        _, distance = project_on_segments(centers[t, None], starts, vectors)
         out[t] = np.argmin(weights @ distance)
     return out
 

@@ -39,7 +39,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.segmentation.compiled import inlined
+from osteon.simplex.segmentation.compiled import Point, inlined
 
 __all__ = ["Ranges", "find_foot", "find_ranges", "nearest_foot"]
 
@@ -90,7 +90,7 @@ def _away(skeleton: StickSkeleton, b: int, joint: int) -> Float64:
 
 
 @inlined
-def find_foot(ranges, b, point):
+def find_foot(ranges: Ranges, b: int, point: Point) -> tuple[float, float]:
     """Effective distance and t of a point that is in range of bone b; out of range, infinity and 0."""
     sticks, planes, first = ranges
     x, y, z = point
@@ -112,7 +112,7 @@ def find_foot(ranges, b, point):
 
 
 @inlined
-def nearest_foot(ranges, b, point):
+def nearest_foot(ranges: Ranges, b: int, point: Point) -> tuple[float, float]:
     """Like `find_foot`, for any point: out of range the foot is the nearest place on the bone."""
     distance, t = find_foot(ranges, b, point)
     if distance < np.inf:
@@ -125,9 +125,10 @@ def nearest_foot(ranges, b, point):
 
 
 @inlined
-def _distance(sticks, b, t, point):
+def _distance(sticks: Float64, b: int, t: float, point: Point) -> float:
     """From a point to the place t on bone b."""
     x = sticks[b, 0] + t * sticks[b, 3] - point[0]
     y = sticks[b, 1] + t * sticks[b, 4] - point[1]
     z = sticks[b, 2] + t * sticks[b, 5] - point[2]
-    return np.sqrt(x * x + y * y + z * z)
+    distance: float = np.sqrt(x * x + y * y + z * z)
+    return distance

@@ -37,10 +37,10 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.segmentation.blocks import BLOCK, compare_block, make_room
-from osteon.simplex.segmentation.compiled import exact, inlined, lean
+from osteon.simplex.segmentation.blocks import BLOCK, Room, compare_block, make_room
+from osteon.simplex.segmentation.compiled import Int64, exact, inlined, lean
+from osteon.simplex.segmentation.eight_way_tree import EightWayTree, collapse_tree
 from osteon.simplex.segmentation.pairs import Field
-from osteon.simplex.segmentation.wide import widen
 
 __all__ = ["bone_neighbors", "traverse"]
 
@@ -53,7 +53,7 @@ class _State(NamedTuple):
     heard: NDArray[np.uint64]  # (n,w) bones that were suggested to a block
     asked: NDArray[np.uint64]  # (n,w) bones to test next
     tested: NDArray[np.uint64]  # (n,w)
-    told: NDArray[np.uint64]  # (n,w) bones that it suggested
+    suggested: NDArray[np.uint64]  # (n,w) bones that it suggested
 
 
 def bone_neighbors(skeleton: StickSkeleton) -> tuple[Int32, Int32]:
@@ -70,50 +70,58 @@ def traverse(
 
     Seeds are triangles and the bones that pass through them. Triangles that lie together should have near numbers.
     """
-    n, words = len(neighbors), -(-len(field.ranges.sticks) // 64)
+    n, n_words = len(neighbors), -(-len(field.ranges.sticks) // 64)
     bone, distance = np.full(n, -1, np.int32), np.full(n, seen_below)
-    sets = (np.zeros((-(-n // BLOCK), words), np.uint64) for _ in range(4))
+    sets = (np.zeros((-(-n // BLOCK), n_words), np.uint64) for _ in range(4))
     state = _State(bone, distance, *sets)
-    _traverse((field, widen(field.tree)), neighbors, beside, seeds, state, make_room(len(field.ranges.sticks)))
+    room = make_room(len(field.ranges.sticks))
+    _traverse(field, collapse_tree(field.tree), neighbors, beside, seeds, state, room)
     return bone, distance, np.repeat(state.heard.any(axis=1), BLOCK)[:n]
 
 
 @exact
-def _traverse(scene, neighbors, beside, seeds, state, room):
+def _traverse(
+    field: Field,
+    nodes: EightWayTree,
+    neighbors: Int32,
+    beside: tuple[Int32, Int32],
+    seeds: tuple[Int32, Int32],
+    state: _State,
+    room: Room,
+) -> None:
     """Rounds of suggestions until there is nothing new to say; all of a round is said before any of it is heard."""
-    field, wide = scene
     n_blocks, n_bones = state.heard.shape[0], field.ranges.sticks.shape[0]
     candidates, heard = np.empty(n_bones, np.int64), state.heard
-    said = [(0, 0)]  # (block, bone)
+    suggestions = [(0, 0)]  # (block, bone)
     waiting, n_waiting = np.empty(n_blocks, np.int64), 0
     for i in range(seeds[0].size):
-        home = np.int64(seeds[0][i]) // BLOCK
-        n_waiting = _hear(home, np.int64(seeds[1][i]), beside, state, waiting, n_waiting)
+        home = int(np.int64(seeds[0][i]) // BLOCK)
+        n_waiting = _hear(home, int(np.int64(seeds[1][i])), beside, state, waiting, n_waiting)
         for b in range(n_bones):
             _add(state.asked, home, b)
     while True:
-        said.clear()
+        suggestions.clear()
         for i in range(n_waiting):
             n = _open(waiting[i], state, candidates)
-            compare_block(field, wide, waiting[i], candidates[:n], (state.bone, state.distance), room)
-            _suggest(waiting[i], state, said)
-        if not said:
+            compare_block(field, nodes, waiting[i], candidates[:n], (state.bone, state.distance), room)
+            _suggest(waiting[i], state, suggestions)
+        if not suggestions:
             for block in range(n_blocks):
-                _pass_on(block, n_bones, state, said)
-        if not said:
+                _pass_on(block, n_bones, state, suggestions)
+        if not suggestions:
             return
         n_waiting = 0
-        for block, b in said:
+        for block, b in suggestions:
             n_waiting = _hear(block, b, beside, state, waiting, n_waiting)
             for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
                 for e in range(3):
-                    other = np.int64(neighbors[t, e]) // BLOCK  # -1 at a border
+                    other = int(np.int64(neighbors[t, e]) // BLOCK)  # -1 at a border
                     if other >= 0 and not _has(heard, other, b):
                         n_waiting = _hear(other, b, beside, state, waiting, n_waiting)
 
 
 @lean
-def _hear(block, b, beside, state, waiting, n_waiting):
+def _hear(block: int, b: int, beside: tuple[Int32, Int32], state: _State, waiting: Int64, n_waiting: int) -> int:
     """A block hears of bone b: it will test it and the bones beside it. Returns how many blocks wait to test."""
     if _has(state.heard, block, b):
         return n_waiting
@@ -131,7 +139,7 @@ def _hear(block, b, beside, state, waiting, n_waiting):
 
 
 @lean
-def _open(block, state, candidates):
+def _open(block: int, state: _State, candidates: Int64) -> int:
     """Which bones a block was asked to test and has not tested before; returns how many."""
     n = 0
     for b in range(candidates.size):
@@ -145,31 +153,32 @@ def _open(block, state, candidates):
 
 
 @exact
-def _suggest(block, state, said):
+def _suggest(block: int, state: _State, suggestions: list[tuple[int, int]]) -> None:
     """The bones of its triangles, as far as it has not told them yet."""
     for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
-        if state.bone[t] >= 0 and not _has(state.told, block, state.bone[t]):
-            _add(state.told, block, state.bone[t])
-            said.append((int(block), int(state.bone[t])))
+        if state.bone[t] >= 0 and not _has(state.suggested, block, state.bone[t]):
+            _add(state.suggested, block, state.bone[t])
+            suggestions.append((int(block), int(state.bone[t])))
 
 
 @exact
-def _pass_on(block, n_bones, state, said):
+def _pass_on(block: int, n_bones: int, state: _State, suggestions: list[tuple[int, int]]) -> None:
     """What a block in which nothing is seen has heard and not told yet."""
     for t in range(block * BLOCK, min((block + 1) * BLOCK, state.bone.size)):
         if state.bone[t] >= 0:
             return
     for b in range(n_bones):
-        if _has(state.heard, block, b) and not _has(state.told, block, b):
-            _add(state.told, block, b)
-            said.append((int(block), int(b)))
+        if _has(state.heard, block, b) and not _has(state.suggested, block, b):
+            _add(state.suggested, block, b)
+            suggestions.append((int(block), int(b)))
 
 
 @inlined
-def _has(sets, i, b):
-    return sets[i, b // 64] >> np.uint64(b % 64) & np.uint64(1) != 0
+def _has(sets: NDArray[np.uint64], i: int, b: int) -> bool:
+    inside: bool = sets[i, b // 64] >> np.uint64(b % 64) & np.uint64(1) != 0
+    return inside
 
 
 @inlined
-def _add(sets, i, b):
+def _add(sets: NDArray[np.uint64], i: int, b: int) -> None:
     sets[i, b // 64] |= np.uint64(1) << np.uint64(b % 64)

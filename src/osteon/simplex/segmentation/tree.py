@@ -33,9 +33,11 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.simplex.segmentation.boxes import build_boxes
-from osteon.simplex.segmentation.compiled import inlined, lean
+from osteon.simplex.segmentation.compiled import Point, inlined, lean
 
 __all__ = [
+    "Ends",
+    "Line",
     "SurfaceTree",
     "aim",
     "build_tree",
@@ -44,6 +46,11 @@ __all__ = [
     "crossings_in_leaf",
     "invert",
 ]
+
+#: Both ends of a line: x y z x y z.
+Ends = tuple[float, float, float, float, float, float]
+#: What `aim` makes of a line.
+Line = tuple[Point, Point, float, tuple[tuple[int, int, int], Point, Point]]
 
 #: A crossing this near to an end of the line (over the size of the mesh, which is 1 here) only touches.
 TOUCH = 1e-9
@@ -90,8 +97,9 @@ def _raise_walls(vertices: Float64, faces: Int32) -> tuple[Float64, Int32, Int32
 
 def crossings_between(tree: SurfaceTree, start: Float64, stop: Float64) -> tuple[Float64, Int32]:
     """Where the line crosses the surface, ascending: 0 … 1 from start to stop, and the triangles."""
-    ends = (*(float(x) for x in start), *(float(x) for x in stop))
-    found: int = count_crossings(tree, ends, -1, ALL)
+    a, b, c, d, e, f = (float(x) for x in (*start, *stop))
+    ends = a, b, c, d, e, f
+    found = count_crossings(tree, ends, -1, ALL)
     at, hit = np.empty(found), np.empty(found, np.int32)
     _list_crossings(tree, ends, at, hit)
     order = np.lexsort((hit, at))
@@ -99,7 +107,7 @@ def crossings_between(tree: SurfaceTree, start: Float64, stop: Float64) -> tuple
 
 
 @lean
-def count_crossings(tree, ends, skip, limit):
+def count_crossings(tree: SurfaceTree, ends: Ends, skip: int, limit: int) -> int:
     """Crossings of the line between two points (x y z x y z) with all triangles but `skip`; ends after the limit."""
     line = aim(ends)
     found = node = 0
@@ -113,7 +121,7 @@ def count_crossings(tree, ends, skip, limit):
 
 
 @lean
-def _list_crossings(tree, ends, at, hit):
+def _list_crossings(tree: SurfaceTree, ends: Ends, at: Float64, hit: Int32) -> None:
     """Like `count_crossings`; stores where (0 … 1) and which triangles."""
     line = aim(ends)
     found = node = 0
@@ -130,7 +138,7 @@ def _list_crossings(tree, ends, at, hit):
 
 
 @inlined
-def aim(ends):
+def aim(ends: Ends) -> Line:
     """What is needed of a line many times: start, one over its direction, what only touches, and its projection.
 
     The projection is along the longest axis: the numbers of the axes, the longest last, the start in that order, how
@@ -150,7 +158,7 @@ def aim(ends):
 
 
 @inlined
-def _passes(bounds, node, line):
+def _passes(bounds: Float64, node: int, line: Line) -> bool:
     """Whether a line passes through a box."""
     (ox, oy, oz), (ix, iy, iz), _, _ = line
     x0, x1 = (bounds[node, 0] - ox) * ix, (bounds[node, 3] - ox) * ix
@@ -158,11 +166,12 @@ def _passes(bounds, node, line):
     z0, z1 = (bounds[node, 2] - oz) * iz, (bounds[node, 5] - oz) * iz
     enter = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), 0.0))
     leave = min(min(max(x0, x1), max(y0, y1)), min(max(z0, z1), 1.0))
-    return enter <= leave
+    meets: bool = enter <= leave
+    return meets
 
 
 @inlined
-def crossings_in_leaf(tree, node, line, skip):
+def crossings_in_leaf(tree: SurfaceTree, node: int, line: Line, skip: int) -> int:
     """Crossings of a line with the triangles of a leaf (other nodes have none), but for `skip`."""
     _, _, leaf, corners, triangle = tree
     found = 0
@@ -173,13 +182,13 @@ def crossings_in_leaf(tree, node, line, skip):
 
 
 @inlined
-def invert(d):
+def invert(d: float) -> float:
     """1 / d, large instead of infinite, so that 0 times it is no NaN."""
     return 1 / d if abs(d) > 1e-30 else np.copysign(1e30, d)
 
 
 @inlined
-def _cross(corners, i, line):
+def _cross(corners: Float64, i: int, line: Line) -> float:
     """Where (0 … 1) a line crosses a triangle, -1 where it does not."""
     _, _, touch, ((kx, ky, kz), (ox, oy, oz), (sx, sy, along)) = line
     az, bz, cz = corners[i, kz] - oz, corners[i, 3 + kz] - oz, corners[i, 6 + kz] - oz
@@ -198,7 +207,7 @@ def _cross(corners, i, line):
 
 
 @inlined
-def _left(edge, x1, y1, x2, y2):
+def _left(edge: float, x1: float, y1: float, x2: float, y2: float) -> bool:
     """Whether the point (e, e^2) lies left of the edge from 1 to 2, whose edge function at 0 is given."""
     if edge != 0:
         return edge > 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.topology import degenerate_triangles, triangle_areas
+from osteon.simplex.degenerate import HEIGHT, find_bridges, widen_triangles
 from osteon.simplex.simplices import build_simplices
-from osteon.simplex.thin import HEIGHT, find_bridges, widen_triangles
 
 #: Two squares, whose facing sides coincide but for rounding, and the strip between them.
 SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
@@ -17,9 +17,9 @@ STRIP = np.array([[1, 4, 7], [1, 7, 2]], np.int32)
 
 def test_a_strip_that_joins_parts_is_a_bridge() -> None:
     faces = np.concatenate([SQUARES, STRIP])
-    shapeless = degenerate_triangles(POINTS, faces)
-    assert shapeless.tolist() == [False] * 4 + [True] * 2
-    assert find_bridges(faces, shapeless, len(POINTS)).tolist() == [False] * 4 + [True] * 2
+    degenerate = degenerate_triangles(POINTS, faces)
+    assert degenerate.tolist() == [False] * 4 + [True] * 2
+    assert find_bridges(faces, degenerate, len(POINTS)).tolist() == [False] * 4 + [True] * 2
 
 
 def test_what_is_joined_already_needs_no_bridge() -> None:

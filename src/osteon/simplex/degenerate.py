@@ -21,16 +21,16 @@ __all__ = ["find_bridges", "widen_triangles"]
 HEIGHT = 1e-5
 
 
-def find_bridges(faces: Int32, shapeless: NDArray[np.bool_], n_vertices: int) -> NDArray[np.bool_]:
-    """(t,) the shapeless triangles of three different vertices that join what all others leave apart."""
-    good = faces[~shapeless]
+def find_bridges(faces: Int32, degenerate: NDArray[np.bool_], n_vertices: int) -> NDArray[np.bool_]:
+    """(t,) the degenerate triangles of three different vertices that join what all others leave apart."""
+    good = faces[~degenerate]
     start, stop = np.concatenate([good[:, :2], good[:, 1:]]).T
     graph = coo_array((np.ones(len(start), bool), (start, stop)), shape=(n_vertices, n_vertices))
     part = connected_components(graph, directed=False)[1]
     a, b, c = faces.T
     proper = (a != b) & (b != c) & (c != a)
     joins = (part[a] != part[b]) | (part[b] != part[c])
-    return np.asarray(shapeless & proper & joins)
+    return np.asarray(degenerate & proper & joins)
 
 
 def widen_triangles(corners: Float64, length: float) -> Float64:

@@ -16,19 +16,16 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.core.topology import triangle_areas, triangle_neighbors
+from osteon.core.topology import bounding_diagonal, is_flat, triangle_areas, triangle_neighbors
 from osteon.core.weld import weld_points
 from osteon.simplex.segmentation.islands import connect_triangles
 from osteon.simplex.segmentation.tree import SurfaceTree, build_tree
 
-__all__ = ["Placed", "place_mesh"]
-
-#: What is thinner than this in z (over its size) is flat.
-FLAT = 1e-9
+__all__ = ["UnitMesh", "make_unit_mesh"]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class UnitMesh:
     """A mesh about the origin, of diameter 1, and its skeleton."""
 
     vertices: Float64  # (v,3)
@@ -49,16 +46,16 @@ class Placed:
         return replace(like, joints=np.where(moved, like.joints + step, like.joints))
 
 
-def place_mesh(
+def make_unit_mesh(
     vertices: Float64, faces: Int32, skeleton: StickSkeleton, dimension: Literal["auto", 2, 3]
-) -> tuple[Placed, SurfaceTree]:
+) -> tuple[UnitMesh, SurfaceTree]:
     """Bring mesh and skeleton into place, and build the tree of the surface."""
     used = np.zeros(len(vertices), bool)
     used[faces.ravel()] = True
     center, size = _sphere(vertices, faces, vertices[used])
     if size <= 0:  # all in one place: the skeleton gives the unit
-        size = float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
-    flat = dimension == 2 or (dimension == "auto" and _flat(vertices[used]) and _flat(skeleton.joints))
+        size = bounding_diagonal(skeleton.joints)
+    flat = dimension == 2 or (dimension == "auto" and is_flat(vertices[used]) and is_flat(skeleton.joints))
     scale = np.array([1, 1, 0 if flat else 1]) / size
     points, joints = (vertices - center) * scale, (skeleton.joints - center) * scale
     start = time.perf_counter()
@@ -66,18 +63,18 @@ def place_mesh(
     seconds = time.perf_counter() - start
     order = tree.triangle
     triangles = faces[order]
-    unique, which = weld_points(points)
-    welded = unique[which[triangles]]
+    unique, inverse = weld_points(points)
+    welded = unique[inverse[triangles]]
     if flat:
         tree = build_tree(points, welded, flat=True)
     elif not np.array_equal(order, np.arange(len(order))):
         tree = tree._replace(triangle=np.arange(len(order), dtype=np.int32))
     neighbors = triangle_neighbors(welded)
-    placed = Placed(
+    mesh = UnitMesh(
         *(points, triangles, order, neighbors, connect_triangles(neighbors)),
         *(replace(skeleton, joints=joints), center, size, flat, seconds),
     )
-    return placed, tree
+    return mesh, tree
 
 
 def _sphere(vertices: Float64, faces: Int32, used: Float64) -> tuple[Float64, float]:
@@ -87,8 +84,3 @@ def _sphere(vertices: Float64, faces: Int32, used: Float64) -> tuple[Float64, fl
     share = np.bincount(faces.ravel(), np.repeat(weights, 3), len(vertices))
     center = share @ vertices / share.sum()
     return center, 2 * float(np.sqrt(((used - center) ** 2).sum(axis=1).max()))
-
-
-def _flat(points: Float64) -> bool:
-    extent = np.ptp(points, axis=0)
-    return bool(extent[2] <= FLAT * np.linalg.norm(extent))

@@ -15,15 +15,15 @@ from scipy.spatial import cKDTree
 
 from osteon.core.arrays import Float64, Int32
 
-__all__ = ["Loose", "find_loose"]
+__all__ = ["IsolatedVertices", "find_isolated_vertices"]
 
 #: Neighbours that carry a vertex.
 NEIGHBORS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Loose:
-    """Loose vertices and what carries them."""
+class IsolatedVertices:
+    """The vertices and what carries them."""
 
     vertices: Int32  # (l,)
     carriers: Int32  # (l,k) unknowns of the solver
@@ -38,17 +38,19 @@ class Loose:
         return out
 
 
-def find_loose(points: Float64, held: Int32, group: Int32) -> Loose:
+def find_isolated_vertices(points: Float64, held: Int32, group: Int32) -> IsolatedVertices:
     """The points that are not among the ascending `held` ones, with the nearest of those and their groups."""
-    loose = np.setdiff1d(np.arange(len(points), dtype=np.int32), held)
+    isolated = np.setdiff1d(np.arange(len(points), dtype=np.int32), held)
     k = min(NEIGHBORS, len(held))
-    if not len(loose):
+    if not len(isolated):
         none = np.zeros((0, k), np.int32)
-        return Loose(loose, none, none, np.zeros((0, k)), np.zeros((0, k, 3)))
-    distance, carrier = (array.reshape(len(loose), k) for array in cKDTree(points[held]).query(points[loose], k=k))
+        return IsolatedVertices(isolated, none, none, np.zeros((0, k)), np.zeros((0, k, 3)))
+    distance, carrier = (
+        array.reshape(len(isolated), k) for array in cKDTree(points[held]).query(points[isolated], k=k)
+    )
     nearness = 1 / np.maximum(distance, 1e-12 * max(float(distance.max()), 1e-300))
     weights = (nearness - nearness[:, -1:]) ** 2
     weights[weights.sum(axis=1) == 0] = 1.0  # all equally far, or only one
     weights /= weights.sum(axis=1, keepdims=True)
-    offsets = points[loose][:, None] - points[held][carrier]
-    return Loose(loose, carrier.astype(np.int32), group[carrier], weights, offsets)
+    offsets = points[isolated][:, None] - points[held][carrier]
+    return IsolatedVertices(isolated, carrier.astype(np.int32), group[carrier], weights, offsets)

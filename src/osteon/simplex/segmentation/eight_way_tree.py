@@ -9,15 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32, Int32
-from osteon.simplex.segmentation.compiled import exact, inlined, lean
+from osteon.core.arrays import Float32, Float64, Int32
+from osteon.simplex.segmentation.compiled import Int64, exact, inlined, lean
 from osteon.simplex.segmentation.tree import SurfaceTree, invert
 
-__all__ = ["Search", "WideTree", "gather_leaves", "make_search", "widen"]
-
-Int64 = NDArray[np.int64]
+__all__ = ["EightWayTree", "Search", "collapse_tree", "gather_leaves", "make_search"]
 
 WIDTH = 8
 #: More than rounding to float32 moves a box or a line in a mesh of size 1.
@@ -26,7 +23,7 @@ ROUNDED = 1e-6
 DEEPEST = 512
 
 
-class WideTree(NamedTuple):
+class EightWayTree(NamedTuple):
     """Nodes as kernels take them."""
 
     bounds: Float32  # (n,6,8) lowest and highest corners; empty boxes meet nothing
@@ -50,16 +47,16 @@ def make_search(most: int) -> Search:
     )
 
 
-def widen(tree: SurfaceTree) -> WideTree:
+def collapse_tree(tree: SurfaceTree) -> EightWayTree:
     """The same boxes with eight to a node."""
     n = len(tree.after)
     bounds, child = np.empty((n, 6, WIDTH), np.float32), np.zeros((n, WIDTH), np.int32)
-    used: int = _widen(tree, bounds, child)
-    return WideTree(bounds[:used], child[:used])
+    used = _collapse(tree, bounds, child)
+    return EightWayTree(bounds[:used], child[:used])
 
 
 @exact
-def _widen(tree, bounds, child):
+def _collapse(tree: SurfaceTree, bounds: Float32, child: Int32) -> int:
     """Open the largest box of a node until it has eight; returns the number of nodes."""
     boxes, after, leaf, _, _ = tree
     source, kids = np.zeros(after.size, np.int64), np.empty(WIDTH, np.int64)
@@ -91,19 +88,20 @@ def _widen(tree, bounds, child):
 
 
 @inlined
-def _surface(boxes, i):
+def _surface(boxes: Float64, i: int) -> float:
     x, y, z = boxes[i, 3] - boxes[i, 0], boxes[i, 4] - boxes[i, 1], boxes[i, 5] - boxes[i, 2]
-    return x * y + y * z + z * x
+    area: float = x * y + y * z + z * x
+    return area
 
 
 @lean
-def gather_leaves(wide, beam, search):
+def gather_leaves(tree: EightWayTree, beam: Float64, search: Search) -> int:
     """The leaves that lines between two boxes (2,6) may meet, and their bounds; returns how many, -1: too many to hold.
 
     At any part of their way, lines are no farther from the line between the middles of the boxes than the larger box
     is wide, in each axis. So a leaf is left out if that line passes it even when it is wider by as much.
     """
-    boxes, child = wide
+    boxes, child = tree
     waiting, leaves, bounds, apart = search
     (ox, wx, ix), (oy, wy, iy), (oz, wz, iz) = _axis(beam, 0), _axis(beam, 1), _axis(beam, 2)
     zero, one = np.float32(0), np.float32(1)
@@ -135,8 +133,8 @@ def gather_leaves(wide, beam, search):
 
 
 @inlined
-def _axis(beam, c):
+def _axis(beam: Float64, c: int) -> tuple[np.float32, np.float32, np.float32]:
     """In one axis: where the middle line starts, how far others are from it, and one over the way it goes."""
     start, stop = 0.5 * (beam[0, c] + beam[0, 3 + c]), 0.5 * (beam[1, c] + beam[1, 3 + c])
-    wide = 0.5 * max(beam[0, 3 + c] - beam[0, c], beam[1, 3 + c] - beam[1, c])
-    return np.float32(start), np.float32(wide), np.float32(invert(stop - start))
+    width = 0.5 * max(beam[0, 3 + c] - beam[0, c], beam[1, 3 + c] - beam[1, c])
+    return np.float32(start), np.float32(width), np.float32(invert(stop - start))
