@@ -86,7 +86,7 @@ def test_needs_no_pickle(model, tmp_path):
 @pytest.mark.parametrize(
     ("change", "kind", "says"),
     [
-        ({"version": np.array(2)}, FileFormatError, "osteon-model version 2"),
+        ({"version": np.array(3)}, FileFormatError, "osteon-model version 3"),
         ({"version": np.array(0)}, FileFormatError, "version 0"),
         ({"version": np.array("new")}, FileFormatError, "'version'"),
         ({"version": None}, FileFormatError, "no version"),

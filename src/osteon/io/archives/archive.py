@@ -33,6 +33,11 @@ class Archive:
         self._file = file
         self._members = {i.filename.removesuffix(".npy"): i for i in file.infolist()}
 
+    @property
+    def names(self) -> list[str]:
+        """Of all arrays."""
+        return list(self._members)
+
     def __contains__(self, key: str) -> bool:
         return key in self._members
 

@@ -2,30 +2,42 @@
 
 Arrays by name: rest (v,3), faces (t,3), bones and weights (v,k), transforms (f,b,3,4); basis (r,v,3), coefficients
 (f,r) and normal_basis (r,v,3) of the corrections, if there are any; joint_parents (j,) and world_from_joint (j,3,4) if
-there is a skeleton; those of the asset that are there. All that is not an array is JSON text under `header`. Nothing
-needs a pickle.
+there is a skeleton; those of the asset that are there. A deformer other than linear blending has its arrays under
+KIND_NAME, and `fallback_bones`, `fallback_weights` if it has a fallback. All that is not an array is JSON text under
+`header`. Nothing needs a pickle.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
+from osteon.core.animation import Animation, BoneTrack
+from osteon.core.character import Character
+from osteon.core.mesh import Mesh
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
 from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
 from osteon.io.archives.sequence_npz import check_version
 from osteon.io.doors.format_types import ModelFormat
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.source import Source
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
+from osteon.io.metadata.families import PLAIN_KINDS, family_arrays, read_deformer, read_displacement, read_fallback
 
 __all__ = ["MODEL_FORMAT", "MODEL_VERSION", "NPZ_MODEL", "holds_npz_model", "read_npz_model", "write_npz_model"]
 
+Family = TypeVar("Family")
+
 MODEL_FORMAT = "osteon-model"
-MODEL_VERSION = 1
+#: Version 2 is one that holds another deformer than linear blending; what version 1 can say is written as version 1.
+MODEL_VERSION = 2
+SKIN_ARRAYS = ("bones", "weights")
+BASIS_ARRAYS = ("basis", "normal_basis")
 
 
 def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
@@ -38,15 +50,20 @@ def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> No
         "bone_names": list(model.track.names),
         "joint_names": list(model.skeleton.names) if model.skeleton is not None else [],
     }
-    arrays |= {"rest": model.rest, "faces": model.faces, "bones": model.skin.bones, "weights": model.skin.weights}
-    arrays |= {"transforms": model.track.transforms}
-    if model.corrections is not None:
-        arrays |= {"basis": model.corrections.basis, "coefficients": model.corrections.coefficients}
-        if model.corrections.normal_basis is not None and options.normals:
-            arrays |= {"normal_basis": model.corrections.normal_basis}
+    arrays |= {"rest": model.rest, "faces": model.faces, "transforms": model.track.transforms}
+    character, coefficients = model.character, model.animation.coefficients
+    arrays |= family_arrays(character)
+    if not options.normals:
+        arrays = {name: array for name, array in arrays.items() if not name.endswith("normal_basis")}
+    if coefficients is not None:
+        arrays["coefficients"] = coefficients
     if model.skeleton is not None:
         arrays |= {"joint_parents": model.skeleton.parents, "world_from_joint": model.skeleton.world_from_joint}
-    stamp: dict[str, NDArray[Any]] = {"format": np.array(MODEL_FORMAT), "version": np.array(MODEL_VERSION)}
+    kinds = [character.deformer.kind, *(displacement.kind for displacement in character.displacements)]
+    version = 1 if set(kinds) <= set(PLAIN_KINDS) and character.fallback is None else MODEL_VERSION
+    if version > 1:
+        header |= {"deformer": kinds[0], "displacements": kinds[1:]}
+    stamp: dict[str, NDArray[Any]] = {"format": np.array(MODEL_FORMAT), "version": np.array(version)}
     write_archive(path, stamp | arrays | {"header": pack_header(header)})
 
 
@@ -64,34 +81,36 @@ def read_npz_model(path: Path) -> SkinnedModel:
         if found != MODEL_FORMAT:
             what = f"'{found}'" if found else "no format name"
             raise source.format_error(f"holds {what}, expected '{MODEL_FORMAT}'; is it a mesh sequence?")
-        check_version(archive, MODEL_FORMAT, MODEL_VERSION)
+        check_version(archive, MODEL_FORMAT, 1, MODEL_VERSION)
         header = archive.header()
         with damage_named(source):
             return _unpack(archive, header)
 
 
 def _unpack(archive: Archive, header: dict[str, Any]) -> SkinnedModel:
-    corrections = None
-    if "basis" in archive:
-        corrections = Corrections(
-            archive.array("basis"), archive.array("coefficients"), archive.optional("normal_basis")
-        )
-    skeleton = None
-    if "joint_parents" in archive:
-        names = tuple(str(name) for name in header["joint_names"])
-        skeleton = Skeleton(names, archive.array("joint_parents"), archive.array("world_from_joint"))
     names = tuple(str(name) for name in header["bone_names"])
-    return SkinnedModel(
-        rest=archive.array("rest"),
-        faces=archive.array("faces"),
-        skin=Skin(archive.array("bones"), archive.array("weights")),
-        track=BoneTrack(archive.array("transforms"), header["bone_type"], names),
-        clips=unpack_clips(header["clips"]),
-        corrections=corrections,
-        skeleton=skeleton,
-        asset=unpack_asset(archive, header),
-        name=str(header["name"]),
-    )
+    track = BoneTrack(archive.array("transforms"), header["bone_type"], names)
+    mesh = Mesh(archive.array("rest"), archive.array("faces"), unpack_asset(archive, header), str(header["name"]))
+    deformer = _family(archive, str(header.get("deformer", "linear_blend")), SKIN_ARRAYS, read_deformer)
+    kinds = header.get("displacements", ["corrections"] if "basis" in archive else [])
+    displacements = tuple(_family(archive, str(kind), BASIS_ARRAYS, read_displacement) for kind in kinds)
+    coefficients = archive.array("coefficients") if "corrections" in kinds else None
+    animation = Animation(track, unpack_clips(header["clips"]), coefficients)
+    fallback = read_fallback(archive.names, archive.array)
+    return SkinnedModel(Character(mesh, deformer, displacements, _skeleton(archive, header), fallback), animation)
+
+
+def _family(archive: Archive, kind: str, plain: tuple[str, ...], read: Callable[..., Family]) -> Family:
+    """A deformer or displacement; those of old kinds have arrays of fixed names."""
+    names = [name for name in plain if name in archive] if kind in PLAIN_KINDS else archive.names
+    return read(kind, names, archive.array)
+
+
+def _skeleton(archive: Archive, header: dict[str, Any]) -> Skeleton | None:
+    if "joint_parents" not in archive:
+        return None
+    names = tuple(str(name) for name in header["joint_names"])
+    return Skeleton(names, archive.array("joint_parents"), archive.array("world_from_joint"))
 
 
 NPZ_MODEL = ModelFormat(".npz", "NumPy archive", holds_npz_model, read_npz_model, write_npz_model)

@@ -52,13 +52,14 @@ def read_npz(path: Path, request: ReadRequest) -> MeshSequence:
     return select_clips(sequence, request.options.clips, path)
 
 
-def check_version(archive: Archive, name: str, newest: int) -> None:
+def check_version(archive: Archive, name: str, *known: int) -> None:
     """Refuse a version this release does not know, by name."""
     version = archive.number("version")
-    if version != newest:
+    if version not in known:
         shown = "no version" if version is None else f"version {version:g}"
+        read = " and ".join(str(number) for number in known)
         raise archive.source.format_error(
-            f"is {name} {shown}, this release reads version {newest}; use the release that wrote it, or write it again"
+            f"is {name} {shown}, this release reads version {read}; use the release that wrote it, or write it again"
         )
 
 
