@@ -8,6 +8,7 @@ from pathlib import Path
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.model import SkinnedModel
+from osteon.core.option_checks import check_used
 from osteon.io.gltf.model import holds_gltf_model, read_gltf_model
 from osteon.io.model_npz import holds_npz_model, read_npz_model, write_npz_model
 from osteon.io.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
@@ -64,6 +65,7 @@ def holds_model(path: PathLike) -> bool:
 def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS) -> None:
     """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back."""
     found = model_format_of(path)
+    check_used(options, written=Path(path).suffix.lower())
     with atomic_file(path) as temporary:
         found.write(temporary, model, options)
 
@@ -73,6 +75,7 @@ def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -
     if Path(path).is_dir():
         raise FileFormatError(f"{path}: is a folder, expected the file of a skinned model")
     found = model_format_of(path)
+    check_used(options, input="model")
     if found.sample is not None:
         return found.sample(Path(path), options)
     if options.fps != "file":

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.cli.play import parse_frames
+from osteon.cli.model_frames import parse_frames
 from osteon.core.errors import OptionError
 from osteon.core.model import Corrections, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Material
