@@ -140,12 +140,12 @@ def _written(outputs: tuple[str, ...], budget: Budget | None) -> frozenset[str]:
 
 def _fit(sequence: MeshSequence, options: SkinOptions, rig: Path | None, progress: Progress | None) -> SkinFit:
     from osteon.pipeline import skin_sequence
-    from osteon.pipeline.rig import rig_motion
+    from osteon.pipeline.rig import rig_circumstances
 
     if rig is None:
         return skin_sequence(sequence, options=options, progress=progress)
     joints = load_model(rig)
-    refuse_unused(rig=True, motion=rig_motion(sequence, joints))
+    refuse_unused(**rig_circumstances(sequence, joints))
     return skin_sequence(sequence, options=options, rig=joints, progress=progress)
 
 

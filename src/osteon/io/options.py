@@ -26,6 +26,7 @@ __all__ = [
 _GLTF = (".glb", ".gltf")
 _USD = (".usda", ".usdc", ".usdz", ".usd")
 _MOVES = need(input=("sequence", "model"), says="a skeleton file has no frames; leave it away")
+_OWN_REST = need(rest_pose="sequence", says="the rig tells the rest pose that it was bound in; leave it away")
 _FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest pose and triangles; leave it away")
 
 
@@ -40,7 +41,9 @@ class LoadOptions:
 
     `fps="file"` takes the frame rate the file carries: the `fps` of an .npz, or for glTF the rate on which all keys of
     an animation fall (30 when there is none). Frames that carry no rate play at 24. A number overrides both, and is the
-    rate at which glTF is sampled. Circumstance that `needs` speak of: `input`, one of sequence, model and skeleton.
+    rate at which glTF is sampled.
+
+    Circumstances that `needs` speak of: `input` (sequence, model or skeleton), `rest_pose` (sequence, or a rig's own).
     """
 
     fps: float | Literal["file"] = option(
@@ -67,7 +70,7 @@ class LoadOptions:
         metavar="FILE|INDEX",
         parse=_parse_rest,
         shown_default="file's, or first frame",
-        needs=(_MOVES, _FRAMES),
+        needs=(_MOVES, _FRAMES, _OWN_REST),
     )
     clips: tuple[str, ...] = option(
         (),

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from osteon.fit.rig import RigOptions, fit_rig
 from osteon.fit.seed import bones_of_labels
 from osteon.pipeline.presets import Job, Solution, cluster_sample, correct_solution
 
-__all__ = ["fit_to_rig", "posed_by_rig", "rig_motion"]
+__all__ = ["fit_to_rig", "posed_by_rig", "rig_circumstances"]
 
 #: Above this E % the rig's motion has little to do with the sequence.
 FAR_OFF = 50.0
@@ -47,9 +47,13 @@ def _moves(sequence: MeshSequence, rig: SkinnedModel) -> bool:
     return rig.n_frames == sequence.n_frames and rig.n_frames > 1
 
 
-def rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> Literal["kept", "found"]:
-    """What becomes of the joints' motion, for options that have no effect on one that is kept."""
-    return "kept" if _moves(sequence, rig) else "found"
+def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, Any]:
+    """What the rig brings, for options that have no effect on it: `check_used(options, **…)`."""
+    return {
+        "rig": True,
+        "motion": "kept" if _moves(sequence, rig) else "found",
+        "rest_pose": "rig" if _same_vertices(sequence, rig) else "sequence",
+    }
 
 
 def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
@@ -75,7 +79,7 @@ def _edge_length(points: Float32, faces: Int32) -> float:
 
 def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions) -> MeshSequence:
     """The sequence with the rest pose that the rig was bound in; refuses a rig that does not match."""
-    check_used(options, rig=True, motion=rig_motion(sequence, rig))
+    check_used(options, **rig_circumstances(sequence, rig))
     if rig.n_bones == 0:
         raise GeometryError(f"rig '{rig.name}': there are no joints")
     if not (_moves(sequence, rig) or _same_vertices(sequence, rig)):

@@ -123,6 +123,8 @@ def test_a_rig_that_brings_its_motion(run_here):
     for flags in ("--rounds 24", "--stiffness 0.1", "--bone-type flexible"):
         call = ("skin", "limb.npz", "--rig", "rig.npz", *flags.split(), "-o", "out.npz")
         refused(run_here, *call, says=f"{flags.split()[0]}: the rig brings the motion of every frame")
+    call = ("skin", "limb.npz", "--rig", "rig.npz", "--rest", 0, "-o", "out.npz")
+    refused(run_here, *call, says="--rest: the rig tells the rest pose")
 
 
 def test_inputs_that_do_not_use_what_is_said_of_them(run_here):
