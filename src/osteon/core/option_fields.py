@@ -138,8 +138,10 @@ class OptionField:
         if isinstance(value, bool) or not isinstance(value, Integral if self.kind.base is int else Real):
             plain = "a whole number" if self.kind.base is int else "a number"
             raise OptionError(f"{self.name}: expected {self.expected() if self.kind.choices else plain}, got {value!r}")
-        number = float(value)
-        inside = math.isfinite(number) and value not in known.but
+        number: int | float = (
+            int(value) if isinstance(value, Integral) else float(value)
+        )  # whole numbers may be too large for a float
+        inside = (isinstance(number, int) or math.isfinite(number)) and value not in known.but
         inside = inside and (known.minimum is None or number >= known.minimum)
         inside = inside and (known.maximum is None or number <= known.maximum)
         inside = inside and (known.above is None or number > known.above)

@@ -74,6 +74,7 @@ def test_types_tell_what_a_value_may_be():
         ({"weights": "x"}, "weights: expected tsvd, nnls or bounded, got 'x'"),
         ({"influences": 9}, "influences: expected 1 … 8, got 9"),
         ({"rank": -1}, "rank: expected 0 or more, got -1"),
+        ({"rounds": 10**400}, f"rounds: expected 0 … 1e+06, got {10**400}"),
         ({"bones": -1}, "bones: expected 1 or more (or 0 to find the number), got -1"),
         ({"bones": 1.5}, "bones: expected a whole number, got 1.5"),
         ({"bones": True}, "bones: expected a whole number, got True"),
