@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.errors import GeometryError
 from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply, nearest_rotation
@@ -127,7 +128,7 @@ def test_error_hardly_depends_on_orientation(name, bone_type, by):
 def test_the_number_of_bones_found_does_not_depend_on_them_either(by):
     sequence = bake_chain(3, options=BakeOptions(frames=6, bend=60.0)).sequence
     for preset in ("default", "paper"):
-        fit = skin_sequence(moved(sequence, by), options=SkinOptions(preset=preset, rounds=1))
+        fit = skin_sequence(moved(sequence, by), options=change_options(SkinOptions(), preset=preset, rounds=1))
         assert fit.model.n_bones == 3
         assert fit.report.error_percent < 0.1
 
@@ -148,7 +149,9 @@ def test_weights_are_weights_whatever_moves(seed, n_vertices, n_frames, n_bones,
     ball = make_ball(n_vertices)
     frames = ball.vertices + noise * rng.normal(size=(n_frames, n_vertices, 3))
     n_bones = min(n_bones, n_vertices)
-    options = SkinOptions(preset=preset, bones=n_bones, influences=influences, bone_type=bone_type, rounds=3, seed=seed)
+    options = change_options(
+        SkinOptions(), preset=preset, bones=n_bones, influences=influences, bone_type=bone_type, rounds=3, seed=seed
+    )
     fit = skin_sequence(MeshSequence(frames, ball.faces, ball.vertices), options=options)
     skin, transforms = fit.model.skin, fit.model.track.transforms
     assert fit.model.n_bones == n_bones

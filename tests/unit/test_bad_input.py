@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import GeometryError, OptionError
+from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.pipeline import skin_sequence
@@ -93,7 +94,7 @@ def test_no_bones_at_that_tolerance(refused):
 def test_a_very_small_tolerance_fits_or_says_why(preset, n_frames, tolerance):
     """Distances are whole numbers of bytes: at a few frames a small tolerance is less than one."""
     sequence = TUBE.take_frames(np.arange(n_frames))
-    options = SkinOptions(preset=preset, tolerance=tolerance, rounds=1)
+    options = change_options(SkinOptions(), preset=preset, tolerance=tolerance, rounds=1)
     try:
         n_bones, message = skin_sequence(sequence, options=options).model.n_bones, ""
     except OptionError as error:
@@ -135,4 +136,5 @@ def test_a_very_small_tolerance_fits_or_says_why(preset, n_frames, tolerance):
 )
 def test_options_out_of_range(options, refused):
     with refused(OptionError, list(options)[-1]):
-        skin_sequence(TUBE, options=SkinOptions(**{"bones": 2, "rounds": 1, **options}))
+        quick = {} if "preset" in options else {"rounds": 1}
+        skin_sequence(TUBE, options=SkinOptions(**{"bones": 2, **quick, **options}))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.model import SkinnedModel
+from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.progress import ProgressEvent
 from osteon.core.sequence import Asset, Clip, MeshSequence, join_clips
@@ -26,14 +27,16 @@ def cloth(n_frames: int = 12) -> MeshSequence:
 
 
 def skin(sequence: MeshSequence, **options: object) -> SkinnedModel:
-    return skin_sequence(sequence, options=SkinOptions(**options)).model
+    return skin_sequence(sequence, options=change_options(SkinOptions(), **options)).model
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("bone_type", ["rigid", "flexible"])
 @pytest.mark.parametrize(("n_bones", "influences"), [(1, 4), (5, 1), (7, 4), (12, 8)])
 def test_what_was_asked_for(preset, bone_type, n_bones, influences):
-    options = SkinOptions(preset=preset, bones=n_bones, bone_type=bone_type, influences=influences, rounds=3)
+    options = change_options(
+        SkinOptions(), preset=preset, bones=n_bones, bone_type=bone_type, influences=influences, rounds=3
+    )
     fit = skin_sequence(cloth(), options=options)
     model = fit.model
     assert (model.n_bones, model.track.bone_type, fit.report.bones) == (n_bones, bone_type, n_bones)
@@ -50,7 +53,7 @@ def test_what_was_asked_for(preset, bone_type, n_bones, influences):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_report_is_about_the_model(preset):
     sequence = cloth()
-    fit = skin_sequence(sequence, options=SkinOptions(preset=preset, bones=6, rounds=5))
+    fit = skin_sequence(sequence, options=change_options(SkinOptions(), preset=preset, bones=6, rounds=5))
     frames, posed = sequence.frames.astype(np.float64), pose_frames(fit.model).astype(np.float64)
     error = 100 * np.linalg.norm(frames - posed) / np.linalg.norm(frames - frames.mean(axis=0))
     assert fit.report.error_percent == pytest.approx(error, rel=1e-6)
@@ -66,7 +69,8 @@ def test_refinement_agrees_with_the_measured_error():
 @pytest.mark.parametrize("preset", PRESETS)
 def test_number_of_bones_is_found(preset):
     fit = skin_sequence(
-        bake_shells(options=BakeOptions(frames=12)).sequence, options=SkinOptions(preset=preset, rounds=2)
+        bake_shells(options=BakeOptions(frames=12)).sequence,
+        options=change_options(SkinOptions(), preset=preset, rounds=2),
     )
     assert fit.model.n_bones == 8
     assert fit.report.near_rigid_fraction > 0.9
@@ -121,7 +125,9 @@ def test_frames_held_out(preset, holdout):
     """Weights do not see them; their bones are fitted afterwards, and their error is told apart."""
     sequence = cloth(10)
     out = np.arange(10)[np.arange(1, 11) % holdout == 0]
-    fit = skin_sequence(sequence, options=SkinOptions(preset=preset, bones=6, holdout=holdout, rounds=6))
+    fit = skin_sequence(
+        sequence, options=change_options(SkinOptions(), preset=preset, bones=6, holdout=holdout, rounds=6)
+    )
     assert fit.model.n_frames == 10
     frames, posed = sequence.frames[out].astype(np.float64), pose_frames(fit.model)[out]
     if len(out) > 1:
@@ -162,7 +168,8 @@ def test_some_triangles_without_area():
     faces = np.concatenate([source.faces, [[0, 0, 1], [5, 5, 5]]])
     for preset in PRESETS:
         fit = skin_sequence(
-            MeshSequence(source.frames, faces, source.rest), options=SkinOptions(preset=preset, bones=5, rounds=2)
+            MeshSequence(source.frames, faces, source.rest),
+            options=change_options(SkinOptions(), preset=preset, bones=5, rounds=2),
         )
         assert fit.report.input["degenerate_triangles"] == 2
         assert any("2 triangles" in w for w in fit.report.warnings)
@@ -184,7 +191,7 @@ def test_triangles_that_collapse_in_every_frame():
 def test_any_unit_of_length(preset, scale):
     source = cloth()
     sequence = MeshSequence(scale * source.frames, source.faces, scale * source.rest)
-    options = SkinOptions(preset=preset, bones=5, rounds=4)
+    options = change_options(SkinOptions(), preset=preset, bones=5, rounds=4)
     one, other = (skin_sequence(s, options=options).report for s in (source, sequence))
     assert other.error_percent == pytest.approx(one.error_percent, rel=1e-2)
     assert other.rms == pytest.approx(scale * one.rms, rel=1e-2)
@@ -204,7 +211,7 @@ def test_a_character_far_from_the_origin():
 @pytest.mark.parametrize("preset", PRESETS)
 def test_same_answer_on_one_thread_and_on_two(preset, bone_type):
     sequence = bake_cylinder(3, options=BakeOptions(frames=12)).sequence  # several blocks of vertices and of frames
-    options = SkinOptions(preset=preset, bones=7, bone_type=bone_type, rounds=8, seed=5)
+    options = change_options(SkinOptions(), preset=preset, bones=7, bone_type=bone_type, rounds=8, seed=5)
     fits = [skin_sequence(sequence, options=replace(options, threads=n)) for n in (1, 2, 2)]
     for other in fits[1:]:
         assert np.array_equal(other.model.track.transforms, fits[0].model.track.transforms)
@@ -234,7 +241,9 @@ def test_the_input_is_left_as_it_was(preset):
 def test_progress_goes_forward_and_ends(preset):
     heard: list[ProgressEvent] = []
     fit = skin_sequence(
-        bent_tube().sequence, options=SkinOptions(preset=preset, bones=2, rounds=4), progress=heard.append
+        bent_tube().sequence,
+        options=change_options(SkinOptions(), preset=preset, bones=2, rounds=4),
+        progress=heard.append,
     )
     for stage in {e.stage for e in heard}:
         fractions = [e.fraction for e in heard if e.stage == stage]

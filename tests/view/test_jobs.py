@@ -20,7 +20,8 @@ from osteon.core.options import SkinOptions
 from osteon.io import load_model, save_sequence
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import bake_cylinder
-from osteon.view.jobs import Job, TaskError, Worker, WorkerEnded, fit_defaults, fit_options
+from osteon.view.fit_form import fit_form, fit_options
+from osteon.view.jobs import Job, TaskError, Worker, WorkerEnded
 
 from .serving import alive, served, wait_until
 from .test_pack import read_pack
@@ -222,7 +223,7 @@ def test_a_worker_does_not_outlive_its_server(tmp_path):
 
 def test_options_come_from_the_page_and_defaults_from_the_library(refused):
     assert fit_options({}) == SkinOptions()
-    assert fit_options(fit_defaults()) == SkinOptions()
+    assert fit_options({field["name"]: field["default"] for field in fit_form()}) == SkinOptions()
     assert fit_options({"bones": None, "smooth_weights": 1}) == SkinOptions(smooth_weights=1)
     with refused(OptionError, "expected an object"):
         fit_options(None)

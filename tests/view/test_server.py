@@ -57,7 +57,13 @@ def test_the_scene_names_the_model_and_what_a_fit_takes(viewer):
     assert scene["can_fit"] is True
     assert scene["limits"]["upload_bytes"] == 1_000_000_000
     assert ".glb" in scene["limits"]["suffixes"]
-    assert scene["limits"]["defaults"]["influences"] == 4
+    fields = {field["name"]: field for field in scene["limits"]["fit"]}
+    assert [fields["influences"][key] for key in ("label", "kind", "default", "min", "max")] == [
+        *("Influences a vertex", "whole", 4, 1, 8)
+    ]
+    assert fields["bone_type"]["choices"] == ["flexible", "rigid"]
+    assert "as many as" in fields["bones"]["hint"]
+    assert "threads" not in fields
 
 
 def test_the_pack_is_that_of_the_model_and_its_source(viewer):

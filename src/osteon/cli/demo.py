@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
 from osteon.cli.common import console, json_option, progress_bar, size_text, write_json
+from osteon.cli.option_flags import options_of, part, refuse_given
+from osteon.core.options import SkinOptions
 
 if TYPE_CHECKING:
     from osteon.core.model import BoneType
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
+Subject = Literal["fox", "figure", "cartoon"]
+
 BONES = 32
 #: Corrections and file of each kind of bones.
 RANKS: dict[str, int] = {"flexible": 5, "rigid": 0}
@@ -24,7 +28,7 @@ FILES = {"flexible": "fox.glb", "rigid": "fox-rigid.glb"}
 
 
 @click.command()
-@click.argument("subject", type=click.Choice(["fox", "figure", "cartoon"]), default="fox")
+@click.argument("subject", type=click.Choice(get_args(Subject)), default="fox")
 @click.option(
     "-o",
     "--output",
@@ -34,10 +38,9 @@ FILES = {"flexible": "fox.glb", "rigid": "fox-rigid.glb"}
     show_default=True,
     help="Folder for the model, the report and the picture.",
 )
-@click.option("--bones", "-b", default=BONES, show_default=True)
-@click.option("--threads", default=0, show_default=True, help="0: all there are.")
+@options_of(options=part(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
-def demo(subject: str, folder: Path, bones: int, threads: int, json_file: str | None, quiet: bool) -> None:
+def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
     """Skin a galloping fox that Osteon makes itself, or pose a figure or a cartoon.
 
     fox: its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox.glb (flexible bones
@@ -48,9 +51,9 @@ def demo(subject: str, folder: Path, bones: int, threads: int, json_file: str | 
     if subject != "fox":
         from osteon.cli.demo_pose import pose_demo
 
+        refuse_given("options", f"{subject} is posed, not skinned; leave it away")
         pose_demo(subject, folder, json_file, quiet)
         return
-    from osteon.core.options import SkinOptions
     from osteon.core.progress import report_progress
     from osteon.io import SaveOptions, save_model
     from osteon.pipeline import skin_sequence
@@ -63,18 +66,18 @@ def demo(subject: str, folder: Path, bones: int, threads: int, json_file: str | 
     with progress_bar(quiet) as progress:
         report_progress(progress, "compile", 0.0)  # half a minute the first time, nothing later; not part of the times
         for kind in kinds:
-            warm = SkinOptions(bones=1, bone_type=kind, rank=RANKS[kind], threads=threads)
+            warm = replace(options, bones=1, bone_type=kind, rank=RANKS[kind])
             skin_sequence(SUBJECTS["rigid"](), options=warm)
         sequence = SUBJECTS["creature"]()
         for kind in kinds:
-            options = SkinOptions(bones=bones, bone_type=kind, rank=RANKS[kind], threads=threads)
-            fits[kind] = skin_sequence(sequence, options=options, progress=progress)
+            wanted = replace(options, bone_type=kind, rank=RANKS[kind])
+            fits[kind] = skin_sequence(sequence, options=wanted, progress=progress)
         folder.mkdir(parents=True, exist_ok=True)
         for name, fit in fits.items():
             path = folder / FILES[name]
             save_model(fit.model, path, options=SaveOptions(quantize=True))
             fits[name] = replace(fit, report=fit.report.with_output_bytes(path.stat().st_size))
-        flexible = SkinOptions(bones=bones, rank=RANKS["flexible"], threads=threads)
+        flexible = replace(options, rank=RANKS["flexible"])
         curves = report_curves(sequence, fits["flexible"].report, flexible, progress)
         write_html_report(folder / "report.html", fits["flexible"], sequence, curves=curves)
     report = {name: fit.report.to_json() for name, fit in fits.items()}

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, input_options, json_option, load_inputs, progress_bar, write_json
+from osteon.cli.common import console, json_option, progress_bar, write_json
+from osteon.cli.model_frames import take_clips
+from osteon.cli.option_flags import options_of, refuse_unused
+from osteon.io import LoadOptions, holds_model, load_model, load_sequence
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,31 +23,22 @@ __all__ = ["describe_clips", "describe_model", "describe_sequence", "describe_sk
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True)
-@input_options
+@options_of(load=LoadOptions)
 @json_option
-def info(
-    inputs: tuple[str, ...],
-    fps: float | None,
-    faces: Path | None,
-    rest: str | None,
-    clips: tuple[str, ...],
-    json_file: str | None,
-    quiet: bool,
-) -> None:
+def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quiet: bool) -> None:
     """Tell what a mesh, a sequence, a model or a skeleton holds."""
-    from osteon.io import LoadOptions, holds_model, load_model
     from osteon.io.skeletons.files import TEXT_FORMATS
 
     with progress_bar(quiet) as progress:
         if len(inputs) == 1 and Path(inputs[0]).suffix.lower() in TEXT_FORMATS:
+            refuse_unused(input="skeleton")
             facts = describe_skeleton(inputs[0])
         # A rest pose of one's own, or triangles, are questions about a sequence of frames.
-        elif len(inputs) == 1 and rest is None and faces is None and holds_model(inputs[0]):
-            options = LoadOptions(fps="file" if fps is None else fps, clips=clips)
-            facts = describe_model(load_model(inputs[0], options=options))
+        elif len(inputs) == 1 and load.rest is None and load.faces is None and holds_model(inputs[0]):
+            model = load_model(inputs[0], options=load)
+            facts = describe_model(take_clips(model, load.clips, Path(inputs[0])))
         else:
-            sequence = load_inputs(inputs, fps=fps, faces=faces, rest=rest, clips=clips, progress=progress)
-            facts = describe_sequence(sequence)
+            facts = describe_sequence(load_sequence(list(inputs), options=load, progress=progress))
     write_json(facts, json_file)
     if not quiet and json_file != "-":
         print_facts(facts, console())

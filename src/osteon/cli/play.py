@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +11,15 @@ import click
 
 from osteon.cli.common import console, json_option, progress_bar, write_json
 from osteon.cli.info import describe_clips, print_facts
+from osteon.cli.model_frames import choose_frames, take_frames
+from osteon.cli.option_flags import is_given, options_of, part
 from osteon.core.errors import FileFormatError, OptionError
+from osteon.io import MODEL_FORMATS, LoadOptions, check_sequence_output, holds_model, load_model, save_played
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
 
-__all__ = ["parse_frames", "play"]
+__all__ = ["play"]
 
 
 @click.command()
@@ -29,22 +31,20 @@ __all__ = ["parse_frames", "play"]
     metavar="OUT",
     help="Frames: a folder, 'out/fox_####.obj' or .ply; or one file for all (.npz, .abc).",
 )
-@click.option("--clip", "clips", multiple=True, metavar="NAME", help="Only this clip; may be repeated.  [all]")
 @click.option(
     "--frames", metavar="A:B|LIST", help="Only these, counted from 0 over the chosen clips: '10:20', '0,5,9'."
 )
 @click.option("--rank", type=click.IntRange(min=0), metavar="R", help="Only the first R corrections.  [all]")
 @click.option("--format", "suffix", default="obj", show_default=True, help="Of frames in a folder: obj or ply.")
-@click.option("--fps", type=float, help="Rate at which the keys of a glTF are sampled.  [its own]")
+@options_of(load=part(LoadOptions, "fps", "clips"))
 @json_option
 def play(
     file: Path,
     output: str,
-    clips: tuple[str, ...],
     frames: str | None,
     rank: int | None,
     suffix: str,
-    fps: float | None,
+    load: LoadOptions,
     json_file: str | None,
     quiet: bool,
 ) -> None:
@@ -57,16 +57,16 @@ def play(
     osteon play fox.glb --clip Walk --frames 0:10 -o walk/fox_####.ply
     osteon play cloth.glb --rank 0 -o cloth-rank0.npz
     """
-    from osteon.io import LoadOptions, check_sequence_output, save_played
-
     started = time.perf_counter()
-    options = LoadOptions(fps="file" if fps is None else fps, clips=clips)
+    folder = not Path(output).suffix or output.endswith(("/", "\\")) or Path(output).is_dir()
+    if is_given("suffix") and not folder:
+        raise OptionError(f"--format: of frames in a folder, but {output} names its own format; leave it away")
     check_sequence_output(output, suffix=suffix)
     if os.path.realpath(file) == os.path.realpath(output):
         raise OptionError(f"-o: {output} is the model itself; name another file")
     with progress_bar(quiet) as progress:
-        model = _load(file, options)
-        model = _take_frames(model, _choose_frames(model, clips, frames, file))
+        model = _load(file, load)
+        model = take_frames(model, choose_frames(model, load.clips, frames, file))
         model = _cut(model, rank, file)
         save_played(model, output, suffix=suffix, progress=progress)
     facts = _describe(model, output) | {"seconds": time.perf_counter() - started}
@@ -75,61 +75,12 @@ def play(
         print_facts(facts, console())
 
 
-def _load(file: Path, options: Any) -> SkinnedModel:
-    from osteon.io import MODEL_FORMATS, holds_model, load_model
-
+def _load(file: Path, options: LoadOptions) -> SkinnedModel:
     if not file.exists():
         raise FileFormatError(f"{file}: there is no such file")
     if file.is_file() and file.suffix.lower() in MODEL_FORMATS and not holds_model(file):
         raise FileFormatError(f"{file}: nothing in it moves by bones or corrections; name a skinned model")
     return load_model(file, options=options)
-
-
-def _choose_frames(model: SkinnedModel, clips: tuple[str, ...], frames: str | None, file: Path) -> list[int]:
-    """The frames that the options name, in their order."""
-    from osteon.io.doors.clip_choice import select_names
-
-    chosen = [model.clips[i] for i in select_names([c.name for c in model.clips], clips, file)]
-    there = [f for clip in chosen for f in range(clip.start, clip.stop)]
-    return there if frames is None else [there[i] for i in parse_frames(frames, len(there))]
-
-
-def parse_frames(text: str, count: int) -> list[int]:
-    """Frame numbers in a list of numbers and ranges A:B or A:B:STEP (B not included); negative ones count back."""
-    found: list[int] = []
-    for word in text.split(","):
-        try:
-            numbers = [int(part) if part.strip() else None for part in word.split(":")]
-        except ValueError:
-            numbers = []
-        if not 1 <= len(numbers) <= 3 or numbers == [None] or numbers[2:] == [0]:
-            raise OptionError(f"--frames: expected A:B or numbers with commas, got {text!r}")
-        ends = [n for n in numbers[:2] if n is not None]
-        if any(not -count <= n <= count for n in ends) or (len(numbers) == 1 and count in ends):
-            raise OptionError(f"--frames: {word.strip()} is beyond the {count} frames there are, 0 … {count - 1}")
-        found += range(count)[slice(*numbers)] if len(numbers) > 1 else [range(count)[ends[0]]]
-    if not found:
-        raise OptionError(f"--frames: {text} names no frame")
-    return found
-
-
-def _take_frames(model: SkinnedModel, frames: list[int]) -> SkinnedModel:
-    """The same model with only the given frames; a run of frames of one clip stays a clip."""
-    from osteon.core.model import BoneTrack, Corrections
-    from osteon.core.sequence import Clip
-
-    if frames == list(range(model.n_frames)):
-        return model
-    clips: list[Clip] = []
-    of_frame = [next(c for c in model.clips if c.start <= f < c.stop) for f in frames]
-    for clip, run in groupby(of_frame):
-        start = clips[-1].stop if clips else 0
-        clips.append(Clip(clip.name, start, start + len(list(run)), clip.fps))
-    track, added = model.track, model.corrections
-    if added is not None:
-        added = Corrections(added.basis, added.coefficients[frames], added.normal_basis)
-    track = BoneTrack(track.transforms[frames], track.bone_type, track.names)
-    return model.with_parts(track=track, corrections=added, clips=tuple(clips))
 
 
 def _cut(model: SkinnedModel, rank: int | None, file: Path) -> SkinnedModel:

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from osteon.cli.common import json_option, progress_bar, write_json
+from osteon.cli.option_flags import options_of, part, refuse_unused
 from osteon.cli.pose_text import place_notes, print_pose_report
 from osteon.core.errors import OptionError
+from osteon.core.option_checks import change_options
+from osteon.core.option_fields import GIVEN, need, option
+from osteon.core.sequence import MeshSequence
+from osteon.io import (
+    LoadOptions,
+    atomic_file,
+    check_output,
+    check_sequence_output,
+    holds_model,
+    load_model,
+    load_sequence,
+    save_sequence,
+)
+from osteon.simplex.options import PoserOptions
 
 if TYPE_CHECKING:
     from osteon.core.arrays import Float64
     from osteon.core.pose_track import PoseTrack
     from osteon.core.progress import Progress
-    from osteon.core.sequence import MeshSequence
     from osteon.core.sticks import StickSkeleton
     from osteon.report.picture import Image
-    from osteon.simplex.poser import Poser, PoserOptions
+    from osteon.simplex.poser import Poser
 
 __all__ = ["pose"]
 
@@ -29,83 +44,47 @@ NONE = "none"
 #: Suffixes that no mesh and no skeleton has: a sign of arguments in the wrong order.
 STICK_SUFFIXES = (".tgf", ".skel", ".json")
 MESH_SUFFIXES = (".obj", ".ply", ".off", ".mesh", ".abc", ".fbx", ".npy")
-#: In the order of `_check_outputs`.
-FLAGS = ("-o", "--segments", "--picture", "--json")
+
+
+@dataclass(frozen=True, slots=True)
+class PoseFiles:
+    """What is written."""
+
+    output: str = option(
+        "",
+        help="One pose: .obj .ply. Several: a folder, 'out/pose_####.obj', or one file (.npz .abc .usdc).",
+        flags=("-o", "--output"),
+        metavar="OUT",
+        required=True,
+    )
+    segments: str | None = option(
+        None, help="Write the bone of every triangle.", flags=("--segments",), metavar="FILE.npy"
+    )
+    picture: str | None = option(
+        None,
+        help="Draw rest, segments, pose and distortion, beside ssd.",
+        flags=("--picture",),
+        metavar="FILE.png",
+        needs=(need(skeleton=True, says="draws a skeleton, and there is none"),),
+    )
+    frame: int = option(0, help="The pose that the picture shows.", flags=("--frame",), needs=(need(picture=GIVEN),))
 
 
 @click.command()
 @click.argument("mesh")
 @click.argument("skeleton")
 @click.argument("poses", nargs=-1, required=True, metavar="POSE...")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="OUT",
-    help="One pose: .obj .ply. Several: a folder, 'out/pose_####.obj', or one file (.npz .abc .usdc).",
-)
-@click.option(
-    "--method",
-    type=click.Choice(["simplex", "ssd"]),
-    default="simplex",
-    show_default=True,
-    help="'ssd': blend bones with inverse-square weights, for comparison.",
-)
-@click.option(
-    "--stretch",
-    type=click.Choice(["along", "uniform", "none"]),
-    default="along",
-    show_default=True,
-    help="What a longer bone does to its part of the mesh.",
-)
-@click.option(
-    "--turns",
-    type=click.Choice(["passed-on", "least"]),
-    default="passed-on",
-    show_default=True,
-    help="Turn of a bone about itself where the pose does not tell it; 'least' is the paper's.",
-)
-@click.option(
-    "--boundary",
-    type=click.Choice(["none", "sharp", "all"]),
-    default="none",
-    show_default=True,
-    help="Which borders between segments are moved to creases by graph cut.",
-)
-@click.option(
-    "--segmentation",
-    type=click.Choice(["blocks", "traverse", "plain"]),
-    default="blocks",
-    show_default=True,
-    help="'blocks' and 'plain' give the same; 'traverse' is the paper's, and may miss a bone.",
-)
-@click.option(
-    "--follow",
-    default=10.0,
-    show_default=True,
-    help="How strongly the mesh stays with the skeleton; 0 is the paper's energy.",
-)
-@click.option("--no-translation", is_flag=True, help="Leave the translation term out and hold one vertex (eq. 19).")
-@click.option("--dimension", type=click.Choice(["auto", "2", "3"]), default="auto", show_default=True)
-@click.option("--segments", metavar="FILE.npy", help="Write the bone of every triangle.")
-@click.option("--picture", metavar="FILE.png", help="Draw rest, segments, pose and distortion, beside ssd.")
-@click.option("--frame", default=0, show_default=True, help="The pose that the picture shows.")
-@click.option("--fps", type=float, help="Frame rate; also the rate at which glTF is sampled.  [file's, or 24]")
-@click.option("--clip", "clips", multiple=True, metavar="NAME", help="Only this clip of a glTF pose.  [all]")
+@options_of(files=PoseFiles, options=PoserOptions, load=part(LoadOptions, "fps", "clips"))
 @json_option
 def pose(
     mesh: str,
     skeleton: str,
     poses: tuple[str, ...],
-    output: str,
-    segments: str | None,
-    picture: str | None,
-    frame: int,
-    fps: float | None,
-    clips: tuple[str, ...],
+    files: PoseFiles,
+    options: PoserOptions,
+    load: LoadOptions,
     json_file: str | None,
     quiet: bool,
-    **flags: Any,
 ) -> None:
     """Pose a mesh by a stick skeleton, without any weights.
 
@@ -119,77 +98,68 @@ def pose(
     osteon pose troll.obj troll.skel wave.json -o wave/ --picture wave.png
     osteon skin wave/ --bones 24 -o wave.glb       a character for any engine
     """
-    from osteon.io import check_sequence_output
     from osteon.io.poses import load_poses
     from osteon.report.picture import save_png
 
     started = time.perf_counter()
-    options = _options(flags)
-    check_sequence_output(output)
-    _check_inputs(mesh, skeleton, picture)
-    _check_outputs([mesh, skeleton, *poses], [output, segments, picture, json_file])
+    refuse_unused(skeleton=not _no_skeleton(skeleton))
+    check_sequence_output(files.output)
+    _check_order(mesh, skeleton)
+    _check_outputs([mesh, skeleton, *poses], _outputs(files, json_file))
     with progress_bar(quiet) as progress:
         source = _load_mesh(mesh, progress)
         sticks = _load_skeleton(skeleton)
-        track = load_poses(list(poses), sticks, fps=fps, clips=clips)
-        if not -track.n_frames <= frame < track.n_frames:
-            raise OptionError(f"--frame: expected a pose from 0 to {track.n_frames - 1}, got {frame}")
+        track = load_poses(list(poses), sticks, fps=None if load.fps == "file" else load.fps, clips=load.clips)
+        if not -track.n_frames <= files.frame < track.n_frames:
+            raise OptionError(f"--frame: expected a pose from 0 to {track.n_frames - 1}, got {files.frame}")
         if options.method == "ssd" and track.lines.lines:
             raise OptionError("--method: ssd blends bones alone; control lines need the simplex method")
         poser = _prepare(source, sticks, track, options, progress)
         begun = time.perf_counter()
         posed = poser.pose(track, progress=progress)
         seconds = {**poser.seconds, "poses": time.perf_counter() - begun}
-        drawn = None if picture is None else _draw(poser, track.frame(frame % track.n_frames), posed[frame], source)
-        facts = _describe(poser, track, posed) | {"output": output}
+        shown = track.frame(files.frame % track.n_frames)
+        drawn = None if files.picture is None else _draw(poser, shown, posed[files.frame], source)
+        facts = _describe(poser, track, posed) | {"output": files.output}
         facts["exceptions"] = _notes(poser, source, skeleton) + facts.get("exceptions", [])
-        _write(source, track, posed, output, progress)  # nothing is written before all is known
-    if segments is not None:
-        _write_segments(poser, segments)
-    if picture is not None and drawn is not None:
-        save_png(drawn, picture)
+        _write(source, track, posed, files.output, progress)  # nothing is written before all is known
+    if files.segments is not None:
+        _write_segments(poser, files.segments)
+    if files.picture is not None and drawn is not None:
+        save_png(drawn, files.picture)
     facts["seconds"] = seconds | {"total": time.perf_counter() - started}
     write_json(facts, json_file)
     if not quiet and json_file != "-":
         print_pose_report(facts)
 
 
-def _options(flags: dict[str, Any]) -> PoserOptions:
-    from osteon.simplex.bone_transforms import BoneOptions
-    from osteon.simplex.boundaries.cut import BoundaryOptions
-    from osteon.simplex.groups import GroupOptions
-    from osteon.simplex.poser import PoserOptions
-    from osteon.simplex.segmentation.segment import SegmentOptions
-    from osteon.simplex.simplices import EnergyOptions
-
-    asked = flags["dimension"]
-    return PoserOptions(
-        method=flags["method"],
-        dimension=asked if asked == "auto" else int(asked),  # type: ignore[arg-type]
-        energy=EnergyOptions(not flags["no_translation"], flags["follow"]),
-        groups=GroupOptions(SegmentOptions(method=flags["segmentation"]), BoundaryOptions(mode=flags["boundary"])),
-        bones=BoneOptions(stretch=flags["stretch"], turns=flags["turns"]),
-    )
+def _no_skeleton(name: str) -> bool:
+    return name == NONE and not Path(name).exists()
 
 
-def _check_inputs(mesh: str, skeleton: str, picture: str | None) -> None:
-    """Refuse arguments in the wrong order, and a picture of what is not there."""
+def _check_order(mesh: str, skeleton: str) -> None:
+    """Refuse arguments in the wrong order."""
     if Path(mesh).suffix.lower() in STICK_SUFFIXES:
         raise OptionError(f"{mesh}: is no mesh; the mesh comes first: osteon pose MESH SKELETON POSE… -o OUT")
     if Path(skeleton).suffix.lower() in MESH_SUFFIXES:
         raise OptionError(f"{skeleton}: is a mesh; the skeleton comes second: osteon pose MESH SKELETON POSE… -o OUT")
-    if picture is not None and skeleton == NONE and not Path(skeleton).exists():
-        raise OptionError("--picture: draws a skeleton, and there is none")
 
 
-def _check_outputs(inputs: list[str], outputs: list[str | None]) -> None:
+def _outputs(files: PoseFiles, json_file: str | None) -> list[tuple[str, str, str]]:
+    """What is written, with the flag that says so and the suffix that it must have."""
+    named = [
+        ("-o", files.output, ""),
+        ("--segments", files.segments, ".npy"),
+        ("--picture", files.picture, ".png"),
+        ("--json", None if json_file == "-" else json_file, ""),
+    ]
+    return [(flag, name, suffix) for flag, name, suffix in named if name is not None]
+
+
+def _check_outputs(inputs: list[str], outputs: list[tuple[str, str, str]]) -> None:
     """Refuse outputs that cannot be written or would overwrite something of this run, before the work starts."""
-    from osteon.io import check_output
-
     taken = {os.path.realpath(name): "one of the inputs" for name in inputs}
-    for name, suffix, flag in zip(outputs, ("", ".npy", ".png", ""), FLAGS, strict=True):
-        if name is None or (flag == "--json" and name == "-"):
-            continue
+    for flag, name, suffix in outputs:
         if os.path.realpath(name) in taken:
             raise OptionError(f"{flag}: {name} is {taken[os.path.realpath(name)]}; name another file")
         taken[os.path.realpath(name)] = f"written by {flag}"
@@ -201,9 +171,6 @@ def _check_outputs(inputs: list[str], outputs: list[str | None]) -> None:
 
 def _load_mesh(name: str, progress: Progress | None) -> MeshSequence:
     """The rest pose of a mesh, a sequence or a model."""
-    from osteon.core.sequence import MeshSequence
-    from osteon.io import holds_model, load_model, load_sequence
-
     if Path(name).is_file() and holds_model(name):
         model = load_model(name)
         found = MeshSequence(model.rest[None], model.faces, model.rest, (), model.asset, model.name)
@@ -217,7 +184,7 @@ def _load_mesh(name: str, progress: Progress | None) -> MeshSequence:
 def _load_skeleton(name: str) -> StickSkeleton | None:
     from osteon.io.skeletons import load_skeleton
 
-    return None if name == NONE and not Path(name).exists() else load_skeleton(name)
+    return None if _no_skeleton(name) else load_skeleton(name)
 
 
 def _prepare(
@@ -236,11 +203,7 @@ def _prepare(
 
 
 def _write(source: MeshSequence, track: PoseTrack, posed: Float64, output: str, progress: Progress | None) -> None:
-    from dataclasses import replace
-
     import numpy as np
-
-    from osteon.io import save_sequence
 
     frames = posed.astype(np.float32)
     save_sequence(replace(source, frames=frames, clips=track.clips), output, progress=progress)
@@ -249,16 +212,12 @@ def _write(source: MeshSequence, track: PoseTrack, posed: Float64, output: str, 
 def _write_segments(poser: Poser, path: str) -> None:
     import numpy as np
 
-    from osteon.io import atomic_file
-
     with atomic_file(path) as temporary, temporary.open("wb") as file:
         np.save(file, poser.groups.group)
 
 
 def _draw(poser: Poser, track: PoseTrack, posed: Float64, source: MeshSequence) -> Image:
     """One pose, beside what blending the bones would give if bones are all that moves it."""
-    from dataclasses import replace
-
     import numpy as np
 
     from osteon.report.pose_picture import PosedMesh, PoseSubject, pose_picture
@@ -270,7 +229,7 @@ def _draw(poser: Poser, track: PoseTrack, posed: Float64, source: MeshSequence) 
     ideal = poser.ideal(track)[0]
     shown = [PosedMesh(poser.options.method, posed, ideal)]
     if poser.options.method == "simplex" and not len(track.pins.vertices) and not poser.lines:
-        blend = Poser.of(rest, source.faces, poser.skeleton, options=replace(poser.options, method="ssd"))
+        blend = Poser.of(rest, source.faces, poser.skeleton, options=change_options(poser.options, method="ssd"))
         shown.append(PosedMesh("ssd", blend.pose(track)[0], ideal))
     subject = PoseSubject(
         rest,

@@ -3,156 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import (
-    console,
-    default_of,
-    input_options,
-    json_option,
-    load_inputs,
-    number_options,
-    parse_bytes,
-    progress_bar,
-    save_options,
-    size_text,
-    write_json,
-)
+from osteon.cli.common import console, json_option, progress_bar, size_text, write_json
+from osteon.cli.option_flags import optional, options_of, refuse_unused
+from osteon.core.budget import Budget, Try
 from osteon.core.errors import BoundNotReached, OptionError
-from osteon.core.options import Preset, SkinOptions, WeightMethod
+from osteon.core.option_checks import drop_unused
+from osteon.core.option_fields import need, option
+from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.io.doors.options import SaveOptions
+from osteon.io import (
+    MODEL_FORMATS,
+    LoadOptions,
+    SaveOptions,
+    check_output,
+    check_sequence_output,
+    load_model,
+    load_sequence,
+    save_model,
+    save_played,
+)
 
 if TYPE_CHECKING:
-    from osteon.core.model import BoneType, SkinnedModel
+    from osteon.core.model import SkinnedModel
     from osteon.core.progress import Progress
     from osteon.measure.skin_report import SkinReport
-    from osteon.pipeline import Budget, SkinFit, Try
+    from osteon.pipeline import SkinFit
 
 __all__ = ["check_outputs", "print_report", "skin", "write_outputs"]
 
-#: Error in percent, worst distance, bytes; None where not asked for.
-Limits = tuple[float | None, float | None, int | None]
+
+@dataclass(frozen=True, slots=True)
+class SkinFiles:
+    """What is written, and the rig that is kept."""
+
+    outputs: tuple[str, ...] = option(
+        (),
+        help="Model: .glb .gltf .usdc .usda .usdz .npz. Frames: a folder, 'out_####.obj', .ply, .abc. May be repeated.",
+        flags=("-o", "--output"),
+        metavar="OUT",
+        required=True,
+    )
+    report: str | None = option(
+        None, help="Write a page with pictures, curves and advice.", flags=("--report",), metavar="FILE.html"
+    )
+    rig: Path | None = option(
+        None,
+        help="Keep the joints of this character.",
+        flags=("--rig",),
+        metavar="FILE",
+        needs=(
+            need(
+                bound=False,
+                says="brings its own bones, so a bound cannot be searched for; use --helpers and --rank",
+            ),
+        ),
+    )
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    required=True,
-    metavar="OUT",
-    help="Model: .glb .gltf .usdc .usda .usdz .npz. Frames: a folder, 'out_####.obj', .ply, .abc. May be repeated.",
-)
-@click.option("--bones", "-b", default=default_of("bones"), help="Exactly this many.  [as many as mean shift finds]")
-@click.option(
-    "--bone-type",
-    type=click.Choice(["flexible", "rigid"]),
-    default=default_of("bone_type"),
-    show_default=True,
-    help="Flexible bones may stretch and shear.",
-)
-@click.option("--influences", "-k", default=default_of("influences"), show_default=True, help="Bones a vertex, 1 to 8.")
-@click.option(
-    "--rank",
-    "-r",
-    default=default_of("rank"),
-    show_default=True,
-    help="Progressive corrections: morph targets that bring the skin closer.",
-)
-@click.option("--max-error", type=float, metavar="PERCENT", help="Find bones and rank for this E, with few bytes.")
-@click.option("--max-distance", type=float, metavar="UNITS", help="The same for the worst vertex.")
-@click.option("--max-bytes", type=parse_bytes, metavar="SIZE", help="The least error in a file of this size: 400k, 2M.")
-@click.option("--rig", type=click.Path(path_type=Path), metavar="FILE", help="Keep the joints of this character.")
-@click.option("--helpers", default=default_of("helpers"), show_default=True, help="Bones to add to the rig.")
-@click.option(
-    "--preset",
-    type=click.Choice(["default", "paper"]),
-    default=default_of("preset"),
-    show_default=True,
-    help="'paper': Skinning Mesh Animations (2005) step by step.",
-)
-@click.option(
-    "--tolerance",
-    "--eps",
-    default=default_of("tolerance"),
-    show_default=True,
-    help="eps of mean shift; larger gives fewer bones.",
-)
-@click.option(
-    "--weights",
-    type=click.Choice(["nnls", "tsvd", "bounded"]),
-    default=default_of("weights"),
-    show_default=True,
-    help="Least squares of the paper preset.",
-)
-@click.option("--delta", default=default_of("delta"), show_default=True, help="Weights >= -delta, with 'bounded'.")
-@click.option(
-    "--tsvd-threshold",
-    default=default_of("tsvd_threshold"),
-    show_default=True,
-    help="Singular values dropped, with 'tsvd'.",
-)
-@click.option("--rounds", default=default_of("rounds"), show_default=True, help="Rounds of refinement.")
-@click.option(
-    "--stiffness", default=default_of("stiffness"), show_default=True, help="Pull of flexible bones towards rotations."
-)
-@click.option(
-    "--smooth-weights",
-    default=default_of("smooth_weights"),
-    show_default=True,
-    help="Pull of weights towards their neighbours'; try 0.01.",
-)
-@click.option(
-    "--holdout",
-    default=default_of("holdout"),
-    metavar="K",
-    show_default=True,
-    help="Leave every K-th frame out of the fit and report its error.",
-)
-@save_options
-@click.option("--report", "html", metavar="FILE.html", help="Write a page with pictures, curves and advice.")
-@input_options
-@number_options
+@options_of(files=SkinFiles, options=SkinOptions, budget=optional(Budget), save=SaveOptions, load=LoadOptions)
 @json_option
 def skin(
     inputs: tuple[str, ...],
-    outputs: tuple[str, ...],
-    bones: int,
-    bone_type: BoneType,
-    influences: int,
-    rank: int,
-    max_error: float | None,
-    max_distance: float | None,
-    max_bytes: int | None,
-    rig: Path | None,
-    helpers: int,
-    preset: Preset,
-    tolerance: float,
-    weights: WeightMethod,
-    delta: float,
-    tsvd_threshold: float,
-    rounds: int,
-    stiffness: float,
-    smooth_weights: float,
-    holdout: int,
-    quantize: bool,
-    key_error: float,
-    no_normals: bool,
-    html: str | None,
-    fps: float | None,
-    faces: Path | None,
-    rest: str | None,
-    clips: tuple[str, ...],
-    seed: int,
-    threads: int,
+    files: SkinFiles,
+    options: SkinOptions,
+    budget: Budget | None,
+    save: SaveOptions,
+    load: LoadOptions,
     json_file: str | None,
     quiet: bool,
 ) -> None:
@@ -167,85 +92,72 @@ def skin(
     osteon skin walk/ run/ --bones 40 -o both.usdc
     osteon skin anim.abc --rig character.glb --helpers 4 -o character2.glb
     """
-    options = SkinOptions(
-        preset=preset,
-        bones=bones,
-        bone_type=bone_type,
-        influences=influences,
-        rank=rank,
-        helpers=helpers,
-        tolerance=tolerance,
-        weights=weights,
-        delta=delta,
-        tsvd_threshold=tsvd_threshold,
-        rounds=rounds,
-        stiffness=stiffness,
-        smooth_weights=smooth_weights,
-        holdout=holdout,
-        seed=seed,
-        threads=threads,
+    refuse_unused(
+        rig=files.rig is not None,
+        bound=budget is not None,
+        written=_written(files.outputs, budget),
+        corrected=bool(options.rank or budget),
+        input="sequence",
     )
-    save = SaveOptions(quantize=quantize, key_error=key_error / 100, normals=not no_normals)
-    limits = (max_error, max_distance, max_bytes)
-    _check_options(options, limits, rig)
-    check_outputs(outputs, html)
-    budget = _budget(limits)
+    check_outputs(files.outputs, files.report)
     with progress_bar(quiet) as progress:
-        sequence = load_inputs(inputs, fps=fps, faces=faces, rest=rest, clips=clips, progress=progress)
-        fit, tries, met = _fit(sequence, options, budget, rig, _sizer(outputs[0], save), progress, quiet)
-        write_outputs(fit, outputs, save)
-        report = fit.report.with_output_bytes(_size_of(outputs[0]))
-        if html is not None:
-            _write_page(html, replace(fit, report=report), sequence, options, rig is not None, progress)
-    write_json(report.to_json() | ({"tries": [asdict(t) for t in tries], "bound_met": met} if tries else {}), json_file)
+        sequence = load_sequence(list(inputs), options=load, progress=progress)
+        if budget is None:
+            found = Found(_fit(sequence, options, files.rig, progress))
+        else:
+            found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
+        write_outputs(found.fit, files.outputs, save)
+        report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
+        if files.report is not None:
+            fit = replace(found.fit, report=report)
+            _write_page(files.report, fit, sequence, options, files.rig is not None, progress)
+    write_json(report.to_json() | found.to_json(), json_file)
     if not quiet and json_file != "-":
-        print_report(report, (*outputs, *([html] if html else [])))
-    if not met:
+        print_report(report, (*files.outputs, *([files.report] if files.report else [])))
+    if not found.met:
         raise BoundNotReached("the bound was not reached; the best that was found has been written")
 
 
-def _check_options(options: SkinOptions, limits: Limits, rig: Path | None) -> None:
-    """Refuse options that contradict each other."""
-    asked = any(limit is not None for limit in limits)
-    if options.helpers and rig is None:
-        raise OptionError("--helpers: adds bones to a rig; name one with --rig FILE")
-    if asked and rig is not None:
-        raise OptionError("--rig: brings its own bones, so a bound cannot be searched for; use --helpers and --rank")
-    if asked and options.bones:
-        raise OptionError("--bones: a bound finds the number of bones itself; leave --bones away")
-    if asked and options.rank:
-        raise OptionError("--rank: a bound finds the rank itself; leave --rank away")
-    if asked and options.preset == "paper":
-        raise OptionError("--preset paper: has no search for a bound; use the default preset")
-    if asked and options.holdout:
-        raise OptionError("--holdout: not together with a bound; fit again with the bones and rank it finds")
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A fit, and the search for it where a bound was given."""
+
+    fit: SkinFit
+    tries: tuple[Try, ...] = ()
+    met: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return {"tries": [asdict(t) for t in self.tries], "bound_met": self.met} if self.tries else {}
 
 
-def _budget(limits: Limits) -> Budget | None:
-    """What was asked for, checked before anything is read."""
-    from osteon.pipeline import Budget
+def _written(outputs: tuple[str, ...], budget: Budget | None) -> frozenset[str]:
+    """Suffixes of the models that are written; those of frames do not count, unless a bound measures them as a GLB."""
+    sized = [_sized_as(outputs[0])] if budget is not None else []
+    return frozenset([Path(path).suffix.lower() for path in outputs if _is_model(path)] + sized)
 
-    return None if all(limit is None for limit in limits) else Budget(*limits)
+
+def _fit(sequence: MeshSequence, options: SkinOptions, rig: Path | None, progress: Progress | None) -> SkinFit:
+    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.rig import rig_circumstances
+
+    if rig is None:
+        return skin_sequence(sequence, options=options, progress=progress)
+    joints = load_model(rig)
+    refuse_unused(**rig_circumstances(sequence, joints))
+    return skin_sequence(sequence, options=options, rig=joints, progress=progress)
 
 
-def _fit(
+def _search(
     sequence: MeshSequence,
+    budget: Budget,
     options: SkinOptions,
-    budget: Budget | None,
-    rig: Path | None,
     size_of: Callable[[SkinnedModel], int],
     progress: Progress | None,
     quiet: bool,
-) -> tuple[SkinFit, tuple[Try, ...], bool]:
-    from osteon.pipeline import fit_to_budget, skin_sequence
+) -> Found:
+    """The best fit within a bound, telling of every try."""
+    from osteon.pipeline import fit_to_budget
 
-    if budget is None:
-        joints = None
-        if rig is not None:
-            from osteon.io import load_model
-
-            joints = load_model(rig)
-        return skin_sequence(sequence, options=options, rig=joints, progress=progress), (), True
     out = console(stderr=True)
 
     def tell(tried: Try) -> None:
@@ -256,7 +168,7 @@ def _fit(
             )
 
     found = fit_to_budget(sequence, budget, size_of=size_of, options=options, tell=tell, progress=progress)
-    return found.fit, found.tries, found.met
+    return Found(found.fit, found.tries, found.met)
 
 
 def _write_page(
@@ -266,21 +178,17 @@ def _write_page(
     from osteon.report.html import write_html_report
 
     # Quick fits find their own bones; beside a rig's they would say nothing.
-    found = replace(options, bones=fit.report.bones, rank=fit.report.rank)
+    found = replace(options, rank=fit.report.rank)
     curves = ReportCurves() if rigged else report_curves(sequence, fit.report, found, progress)
     write_html_report(path, fit, sequence, curves=curves)
 
 
 def _is_model(path: str) -> bool:
-    from osteon.io import MODEL_FORMATS
-
     return Path(path).suffix.lower() in MODEL_FORMATS
 
 
 def check_outputs(outputs: tuple[str, ...], html: str | None = None) -> None:
     """Refuse a bad output before the work, not after it."""
-    from osteon.io import check_output, check_sequence_output
-
     named = (*outputs, *([html] if html else []))
     if len({Path(name).resolve() for name in named}) != len(named):
         raise OptionError("-o: the same output is named twice")
@@ -296,29 +204,32 @@ def check_outputs(outputs: tuple[str, ...], html: str | None = None) -> None:
 
 
 def write_outputs(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions) -> None:
-    """Write every output in the format its name says."""
-    from osteon.io import save_model, save_played
+    """Write every output in the format its name says, with the options that this format has."""
 
     for path in outputs:
         if _is_model(path):
-            save_model(fit.model, path, options=options)
+            save_model(fit.model, path, options=drop_unused(options, written=Path(path).suffix.lower()))
         else:
             save_played(fit.model, path)
 
 
 def _sizer(path: str, options: SaveOptions) -> Callable[[SkinnedModel], int]:
-    """Bytes of a model as the first output will hold it; as a GLB where that is frames."""
-    suffix = Path(path).suffix.lower() if _is_model(path) else ".glb"
+    """Bytes of a model as the first output will hold it."""
+    suffix = _sized_as(path)
+    used = drop_unused(options, written=suffix)
 
     def size_of(model: SkinnedModel) -> int:
-        from osteon.io import save_model
-
         with TemporaryDirectory() as folder:
             target = Path(folder) / f"model{suffix}"
-            save_model(model, target, options=options)
+            save_model(model, target, options=used)
             return target.stat().st_size
 
     return size_of
+
+
+def _sized_as(path: str) -> str:
+    """The format whose bytes count; a GLB where the output is frames."""
+    return Path(path).suffix.lower() if _is_model(path) else ".glb"
 
 
 def _size_of(path: str) -> int:

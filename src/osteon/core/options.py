@@ -1,12 +1,16 @@
-"""Options of skinning, checked on construction. The command line reads its flags' defaults from here."""
+"""Options of skinning, checked on construction; the command line, the page and docs/options.md are made from them.
+
+A new option is one field here and the code that uses it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from osteon.core.errors import OptionError
 from osteon.core.model import BoneType
+from osteon.core.option_checks import check_options
+from osteon.core.option_fields import GIVEN, need, option
 
 __all__ = ["Preset", "SkinModel", "SkinOptions", "WeightMethod"]
 
@@ -14,74 +18,178 @@ Preset = Literal["default", "paper"]
 SkinModel = Literal["lbs", "dqs"]
 WeightMethod = Literal["tsvd", "nnls", "bounded"]
 
-_RANGES = (
-    ("delta", 0, 1e6),
-    ("tsvd_threshold", 0, 1),
-    ("stiffness", 0, 1e6),
-    ("smooth_weights", 0, 1e6),
-    ("rounds", 0, 1e6),
-    ("seed", 0, 2**63),
-)
+_KEPT = "the rig brings the motion of every frame"
 
 
 @dataclass(frozen=True, slots=True)
 class SkinOptions:
-    """How a sequence is skinned."""
+    """How a sequence is skinned.
 
-    preset: Preset = "default"
-    model: SkinModel = "lbs"  # how bones are blended: linearly, or as dual quaternions
-    bones: int = 0  # exactly this many; 0: as many as mean shift finds
-    bone_type: BoneType = "flexible"
-    influences: int = 4  # bones a vertex, 1 … 8
-    rank: int = 0  # columns of progressive corrections; more than there are frames count as many
-    helpers: int = 0  # bones added to a rig that is given
-    tolerance: float = 0.05  # eps of mean shift: rotation-matrix entries, 0 … 2
-    weights: WeightMethod = "nnls"  # tsvd and bounded need the paper preset
-    delta: float = 0.0  # weights >= -delta with 'bounded'
-    tsvd_threshold: float = 1e-5  # of the largest singular value
-    rounds: int = 24  # of refinement
-    stiffness: float = 5e-3  # pull of flexible bones towards their rotation, of the data's own weight
-    smooth_weights: float = 0.0  # pull of weights towards their neighbours', 0: none
-    holdout: int = 0  # leave every K-th frame out of the fit; 0: none
-    seed: int = 0
-    threads: int = 0  # 0: all
+    Circumstances that `needs` speak of: `rig` (one is given), `motion` ("kept" as the rig brings it, or "found"),
+    `bound` (bones and rank are searched for).
+    """
+
+    preset: Preset = option(
+        "default",
+        help="'paper': Skinning Mesh Animations (2005) step by step.",
+        flags=("--preset",),
+        needs=(
+            need(bound=False, only_for=("paper",), says="has no search for a bound; use the default preset"),
+            need(rig=False, only_for=("paper",), says="finds its own bones; use the default preset with a rig"),
+        ),
+    )
+    model: SkinModel = option(
+        "lbs",
+        help="How bones are blended: linearly, or (dqs) as dual quaternions, which keep their volume when they twist.",
+        flags=("--model",),
+        page="Model",
+        needs=(
+            need(bone_type="rigid", only_for=("dqs",), says="blends rigid bones; add --bone-type rigid"),
+            need(preset="default", only_for=("dqs",), says="the paper preset blends linearly; use the default preset"),
+            need(bound=False, only_for=("dqs",), says="a bound is searched for with linear blending; leave it away"),
+        ),
+    )
+    bones: int = option(
+        0,
+        help="Exactly this many.",
+        flags=("--bones", "-b"),
+        minimum=0,
+        expected="1 or more (or 0 to find the number)",
+        shown_default="as many as mean shift finds",
+        page="Bones",
+        needs=(
+            need(bound=False, says="a bound finds the number of bones itself; leave --bones away"),
+            need(rig=False, says="a rig brings its own number; add to it with --helpers N"),
+        ),
+    )
+    bone_type: BoneType = option(
+        "flexible",
+        help="Flexible bones may stretch and shear.",
+        flags=("--bone-type",),
+        page="Bone type",
+        needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones are what they are; leave it away"),),
+    )
+    influences: int = option(
+        4,
+        help="Bones a vertex, 1 to 8.",
+        flags=("--influences", "-k"),
+        minimum=1,
+        maximum=8,
+        page="Influences a vertex",
+    )
+    rank: int = option(
+        0,
+        help="Progressive corrections: morph targets that bring the skin closer.",
+        flags=("--rank", "-r"),
+        minimum=0,
+        page="Rank of corrections",
+        needs=(
+            need(bound=False, says="a bound finds the rank itself; leave --rank away"),
+            need(model="lbs", says="corrections are fitted on top of linear blending only; leave --model away"),
+        ),
+    )
+    helpers: int = option(
+        0,
+        help="Bones to add to the rig.",
+        flags=("--helpers",),
+        minimum=0,
+        needs=(need(rig=True, says="adds bones to a rig; name one with --rig FILE"),),
+    )
+    tolerance: float = option(
+        0.05,
+        help="eps of mean shift; larger gives fewer bones.",
+        flags=("--tolerance", "--eps"),
+        above=0,
+        below=2,
+        unit="entries of a rotation matrix",
+        needs=(
+            need(
+                preset="default",
+                bones=0,
+                says="the paper preset finds the one that gives the asked number of bones; leave it or --bones away",
+            ),
+        ),
+    )
+    weights: WeightMethod = option(
+        "nnls",
+        help="Least squares of the paper preset.",
+        flags=("--weights",),
+        needs=(need(preset="paper", says="needs --preset paper; the default preset keeps weights >= 0"),),
+    )
+    delta: float = option(
+        0.0,
+        help="Weights >= -delta, with 'bounded'.",
+        flags=("--delta",),
+        minimum=0,
+        maximum=1e6,
+        needs=(need(weights="bounded"),),
+    )
+    tsvd_threshold: float = option(
+        1e-5,
+        help="Singular values dropped, with 'tsvd'.",
+        flags=("--tsvd-threshold",),
+        minimum=0,
+        maximum=1,
+        unit="of the largest",
+        needs=(need(weights="tsvd"),),
+    )
+    rounds: int = option(
+        24,
+        help="Rounds of refinement.",
+        flags=("--rounds",),
+        minimum=0,
+        maximum=1e6,
+        page="Refining rounds",
+        needs=(
+            need(preset="default", says="the paper preset does not refine; use the default preset"),
+            need(motion="found", says=f"{_KEPT}, so nothing is refined; leave it away"),
+        ),
+    )
+    stiffness: float = option(
+        5e-3,
+        help="Pull of flexible bones towards rotations.",
+        flags=("--stiffness",),
+        minimum=0,
+        maximum=1e6,
+        unit="of the data's own weight",
+        needs=(
+            need(bone_type="flexible", says="rigid bones are rotations already; use --bone-type flexible"),
+            need(
+                preset="default",
+                holdout=GIVEN,
+                says="the paper preset takes its bones as they come; use the default preset",
+            ),
+            need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so no bone is solved for; leave it away"),
+        ),
+    )
+    smooth_weights: float = option(
+        0.0,
+        help="Pull of weights towards their neighbours'; try 0.01.",
+        flags=("--smooth-weights",),
+        minimum=0,
+        maximum=1e6,
+        page="Smooth weights",
+        needs=(
+            need(preset="default", says="the paper preset has no smoothness term; use the default preset"),
+            need(model="lbs", says="smooths weights of linear blending only; leave --model away"),
+            need(rig=False, says="weights for a rig are not smoothed; leave it away"),
+        ),
+    )
+    holdout: int = option(
+        0,
+        help="Leave every K-th frame out of the fit and report its error.",
+        flags=("--holdout",),
+        metavar="K",
+        minimum=0,
+        but=(1,),
+        expected="0 (none) or 2 and more",
+        needs=(
+            need(bound=False, says="not together with a bound; fit again with the bones and rank it finds"),
+            need(rig=False, says="not with a rig; its joints are given for all frames"),
+        ),
+    )
+    seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)
+    threads: int = option(0, help="0: all there are.", flags=("--threads",), minimum=0)
 
     def __post_init__(self) -> None:
-        if self.preset not in ("default", "paper"):
-            raise OptionError(f"preset: expected default or paper, got {self.preset!r}")
-        if self.bone_type not in ("rigid", "flexible"):
-            raise OptionError(f"bone_type: expected rigid or flexible, got {self.bone_type!r}")
-        if self.model not in ("lbs", "dqs"):
-            raise OptionError(f"model: expected lbs or dqs, got {self.model!r}")
-        if self.model == "dqs":
-            self._check_dual_quaternions()
-        if self.bones < 0:
-            raise OptionError(f"bones: expected 1 or more (or 0 to find the number), got {self.bones}")
-        if self.rank < 0:
-            raise OptionError(f"rank: expected 0 or more, got {self.rank}")
-        if self.helpers < 0:
-            raise OptionError(f"helpers: expected 0 or more, got {self.helpers}")
-        if not 1 <= self.influences <= 8:
-            raise OptionError(f"influences: expected 1 … 8, got {self.influences}")
-        if self.preset == "default" and self.weights != "nnls":
-            raise OptionError(f"weights: '{self.weights}' needs --preset paper; the default preset keeps weights >= 0")
-        if self.weights not in ("tsvd", "nnls", "bounded"):
-            raise OptionError(f"weights: expected tsvd, nnls or bounded, got {self.weights!r}")
-        if self.preset == "paper" and self.smooth_weights > 0:
-            raise OptionError("smooth_weights: the paper preset has no smoothness term; use the default preset")
-        for name, low, high in _RANGES:
-            value = getattr(self, name)
-            if not low <= value <= high:  # also refuses NaN
-                raise OptionError(f"{name}: expected {low:g} … {high:g}, got {value}")
-        if self.holdout == 1 or self.holdout < 0:
-            raise OptionError(f"holdout: expected 0 (none) or 2 and more, got {self.holdout}")
-
-    def _check_dual_quaternions(self) -> None:
-        if self.bone_type != "rigid":
-            raise OptionError("model: dual quaternions blend rigid bones; add --bone-type rigid")
-        if self.preset == "paper":
-            raise OptionError("model: the paper preset blends linearly; use the default preset with --model dqs")
-        if self.rank:
-            raise OptionError("rank: corrections are fitted on top of linear blending only; leave --model dqs away")
-        if self.smooth_weights > 0:
-            raise OptionError("smooth_weights: pulls weights of linear blending only; leave --model dqs away")
+        check_options(self)

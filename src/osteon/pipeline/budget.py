@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.errors import OptionError
+from osteon.core.budget import Budget, Try
 from osteon.core.model import BoneTrack, Corrections, SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress
@@ -37,56 +37,6 @@ FEWER = (0.7, 0.45, 0.25, 0.1)
 #: Steps of the ladder for a size.
 LADDER = 6
 MOST_BONES = 512
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What must hold. At least one is given."""
-
-    max_error: float | None = None  # E, percent
-    max_distance: float | None = None  # of the worst vertex, units of the input
-    max_bytes: int | None = None  # of the first output file
-
-    def __post_init__(self) -> None:
-        for name in ("max_error", "max_distance", "max_bytes"):
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value > 0):
-                raise OptionError(f"{name}: expected a positive number, got {value}")
-        if self.max_error is None and self.max_distance is None and self.max_bytes is None:
-            raise OptionError("budget: give max_error, max_distance or max_bytes")
-
-    @property
-    def bounds_error(self) -> bool:
-        return self.max_error is not None or self.max_distance is not None
-
-    def close_enough(self, attempt: Try) -> bool:
-        """Whether the error is within the bound."""
-        return (self.max_error is None or attempt.error_percent <= self.max_error) and (
-            self.max_distance is None or attempt.worst <= self.max_distance
-        )
-
-    def small_enough(self, attempt: Try) -> bool:
-        return self.max_bytes is None or attempt.bytes <= self.max_bytes
-
-    def excess(self, attempt: Try) -> float:
-        """How far off the worst bound is, as a factor; at most 1 when all hold."""
-        factors = [
-            attempt.error_percent / self.max_error if self.max_error else 0.0,
-            attempt.worst / self.max_distance if self.max_distance else 0.0,
-            attempt.bytes / self.max_bytes if self.max_bytes else 0.0,
-        ]
-        return max(factors)
-
-
-@dataclass(frozen=True, slots=True)
-class Try:
-    """One point of the search."""
-
-    bones: int
-    rank: int
-    error_percent: float
-    worst: float
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)

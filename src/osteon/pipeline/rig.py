@@ -9,13 +9,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.errors import GeometryError, OptionError
+from osteon.core.errors import GeometryError
 from osteon.core.fit_report import FitReport
 from osteon.core.model import BoneType, Skeleton, SkinnedModel
+from osteon.core.option_checks import check_used
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads
 from osteon.core.progress import report_progress
@@ -31,7 +33,7 @@ from osteon.fit.rig import RigOptions, fit_rig
 from osteon.fit.seed import bones_of_labels
 from osteon.pipeline.presets import Job, Solution, cluster_sample, correct_solution
 
-__all__ = ["fit_to_rig", "posed_by_rig"]
+__all__ = ["fit_to_rig", "posed_by_rig", "rig_circumstances"]
 
 #: Above this E % the rig's motion has little to do with the sequence.
 FAR_OFF = 50.0
@@ -43,6 +45,15 @@ LONGER_EDGES = 2.0
 def _moves(sequence: MeshSequence, rig: SkinnedModel) -> bool:
     """Whether the rig brings the motion of every frame."""
     return rig.n_frames == sequence.n_frames and rig.n_frames > 1
+
+
+def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, Any]:
+    """What the rig brings, for options that have no effect on it: `check_used(options, **…)`."""
+    return {
+        "rig": True,
+        "motion": "kept" if _moves(sequence, rig) else "found",
+        "rest_pose": "rig" if _same_vertices(sequence, rig) else "sequence",
+    }
 
 
 def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
@@ -68,12 +79,7 @@ def _edge_length(points: Float32, faces: Int32) -> float:
 
 def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions) -> MeshSequence:
     """The sequence with the rest pose that the rig was bound in; refuses a rig that does not match."""
-    if options.preset == "paper":
-        raise OptionError("rig: the paper preset finds its own bones; use the default preset with a rig")
-    if options.bones:
-        raise OptionError("bones: a rig brings its own number; add to it with --helpers N")
-    if options.holdout:
-        raise OptionError("holdout: not with a rig; its joints are given for all frames")
+    check_used(options, **rig_circumstances(sequence, rig))
     if rig.n_bones == 0:
         raise GeometryError(f"rig '{rig.name}': there are no joints")
     if not (_moves(sequence, rig) or _same_vertices(sequence, rig)):

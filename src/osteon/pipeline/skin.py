@@ -11,6 +11,7 @@ from osteon.core.arrays import Int32
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
+from osteon.core.option_checks import check_used
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.progress import Progress, report_progress
@@ -64,7 +65,9 @@ def skin_sequence(
     options = options or SkinOptions()
     watch = Stopwatch()
     started = time.perf_counter()
-    if rig is not None:
+    if rig is None:
+        check_used(options, rig=False)
+    else:
         sequence = posed_by_rig(sequence, rig, options)
     n_degenerate = check_sequence(sequence, options)
     kept = _kept_frames(sequence, options)

@@ -23,6 +23,7 @@ import numpy as np
 
 from osteon.core.arrays import Int32
 from osteon.core.errors import GeometryError
+from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import Asset, Clip, MeshSequence
@@ -134,7 +135,7 @@ def report_curves(
     unchanged = curves.like(report)
     trials: tuple[Trial, ...] = ()
     if unchanged is not None:
-        trials = option_trials(sequence, replace(options, bones=report.bones), unchanged, progress)
+        trials = option_trials(sequence, change_options(options, bones=report.bones), unchanged, progress)
     return replace(curves, trials=trials, tolerances=tolerance_curve(sequence, options, progress=progress))
 
 
@@ -182,7 +183,7 @@ def bones_curve(
     rank = quick_rank(sequence, options)
     for done, count in enumerate(counts):
         report_progress(progress, "curves", done / len(counts))
-        quick = _quick_fit(sample, replace(options, bones=count, rank=rank))
+        quick = _quick_fit(sample, change_options(options, bones=count, rank=rank))
         if quick is None:
             continue
         bare = quick.error_percent_by_rank["0"]
@@ -222,8 +223,8 @@ def option_trials(
 
 
 def _refined(options: SkinOptions) -> SkinOptions:
-    """The default preset in place of the paper's; it knows only one kind of weights."""
-    return replace(options, preset="default", weights="nnls", delta=0.0)
+    """The default preset in place of the paper's."""
+    return change_options(options, preset="default")
 
 
 def tolerance_curve(
@@ -247,7 +248,7 @@ def tolerance_curve(
 
 def _quick_fit(sample: MeshSequence, options: SkinOptions) -> SkinReport | None:
     """The report of a short fit, or None where the sample shows nothing that moves."""
-    quick = replace(options, rounds=min(options.rounds, QUICK_ROUNDS), holdout=0, smooth_weights=0.0)
+    quick = change_options(options, rounds=min(options.rounds, QUICK_ROUNDS), holdout=0, smooth_weights=0.0)
     try:
         return skin_sequence(sample, options=quick).report
     except GeometryError:  # few triangles of a large mesh may all be at rest

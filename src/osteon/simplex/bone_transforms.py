@@ -19,39 +19,19 @@ rotation here is Rodrigues' formula, which it means. (iii) Opposite directions h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.errors import GeometryError, OptionError
+from osteon.core.errors import GeometryError
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import SHORTEST, StickSkeleton
 from osteon.core.topology import bounding_diagonal
 from osteon.core.transforms import least_rotation, nearest_rotation, unit_vectors
+from osteon.simplex.options import BoneOptions, Stretch, Turns
 from osteon.simplex.simplices import Dimension
 from osteon.simplex.turns import Vote, root_rotation, whole_turn
 
 __all__ = ["BoneOptions", "Stretch", "Turns", "bone_transforms", "segment_transforms"]
-
-Stretch = Literal["along", "uniform", "none"]
-Turns = Literal["passed-on", "least"]
-
-
-@dataclass(frozen=True, slots=True)
-class BoneOptions:
-    """How bones follow their joints."""
-
-    stretch: Stretch = "along"  # a longer bone: lengthens what it carries, scales it as a whole, or does neither
-    turns: Turns = "passed-on"  # turn of bones about themselves: from the root outward, or the paper's least rotation
-
-    def __post_init__(self) -> None:
-        if self.stretch not in ("along", "uniform", "none"):
-            raise OptionError(f"stretch: expected along, uniform or none, got {self.stretch!r}")
-        if self.turns not in ("passed-on", "least"):
-            raise OptionError(f"turns: expected passed-on or least, got {self.turns!r}")
-
 
 DEFAULT_BONES = BoneOptions()
 

@@ -5,7 +5,7 @@ groups: the bones, then the control lines, then one more for triangles that noth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,19 +13,12 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton, project_on_segments
-from osteon.simplex.boundaries.cut import BoundaryOptions, cut_boundaries
+from osteon.simplex.boundaries.cut import cut_boundaries
 from osteon.simplex.lines import control_by_lines
-from osteon.simplex.segmentation.segment import Segmentation, SegmentOptions, segment_mesh
+from osteon.simplex.options import GroupOptions
+from osteon.simplex.segmentation.segment import Segmentation, segment_mesh
 
 __all__ = ["GroupOptions", "Groups", "group_triangles", "segment_bones"]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupOptions:
-    """How triangles find what moves them."""
-
-    segment: SegmentOptions = field(default_factory=SegmentOptions)
-    boundary: BoundaryOptions = field(default_factory=lambda: BoundaryOptions(mode="none"))  # as the paper: on request
 
 
 @dataclass(frozen=True, slots=True)

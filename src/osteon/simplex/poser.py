@@ -11,50 +11,31 @@ Based on: Yan, Hu, Martin, Yang, "Shape Deformation Using a Skeleton to Drive Si
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import Stopwatch
+from osteon.core.option_checks import check_used
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
 from osteon.core.topology import DRAWING, bounding_diagonal
 from osteon.core.transforms import apply
 from osteon.core.weld import weld_points
-from osteon.simplex.bone_transforms import BoneOptions
-from osteon.simplex.groups import GroupOptions, Groups, group_triangles, segment_bones
+from osteon.simplex.groups import Groups, group_triangles, segment_bones
 from osteon.simplex.inverse_square import blend_bones, inverse_square_weights
 from osteon.simplex.isolated_vertices import IsolatedVertices, find_isolated_vertices
 from osteon.simplex.motion import Motion, at_height, motion_of
+from osteon.simplex.options import Method, PoserOptions
 from osteon.simplex.segmentation.segment import Segmentation
-from osteon.simplex.simplices import Dimension, EnergyOptions, Simplices, build_simplices
+from osteon.simplex.simplices import Dimension, Simplices, build_simplices
 from osteon.simplex.solve import Pins, SimplexSolver, SingleTransforms
 from osteon.simplex.twist import twist_transforms
 
 __all__ = ["Method", "Poser", "PoserOptions"]
-
-Method = Literal["simplex", "ssd"]
-
-
-@dataclass(frozen=True, slots=True)
-class PoserOptions:
-    """How a mesh is posed."""
-
-    method: Method = "simplex"
-    dimension: Literal["auto", 2, 3] = "auto"  # auto: 2 where mesh and skeleton are flat
-    energy: EnergyOptions = field(default_factory=EnergyOptions)
-    groups: GroupOptions = field(default_factory=GroupOptions)
-    bones: BoneOptions = field(default_factory=BoneOptions)
-
-    def __post_init__(self) -> None:
-        if self.method not in ("simplex", "ssd"):
-            raise OptionError(f"method: expected simplex or ssd, got {self.method!r}")
-        if self.dimension not in ("auto", 2, 3):
-            raise OptionError(f"dimension: expected auto, 2 or 3, got {self.dimension!r}")
 
 
 DEFAULT_POSER = PoserOptions()
@@ -95,6 +76,7 @@ class Poser:
             raise GeometryError(f"vertices: expected coordinates up to {FARTHEST:.0e}, got {np.abs(rest).max():.1e}")
         if not len(triangles):
             raise GeometryError("faces: a mesh to pose needs at least one triangle, got none")
+        check_used(options, skeleton=skeleton is not None)
         if skeleton is None and options.method == "ssd":
             raise OptionError("method: ssd blends bones, so it needs a skeleton")
         unique, point_of = weld_points(rest)

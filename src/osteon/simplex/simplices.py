@@ -53,9 +53,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.errors import GeometryError, OptionError
+from osteon.core.errors import GeometryError
 from osteon.core.topology import degenerate_triangles, triangle_areas
 from osteon.simplex.degenerate import find_bridges, widen_triangles
+from osteon.simplex.options import EnergyOptions
 
 __all__ = ["Dimension", "EnergyOptions", "Simplices", "System", "build_simplices", "full_system", "reduced_system"]
 
@@ -63,20 +64,6 @@ Dimension = Literal[2, 3]
 
 #: How wide (over the size) triangles without a shape count at least.
 WIDTH = 1e-7
-
-
-@dataclass(frozen=True, slots=True)
-class EnergyOptions:
-    """What a pose is asked for."""
-
-    translation: bool = True  # the T term of eq. 15; without it eq. 19, which holds one vertex of each piece
-    follow: float = 10.0  # how strongly triangles stay where their bone takes them, over alpha; 0: the paper
-    follow_lines: float = 100.0  # the same for control lines, which may only shift and so have nothing else to pull by
-
-    def __post_init__(self) -> None:
-        for name in ("follow", "follow_lines"):
-            if not 0 <= getattr(self, name) <= 1e6:  # also refuses NaN
-                raise OptionError(f"{name}: expected 0 … 1e6, got {getattr(self, name)}")
 
 
 DEFAULT_ENERGY = EnergyOptions()

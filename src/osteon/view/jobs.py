@@ -11,25 +11,15 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from osteon.core.errors import OptionError, OsteonError
-from osteon.core.options import SkinOptions
+from osteon.core.errors import OsteonError
 from osteon.view.tasks import Task, work
 
-__all__ = ["FIT_OPTIONS", "Job", "TaskError", "Worker", "WorkerEnded", "fit_defaults", "fit_options"]
+__all__ = ["Job", "TaskError", "Worker", "WorkerEnded"]
 
 #: Seconds that a worker gets to end by itself.
 PATIENCE = 2.0
 #: Bytes of one message from it.
 MAX_MESSAGE = 1_000_000
-#: What the page may ask of a fit, and what kind of value that is.
-FIT_OPTIONS: dict[str, type] = {
-    "bones": int,
-    "bone_type": str,
-    "influences": int,
-    "rank": int,
-    "smooth_weights": float,
-    "rounds": int,
-}
 
 
 class TaskError(OsteonError):
@@ -160,26 +150,3 @@ class Job:
             if self.ended:
                 return
             await news.wait()
-
-
-def fit_defaults() -> dict[str, Any]:
-    """What a fit does if the page asks for nothing."""
-    return {name: getattr(SkinOptions(), name) for name in FIT_OPTIONS}
-
-
-def fit_options(asked: Any) -> SkinOptions:
-    """The options of a fit from the page's JSON; all others are those of `osteon skin`."""
-    if not isinstance(asked, dict):
-        raise OptionError("options: expected an object")
-    chosen: dict[str, Any] = {}
-    for name, value in asked.items():
-        kind = FIT_OPTIONS.get(name)
-        if kind is None:
-            raise OptionError(f"options: '{str(name)[:40]}' is unknown; known are {', '.join(FIT_OPTIONS)}")
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-            words = {int: "a whole number", float: "a number", str: "a word"}
-            raise OptionError(f"{name}: expected {words[kind]}, got {json.dumps(value)[:40]}")
-        chosen[name] = value
-    return SkinOptions(**chosen)

@@ -14,6 +14,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError, OsteonError
+from osteon.core.option_checks import change_options
 from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress
 from osteon.core.sequence import Asset
@@ -86,7 +87,7 @@ class Subject:
             raise GeometryError("SSD blends bones, and there is no skeleton")
         if self.blender is None:
             weights = inverse_square_weights(poser.points, poser.skeleton)
-            options = replace(poser.options, method="ssd")
+            options = change_options(poser.options, method="ssd")
             self.blender = replace(poser, lines=(), solver=None, weights=weights, options=options)
         return self.blender
 

@@ -25,8 +25,8 @@ from osteon.core.errors import OptionError, OsteonError
 from osteon.io import MODEL_FORMATS
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view.bundle import BUNDLE, read_bundle
+from osteon.view.fit_form import fit_form, fit_options
 from osteon.view.guard import App, Guard, guarded
-from osteon.view.jobs import fit_defaults, fit_options
 from osteon.view.pose_routes import SKELETON_BYTES, pose_routes
 from osteon.view.requests import read_json, session_of, whole_number
 from osteon.view.session import Busy, Session, Unknown
@@ -85,7 +85,7 @@ async def _scene(request: Request) -> Response:
         "upload_bytes": session.uploads.limit,
         "suffixes": known_suffixes(),
         "companions": list(COMPANIONS),
-        "defaults": fit_defaults(),
+        "fit": fit_form(),
         "skeleton_bytes": SKELETON_BYTES,
         "skeletons": list(SKELETON_SUFFIXES),
     }

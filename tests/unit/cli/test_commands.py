@@ -91,7 +91,8 @@ def test_info_of_a_sequence_and_of_a_model(run, tube_npz):
 
 def test_paper_preset_with_every_weight_method(run, tube_npz):
     for weights in ("tsvd", "nnls", "bounded"):
-        options = ("--preset", "paper", "--weights", weights, "--delta", 0.1, "--bones", 3)
+        delta = ("--delta", 0.1) if weights == "bounded" else ()
+        options = ("--preset", "paper", "--weights", weights, *delta, "--bones", 3)
         done = run("skin", tube_npz, *options, "-o", f"{weights}.npz", "--json", "-")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["weights"] == weights

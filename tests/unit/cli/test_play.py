@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.cli.play import parse_frames
+from osteon.cli.model_frames import parse_frames
 from osteon.core.errors import OptionError
 from osteon.core.model import Corrections, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Material
@@ -75,7 +75,7 @@ def test_frames_of_both_clips_stay_two_clips(run, files):
 
 
 def test_one_frame_to_one_mesh_and_json_alone(run, model, files):
-    done = run("play", files["glb"], "-o", "one.obj", "--frames", "2", "--format", "ply", "--json", "-")
+    done = run("play", files["glb"], "-o", "one.obj", "--frames", "2", "--json", "-")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["frames"] == 1
     assert_same_points(load_sequence(run.folder / "one.obj").frames[0], pose_frames(model)[2])

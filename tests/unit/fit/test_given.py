@@ -7,6 +7,7 @@ import pytest
 
 from osteon.core.errors import GeometryError
 from osteon.core.model import BoneTrack, Skin
+from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import identity
@@ -42,7 +43,7 @@ def test_weights_of_articulated_subjects(make):
 @pytest.mark.parametrize("weights", ["nnls", "tsvd", "bounded"])
 def test_weights_by_the_paper(weights):
     baked = bake_random_model(0, options=RandomOptions(4, 16, 200, 4))
-    options = SkinOptions(preset="paper", weights=weights, delta=0.1)
+    options = change_options(SkinOptions(), preset="paper", weights=weights, delta=0.1)
     skin = fit_weights(baked.sequence, baked.model.track, options=options)
     assert_plays(replace(baked.model, skin=skin), baked.sequence)
 
@@ -68,7 +69,9 @@ def test_vertices_that_coincide_get_equal_weights():
 @pytest.mark.parametrize(("seed", "bone_type"), RANDOM)
 def test_bones_of_known_weights_are_recovered(seed, bone_type):
     baked = random_subject(seed, bone_type)
-    track = fit_bones(baked.sequence, baked.model.skin, options=SkinOptions(bone_type=bone_type, stiffness=1e-9))
+    track = fit_bones(
+        baked.sequence, baked.model.skin, options=change_options(SkinOptions(), bone_type=bone_type, stiffness=1e-9)
+    )
     assert track.bone_type == bone_type
     assert_plays(replace(baked.model, track=track), baked.sequence)
     assert_near(track.transforms, baked.model.track.transforms, 1e-3)

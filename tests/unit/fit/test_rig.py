@@ -89,7 +89,7 @@ def test_helpers_lower_the_error_and_joints_stay(bone_type):
     baked, sequence = rig(), fleshy()
     errors = []
     for helpers in (0, 1, 3, 6):
-        fit = skin(sequence, baked, helpers=helpers, bone_type=bone_type)
+        fit = skin(sequence, baked, helpers=helpers, **({"bone_type": bone_type} if helpers else {}))
         joints_stay(fit, baked)
         assert fit.model.n_bones == 3 + helpers
         assert fit.model.track.names[3:] == tuple(f"helper_{h}" for h in range(helpers))

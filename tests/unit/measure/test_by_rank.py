@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.model import Corrections
+from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.measure.by_rank import error_percent_by_rank
@@ -27,7 +28,7 @@ def measured(model, sequence) -> float:
 @pytest.mark.parametrize("bone_type", ["flexible", "rigid"])
 def test_every_rank_is_what_the_cut_model_leaves(preset, bone_type):
     sequence = bake_random_model(3, options=RandomOptions(5, 12, 150, 3, "flexible")).sequence
-    options = SkinOptions(preset=preset, bones=3, rank=6, bone_type=bone_type, rounds=4)
+    options = change_options(SkinOptions(), preset=preset, bones=3, rank=6, bone_type=bone_type, rounds=4)
     fit = skin_sequence(sequence, options=options)
     found = error_percent_by_rank(fit.model, sequence.frames)
     assert found.shape == (7,)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from osteon.core.model import SkinnedModel
+from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
@@ -168,7 +169,7 @@ def test_together_is_better_than_the_paper():
 def test_frames_held_out(preset, bone_type):
     """Weights and basis do not see them; their bones and coefficients are found afterwards."""
     sequence = cloth(14)
-    options = SkinOptions(preset=preset, bones=5, rank=3, holdout=4, bone_type=bone_type, rounds=6)
+    options = change_options(SkinOptions(), preset=preset, bones=5, rank=3, holdout=4, bone_type=bone_type, rounds=6)
     found = skin_sequence(sequence, options=options)
     assert found.model.rank == 3
     assert found.model.corrections is not None
@@ -244,7 +245,7 @@ def test_any_unit_of_length():
 @pytest.mark.parametrize("options", [{}, {"bone_type": "rigid"}, {"preset": "paper"}, {"smooth_weights": 0.01}])
 def test_same_bytes_on_one_thread_and_on_two(options):
     sequence = bake_random_model(2, options=RandomOptions(5, 18, 300)).sequence  # several blocks of vertices
-    settings = SkinOptions(bones=3, rank=17, rounds=4, seed=3, **options)
+    settings = change_options(SkinOptions(), bones=3, rank=17, rounds=4, seed=3, **options)
     one, other = (skin_sequence(sequence, options=replace(settings, threads=n)) for n in (1, 2))
     assert other.model.track.transforms.tobytes() == one.model.track.transforms.tobytes()
     assert other.model.skin.weights.tobytes() == one.model.skin.weights.tobytes()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.progress import ProgressEvent
 from osteon.core.sequence import Clip, MeshSequence
@@ -169,7 +170,7 @@ def test_trials_change_one_option(tube: MeshSequence) -> None:
     assert [t.option for t in rigid] == ["--rank 2", "--bone-type flexible", "--influences 4"]
     assert [t.base_percent for t in rigid] == [2.0, 2.0, 2.0]
     assert rigid[0].error_percent == 0.5
-    paper = option_trials(tube, replace(OPTIONS, preset="paper", weights="tsvd", influences=8, rank=1), own)
+    paper = option_trials(tube, change_options(OPTIONS, preset="paper", weights="tsvd", influences=8, rank=1), own)
     assert [(t.option, t.base_percent) for t in paper] == [("--preset default", None)]
 
 

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64
 from osteon.core.model import BoneTrack, Corrections, Skeleton, SkinnedModel
+from osteon.core.option_checks import drop_unused
 from osteon.core.sequence import Asset, Clip, Image, Material
 from osteon.core.transforms import compose
 from osteon.io import save_model
@@ -43,7 +44,7 @@ class Case:
     def save(self, folder: Path, suffix: str = ".glb") -> Path:
         """The case as a file in `folder`."""
         path = folder / f"{self.name.replace(',', '').replace(' ', '-')}{suffix}"
-        save_model(self.model, path, options=self.options)
+        save_model(self.model, path, options=drop_unused(self.options, written=path.suffix))
         return path
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.model import SkinnedModel
+from osteon.core.option_checks import check_used
 from osteon.io.doors.atomic import atomic_file
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
 from osteon.io.doors.registry import MODEL_FORMATS, model_format_of
@@ -23,6 +24,7 @@ def holds_model(path: PathLike) -> bool:
 def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS) -> None:
     """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back."""
     found = model_format_of(path)
+    check_used(options, written=Path(path).suffix.lower())
     with atomic_file(path) as temporary:
         found.write(temporary, model, options)
 
@@ -32,6 +34,7 @@ def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -
     if Path(path).is_dir():
         raise FileFormatError(f"{path}: is a folder, expected the file of a skinned model")
     found = model_format_of(path)
+    check_used(options, input="model")
     if found.sample is not None:
         return found.sample(Path(path), options)
     if options.fps != "file":

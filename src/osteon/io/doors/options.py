@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from osteon.core.arrays import Int32
 from osteon.core.errors import OptionError
+from osteon.core.option_checks import check_options
+from osteon.core.option_fields import need, option
 from osteon.core.progress import Progress
 from osteon.core.sequence import DEFAULT_FPS, Asset
 
@@ -23,6 +23,18 @@ __all__ = [
 ]
 
 
+_GLTF = (".glb", ".gltf")
+_USD = (".usda", ".usdc", ".usdz", ".usd")
+_MOVES = need(input=("sequence", "model"), says="a skeleton file has no frames; leave it away")
+_OWN_REST = need(rest_pose="sequence", says="the rig tells the rest pose that it was bound in; leave it away")
+_FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest pose and triangles; leave it away")
+
+
+def _parse_rest(text: str) -> Path | int:
+    """A file, or else the number of a frame."""
+    return int(text) if text.lstrip("-").isdecimal() and not Path(text).exists() else Path(text)
+
+
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """How to read a sequence.
@@ -30,16 +42,47 @@ class LoadOptions:
     `fps="file"` takes the frame rate the file carries: the `fps` of an .npz, or for glTF the rate on which all keys of
     an animation fall (30 when there is none). Frames that carry no rate play at 24. A number overrides both, and is the
     rate at which glTF is sampled.
+
+    Circumstances that `needs` speak of: `input` (sequence, model or skeleton), `rest_pose` (sequence, or a rig's own).
     """
 
-    fps: float | Literal["file"] = "file"  # frames per second, > 0
-    faces: Path | None = None  # a mesh or an .npy of indices, for inputs that hold positions only
-    rest: Path | int | None = None  # a mesh, or a frame (negative counts from the end); None: file's, else first frame
-    clips: tuple[str, ...] = ()  # which animations of each file to load, by name; () loads all
+    fps: float | Literal["file"] = option(
+        "file",
+        help="Frame rate; also the rate at which glTF is sampled.",
+        flags=("--fps",),
+        above=0,
+        expected="a positive number or 'file'",
+        unit="frames a second",
+        shown_default="file's, or 24",
+        needs=(_MOVES,),
+    )
+    faces: Path | None = option(  # refused where it is read: inputs tell only then whether they hold triangles
+        None,
+        help="Mesh or .npy with the triangles, for inputs that hold none, such as an .npy.",
+        flags=("--faces",),
+        metavar="FILE",
+        needs=(_MOVES, _FRAMES),
+    )
+    rest: Path | int | None = option(  # a negative frame counts from the end
+        None,
+        help="Rest pose: a mesh, or a frame.",
+        flags=("--rest",),
+        metavar="FILE|INDEX",
+        parse=_parse_rest,
+        shown_default="file's, or first frame",
+        needs=(_MOVES, _FRAMES, _OWN_REST),
+    )
+    clips: tuple[str, ...] = option(
+        (),
+        help="Only this clip; may be repeated.",
+        flags=("--clip",),
+        metavar="NAME",
+        shown_default="all",
+        needs=(_MOVES,),
+    )
 
     def __post_init__(self) -> None:
-        if self.fps != "file" and not (isinstance(self.fps, (int, float)) and np.isfinite(self.fps) and self.fps > 0):
-            raise OptionError(f"fps: expected a positive number or 'file', got {self.fps!r}")
+        check_options(self)
         if isinstance(self.rest, bool):
             raise OptionError("rest: expected a file or a frame number")
 
@@ -77,15 +120,45 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class SaveOptions:
-    """How a skinned model is written."""
+    """How a skinned model is written.
 
-    quantize: bool = False  # 16-bit positions, weights, corrections and rotations where the format has them
-    key_error: float = 0.0  # keys may go while no vertex moves by more than this part of the diagonal, 0 … 1
-    normals: bool = True  # write normals and their corrections
+    Circumstances that `needs` speak of: `written` (suffixes of the outputs), `corrected` (there are corrections).
+    """
+
+    quantize: bool = option(
+        False,
+        help="16-bit numbers: a glTF of about half the size.",
+        flags=("--quantize",),
+        needs=(need(written=_GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or leave it away"),),
+    )
+    key_error: float = option(
+        0.0,
+        help="Drop keys while no vertex moves by more than this part of the body's diagonal.",
+        flags=("--key-error",),
+        metavar="PERCENT",
+        minimum=0,
+        maximum=1,
+        expected="0 … 1 of the diagonal",
+        unit="of the diagonal",
+        scale=100,
+        needs=(need(written=_GLTF, says="only glTF has keys to drop; write a .glb or .gltf, or leave it away"),),
+    )
+    normals: bool = option(
+        True,
+        help="Positions only.",
+        flags=("--no-normals",),
+        needs=(
+            need(written=(*_GLTF, *_USD, ".npz"), says="frames are written without normals anyway; leave it away"),
+            need(
+                written=(*_GLTF, *_USD),
+                corrected=True,
+                says="an .npz holds normals of corrections only, and there are none; leave it away",
+            ),
+        ),
+    )
 
     def __post_init__(self) -> None:
-        if not 0 <= self.key_error <= 1:
-            raise OptionError(f"key_error: expected 0 … 1 of the diagonal, got {self.key_error}")
+        check_options(self)
 
 
 DEFAULT_SAVE_OPTIONS = SaveOptions()

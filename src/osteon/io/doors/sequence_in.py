@@ -45,12 +45,14 @@ def load_sequence(
     connectivity = None if options.faces is None else _read_connectivity(Path(options.faces))
     request = ReadRequest(options, connectivity, progress)
     if all(take.is_frames for take in takes):
-        sequence = _read_frames(takes, request)
+        sequences = [_read_frames(takes, request)]
     else:
         sequences = [_read_take(take, request) for take in takes]
-        sequence = join_clips(sequences) if len(sequences) > 1 else sequences[0]
+    sequence = join_clips(sequences) if len(sequences) > 1 else sequences[0]
     if not sequence.n_triangles:
         raise GeometryError(f"{named[0]}: {NO_TRIANGLES}")
+    if connectivity is not None and not any(np.shares_memory(s.faces, connectivity.faces) for s in sequences):
+        raise OptionError(f"faces: {named[0]} holds its own triangles; leave --faces away")
     return _with_rest(sequence, options)
 
 

@@ -8,8 +8,8 @@ Clips follow each other on the one time line that a stage has, all in one SkelAn
 animation that is bound to the skeleton and at nothing else, so one prim a clip would show the first and hide the rest.
 A table in the customData of the root (`osteon`, JSON) says where each clip begins. Lengths are in metres, y is up.
 
-SaveOptions: `normals` counts. `quantize` and `key_error` do not: an array of joints is one value at a time, so it has
-no keys of its own to leave out, and UsdSkel fixes all types, with halves for scales already.
+SaveOptions: `normals` counts. `quantize` and `key_error` are refused: an array of joints is one value at a time, so it
+has no keys of its own to leave out, and UsdSkel fixes all types, with halves for scales already.
 
 Pictures of materials go into .usdz, where a file has room for others; the other kinds keep the factors alone.
 """

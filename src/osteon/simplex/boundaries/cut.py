@@ -39,48 +39,20 @@ Notes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
-from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.boundaries.bands import Band, Subgraph, border_curves, find_band, minimum_cut, nearest_labels
 from osteon.simplex.boundaries.graph import DualGraph, count_pieces, graph_pieces
 from osteon.simplex.boundaries.plan import Cut, plan_cuts
+from osteon.simplex.options import BoundaryMode, BoundaryOptions
 
 __all__ = ["BoundaryMode", "BoundaryOptions", "cut_boundaries"]
 
-BoundaryMode = Literal["none", "sharp", "all"]
-
 #: Bends are compared with at least that of a turn by 5 degrees: gentler ones are the shape of a smooth surface.
 GENTLE = 1 - np.cos(np.radians(5.0))
-
-
-@dataclass(frozen=True, slots=True)
-class BoundaryOptions:
-    """How boundaries between segments are cut."""
-
-    mode: BoundaryMode = "sharp"  # sharp: only where there is a crease to cut along; all: every boundary
-    width: float = 1.25  # of the band on each side, over the radius of the boundary, 0 … 10; paths count from centre
-    # to centre of triangles, which makes them about a fifth longer than straight ones
-    keep: float = 0.5  # part of the area of a segment that no single cut may take away, 0 … 1
-    convex: float = 0.2  # eta of convex edges, 0 … 1
-    stay: float = 0.5  # how much more a cut costs at the rim of the band than at the old boundary, 0 … 100
-    sharp_angles: tuple[float, float] = (25.0, 60.0)  # degrees; creases turn by at least the first, at most the second
-    sharp_factor: float = 3.0  # … and between them by this many times the typical angle of the mesh, 0 … 100
-    sharp_share: float = 0.5  # of the cut's length that must lie on creases, 0 … 1
-
-    def __post_init__(self) -> None:
-        if self.mode not in ("none", "sharp", "all"):
-            raise OptionError(f"mode: expected none, sharp or all, got {self.mode!r}")
-        ranges = {"width": 10, "keep": 1, "convex": 1, "stay": 100, "sharp_factor": 100, "sharp_share": 1}
-        for name, high in ranges.items():
-            if not 0 <= getattr(self, name) <= high:  # also refuses NaN
-                raise OptionError(f"{name}: expected 0 … {high}, got {getattr(self, name)}")
-        if not 0 <= self.sharp_angles[0] <= self.sharp_angles[1] <= 180:
-            raise OptionError(f"sharp_angles: expected two angles, 0 … 180, ascending, got {self.sharp_angles}")
 
 
 DEFAULT_BOUNDARY = BoundaryOptions()

@@ -27,40 +27,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
-from osteon.core.errors import GeometryError, OptionError
+from osteon.core.errors import GeometryError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton
+from osteon.simplex.options import SegmentMethod, SegmentOptions
 
 __all__ = ["SegmentMethod", "SegmentOptions", "Segmentation", "segment_mesh"]
-
-SegmentMethod = Literal["blocks", "traverse", "plain"]
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentOptions:
-    """How triangles find their bones."""
-
-    method: SegmentMethod = "blocks"  # traverse: 4.2; blocks and plain always agree
-    penalty: float = 1.0  # delta of eq. 6, over the diameter of the mesh
-    threshold: float = 1.0  # a triangle nearer than this (over the diameter, with penalty) is seen
-    islands: bool = True  # join islands to the segments around them
-    dimension: Literal["auto", 2, 3] = "auto"  # auto: 2 where mesh and skeleton each have one z
-
-    def __post_init__(self) -> None:
-        if self.method not in get_args(SegmentMethod):
-            raise OptionError(f"method: expected blocks, traverse or plain, got {self.method!r}")
-        if self.dimension not in ("auto", 2, 3):
-            raise OptionError(f"dimension: expected auto, 2 or 3, got {self.dimension!r}")
-        for name in ("penalty", "threshold"):
-            if not 1e-6 <= getattr(self, name) <= 1e6:  # also refuses NaN
-                raise OptionError(f"{name}: expected 1e-6 … 1e6 diameters, got {getattr(self, name)}")
-
 
 DEFAULT_OPTIONS = SegmentOptions()
 

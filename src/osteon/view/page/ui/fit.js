@@ -1,8 +1,9 @@
-/** Skin a sequence here: the main options of `osteon skin`, the stages as they pass, and the result beside its source. */
+/** Skin a sequence here: options of `osteon skin`, the stages as they pass, and the result beside its source. */
 
-import { choice, emptyState, numeric, select } from "./controls.js";
+import { emptyState, select } from "./controls.js";
 import { make, say, show } from "./dom.js";
 import { percent } from "./numbers.js";
+import { OptionForm } from "./option_form.js";
 
 const STAGES = {
   load: "Read the frames",
@@ -30,41 +31,10 @@ const SAVED = [".glb", ".usdc", ".npz"];
  */
 export function buildFit(store, client, act) {
   const subject = select("Sequence", () => {});
-  const bones = numeric({ label: "Bones", min: 0, max: 1000, hint: "0: as many as the motion shows." });
-  const type = choice(
-    "Bone type",
-    [
-      ["flexible", "Flexible"],
-      ["rigid", "Rigid"],
-    ],
-    (value) => type.sync(value),
-  );
-  const influences = numeric({ label: "Influences a vertex", min: 1, max: 8 });
-  const rank = numeric({
-    label: "Rank of corrections",
-    min: 0,
-    max: 200,
-    hint: "Morph targets that bring the skin closer.",
-  });
-  const smooth = numeric({
-    label: "Smooth weights",
-    min: 0,
-    step: "any",
-    hint: "Pull towards the neighbours’ weights; try 0.01.",
-  });
-  const rounds = numeric({ label: "Refining rounds", min: 0, max: 1000 });
+  const asked = new OptionForm();
   const start = make("button", { type: "submit", class: "wide main" }, "Skin it");
   const cancel = make("button", { type: "button", class: "wide" }, "Cancel");
-  const form = make(
-    "form",
-    {},
-    subject.element,
-    make("div", { class: "pair" }, bones.element, influences.element),
-    type.element,
-    make("div", { class: "pair" }, rank.element, rounds.element),
-    smooth.element,
-    start,
-  );
+  const form = make("form", {}, subject.element, asked.element, start);
   const work = new Stages();
   const subjectName = make("p", { class: "note" });
   const running = make("div", { hidden: true }, subjectName, work.element, cancel);
@@ -87,14 +57,6 @@ export function buildFit(store, client, act) {
     showForm();
     cancel.disabled = false;
   };
-  const options = () => ({
-    bones: Number(bones.input.value),
-    bone_type: type.inputs.find((input) => input.checked)?.value,
-    influences: Number(influences.input.value),
-    rank: Number(rank.input.value),
-    smooth_weights: Number(smooth.input.value),
-    rounds: Number(rounds.input.value),
-  });
   const ended = async (message) => {
     setRunning(false);
     job = "";
@@ -106,11 +68,11 @@ export function buildFit(store, client, act) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     work.clear();
-    say(subjectName, summary(subject.input.selectedOptions[0]?.text, options()));
+    say(subjectName, summary(subject.input.selectedOptions[0]?.text, asked));
     setRunning(true);
     cancel.focus();
     try {
-      job = await client.fit(subject.input.value, options());
+      job = await client.fit(subject.input.value, asked.values());
       client.follow(job, (message) => ("stage" in message ? work.tell(message) : ended(message)));
     } catch (error) {
       ended({ error });
@@ -135,15 +97,21 @@ export function buildFit(store, client, act) {
       kept,
     );
   });
-  store.watch(["scene"], () =>
-    setDefaults(store.state.scene.limits, { bones, influences, rank, smooth_weights: smooth, rounds }, type),
-  );
+  let built = "";
+  store.watch(["scene"], () => {
+    const { fit = [] } = store.state.scene.limits;
+    if (JSON.stringify(fit) === built) return; // what was typed stays when a model is added
+    built = JSON.stringify(fit);
+    asked.build(fit);
+  });
   return { name: "fit", title: "Fit", element };
 }
 
-function summary(name, { bones, bone_type: type, influences, rank, rounds }) {
+/** What runs, in a line: the bones, and what else differs from the defaults. */
+function summary(name, asked) {
+  const { bones, bone_type: type } = asked.values();
   const number = bones ? `${bones} ${type} bones` : `${type} bones, as many as the motion shows`;
-  return `${name}: ${number}, ${influences} a vertex${rank ? `, rank ${rank}` : ""}, ${rounds} rounds.`;
+  return `${[`${name}: ${number}`, ...asked.changes(["bones", "bone_type"])].join(", ")}.`;
 }
 
 /** Stages with their progress, and the error where one knows it. */
@@ -212,12 +180,6 @@ function saveButtons(store, client, act) {
     ),
   );
   return element;
-}
-
-function setDefaults(limits, fields, type) {
-  const defaults = limits.defaults ?? {};
-  for (const [name, { input }] of Object.entries(fields)) if (name in defaults) input.value = String(defaults[name]);
-  type.sync(defaults.bone_type ?? "flexible");
 }
 
 function whyEmpty(scene) {

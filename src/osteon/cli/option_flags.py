@@ -1,0 +1,193 @@
+"""Flags of a command, made from options classes; the command is handed one object a class.
+
+    @options_of(options=SkinOptions, budget=optional(Budget), load=part(LoadOptions, "fps", "clips"))
+    def skin(inputs, options, budget, load): …
+
+A flag that has no effect is refused, also one that is given with its default value; `refuse_unused` asks again with
+what the command has learned since, such as which formats it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from osteon.core.errors import OptionError
+from osteon.core.option_checks import first_unused, make_options
+from osteon.core.option_fields import OptionField, Place, options_in
+
+__all__ = ["Part", "is_given", "optional", "options_of", "part", "read_options", "refuse_given", "refuse_unused"]
+
+Function = Callable[..., Any]
+
+_GIVEN = "osteon.given"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The options of one class that a command offers."""
+
+    cls: type
+    only: tuple[str, ...] = ()  # names; (): all
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # other than the class has
+    optional: bool = False  # None where no flag of it is given
+
+    def fields(self) -> list[OptionField]:
+        found = [of for of in options_in(self.cls) if of.option.flags]
+        return [of for of in found if not self.only or of.name in self.only]
+
+
+def part(cls: type, *only: str, **defaults: Any) -> Part:
+    """Some options of a class, perhaps with other defaults."""
+    return Part(cls, only, defaults)
+
+
+def optional(cls: type) -> Part:
+    """An object only where one of its flags is given."""
+    return Part(cls, optional=True)
+
+
+def options_of(**parts: type | Part) -> Callable[[Function], Function]:
+    """Add the flags of options classes to a command; each keyword is a parameter of its function."""
+    offered = {name: found if isinstance(found, Part) else Part(found) for name, found in parts.items()}
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def call(*arguments: Any, **values: Any) -> Any:
+            made = read_options(click.get_current_context(), offered)
+            own = {name: value for name, value in values.items() if name.partition(".")[0] not in offered}
+            return function(*arguments, **own, **made)
+
+        decorated: Function = call
+        for name, found in reversed(offered.items()):
+            for of in reversed(found.fields()):
+                decorated = _flag(name, of, found.defaults.get(of.name, of.default))(decorated)
+        return decorated
+
+    return decorate
+
+
+def read_options(context: click.Context, parts: Mapping[str, Part]) -> dict[str, Any]:
+    """The objects that the flags of a call make; refuses flags that have no effect beside the others."""
+    given = {name: (found, _given(context, name, found)) for name, found in parts.items()}
+    context.meta[_GIVEN] = given
+    refuse_unused(context)
+    return {
+        name: None if found.optional and not chosen else make_options(found.cls, _with_defaults(found, chosen))
+        for name, (found, chosen) in given.items()
+    }
+
+
+def refuse_unused(context: click.Context | None = None, **circumstances: Any) -> None:
+    """Refuse flags of this call that have no effect, as far as the circumstances tell."""
+    context = context or click.get_current_context()
+    for found, chosen in context.meta.get(_GIVEN, {}).values():
+        values = {of.path: of.default for of in options_in(found.cls)} | _with_defaults(found, chosen)
+        unused = first_unused(found.cls, values, circumstances, chosen)
+        if unused is not None:
+            raise OptionError(unused.sentence(unused.of.flag))
+
+
+def refuse_given(name: str, why: str) -> None:
+    """Refuse all flags of one class."""
+    found, chosen = click.get_current_context().meta[_GIVEN][name]
+    for of in found.fields():
+        if of.path in chosen:
+            raise OptionError(f"{of.flag}: {why}")
+
+
+def is_given(name: str) -> bool:
+    """Whether a parameter of the running command was named in its call."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _given(context: click.Context, name: str, found: Part) -> dict[Place, Any]:
+    """Values that were named in the call."""
+    chosen = {}
+    for of in found.fields():
+        parameter = _parameter(name, of)
+        if context.get_parameter_source(parameter) is ParameterSource.COMMANDLINE:
+            chosen[of.path] = _value(of, context.params[parameter])
+    return chosen
+
+
+def _with_defaults(found: Part, chosen: Mapping[Place, Any]) -> dict[Place, Any]:
+    own = {of.path: found.defaults[of.name] for of in found.fields() if of.name in found.defaults}
+    return own | dict(chosen)
+
+
+def _value(of: OptionField, told: Any) -> Any:
+    """What the options hold for what the command line was told."""
+    if of.kind.base is bool:
+        return told != of.default
+    if of.kind.base is None:
+        return next(choice for choice in of.kind.choices if str(choice) == told)
+    return told / of.option.scale if of.option.scale != 1 else told
+
+
+def _parameter(name: str, of: OptionField) -> str:
+    """Parameters of click need names that no other class has."""
+    return ".".join((name, *of.path))
+
+
+def _reader(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A type for click of text that an option reads itself."""
+
+    def read(text: str) -> Any:
+        try:
+            return parse(text)
+        except OptionError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return read
+
+
+def _flag(name: str, of: OptionField, default: Any) -> Callable[[Function], Function]:
+    known = of.option
+    more: dict[str, Any] = {"help": known.help, "required": known.required}
+    if known.metavar:
+        more["metavar"] = known.metavar
+    if of.kind.base is bool:
+        return _named(name, of, is_flag=True, **more)
+    if known.shown_default and default == of.default:
+        more["help"] = f"{known.help}  [{known.shown_default}]"
+    elif default is not None and not known.required:
+        more |= {"default": _told(of, default), "show_default": True}
+    return _named(name, of, type=_click_type(of), multiple=of.kind.many, **more)
+
+
+def _named(name: str, of: OptionField, **more: Any) -> Callable[[Function], Function]:
+    # click takes a name with a dot only where it need not find one itself.
+    def add(function: Function) -> Function:
+        return click.option(*of.option.flags, cls=_Option, parameter=_parameter(name, of), **more)(function)
+
+    return add
+
+
+class _Option(click.Option):
+    """An option whose parameter is not named after its flag."""
+
+    def __init__(self, *arguments: Any, parameter: str, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.name = parameter
+
+
+def _told(of: OptionField, value: Any) -> Any:
+    """A value as the command line tells it."""
+    if of.kind.base is None:
+        return str(value)
+    return value * of.option.scale if of.option.scale != 1 else value
+
+
+def _click_type(of: OptionField) -> Any:
+    if of.option.parse is not None:
+        return _reader(of.option.parse)
+    if of.kind.base is None:
+        return click.Choice([str(choice) for choice in of.choices])
+    return click.Path(path_type=Path) if of.kind.base is Path else of.kind.base

@@ -1,0 +1,76 @@
+"""The tables of docs/options.md, written from the options classes: `scripts/write-options`.
+
+Each stands between `<!-- options NAME -->` and `<!-- end -->`; what is between them is replaced.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from osteon.cli.pose import PoseFiles
+from osteon.cli.skin import SkinFiles
+from osteon.core.budget import Budget
+from osteon.core.option_checks import needed_words
+from osteon.core.option_fields import Need, OptionField, options_in
+from osteon.core.options import SkinOptions
+from osteon.io import LoadOptions, SaveOptions
+from osteon.simplex.options import PoserOptions
+
+__all__ = ["write_tables"]
+
+_CLASSES = (SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions, PoseFiles, PoserOptions)
+_PLACE = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def write_tables(text: str) -> str:
+    """The text with its tables as they should be."""
+    by_name = {cls.__name__: cls for cls in _CLASSES}
+    return _PLACE.sub(lambda place: place[1] + _table(by_name[place[2]]) + place[3], text)
+
+
+def _table(cls: type) -> str:
+    rows = [_row(cls, of) for of in options_in(cls) if of.option.flags]
+    head = ["option", "default", "value", "what it does", "refused where it has no effect"]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ["---"] * len(head), *rows])
+
+
+def _row(cls: type, of: OptionField) -> list[str]:
+    flags = " ".join(f"`{flag}`" for flag in of.option.flags)
+    reasons = [_reason(need, of, cls) for need in of.option.needs]
+    return [flags, _default(of), _value(of), _plain(of.option.help), _plain("<br>".join(reasons))]
+
+
+def _reason(need: Need, of: OptionField, cls: type) -> str:
+    why = need.says or f"needs {needed_words(need, of.path, cls)}"
+    return f"{', '.join(f'`{value}`' for value in need.only_for)} {why}" if need.only_for else why
+
+
+def _default(of: OptionField) -> str:
+    if of.option.shown_default:
+        return of.option.shown_default
+    if of.kind.base is bool or of.option.required or of.default is None:
+        return "required" if of.option.required else ""
+    return str(of.default * of.option.scale if of.option.scale != 1 else of.default)
+
+
+def _value(of: OptionField) -> str:
+    """What may be given: words, or a range with its unit."""
+    if of.kind.base is None:
+        return ", ".join(f"`{choice}`" for choice in of.choices)
+    if of.kind.base not in (int, float):
+        return f"`{_plain(of.option.metavar)}`" if of.option.metavar else ""
+    if of.option.scale != 1:
+        return f"0 … {of.option.scale:g} percent {of.option.unit}"
+    return f"{of.expected()}, {of.option.unit}" if of.option.unit else of.expected()
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        path = Path(name)
+        path.write_text(write_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
