@@ -97,6 +97,7 @@ def skin(
         bound=budget is not None,
         written=_written(files.outputs, budget),
         corrected=bool(options.rank or budget),
+        stock=options.model == "lbs",
         input="sequence",
     )
     check_outputs(files.outputs, files.report)
@@ -240,6 +241,10 @@ def _size_of(path: str) -> int:
     return sum(f.stat().st_size for f in folder.iterdir() if f.is_file())
 
 
+def _words(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
 def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
     """The report as a table for people."""
     from rich.table import Table
@@ -248,10 +253,14 @@ def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
     table.add_column(style="dim")
     table.add_column()
     counts = report.input
-    worst = report.worst
+    worst, shown = report.worst, report.quality.fallback_error_percent
     rows = [
         ("input", f"{counts['frames']} frames, {counts['vertices']:,} vertices, {counts['triangles']:,} triangles"),
         ("bones", f"{report.bones} {report.bone_type}, {report.influences} a vertex"),
+        (
+            "model",
+            "" if shown is None else f"{_words(report.method.kind)}   (stock players: E {shown:.3f} %)",
+        ),
         (
             "rank",
             f"{report.rank}   (cut to rank 0: E {report.error_percent_by_rank['0']:.3f} %)" if report.rank else "",

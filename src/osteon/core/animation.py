@@ -21,12 +21,12 @@ FLOATS_A_BONE: dict[BoneType, int] = {"rigid": 7, "flexible": 12}
 RIGID = 1e-4
 
 
-def bone_type_of(transforms: FloatArray) -> BoneType:
+def bone_type_of(transforms: FloatArray, tolerance: float = RIGID) -> BoneType:
     """Rigid if every transform (…,3,4) is a rotation and a shift; the one rule for it."""
     linear = transforms[..., :3].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         off = np.abs(np.swapaxes(linear, -1, -2) @ linear - np.eye(3)).max(initial=0.0)
-        turned = bool(off <= RIGID) and bool((np.linalg.det(linear) > 0).all())
+        turned = bool(off <= tolerance) and bool((np.linalg.det(linear) > 0).all())
     return "rigid" if turned else "flexible"
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.fit_report import FitReport
-from osteon.core.model import BoneType, Skeleton, SkinnedModel
+from osteon.core.model import Skeleton, SkinnedModel
 from osteon.core.option_checks import check_used
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads
@@ -37,7 +38,6 @@ __all__ = ["fit_to_rig", "posed_by_rig", "rig_circumstances"]
 
 #: Above this E % the rig's motion has little to do with the sequence.
 FAR_OFF = 50.0
-ROTATION_TOLERANCE = 1e-4
 #: Vertices in another order make edges longer by at least this factor.
 LONGER_EDGES = 2.0
 
@@ -134,10 +134,10 @@ def fit_to_rig(job: Job, rig: SkinnedModel) -> Solution:
         if given:
             motion, skeleton = _given_motion(job.sequence, rig)
             joints = problem.from_world(motion)
-            kind = options.bone_type if options.helpers else _bone_type(joints)
+            kind = options.bone_type if options.helpers else bone_type_of(joints)
             how = RigOptions(options.influences, options.helpers, options.bone_type, options.stiffness, threads)
             transforms, influences = fit_rig(problem, joints, how, tell)
-            if options.helpers and _bone_type(joints) == "flexible":
+            if options.helpers and bone_type_of(joints) == "flexible":
                 kind = "flexible"
         else:
             kind = options.bone_type
@@ -202,12 +202,6 @@ def _fit_unmoved(job: Job, rig: SkinnedModel, threads: int) -> tuple[Float64, In
     )
     fit = refine_skin(problem, [start], options=refine, progress=job.progress)
     return fit.transforms, fit.influences
-
-
-def _bone_type(transforms: Float64) -> BoneType:
-    linear = transforms[..., :3]
-    off = np.abs(linear.swapaxes(-1, -2) @ linear - np.eye(3)).max()
-    return "rigid" if off < ROTATION_TOLERANCE and (np.linalg.det(linear) > 0).all() else "flexible"
 
 
 def _warnings(error: float, given: bool) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ __all__ = [
     "DEFAULT_LOAD_OPTIONS",
     "DEFAULT_SAVE_OPTIONS",
     "Connectivity",
+    "Fallback",
     "LoadOptions",
     "ReadRequest",
     "SaveOptions",
@@ -33,6 +34,9 @@ _FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest 
 def _parse_rest(text: str) -> Path | int:
     """A file, or else the number of a frame."""
     return int(text) if text.lstrip("-").isdecimal() and not Path(text).exists() else Path(text)
+
+
+Fallback = Literal["skin", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,8 @@ class ReadRequest:
 class SaveOptions:
     """How a skinned model is written.
 
-    Circumstances that `needs` speak of: `written` (suffixes of the outputs), `corrected` (there are corrections).
+    Circumstances that `needs` speak of: `written` (suffixes of the outputs), `corrected` (there are corrections),
+    `stock` (every player knows the deformer).
     """
 
     quantize: bool = option(
@@ -154,6 +159,16 @@ class SaveOptions:
                 corrected=True,
                 says="an .npz holds normals of corrections only, and there are none; leave it away",
             ),
+        ),
+    )
+
+    fallback: Fallback = option(
+        "skin",
+        help="Where a format has no form for a deformer: write the closest linear blend skin, or refuse.",
+        flags=("--fallback",),
+        needs=(
+            need(written=_GLTF, says="only glTF lacks a deformer that Osteon has; write a .glb, or leave it away"),
+            need(stock=False, says="every player knows linear blending; it is of use with --model dqs"),
         ),
     )
 

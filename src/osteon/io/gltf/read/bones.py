@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.model import BoneType, Skeleton, Skin
+from osteon.core.model import Skeleton, Skin
 from osteon.core.sequence import distinct_names
 from osteon.core.transforms import invert
 from osteon.io.doors.source import as_float32
@@ -20,12 +20,10 @@ from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.sampling import ScenePose
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance, parents_of_joints
 
-__all__ = ["Bones", "bone_type_of", "gather_bones", "gather_skeleton", "gather_skin"]
+__all__ = ["Bones", "gather_bones", "gather_skeleton", "gather_skin"]
 
 #: glTF has any number of sets of four; more than this many bones a vertex are not kept.
 MOST_INFLUENCES = 8
-#: A bone whose columns are off a rotation's by no more than this is rigid.
-RIGID = 1e-5
 #: A bind matrix that squeezes more than this cannot be undone in float32.
 WORST_CONDITION = 1e6
 
@@ -107,12 +105,3 @@ def gather_skeleton(document: Document, scene: GltfScene, bones: Bones) -> Skele
     parents = parents_of_joints(scene, skin)
     world_from_joint = as_float32(invert(bones.node_from_rest[:, :3]))
     return Skeleton(bones.names(document), np.array(parents, np.int32), world_from_joint)
-
-
-def bone_type_of(transforms: Float32) -> BoneType:
-    """Rigid if every transform is a rotation and a shift."""
-    linear = transforms[..., :3].astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        off = np.abs(np.swapaxes(linear, -1, -2) @ linear - np.eye(3)).max(initial=0.0)
-        turned = bool(off <= RIGID) and bool((np.linalg.det(linear) > 0).all())
-    return "rigid" if turned else "flexible"

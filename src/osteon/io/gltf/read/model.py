@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float32, Float64
 from osteon.core.model import BoneTrack, Corrections, SkinnedModel
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.gltf.read.bind_pose import rest_placements
-from osteon.io.gltf.read.bones import Bones, bone_type_of, gather_bones, gather_skeleton, gather_skin
+from osteon.io.gltf.read.bones import Bones, gather_bones, gather_skeleton, gather_skin
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.merge import merge_instances
 from osteon.io.gltf.read.metadata import read_metadata

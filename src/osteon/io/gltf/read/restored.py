@@ -16,6 +16,7 @@ from osteon.core.sequence import Asset
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats
+from osteon.io.gltf.read.deformer import read_stored_deformer
 from osteon.io.gltf.read.materials import read_materials
 from osteon.io.gltf.read.metadata import Metadata
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
@@ -107,7 +108,7 @@ def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -
     names = metadata.texts("bones") or _joint_names(metadata, scene)
     rest, corrections = _unpacked(metadata, scene, generic)
     kind: BoneType = "rigid" if metadata.text("bone_type") == "rigid" else "flexible"
-    return generic.with_parts(
+    model = generic.with_parts(
         rest=metadata.document.source.positions(rest[mesh.vertices]),
         faces=mesh.faces,
         skin=Skin(generic.skin.bones[mesh.vertices, :kept], generic.skin.weights[mesh.vertices, :kept]),
@@ -117,6 +118,8 @@ def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -
         asset=mesh.asset,
         name=metadata.text("name") or generic.name,
     )
+    deformer = read_stored_deformer(metadata)
+    return model if deformer is None else model.with_parts(deformer=deformer, fallback=model.skin)
 
 
 def _unpacked(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> tuple[FloatArray, Corrections | None]:

@@ -31,6 +31,8 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
                         (scale p + xyz)^-1
     low, span           a number for each morph target: coefficient = low + span weight, basis = target / span,
                         rest = POSITION - sum low basis, see `morph_range`. Absent: 0 and 1
+    deformer            {"kind", "arrays": {name: {"accessor", "shape"}}}: what stock players know nothing of, for the
+                        model's vertices; the skin of the file is then the closest linear blend. Absent: it is the model
 
 Joints of the skin are in the order of the bones, morph targets in the order of the corrections. Their weights lie in
 0 … 1, and those without animation (`mesh.weights`) show the rest pose. A program that leaves out the last targets must
@@ -56,6 +58,7 @@ from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.morph_range import PackedMesh
 from osteon.io.gltf.write.animations import joint_tracks, weights_track, write_animations
 from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
+from osteon.io.gltf.write.deformer import write_deformer
 from osteon.io.gltf.write.fewer_keys import reduce_keys
 from osteon.io.gltf.write.influences import store_influences
 from osteon.io.gltf.write.keys_between import add_between
@@ -63,6 +66,7 @@ from osteon.io.gltf.write.materials import plain_material, usable_roles, write_m
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
 from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints, build_nodes, place_joints
 from osteon.io.gltf.write.short_rotations import short_turns
+from osteon.io.metadata.stock import stock_model
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
 
@@ -72,12 +76,12 @@ MESH_NODE = 0
 
 def write_gltf(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """All of `model` in one file; `read_gltf_model` gives the same back, to what 16 bits and fewer keys leave of it."""
-    root, buffer = _build(model, options)
+    root, buffer = _build(stock_model(model, options, "glTF"), options, model)
     path.write_bytes(embed_bytes(root, buffer) if path.suffix.lower() == ".gltf" else glb_bytes(root, buffer))
 
 
-def _build(model: SkinnedModel, options: SaveOptions) -> tuple[JsonObject, bytes]:
-    """The JSON without its buffer entry, and the buffer."""
+def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tuple[JsonObject, bytes]:
+    """The JSON without its buffer entry, and the buffer, of the model as stock players show it."""
     if not len(model.faces) or not model.n_bones:
         raise GeometryError(f"'{model.name}' has no {'triangles' if model.n_bones else 'bones'}; glTF cannot hold it")
     buffer = BufferWriter()
@@ -105,7 +109,10 @@ def _build(model: SkinnedModel, options: SaveOptions) -> tuple[JsonObject, bytes
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
     roles = usable_roles(layout.uvs is not None, options.normals)
     root |= write_materials(model.asset.materials + plain, roles, buffer)
-    root["asset"]["extras"] = {"osteon": _extras(model, layout, mesh.packed, buffer)}
+    extras = _extras(model, layout, mesh.packed, buffer)
+    if whole is not model:
+        extras["deformer"] = write_deformer(whole.deformer, buffer)
+    root["asset"]["extras"] = {"osteon": extras}
     root["accessors"] = buffer.accessors
     root["bufferViews"], data = buffer.finish()
     return root, data

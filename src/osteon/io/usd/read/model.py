@@ -16,18 +16,19 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float64
 from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
 from osteon.core.sequence import distinct_names
 from osteon.core.transforms import compose, identity, invert
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.doors.source import Source, as_float32
-from osteon.io.gltf.read.bones import bone_type_of
 from osteon.io.meshes.parts import merge_mesh_parts
 from osteon.io.usd.metadata import MISFITS, read_metadata
 from osteon.io.usd.read.clips import plan_clips, planned_codes
 from osteon.io.usd.read.restored import is_written_by_osteon, restore_model
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix, read_meshes, sample_codes, skinned_prims
+from osteon.io.usd.skinning_methods import as_bound
 from osteon.io.usd.stage import open_stage
 
 __all__ = ["holds_usd_model", "read_usd_model"]
@@ -56,7 +57,7 @@ def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> S
         faces, asset = merge_mesh_parts([shown.part for shown in meshes])
         transforms = as_float32(bones.transforms(codes))
         with source.naming():
-            return SkinnedModel(
+            model = SkinnedModel(
                 rest=source.positions(np.concatenate([_rest(pxr, shown) for shown in meshes])),
                 faces=faces,
                 skin=_skin(meshes, bones),
@@ -67,6 +68,7 @@ def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> S
                 asset=asset,
                 name=path.stem,
             )
+            return as_bound(pxr, meshes[0].mesh, model) if len(meshes) == 1 else model
 
 
 def _first_root(pxr: Any, meshes: list[ShownMesh]) -> list[ShownMesh]:

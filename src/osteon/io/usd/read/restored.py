@@ -14,6 +14,7 @@ from osteon.io.meshes.parts import merge_mesh_parts
 from osteon.io.usd.joint_tracks import JointTracks, join_bones
 from osteon.io.usd.metadata import restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix
+from osteon.io.usd.skinning_methods import as_bound
 
 __all__ = ["is_written_by_osteon", "restore_model"]
 
@@ -36,7 +37,7 @@ def restore_model(
     joints, parents = _joints(shown, metadata, codes)
     faces, asset = merge_mesh_parts([shown.part])
     names = tuple(str(name) for name in metadata["bone_names"])
-    return SkinnedModel(
+    model = SkinnedModel(
         rest=source.positions(np.array(shown.mesh.GetPointsAttr().Get(pxr.Usd.TimeCode.Default()), np.float32)),
         faces=faces,
         skin=_skin(pxr, shown, metadata),
@@ -47,6 +48,7 @@ def restore_model(
         asset=restore_asset(asset, metadata, shown.mesh),
         name=str(metadata["name"]),
     )
+    return as_bound(pxr, shown.mesh, model)
 
 
 def _joints(shown: ShownMesh, metadata: dict[str, Any], codes: Float64) -> tuple[JointTracks, np.ndarray]:

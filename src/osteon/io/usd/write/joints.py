@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.kinematics import parents_first
@@ -39,7 +40,7 @@ LARGEST_HALF = float(np.finfo(np.float16).max)
 def build_joints(model: SkinnedModel) -> JointTracks:
     """All joints that the bones of `model` need."""
     transforms = model.track.transforms.astype(np.float64)
-    rigid = _is_rigid(transforms[..., :3])
+    rigid = bone_type_of(transforms, 2 * UNIT) == "rigid"  # as far as float32 can hold a rotation
     if rigid and model.skeleton is not None and len(model.skeleton.names) == model.n_bones:
         return _tree_of_joints(model, transforms)
     pivots = _pivots(model)
@@ -50,12 +51,6 @@ def build_joints(model: SkinnedModel) -> JointTracks:
     if np.abs(tracks.scales).max(initial=0) > LARGEST_HALF / 2:
         raise GeometryError(f"a bone scales by {np.abs(tracks.scales).max():.3g}; USD holds scales up to 32752")
     return _row_of_joints(model, tracks, pivots)
-
-
-def _is_rigid(linear: Float64) -> bool:
-    """Whether all matrices (…,3,3) are rotations, as far as float32 can hold one."""
-    gram = np.swapaxes(linear, -1, -2) @ linear
-    return bool(np.abs(gram - np.eye(3)).max(initial=0) <= 2 * UNIT and (np.linalg.det(linear) > 0).all())
 
 
 def _rigid_tracks(world: Float64, begins: set[int]) -> NodeTracks:

@@ -13,8 +13,10 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import Clip, MeshSequence
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.timeline import frame_times
+from osteon.io.metadata.stock import stock_model
 from osteon.io.usd.joint_tracks import JointTracks, distinct_identifiers
 from osteon.io.usd.metadata import pack_metadata, write_metadata
+from osteon.io.usd.skinning_methods import CLASSIC, SKINNING_METHODS
 from osteon.io.usd.stage import load_pxr, save_stage
 from osteon.io.usd.write.joints import build_joints, joint_influences
 from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, picture_files, set_samples, vectors
@@ -27,6 +29,8 @@ BLOCK = 64  # frames that are posed at once to find how far they reach
 def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """The model as a SkelRoot; `read_usd_model` gives it back."""
     pxr = load_pxr(path)
+    if model.deformer.kind not in SKINNING_METHODS:
+        model = stock_model(model, options, "USD")
     joints = build_joints(model)
     codes = frame_times(model.clips, model.clips[0].fps)
     stage = _new_stage(pxr, model.clips, codes)
@@ -103,6 +107,8 @@ def _bind(pxr: Any, mesh: Any, where: str, model: SkinnedModel, joints: JointTra
     n = numbers.shape[1]
     binding.CreateJointIndicesPrimvar(False, n).Set(pxr.Vt.IntArray.FromNumpy(numbers.reshape(-1)))
     binding.CreateJointWeightsPrimvar(False, n).Set(pxr.Vt.FloatArray.FromNumpy(weights.reshape(-1)))
+    if model.deformer.kind != CLASSIC:
+        binding.CreateSkinningMethodAttr(SKINNING_METHODS[model.deformer.kind])
 
 
 def _shape_names(rank: int) -> list[str]:
