@@ -22,7 +22,7 @@ FRAMES = 16
 @pytest.fixture(scope="module")
 def twisted() -> MeshSequence:
     """Two rigid bones; the second twists by up to 150 degrees and bends a little."""
-    tube = make_tube(48, 24, 2.0, 0.25)
+    tube = make_tube(24, 48, 0.25, 2.0)
     skin = joint_skin(tube.vertices[:, 0] - tube.vertices[:, 0].min(), 2, 2.0, 0.8)
     tau = 2 * np.pi * np.arange(FRAMES) / FRAMES
     turns = np.stack([np.radians(150) * np.sin(tau), 0.4 * (1 - np.cos(tau)), 0.3 * np.sin(2 * tau)], axis=1)

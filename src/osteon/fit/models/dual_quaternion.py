@@ -39,6 +39,7 @@ from osteon.core.skin import Skin
 from osteon.deform.dual_quaternion import DualQuaternion, blend_screws
 from osteon.fit.influences import MAX_INFLUENCES, select_influences
 from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
+from osteon.fit.moments import squared_errors
 from osteon.fit.nonnegative import minimise_on_simplex
 from osteon.fit.problem import FitProblem
 
@@ -298,7 +299,13 @@ def _start(problem: FitProblem, transforms: Float64, options: ModelFitOptions) -
     """More candidates than are asked for, with their linear weights."""
     wide = min(MAX_INFLUENCES, options.influences + SPARE, transforms.shape[1])
     bones, weights, errors = select_influences(problem, transforms, wide, thorough=True, threads=options.threads)
-    return _State(dual_quaternions_from_transforms(transforms), bones, weights.copy(), errors.copy())
+    dense = np.zeros((problem.n_vertices, transforms.shape[1]))
+    np.add.at(dense, (np.arange(len(bones))[:, None], bones), weights)
+    # Slots that linear blending leaves empty get the bones that come closest alone: screws may need them.
+    rank = np.where(dense > 0, -dense, squared_errors(problem, transforms, options.threads))
+    chosen = np.argsort(rank, axis=1, kind="stable")[:, :wide].astype(np.int64)
+    found = np.ascontiguousarray(np.take_along_axis(dense, chosen, axis=1))
+    return _State(dual_quaternions_from_transforms(transforms), np.ascontiguousarray(chosen), found, errors.copy())
 
 
 def _solve_weights(problem: FitProblem, state: _State, steps: int, threads: int) -> None:
