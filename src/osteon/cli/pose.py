@@ -236,14 +236,12 @@ def _prepare(
 
 
 def _write(source: MeshSequence, track: PoseTrack, posed: Float64, output: str, progress: Progress | None) -> None:
-    from dataclasses import replace
-
     import numpy as np
 
     from osteon.io import save_sequence
 
     frames = posed.astype(np.float32)
-    save_sequence(replace(source, frames=frames, clips=track.clips), output, progress=progress)
+    save_sequence(source.with_parts(frames=frames, clips=track.clips), output, progress=progress)
 
 
 def _write_segments(poser: Poser, path: str) -> None:

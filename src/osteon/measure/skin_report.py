@@ -77,7 +77,7 @@ def write_skin_report(
 ) -> SkinReport:
     """Gather what is known about a fit."""
     conditioning = measure_conditioning(model)
-    by_rank = error_percent_by_rank(model, sequence.frames, threads=options.threads)
+    by_rank = error_percent_by_rank(model, sequence, threads=options.threads)
     by_rank[-1] = distortion.error_percent  # of the vertices as they are stored, which are rounded once more
     return SkinReport(
         input={
