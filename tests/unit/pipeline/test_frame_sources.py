@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from subjects import bent_tube
 
 from osteon.core import frame_blocks
 from osteon.core.frames import ReaderFrames
@@ -18,6 +17,8 @@ from osteon.report.curves import sample_sequence
 from osteon.report.evidence import frame_steps
 from osteon.report.views import centering_shifts, distinct_frames
 from osteon.view.pack import pack_sequence
+
+from ...subjects import bent_tube
 
 TUBE = bent_tube(3, n_frames=12).sequence
 
