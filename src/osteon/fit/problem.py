@@ -113,12 +113,15 @@ def pose_problem(
     energy = np.empty(n_vertices)
     motion = 0.0
     for start in range(0, n_vertices, BLOCK):
-        rows = targets[start : start + BLOCK].reshape(-1, n_frames, 3)
-        part = rows.transpose(1, 0, 2).astype(np.float64, order="C")
-        motion += float(((part - part.mean(axis=0)) ** 2).sum())
-        local = ((part - centers[:, None]) / scale).transpose(1, 0, 2).reshape(-1, 3 * n_frames)
-        targets[start : start + BLOCK] = local
-        energy[start : start + BLOCK] = (targets[start : start + BLOCK].astype(np.float64) ** 2).sum(axis=1)
+        rows = targets[start : start + BLOCK]
+        local = rows.astype(np.float64).reshape(-1, n_frames, 3)
+        part = local.transpose(1, 0, 2).copy(order="C")  # frame by frame, as the sum below adds it up
+        part -= part.mean(axis=0)
+        motion += float(np.square(part, out=part).sum())
+        local -= centers
+        local /= scale
+        rows[:] = local.reshape(rows.shape)
+        energy[start : start + BLOCK] = (rows.astype(np.float64) ** 2).sum(axis=1)
     if not still and motion <= (1e-9 * scale) ** 2 * n_frames * n_vertices:
         raise GeometryError("frames: nothing moves, all frames are equal; give a sequence that deforms")
     points = np.concatenate([rest / scale, np.ones((n_vertices, 1))], axis=1)
