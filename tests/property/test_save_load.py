@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from osteon.core.frames import FrameSource
 from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
 from osteon.core.sequence import Asset, Clip, Material, MeshSequence
 from osteon.io import load_model, load_sequence, save_model, save_sequence, write_sequence
@@ -27,6 +28,8 @@ def same(one: object, other: object) -> bool:
     """Equality through data classes and arrays, with the same types."""
     if is_dataclass(one):
         return type(one) is type(other) and all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    if isinstance(one, FrameSource):
+        return isinstance(other, FrameSource) and same(one.read(0, one.n_frames), other.read(0, other.n_frames))
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and one.dtype == other.dtype and np.array_equal(one, other)
     if isinstance(one, tuple):

@@ -98,7 +98,7 @@ def draw_demo(sequence: MeshSequence, fit: SkinFit, path: Path) -> None:
 
     report, model = fit.report, fit.model
     frame = fit.distortion.worst.frame
-    source, result = sequence.frames[frame], pose_vertices(model, frame)
+    source, result = sequence.frame(frame), pose_vertices(model, frame)
     view = DrawOptions(width=560, height=400)
     camera = frame_camera(source, view)
     distance = np.linalg.norm(source.astype(np.float64) - result, axis=1)

@@ -73,7 +73,9 @@ def describe_sequence(sequence: MeshSequence) -> dict[str, Any]:
     """Facts about a sequence, with what may surprise."""
     import numpy as np
 
-    steps = np.linalg.norm(np.diff(sequence.frames.mean(axis=1, dtype=np.float64), axis=0), axis=1)
+    from osteon.core.frame_blocks import frame_centers
+
+    steps = np.linalg.norm(np.diff(frame_centers(sequence.source), axis=0), axis=1)
     return {
         "kind": "sequence" if sequence.n_frames > 1 else "mesh",
         "name": sequence.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,7 +206,7 @@ def _write(source: MeshSequence, track: PoseTrack, posed: Float64, output: str, 
     import numpy as np
 
     frames = posed.astype(np.float32)
-    save_sequence(replace(source, frames=frames, clips=track.clips), output, progress=progress)
+    save_sequence(source.with_parts(frames=frames, clips=track.clips), output, progress=progress)
 
 
 def _write_segments(poser: Poser, path: str) -> None:

@@ -23,9 +23,12 @@ __all__ = [
     "Int32",
     "Int64",
     "IntArray",
+    "check_finite",
     "checked",
     "checked_indices",
     "first_bad",
+    "remember_checked",
+    "was_checked",
 ]
 
 Bool = NDArray[np.bool_]
@@ -47,18 +50,15 @@ def checked(
 
     An array that already fits is not copied: a view of it is frozen. One that was checked before is given back.
     """
-    known = _was_checked(value) and isinstance(value, np.ndarray) and value.dtype == dtype
+    known = was_checked(value) and isinstance(value, np.ndarray) and value.dtype == dtype
     if known and isinstance(value, np.ndarray):
         _check_shape(name, value, shape)
         return value
     with np.errstate(over="ignore", invalid="ignore"):  # what does not fit becomes infinite, and is refused below
         array = np.ascontiguousarray(value, dtype=dtype)
     _check_shape(name, array, shape)
-    _check_finite(name, array)
-    array = array.view()
-    array.flags.writeable = False
-    _remember(array)
-    return array
+    check_finite(name, array)
+    return remember_checked(array)
 
 
 def checked_indices(name: str, value: ArrayLike, shape: Sequence[int | None], count: int) -> Int32:
@@ -86,21 +86,28 @@ def _check_shape(name: str, array: NDArray[Any], shape: Sequence[int | None]) ->
         raise GeometryError(f"{name}: expected shape {wanted}, got {array.shape}")
 
 
-def _check_finite(name: str, array: NDArray[Any]) -> None:
+def check_finite(name: str, array: NDArray[Any], start: int = 0) -> None:
+    """Refuse NaN and infinity; `start` is the number of the array's first row where it is a part of another."""
     if not np.issubdtype(array.dtype, np.floating):
         return
     with np.errstate(invalid="ignore", over="ignore"):
         total = array.sum(dtype=np.float64)  # one pass without a temporary; only a bad sum is looked into
     bad = None if np.isfinite(total) else first_bad(array)
     if bad is not None:
-        raise GeometryError(f"{name}: value at index {bad} is not finite; repair or leave out that sample")
+        where = (bad[0] + start, *bad[1:]) if bad else bad
+        raise GeometryError(f"{name}: value at index {where} is not finite; repair or leave out that sample")
 
 
-def _was_checked(value: ArrayLike) -> bool:
+def was_checked(value: object) -> bool:
+    """Whether this very array came from `checked` or `remember_checked`."""
     found = _CHECKED.get(id(value))
     return found is not None and found() is value
 
 
-def _remember(array: NDArray[Any]) -> None:
-    key = id(array)
-    _CHECKED[key] = weakref.ref(array, lambda _: _CHECKED.pop(key, None))
+def remember_checked(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view that need not be checked again, of an array that is known to be good."""
+    view = array.view()
+    view.flags.writeable = False
+    key = id(view)
+    _CHECKED[key] = weakref.ref(view, lambda _: _CHECKED.pop(key, None))
+    return view

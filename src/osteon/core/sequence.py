@@ -1,16 +1,25 @@
-"""A deforming mesh: one connectivity, one rest pose, frames in named clips, and what the asset carried."""
+"""A deforming mesh: one connectivity, one rest pose, frames in named clips, and what the asset carried.
+
+The frames are given as an array, a memory map or another source (frames.py) and handed out in blocks. `replace`,
+`take_frames` and `join_clips` share them: nothing is read or checked again.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from osteon.core.arrays import Float32, Int32, checked, checked_indices
+from osteon.core.arrays import Float32, Int32, checked
 from osteon.core.asset import AlphaMode, Asset, Image, Material, TextureRole
 from osteon.core.clips import DEFAULT_FPS, Clip, check_clips, clips_or_one, distinct_names
 from osteon.core.errors import GeometryError
-from osteon.core.topology import bounding_diagonal
+from osteon.core.frame_blocks import FrameBlock, frame_blocks
+from osteon.core.frames import FrameSource, frame_source, join_frames
+from osteon.core.mesh import Mesh
 
 __all__ = [
     "DEFAULT_FPS",
@@ -20,64 +29,152 @@ __all__ = [
     "Image",
     "Material",
     "MeshSequence",
+    "SequenceParts",
     "TextureRole",
     "check_clips",
     "distinct_names",
+    "frames_of",
     "join_clips",
 ]
 
 
-@dataclass(frozen=True, slots=True)
+class SequenceParts(TypedDict, total=False):
+    """What `MeshSequence` takes, and `with_parts` changes, by name."""
+
+    frames: ArrayLike | FrameSource  # (f,v,3)
+    faces: ArrayLike  # (t,3)
+    rest: ArrayLike  # (v,3)
+    clips: Iterable[Clip]
+    asset: Asset
+    name: str
+
+
+@dataclass(frozen=True, init=False)  # with slots, Python 3.11 refuses to set what is no field with the wrong error
 class MeshSequence:
     """A mesh whose vertices move while its connectivity stays."""
 
-    frames: Float32  # (f,v,3) positions
-    faces: Int32  # (t,3) vertex indices, counter-clockwise seen from outside
-    rest: Float32  # (v,3) the undeformed pose
-    clips: tuple[Clip, ...] = ()  # cover all frames in order; () means one clip
-    asset: Asset = field(default_factory=Asset)
-    name: str = "mesh"
+    source: FrameSource  # (f,v,3) positions, handed out in blocks
+    mesh: Mesh  # rest pose, triangles, asset, name
+    clips: tuple[Clip, ...]  # cover all frames in order
 
-    def __post_init__(self) -> None:
-        def put(key: str, value: object) -> None:
-            object.__setattr__(self, key, value)
-
-        put("frames", checked("frames", self.frames, (None, None, 3)))
-        put("rest", checked("rest", self.rest, (self.n_vertices, 3)))
-        put("faces", checked_indices("faces", self.faces, (None, 3), self.n_vertices))
-        if self.n_frames < 1:
+    def __init__(
+        self,
+        frames: ArrayLike | FrameSource | None = None,
+        faces: ArrayLike | None = None,
+        rest: ArrayLike | None = None,
+        clips: Iterable[Clip] = (),
+        asset: Asset | None = None,
+        name: str | None = None,
+        *,
+        source: FrameSource | None = None,
+        mesh: Mesh | None = None,
+    ) -> None:
+        """Frames, triangles and rest pose, or a source and a mesh; what is named beside these two takes their place."""
+        held = source if frames is None else frame_source(frames)
+        if held is None:
+            raise TypeError("MeshSequence: missing frames")
+        if held.n_frames < 1:
             raise GeometryError("frames: the sequence is empty")
-        put("clips", clips_or_one(self.clips, self.n_frames))
-        put("asset", self.asset.checked(self.n_vertices, self.n_triangles))
+        object.__setattr__(self, "source", held)
+        object.__setattr__(self, "mesh", _mesh_of(held.n_vertices, mesh, rest, faces, asset, name))
+        object.__setattr__(self, "clips", clips_or_one(clips, held.n_frames))
+
+    @property
+    def frames(self) -> Float32:
+        """(f,v,3) all positions at once: an array as it is, a memory map as a view of it; a reader reads everything."""
+        return self.source.read(0, self.n_frames)
+
+    @property
+    def faces(self) -> Int32:
+        """(t,3) vertex indices, counter-clockwise seen from outside."""
+        return self.mesh.faces
+
+    @property
+    def rest(self) -> Float32:
+        """(v,3) the undeformed pose."""
+        return self.mesh.rest
+
+    @property
+    def asset(self) -> Asset:
+        return self.mesh.asset
+
+    @property
+    def name(self) -> str:
+        return self.mesh.name
 
     @property
     def n_frames(self) -> int:
-        return int(self.frames.shape[0])
+        return self.source.n_frames
 
     @property
     def n_vertices(self) -> int:
-        return int(self.frames.shape[1])
+        return self.source.n_vertices
 
     @property
     def n_triangles(self) -> int:
-        return int(self.faces.shape[0])
+        return self.mesh.n_triangles
 
     @property
     def diagonal(self) -> float:
         """Length of the rest pose's bounding-box diagonal, the unit of all tolerances."""
-        return bounding_diagonal(self.rest)
+        return self.mesh.diagonal
+
+    def frame(self, number: int) -> Float32:
+        """(v,3) one frame."""
+        start = range(self.n_frames)[number]
+        one: Float32 = self.source.read(start, start + 1)[0]
+        return one
+
+    def blocks(self, values: int = 0) -> Iterator[FrameBlock]:
+        """All frames in order, about `values` numbers at a time; 0: a few million."""
+        return frame_blocks(self.source, values)
 
     def clip_of_frame(self, frame: int) -> Clip:
         """The clip that holds `frame`."""
         return next(c for c in self.clips if c.start <= frame < c.stop)
 
+    def with_parts(self, **parts: Unpack[SequenceParts]) -> MeshSequence:
+        """The same sequence with some of its parts replaced; no frame that it keeps is read."""
+        held: dict[str, Any] = {"source": self.source, "mesh": self.mesh, "clips": self.clips}
+        held.update(dict(parts))
+        return MeshSequence(**held)
+
     def take_frames(self, frames: Int32) -> MeshSequence:
         """The same mesh with only the given frames, as one clip."""
-        return replace(self, frames=self.frames[frames], clips=(Clip("taken", 0, len(frames), self.clips[0].fps),))
+        clips = (Clip("taken", 0, len(frames), self.clips[0].fps),)
+        return self.with_parts(frames=self.source.take(frames), clips=clips)
+
+
+def frames_of(frames: MeshSequence | FrameSource | ArrayLike) -> FrameSource:
+    """Where the frames of a sequence come from, or the source of an array (f,v,3), or a source as it is."""
+    return frames.source if isinstance(frames, MeshSequence) else frame_source(frames)
+
+
+def _mesh_of(
+    n_vertices: int,
+    mesh: Mesh | None,
+    rest: ArrayLike | None,
+    faces: ArrayLike | None,
+    asset: Asset | None,
+    name: str | None,
+) -> Mesh:
+    """The mesh of frames of so many vertices, with all that is given in place of its own."""
+    given = {"rest": rest, "faces": faces, "asset": asset, "name": name}
+    changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    missing = [] if mesh else [key for key in ("faces", "rest") if key not in changed]
+    if missing:
+        raise TypeError(f"MeshSequence: missing {' and '.join(missing)}")
+    changed["rest"] = checked(
+        "rest", changed["rest"] if mesh is None or "rest" in changed else mesh.rest, (n_vertices, 3)
+    )
+    return Mesh(**changed) if mesh is None else replace(mesh, **changed)
 
 
 def join_clips(sequences: list[MeshSequence]) -> MeshSequence:
-    """Several sequences of one mesh become one sequence with a clip each; the first gives rest pose and asset."""
+    """Several sequences of one mesh become one sequence with a clip each; the first gives rest pose and asset.
+
+    Frames in memory are copied into one array; those of memory maps and readers stay where they are.
+    """
     if not sequences:
         raise GeometryError("no sequences to join")
     first = sequences[0]
@@ -98,7 +195,6 @@ def join_clips(sequences: list[MeshSequence]) -> MeshSequence:
             name = sequence.name if len(sequence.clips) == 1 else clip.name
             clips.append(Clip(name, start + clip.start, start + clip.stop, clip.fps))
         start += sequence.n_frames
-    frames = np.concatenate([s.frames for s in sequences]) if len(sequences) > 1 else first.frames
     names = distinct_names(clip.name for clip in clips)
     named = tuple(replace(clip, name=name) for clip, name in zip(clips, names, strict=True))
-    return replace(first, frames=frames, clips=named)
+    return first.with_parts(frames=join_frames([s.source for s in sequences]), clips=named)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import FloatArray, Int32
+from osteon.core.frame_blocks import vertex_tracks
 from osteon.core.sequence import MeshSequence
 
 __all__ = ["weld_points", "weld_vertices"]
@@ -22,7 +23,7 @@ def weld_vertices(sequence: MeshSequence) -> tuple[Int32, Int32]:
     shared = np.flatnonzero(counts[inverse] > 1)
     representative = np.arange(n, dtype=np.int32)
     if len(shared):
-        tracks = np.ascontiguousarray(sequence.frames[:, shared].transpose(1, 0, 2).reshape(len(shared), -1))
+        tracks = vertex_tracks(sequence.source, shared)
         tracks = np.concatenate([inverse[shared].astype(np.float32)[:, None], tracks + np.float32(0)], axis=1)
         # Rows as opaque byte strings, which can be sorted in one go.
         rows = tracks.view(np.dtype((np.void, tracks.dtype.itemsize * tracks.shape[1]))).ravel()

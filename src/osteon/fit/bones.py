@@ -36,20 +36,30 @@ def fit_core_bones(sequence: MeshSequence, labels: Int32, bone_type: BoneType) -
     """A bone for every label >= 0 from the triangles that carry it."""
     n_bones = int(labels.max(initial=-1)) + 1
     areas = triangle_areas(sequence.rest, sequence.faces)
-    rotations = nearest_rotation(mean_rotations(sequence.rest, sequence.frames, sequence.faces, labels, areas))
+    rotations = nearest_rotation(mean_rotations(sequence.rest, sequence.source, sequence.faces, labels, areas))
     transforms = np.empty((sequence.n_frames, n_bones, 3, 4))
-    for bone in range(n_bones):
-        core = np.flatnonzero(labels == bone)
-        faces, mass = sequence.faces[core], areas[core] / areas[core].sum()
-        rest = sequence.rest[faces].mean(axis=1, dtype=np.float64)
-        posed = sequence.frames[:, faces].mean(axis=2, dtype=np.float64)
-        rest_mean, posed_mean = mass @ rest, np.einsum("t,fti->fi", mass, posed)
-        linear = rotations[:, bone]
-        if bone_type == "flexible":
-            linear = _fit_linear(rest - rest_mean, posed - posed_mean[:, None], mass, linear)
-        transforms[:, bone, :, :3] = linear
-        transforms[:, bone, :, 3] = posed_mean - linear @ rest_mean
+    cores = [np.flatnonzero(labels == bone) for bone in range(n_bones)]
+    for block in sequence.blocks():
+        run = slice(block.start, block.stop)
+        for bone, core in enumerate(cores):
+            faces, mass = sequence.faces[core], areas[core] / areas[core].sum()
+            transforms[run, bone] = _fit_bone(
+                sequence.rest[faces].mean(axis=1, dtype=np.float64),
+                block.frames[:, faces].mean(axis=2, dtype=np.float64),
+                mass,
+                rotations[run, bone],
+                bone_type,
+            )
     return BoneTrack(transforms.astype(np.float32), bone_type)
+
+
+def _fit_bone(rest: Float64, posed: Float64, mass: Float64, rotations: Float64, bone_type: BoneType) -> Float64:
+    """(f,3,4) from the centroids of a bone's triangles at rest (t,3) and in some frames (f,t,3)."""
+    rest_mean, posed_mean = mass @ rest, np.einsum("t,fti->fi", mass, posed)
+    linear = rotations
+    if bone_type == "flexible":
+        linear = _fit_linear(rest - rest_mean, posed - posed_mean[:, None], mass, linear)
+    return np.concatenate([linear, (posed_mean - linear @ rest_mean)[..., None]], axis=2)
 
 
 def _fit_linear(rest: Float64, posed: Float64, mass: Float64, rotations: Float64) -> Float64:

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Int32
+from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import OptionError
 from osteon.core.fit_report import FitReport
 from osteon.core.kernels import kernel
@@ -85,11 +85,11 @@ def _rotation_bytes(sequence: MeshSequence, triangles: Int32, options: ClusterOp
     """Rotation sequences of the triangles as bytes, which triangles have one, and how many frames were compared."""
     n_frames = min(sequence.n_frames, options.max_frames)
     chosen = np.unique(np.linspace(0, sequence.n_frames - 1, n_frames).round().astype(np.int64))
-    frames = sequence.frames if len(chosen) == sequence.n_frames else sequence.frames[chosen]
+    frames = sequence.source.take(chosen).read(0, len(chosen))  # no more than `max_frames`
     faces = sequence.faces[triangles]
     out = np.empty((len(faces), -(-9 * len(chosen) // 128) * 128), np.uint8)
     valid = np.empty(len(faces), np.bool_)
-    order = _frames_apart_first(sequence, chosen)
+    order = _frames_apart_first(sequence, frames)
 
     def work(begin: int, end: int) -> None:
         rotations, valid[begin:end] = triangle_rotations(sequence.rest, frames, faces[begin:end])
@@ -99,11 +99,11 @@ def _rotation_bytes(sequence: MeshSequence, triangles: Int32, options: ClusterOp
     return out, valid, len(chosen)
 
 
-def _frames_apart_first(sequence: MeshSequence, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+def _frames_apart_first(sequence: MeshSequence, frames: Float32) -> NDArray[np.int64]:
     """The frames in which triangles differ most come first, so that unlike sequences are told apart early."""
     step = max(1, sequence.n_triangles // 256)
-    rotations, valid = triangle_rotations(sequence.rest, sequence.frames[chosen], sequence.faces[::step])
-    spread = rotations[valid].var(axis=0).sum(axis=1) if valid.any() else np.zeros(len(chosen))
+    rotations, valid = triangle_rotations(sequence.rest, frames, sequence.faces[::step])
+    spread = rotations[valid].var(axis=0).sum(axis=1) if valid.any() else np.zeros(len(frames))
     return np.argsort(-spread, kind="stable")
 
 

@@ -78,7 +78,7 @@ def _find_tolerance(sequence: MeshSequence, n_bones: int, options: ClusterOption
 
 def _merge_closest(sequence: MeshSequence, labels: Int32) -> Int32:
     areas = triangle_areas(sequence.rest, sequence.faces)
-    means = mean_rotations(sequence.rest, sequence.frames, sequence.faces, labels, areas)
+    means = mean_rotations(sequence.rest, sequence.source, sequence.faces, labels, areas)
     points = means.transpose(1, 0, 2, 3).reshape(means.shape[1], -1)
     apart = np.full((len(points), len(points)), np.inf)
     for b in range(len(points)):
@@ -93,7 +93,7 @@ def _split_widest(sequence: MeshSequence, labels: Int32, new: int) -> Int32:
     spreads, rotations = [], {}
     for bone in range(new):
         core = np.flatnonzero(labels == bone)
-        values, _ = triangle_rotations(sequence.rest, sequence.frames, sequence.faces[core])
+        values, _ = triangle_rotations(sequence.rest, sequence.source, sequence.faces[core])
         rotations[bone] = values.reshape(len(core), -1)
         spreads.append(np.abs(rotations[bone] - rotations[bone].mean(axis=0)).sum() if len(core) > 1 else -1.0)
     if not spreads or max(spreads) < 0:

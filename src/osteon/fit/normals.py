@@ -15,15 +15,19 @@ the SVD of the rest-frame differences M^-1 n - n~ with damping.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.corrections import Corrections
+from osteon.core.frame_blocks import FrameBlock, each_frame, frame_blocks
+from osteon.core.frames import FrameSource
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between, vertex_normals
 from osteon.core.parallel import available_threads, for_blocks
+from osteon.core.sequence import MeshSequence, frames_of
 from osteon.deform.normals import NormalCorrections, NormalForm, normal_map, pose_normals
 from osteon.deform.pose import linear_parts
 from osteon.fit.corrections import BLOCK_RANK
@@ -38,22 +42,25 @@ OWN_ROUNDS = 2
 
 
 def _maps_and_residues(
-    model: SkinnedModel, frames: Float32, rest: Float64, form: NormalForm, threads: int
+    model: SkinnedModel, source: FrameSource, rest: Float64, form: NormalForm, threads: int
 ) -> tuple[Float32, Float32]:
     """(v,f,3,3) M of every vertex and frame, and (v,f,3) what is missing to the source's normal."""
-    n_frames, n_vertices = frames.shape[:2]
+    n_frames, n_vertices = source.n_frames, source.n_vertices
     maps = np.empty((n_vertices, n_frames, 3, 3), np.float32)
     residues = np.empty((n_vertices, n_frames, 3), np.float32)
 
-    def work(start: int, stop: int) -> None:
-        for f in range(start, stop):
+    def work(block: FrameBlock, begin: int, end: int) -> None:
+        for f in range(block.start + begin, block.start + end):
             m = normal_map(linear_parts(model, f), form)
             length = np.linalg.norm(np.einsum("vij,vj->vi", m, rest), axis=1)
             m /= np.maximum(length, 1e-6)[:, None, None]
             maps[:, f] = m
-            residues[:, f] = vertex_normals(frames[f], model.faces) - np.einsum("vij,vj->vi", m, rest)
+            residues[:, f] = vertex_normals(block.frames[f - block.start], model.faces) - np.einsum(
+                "vij,vj->vi", m, rest
+            )
 
-    for_blocks(work, n_frames, 1, threads)
+    for block in frame_blocks(source):
+        for_blocks(partial(work, block), len(block.frames), 1, threads)
     return maps, residues
 
 
@@ -106,7 +113,7 @@ def _own_start(maps: Float32, residues: Float32, rank: int) -> Float64:
 
 def fit_normals(
     model: SkinnedModel,
-    frames: Float32,
+    frames: MeshSequence | FrameSource | Float32,
     *,
     rank: int = 0,
     form: NormalForm = "linear",
@@ -121,7 +128,7 @@ def fit_normals(
     if columns == 0:
         empty = np.zeros((0, model.n_vertices, 3), np.float32)
         return NormalCorrections(rest.astype(np.float32), empty, np.zeros((model.n_frames, 0), np.float32), form)
-    maps, residues = _maps_and_residues(model, frames, rest, form, threads)
+    maps, residues = _maps_and_residues(model, frames_of(frames), rest, form, threads)
     basis, q = np.empty((model.n_vertices, columns, 3)), np.empty((model.n_frames, columns))
     if shared and model.corrections is not None:
         q[:] = model.corrections.coefficients
@@ -148,7 +155,9 @@ def _subtract(maps: Float32, residues: Float32, basis: Float64, q: Float64, thre
     for_blocks(work, len(maps), BLOCK, threads)
 
 
-def with_normals(model: SkinnedModel, frames: Float32, *, threads: int = 0) -> SkinnedModel:
+def with_normals(
+    model: SkinnedModel, frames: MeshSequence | FrameSource | Float32, *, threads: int = 0
+) -> SkinnedModel:
     """The model whose corrections also move normals, the way stock players apply them."""
     if model.corrections is None:
         return model
@@ -157,10 +166,12 @@ def with_normals(model: SkinnedModel, frames: Float32, *, threads: int = 0) -> S
     return model.with_parts(corrections=corrections)
 
 
-def shading_deviation(model: SkinnedModel, frames: Float32, normals: NormalCorrections) -> float:
+def shading_deviation(
+    model: SkinnedModel, frames: MeshSequence | FrameSource | Float32, normals: NormalCorrections
+) -> float:
     """Mean angle in degrees between the model's shading normals and the source's."""
-    total = 0.0
-    for f in range(len(frames)):
+    total, source = 0.0, frames_of(frames)
+    for f, frame in enumerate(each_frame(source)):
         posed = pose_normals(model, f, normals)
-        total += float(angles_between(posed, vertex_normals(frames[f], model.faces)).mean())
-    return total / len(frames)
+        total += float(angles_between(posed, vertex_normals(frame, model.faces)).mean())
+    return total / source.n_frames

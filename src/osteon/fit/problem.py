@@ -19,6 +19,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.errors import GeometryError
+from osteon.core.frame_blocks import frame_centers, vertex_tracks
 from osteon.core.sequence import MeshSequence
 
 __all__ = ["FitProblem", "pose_problem"]
@@ -99,25 +100,29 @@ def pose_problem(
     Frames that do not differ are refused unless `still` allows them; their error in percent has no meaning.
     """
     chosen = np.arange(sequence.n_vertices, dtype=np.int32) if vertices is None else vertices
-    source = sequence.frames if frames is None else sequence.frames[frames]
-    n_frames, n_vertices = len(source), len(chosen)
+    source = sequence.source if frames is None else sequence.source.take(frames)
+    n_frames, n_vertices = source.n_frames, len(chosen)
     rest = sequence.rest[chosen].astype(np.float64)
     rest_center = rest.mean(axis=0)
     rest -= rest_center
     scale = float(np.sqrt((rest**2).sum(axis=1).mean()))
     if scale <= 0:
         raise GeometryError("rest: all vertices lie in one point; give a rest pose with an extent")
-    frame_centers = source.mean(axis=1, dtype=np.float64)
-    targets = np.empty((n_vertices, 3 * n_frames), np.float32)
+    centers = frame_centers(source)
+    targets = vertex_tracks(source, chosen)  # in the units of the input; each row becomes what it should be below
     energy = np.empty(n_vertices)
     motion = 0.0
     for start in range(0, n_vertices, BLOCK):
-        part = source[:, chosen[start : start + BLOCK]].astype(np.float64)
-        motion += float(((part - part.mean(axis=0)) ** 2).sum())
-        local = ((part - frame_centers[:, None]) / scale).transpose(1, 0, 2).reshape(-1, 3 * n_frames)
-        targets[start : start + BLOCK] = local
-        energy[start : start + BLOCK] = (targets[start : start + BLOCK].astype(np.float64) ** 2).sum(axis=1)
+        rows = targets[start : start + BLOCK]
+        local = rows.astype(np.float64).reshape(-1, n_frames, 3)
+        part = local.transpose(1, 0, 2).copy(order="C")  # frame by frame, as the sum below adds it up
+        part -= part.mean(axis=0)
+        motion += float(np.square(part, out=part).sum())
+        local -= centers
+        local /= scale
+        rows[:] = local.reshape(rows.shape)
+        energy[start : start + BLOCK] = (rows.astype(np.float64) ** 2).sum(axis=1)
     if not still and motion <= (1e-9 * scale) ** 2 * n_frames * n_vertices:
         raise GeometryError("frames: nothing moves, all frames are equal; give a sequence that deforms")
     points = np.concatenate([rest / scale, np.ones((n_vertices, 1))], axis=1)
-    return FitProblem(points, targets, energy, rest_center, frame_centers, scale, float(np.sqrt(motion)) / scale)
+    return FitProblem(points, targets, energy, rest_center, centers, scale, float(np.sqrt(motion)) / scale)

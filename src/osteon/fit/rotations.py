@@ -22,10 +22,13 @@ Notes: 16,843 triangles x 48 frames, one core: 64 ns a rotation, with the copyin
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
 
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32
+import numpy as np
+
+from osteon.core.arrays import Bool, Float32, Float64, FloatArray, Int32
+from osteon.core.frame_blocks import frame_blocks
+from osteon.core.frames import FrameSource
 from osteon.core.kernels import kernel
 
 __all__ = ["mean_rotations", "triangle_rotations"]
@@ -99,16 +102,21 @@ def _copy(out: FloatArray, t: int, target: int, source: int) -> None:
 
 
 @kernel
-def _sequence_of_triangle(rest: Float32, frames: Float32, i: int, j: int, k: int, out: FloatArray, t: int) -> bool:
-    """All rotations out[t] (f,9) of one triangle; False if it has no area in the rest pose or in any frame."""
+def _run_of_triangle(
+    rest: Float32, frames: Float32, i: int, j: int, k: int, out: FloatArray, t: int, start: int, seen: bool
+) -> bool:
+    """Rotations out[t] (f,9) of one triangle in a run of frames that begins at `start`; whether it has any by then.
+
+    `seen` says whether it had one before. The first that it has is that of all frames before, too.
+    """
     r0, r1, r2, r3, r4, r5, r6, r7, r8, length, along, across, whole = _frame_of(rest, 0, i, j, k)
     if not whole:
         return False
-    first = -1
-    for f in range(frames.shape[0]):
-        ax, ay, az, bx, by, bz, nx, ny, nz, length_f, along_f, across_f, whole = _frame_of(frames, f, i, j, k)
+    for n in range(frames.shape[0]):
+        f = start + n
+        ax, ay, az, bx, by, bz, nx, ny, nz, length_f, along_f, across_f, whole = _frame_of(frames, n, i, j, k)
         if not whole:
-            if first >= 0:
+            if seen:
                 _copy(out, t, f, f - 1)
             continue
         cos = length_f / length + across_f / across
@@ -119,45 +127,80 @@ def _sequence_of_triangle(rest: Float32, frames: Float32, i: int, j: int, k: int
         _rotate(out, t, f, 0, cos * ax + sin * bx, cos * bx - sin * ax, nx, r0, r1, r2, r3, r4, r5, r6, r7, r8)
         _rotate(out, t, f, 3, cos * ay + sin * by, cos * by - sin * ay, ny, r0, r1, r2, r3, r4, r5, r6, r7, r8)
         _rotate(out, t, f, 6, cos * az + sin * bz, cos * bz - sin * az, nz, r0, r1, r2, r3, r4, r5, r6, r7, r8)
-        if first < 0:
-            first = f
+        if not seen:
+            seen = True
             for g in range(f):
                 _copy(out, t, g, f)
-    return first >= 0
+    return seen
 
 
 @kernel
-def _rotations(rest: Float32, frames: Float32, faces: Int32, out: FloatArray, valid: NDArray[np.bool_]) -> None:
+def _rotations(rest: Float32, frames: Float32, faces: Int32, start: int, out: FloatArray, valid: Bool) -> None:
     for t in range(faces.shape[0]):
-        valid[t] = _sequence_of_triangle(rest, frames, faces[t, 0], faces[t, 1], faces[t, 2], out, t)
+        valid[t] = _run_of_triangle(rest, frames, faces[t, 0], faces[t, 1], faces[t, 2], out, t, start, valid[t])
 
 
 @kernel
-def _mean_rotations(
-    rest: Float32, frames: Float32, faces: Int32, labels: Int32, areas: Float64, start: int, stop: int, out: Float64
+def _add_rotations(
+    rest: Float32,
+    frames: Float32,
+    faces: Int32,
+    labels: Int32,
+    areas: Float64,
+    start: int,
+    last: Float64,
+    valid: Bool,
+    out: Float64,
 ) -> None:
-    one = np.empty((1, frames.shape[0], 9))
-    for t in range(start, stop):
-        if labels[t] < 0 or not _sequence_of_triangle(rest, frames, faces[t, 0], faces[t, 1], faces[t, 2], one, 0):
+    """Adds a run of frames; `last` (t,9) holds the rotations of the frame before it, where `valid`."""
+    n_frames = frames.shape[0]
+    one = np.empty((1, 1 + n_frames, 9))  # begins with the last frame of the run before
+    for t in range(faces.shape[0]):
+        if labels[t] < 0:
             continue
-        for f in range(frames.shape[0]):
+        one[0, 0] = last[t]
+        seen = valid[t]
+        valid[t] = _run_of_triangle(rest, frames, faces[t, 0], faces[t, 1], faces[t, 2], one, 0, 1, seen)
+        if not valid[t]:
+            continue
+        last[t] = one[0, n_frames]
+        for f in range(0 if seen else start):  # only now it is known how it stood before
             for i in range(9):
-                out[f, labels[t], i] += areas[t] * one[0, f, i]
+                out[f, labels[t], i] += areas[t] * one[0, 0, i]
+        for f in range(n_frames):
+            for i in range(9):
+                out[start + f, labels[t], i] += areas[t] * one[0, 1 + f, i]
 
 
-def triangle_rotations(rest: Float32, frames: Float32, faces: Int32) -> tuple[Float32, np.ndarray]:
+def triangle_rotations(rest: Float32, frames: Float32 | FrameSource, faces: Int32) -> tuple[Float32, np.ndarray]:
     """(t,f,9) rotations as float32 and (t,) whether a triangle has any; the others hold zeros."""
-    out = np.zeros((len(faces), len(frames), 9), np.float32)
+    n_frames = frames.n_frames if isinstance(frames, FrameSource) else len(frames)
+    out = np.zeros((len(faces), n_frames, 9), np.float32)
     valid = np.zeros(len(faces), np.bool_)
-    _rotations(rest[None], frames, faces, out, valid)
+    for start, run in _runs(frames):
+        _rotations(rest[None], run, faces, start, out, valid)
     return out, valid
 
 
-def mean_rotations(rest: Float32, frames: Float32, faces: Int32, labels: Int32, areas: Float64) -> Float64:
+def mean_rotations(
+    rest: Float32, frames: Float32 | FrameSource, faces: Int32, labels: Int32, areas: Float64
+) -> Float64:
     """(f,b,3,3) area-weighted arithmetic means of the rotations of each bone's triangles (labels >= 0)."""
+    n_frames = frames.n_frames if isinstance(frames, FrameSource) else len(frames)
     n_bones = int(labels.max(initial=-1)) + 1
-    out = np.zeros((len(frames), n_bones, 9))
-    _mean_rotations(rest[None], frames, faces, labels, areas, 0, len(faces), out)
+    out = np.zeros((n_frames, n_bones, 9))
+    last, valid = np.zeros((len(faces), 9)), np.zeros(len(faces), np.bool_)
+    for start, run in _runs(frames):
+        _add_rotations(rest[None], run, faces, labels, areas, start, last, valid, out)
     total = np.bincount(labels[labels >= 0], weights=areas[labels >= 0], minlength=n_bones)
     out /= np.maximum(total, 1e-300)[:, None]
-    return out.reshape(len(frames), n_bones, 3, 3)
+    return out.reshape(n_frames, n_bones, 3, 3)
+
+
+def _runs(frames: Float32 | FrameSource) -> Iterator[tuple[int, Float32]]:
+    """Runs of frames, each with the number of its first; an array is one run."""
+    if not isinstance(frames, FrameSource):
+        yield 0, frames
+        return
+    for block in frame_blocks(frames):
+        yield block.start, block.frames

@@ -5,12 +5,17 @@ e_r = sum_v sum_f || A_v^f [p_v + sum_{s <= r} U_sv q_s^f; 1] - x_v^f ||^2,   E_
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
+from osteon.core.frame_blocks import FrameBlock, frame_blocks, mean_frame
+from osteon.core.frames import FrameSource
 from osteon.core.kernels import kernel
 from osteon.core.model import SkinnedModel
 from osteon.core.parallel import available_threads, for_blocks
+from osteon.core.sequence import MeshSequence, frames_of
 from osteon.deform.pose import blends_of
 
 __all__ = ["error_percent_by_rank"]
@@ -34,22 +39,26 @@ def _squared_by_rank(
             out[r + 1] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2
 
 
-def error_percent_by_rank(model: SkinnedModel, frames: Float32, *, threads: int = 0) -> Float64:
+def error_percent_by_rank(
+    model: SkinnedModel, frames: MeshSequence | FrameSource | Float32, *, threads: int = 0
+) -> Float64:
     """(r+1,) E % of the model cut to rank 0, 1, … and whole, against the source's frames (f,v,3)."""
     rank, corrections = model.rank, model.corrections
     basis = np.zeros((0, model.n_vertices, 3), np.float32) if corrections is None else corrections.basis
     none = np.zeros((model.n_frames, 0), np.float32)
     coefficients = none if corrections is None else corrections.coefficients
-    mean = frames.mean(axis=0, dtype=np.float64)
+    original = frames_of(frames)
+    mean = mean_frame(original)
     squared, motion = np.zeros((model.n_frames, rank + 1)), np.zeros(model.n_frames)
 
-    def work(start: int, stop: int) -> None:
-        for f in range(start, stop):
-            source = frames[f].astype(np.float64)
+    def work(block: FrameBlock, begin: int, end: int) -> None:
+        for f in range(block.start + begin, block.start + end):
+            source = block.frames[f - block.start].astype(np.float64)
             motion[f] = float(((source - mean) ** 2).sum())
             blends = blends_of(model.deformer, model.animation.transforms[f])
             _squared_by_rank(model.rest, blends, basis, coefficients[f], source, squared[f])
 
-    for_blocks(work, model.n_frames, 1, available_threads(threads))
+    for block in frame_blocks(original):
+        for_blocks(partial(work, block), len(block.frames), 1, available_threads(threads))
     total: Float64 = 100 * np.sqrt(squared.sum(axis=0) / max(motion.sum(), 1e-300))
     return total

@@ -9,20 +9,20 @@ P are the source frames, A the approximation. Both are walked through a few fram
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
+from osteon.core.frame_blocks import frame_blocks, mean_frame
+from osteon.core.frames import FrameSource
 from osteon.core.normals import angles_between, vertex_normals
 from osteon.core.parallel import available_threads, for_blocks
+from osteon.core.sequence import MeshSequence, frames_of
 
 __all__ = ["Distortion", "Worst", "measure_distortion"]
-
-#: Values of a block of frames that are in memory at a time.
-BLOCK_VALUES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +62,21 @@ def _normal_angles(source: Float32, result: Float32, faces: Int32, threads: int)
     return float(sums.sum()), float(largest.max(initial=0.0)), int(counts.sum())
 
 
-def _blocks(n_frames: int, n_vertices: int) -> Iterator[tuple[int, int]]:
-    step = max(1, BLOCK_VALUES // max(1, 3 * n_vertices))
-    for start in range(0, n_frames, step):
-        yield start, min(start + step, n_frames)
-
-
-def measure_distortion(frames: Float32, faces: Int32, approximate: Callable[[int, int], Float32]) -> Distortion:
+def measure_distortion(
+    frames: MeshSequence | FrameSource | Float32, faces: Int32, approximate: Callable[[int, int], Float32]
+) -> Distortion:
     """Compare frames (f,v,3) with approximate(start, stop), which gives the same frames of the result."""
-    n_frames, n_vertices = frames.shape[:2]
+    original = frames_of(frames)
+    n_frames, n_vertices = original.n_frames, original.n_vertices
     threads = available_threads()
-    mean = frames.mean(axis=0, dtype=np.float64)
+    mean = mean_frame(original)
     per_frame, per_vertex = np.zeros(n_frames), np.zeros(n_vertices)
     motion = extent = angle_sum = angle_max = 0.0
     count = 0
     worst = Worst(-1.0, 0, 0)
-    for start, stop in _blocks(n_frames, n_vertices):
-        source = frames[start:stop].astype(np.float64)
+    for block in frame_blocks(original):
+        start, stop = block.start, block.stop
+        source = block.frames.astype(np.float64)
         result = approximate(start, stop)
         if result.shape != source.shape:
             raise GeometryError(f"compared frames have shape {result.shape}, expected {source.shape}")
@@ -88,7 +86,7 @@ def measure_distortion(frames: Float32, faces: Int32, approximate: Callable[[int
         where = int(squared.argmax())
         if (distance := float(np.sqrt(squared.flat[where]))) > worst.distance:
             worst = Worst(distance, where % n_vertices, start + where // n_vertices)
-        total, largest, compared = _normal_angles(frames[start:stop], result, faces, threads)
+        total, largest, compared = _normal_angles(block.frames, result, faces, threads)
         angle_sum, angle_max, count = angle_sum + total, max(angle_max, largest), count + compared
         extent += float(((source - source.mean(axis=1, keepdims=True)) ** 2).sum())
         source -= mean

@@ -127,7 +127,7 @@ def write_skin_report(
     seconds: dict[str, float],
 ) -> SkinReport:
     """Gather what is known about a fit."""
-    by_rank = error_percent_by_rank(model, sequence.frames, threads=options.threads)
+    by_rank = error_percent_by_rank(model, sequence, threads=options.threads)
     by_rank[-1] = distortion.error_percent  # of the vertices as they are stored, which are rounded once more
     return SkinReport(
         input={

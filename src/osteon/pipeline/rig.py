@@ -90,7 +90,7 @@ def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions
         )
     if not _same_vertices(sequence, rig):
         return sequence
-    return MeshSequence(sequence.frames, sequence.faces, rig.rest, sequence.clips, sequence.asset, sequence.name)
+    return sequence.with_parts(rest=rig.rest)
 
 
 def _given_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Skeleton | None]:
@@ -104,7 +104,7 @@ def _given_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, S
     first = transforms[0]
     if (np.abs(np.linalg.det(first[:, :3, :3])) < 1e-9).any():
         raise GeometryError(f"rig '{rig.name}': a joint is flattened in the first frame, so nothing can be bound to it")
-    if not np.array_equal(sequence.rest, sequence.frames[0]):
+    if not np.array_equal(sequence.rest, sequence.frame(0)):
         raise GeometryError(
             f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; leave --rest away"
         )

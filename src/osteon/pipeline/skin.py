@@ -87,7 +87,7 @@ def skin_sequence(
         model = _build_model(sequence, problem, which, solution)
         if model.corrections is not None:
             with watch.stage("normals"):
-                model = with_normals(model, sequence.frames, threads=options.threads)
+                model = with_normals(model, sequence, threads=options.threads)
     watch.seconds["fit"] = time.perf_counter() - started
     return _measure(sequence, model, solution, job, n_degenerate, kept)
 
@@ -105,7 +105,7 @@ def _measure(
     report_progress(job.progress, "measure", 0.0)
     with watch.stage("measure"):
         distortion = measure_distortion(
-            sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b, threads=options.threads)
+            sequence, sequence.faces, lambda a, b: pose_frames(model, a, b, threads=options.threads)
         )
         facts = FitFacts(
             solution.near_rigid_fraction,
@@ -127,7 +127,7 @@ def _shading(sequence: MeshSequence, model: SkinnedModel, threads: int = 0) -> d
     """Mean angle between the normals a player shows and the source's, on a few frames."""
     frames = np.unique(np.linspace(0, sequence.n_frames - 1, SHADING_FRAMES).astype(np.int32))
     some = model.cut(0).take_frames(frames)
-    source = sequence.frames[frames]
+    source = sequence.source.take(frames)
     plain = fit_normals(some, source, threads=threads)
     out = {"rank_0": shading_deviation(some, source, plain)}
     if model.corrections is not None and model.corrections.normal_basis is not None:
@@ -235,7 +235,7 @@ def _heldout_error(sequence: MeshSequence, model: SkinnedModel, kept: Int32) -> 
     def posed(start: int, stop: int) -> np.ndarray:
         return np.concatenate([pose_frames(model, int(f), int(f) + 1) for f in left_out[start:stop]])
 
-    error = measure_distortion(sequence.frames[left_out], sequence.faces, posed).error_percent
+    error = measure_distortion(sequence.source.take(left_out), sequence.faces, posed).error_percent
     return error if np.isfinite(error) else None
 
 
@@ -244,6 +244,6 @@ def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
     model = fit.model.cut(rank)
     if model is fit.model:
         return fit
-    distortion = measure_distortion(sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b))
+    distortion = measure_distortion(sequence, sequence.faces, lambda a, b: pose_frames(model, a, b))
     report = cut_skin_report(fit.report, model, distortion, _shading(sequence, model))
     return replace(fit, model=model, report=report, distortion=distortion)

@@ -165,7 +165,7 @@ def sample_sequence(sequence: MeshSequence, n_triangles: int, n_frames: int, see
     vertices, corners = np.unique(faces, return_inverse=True)
     frames: Int32 = np.unique(np.linspace(0, sequence.n_frames - 1, n_frames).round().astype(np.int32))
     return MeshSequence(
-        sequence.frames[frames][:, vertices],
+        np.stack([sequence.frame(int(f))[vertices] for f in frames]),
         corners.reshape(-1, 3).astype(np.int32),
         sequence.rest[vertices],
         (Clip("sample", 0, len(frames)),),

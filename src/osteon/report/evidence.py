@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.frame_blocks import each_frame
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import shells
@@ -117,12 +118,16 @@ def bone_shares(model: SkinnedModel, per_vertex: Float64) -> tuple[BoneShare, ..
 def frame_steps(sequence: MeshSequence) -> tuple[Float64, Float64]:
     """(f,) RMS distance to the frame before, and to the mean of both neighbours; NaN where a clip begins or ends."""
     steps, apart = (np.full(sequence.n_frames, np.nan) for _ in range(2))
-    for clip in sequence.clips:
-        for f in range(clip.start + 1, clip.stop):
-            here, before = (sequence.frames[i].astype(np.float64) for i in (f, f - 1))
-            steps[f] = np.sqrt(((here - before) ** 2).sum(axis=1).mean())
-            if f + 1 < clip.stop:
-                apart[f] = np.sqrt((((before + sequence.frames[f + 1]) / 2 - here) ** 2).sum(axis=1).mean())
+    starts = {clip.start for clip in sequence.clips}
+    last: list[Float64] = []  # the one or two frames of this clip before f
+    for f, frame in enumerate(each_frame(sequence.source)):
+        here = frame.astype(np.float64)
+        last = [] if f in starts else last[-2:]
+        if last:
+            steps[f] = np.sqrt(((here - last[-1]) ** 2).sum(axis=1).mean())
+        if len(last) == 2:
+            apart[f - 1] = np.sqrt((((last[0] + here) / 2 - last[1]) ** 2).sum(axis=1).mean())
+        last.append(here)
     return steps, apart
 
 

@@ -191,12 +191,14 @@ def _strip_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> 
     """Source frames, then the result of the same frames, all framed alike and moved to one place."""
     frames = distinct_frames(sequence, STRIP)
     shift = centering_shifts(sequence, frames, "xyz".index(options.up))
-    camera = frame_camera(np.concatenate([sequence.frames[f] + s for f, s in zip(frames, shift, strict=True)]), options)
+    camera = frame_camera(
+        np.concatenate([sequence.frame(int(f)) + s for f, s in zip(frames, shift, strict=True)]), options
+    )
     paints = (_source_colors(sequence), _weight_colors(fit))
     shots = []
     for name, paint in zip(("source", "result"), paints, strict=True):
         for f, s in zip(frames, shift, strict=True):
-            points = sequence.frames[f] if name == "source" else pose_vertices(fit.model, int(f))
+            points = sequence.frame(int(f)) if name == "source" else pose_vertices(fit.model, int(f))
             caption = f"{name}, frame {f}"
             shots.append(_Shot(points + s, sequence.faces, paint, options, camera, caption, caption))
     return shots
@@ -222,7 +224,7 @@ def _heat_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maxi
 def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maximum: float) -> list[_Shot]:
     """Source, result and error in the worst frame, from the side that shows the worst vertex."""
     worst = fit.distortion.worst
-    source, result = sequence.frames[worst.frame], pose_vertices(fit.model, worst.frame)
+    source, result = sequence.frame(worst.frame), pose_vertices(fit.model, worst.frame)
     views = both_sides(source, options)
     cameras = [frame_camera(np.concatenate([source, result]), view) for view in views]
     seen = [

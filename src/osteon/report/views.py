@@ -55,7 +55,7 @@ def distinct_frames(sequence: MeshSequence, count: int) -> NDArray[np.int64]:
     """
     offered = np.unique(np.linspace(0, sequence.n_frames - 1, 96).round().astype(np.int64))
     vertices = np.unique(np.linspace(0, sequence.n_vertices - 1, 400).round().astype(np.int64))
-    poses = sequence.frames[offered][:, vertices].astype(np.float64)
+    poses = np.array([sequence.frame(int(f))[vertices] for f in offered], np.float64)
     poses -= poses.mean(axis=1, keepdims=True)
     rest = sequence.rest[vertices].astype(np.float64)
     far = ((poses - (rest - rest.mean(axis=0))) ** 2).sum(axis=(1, 2))
@@ -69,7 +69,8 @@ def distinct_frames(sequence: MeshSequence, count: int) -> NDArray[np.int64]:
 
 def centering_shifts(sequence: MeshSequence, frames: np.ndarray, up: int) -> Float64:
     """(n,3) what brings the frames to one place: sideways always, in height only if they are far apart."""
-    low, high = (np.array([edge(sequence.frames[f], axis=0) for f in frames], np.float64) for edge in (np.min, np.max))
+    edges = [(pose.min(axis=0), pose.max(axis=0)) for pose in (sequence.frame(int(f)) for f in frames)]
+    low, high = np.array(edges, np.float64).transpose(1, 0, 2)
     shift: Float64 = (low + high)[0] / 2 - (low + high) / 2
     shift[:, up] = low[0, up] - low[:, up]
     if np.ptp(low[:, up]) < 0.5 * (high - low)[:, up].max():

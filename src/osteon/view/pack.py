@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
+from osteon.core.frames import FrameSource
 from osteon.core.model import BoneTrack, Skin, SkinnedModel
 from osteon.core.sequence import Asset, Image, MeshSequence
 from osteon.core.transforms import identity
@@ -57,7 +58,7 @@ ALIGNMENT = 16
 class Evidence:
     """What is known about a model besides itself; every field may be absent."""
 
-    source: Float32 | None = None  # (f,v,3) the frames it should play
+    source: FrameSource | Float32 | None = None  # (f,v,3) the frames it should play
     distortion: Distortion | None = None  # how far it is from them
     report: SkinReport | None = None
     clusters: Int32 | None = None  # (t,) near-rigid cluster, -1 outlier
@@ -71,20 +72,20 @@ def pack_model(
     clusters: Int32 | None = None,
 ) -> bytes:
     """The bytes of a skinned model, with the frames of its source (f,v,3) if they are known."""
-    frames = source.frames if isinstance(source, MeshSequence) else source
+    frames = source.source if isinstance(source, MeshSequence) else source
     return b"".join(_parts(model, Evidence(frames, distortion, report, clusters), "model"))
 
 
 def pack_sequence(sequence: MeshSequence, clusters: Int32 | None = None) -> bytes:
     """The bytes of a sequence that has no model yet."""
-    return b"".join(_parts(still_model(sequence), Evidence(sequence.frames, clusters=clusters), "sequence"))
+    return b"".join(_parts(still_model(sequence), Evidence(sequence.source, clusters=clusters), "sequence"))
 
 
 def write_pack(path: Path, shown: SkinnedModel | MeshSequence, evidence: Evidence | None = None) -> None:
     """Write a pack without holding all of it in memory."""
     known = evidence or Evidence()
     if isinstance(shown, MeshSequence):
-        parts = _parts(still_model(shown), Evidence(shown.frames, clusters=known.clusters), "sequence")
+        parts = _parts(still_model(shown), Evidence(shown.source, clusters=known.clusters), "sequence")
     else:
         parts = _parts(shown, known, "model")
     with path.open("wb") as file:

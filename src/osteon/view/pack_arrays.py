@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.errors import GeometryError
+from osteon.core.frame_blocks import each_frame
+from osteon.core.frames import FrameSource, frame_source
 from osteon.core.model import Skin, SkinnedModel
 from osteon.core.sequence import Asset
 
@@ -93,14 +95,17 @@ def asset_arrays(asset: Asset) -> Arrays:
     return arrays
 
 
-def source_arrays(model: SkinnedModel, source: Float32) -> Arrays:
+def source_arrays(model: SkinnedModel, frames: FrameSource | Float32) -> Arrays:
     """The frames that a model should play, in full or, if they are many, in 16-bit steps."""
-    if source.shape != (model.n_frames, model.n_vertices, 3):
+    source = frame_source(frames)
+    if (source.n_frames, source.n_vertices) != (model.n_frames, model.n_vertices):
         raise GeometryError(
             f"source: expected {model.n_frames} frames of {model.n_vertices} vertices, "
-            f"got {source.shape[0]} of {source.shape[1]}"
+            f"got {source.n_frames} of {source.n_vertices}"
         )
-    return {"source": source} if source.nbytes <= SOURCE_BYTES else _short_source(source)
+    if 12 * source.n_frames * source.n_vertices > SOURCE_BYTES:
+        return _short_source(source)
+    return {"source": source.read(0, source.n_frames)}
 
 
 def cluster_numbers(labels: Int32) -> NDArray[np.uint16]:
@@ -108,12 +113,13 @@ def cluster_numbers(labels: Int32) -> NDArray[np.uint16]:
     return np.where(labels < 0, OUTLIER, np.minimum(labels, OUTLIER - 1)).astype(np.uint16)
 
 
-def _short_source(source: Float32) -> Arrays:
+def _short_source(source: FrameSource) -> Arrays:
     """Frames as 16-bit steps from the least corner of each frame: minimum and step of every frame, three each."""
-    low, high = source.min(axis=1).astype(np.float64), source.max(axis=1).astype(np.float64)
-    scale = np.concatenate([low, np.maximum(high - low, 1e-30) / 65535], axis=1).astype(np.float32)
-    steps = np.empty(source.shape, np.uint16)
-    for f, frame in enumerate(source):
+    scale = np.empty((source.n_frames, 6), np.float32)
+    steps = np.empty((source.n_frames, source.n_vertices, 3), np.uint16)
+    for f, frame in enumerate(each_frame(source)):
+        low, high = frame.min(axis=0).astype(np.float64), frame.max(axis=0).astype(np.float64)
+        scale[f] = np.concatenate([low, np.maximum(high - low, 1e-30) / 65535])
         counted = (frame - scale[f, :3].astype(np.float64)) / scale[f, 3:]
         steps[f] = np.clip(np.rint(counted), 0, 65535)
     return {"source_u2": steps, "source_scale": scale}

@@ -87,7 +87,7 @@ def prepare_entry(
         return Entry(entry_id, shown.name, "sequence", pack, inputs, inputs=inputs, skeleton=skeleton)
     compared = _load_source(source, shown, progress) if source else None
     labels = find_clusters(compared, progress) if clusters and compared is not None else None
-    write_pack(pack, shown, Evidence(None if compared is None else compared.frames, clusters=labels))
+    write_pack(pack, shown, Evidence(None if compared is None else compared.source, clusters=labels))
     return Entry(entry_id, shown.name, "model", pack, source, inputs=inputs, skeleton=skeleton)
 
 

@@ -51,7 +51,7 @@ def fit_source(
     sequence = load_sequence(list(inputs), progress=progress)
     fit = skin_sequence(sequence, options=options, progress=progress)
     clusters = fit.labels if len(fit.labels) else None
-    write_pack(Path(pack), fit.model, Evidence(sequence.frames, fit.distortion, fit.report, clusters))
+    write_pack(Path(pack), fit.model, Evidence(sequence.source, fit.distortion, fit.report, clusters))
     save_model(fit.model, model_file)
     kind = f"{fit.model.n_bones} {fit.model.track.bone_type} bones"
     rank = f", rank {fit.model.rank}" if fit.model.rank else ""

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from osteon.core import frame_blocks
+from osteon.core.frames import frame_source
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.fit.rotations import mean_rotations, triangle_rotations
 
@@ -145,3 +147,20 @@ def test_mean_rotations_are_weighted_by_area():
         core = labels == bone
         expected = np.einsum("t,tfij->fij", areas[core], each[core]) / areas[core].sum()
         np.testing.assert_allclose(found[:, bone], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("frames_at_a_time", [1, 2, 3, 7])
+def test_blocks_of_frames_do_not_matter(monkeypatch, frames_at_a_time):
+    rng = np.random.default_rng(5)
+    rest, frames = rng.normal(size=(15, 3)).astype(np.float32), rng.normal(size=(7, 15, 3)).astype(np.float32)
+    faces = np.arange(15, dtype=np.int32).reshape(5, 3)
+    for triangle, gone in enumerate([slice(0, 4), slice(2, 5), slice(5, 7), slice(0, 7)]):  # the last stays whole
+        frames[gone, faces[triangle]] = 0
+    labels, areas = np.array([0, 0, 1, 1, 0], np.int32), rng.uniform(1, 2, 5)
+    whole, there = triangle_rotations(rest, frames, faces)
+    mean = mean_rotations(rest, frames, faces, labels, areas)
+    monkeypatch.setattr(frame_blocks, "BLOCK_VALUES", frames_at_a_time * 45)
+    found, valid = triangle_rotations(rest, frame_source(frames), faces)
+    assert np.array_equal(found, whole)
+    assert valid.tolist() == there.tolist() == [True, True, True, False, True]
+    np.testing.assert_allclose(mean_rotations(rest, frame_source(frames), faces, labels, areas), mean, atol=1e-15)

@@ -34,4 +34,4 @@ def select_clips(sequence: MeshSequence, wanted: Sequence[str], path: Path) -> M
         start = clips[-1].stop if clips else 0
         clips.append(replace(clip, start=start, stop=start + clip.n_frames))
     frames = np.concatenate([sequence.frames[c.start : c.stop] for c in chosen])
-    return replace(sequence, frames=frames, clips=tuple(clips))
+    return sequence.with_parts(frames=frames, clips=tuple(clips))

@@ -141,14 +141,14 @@ def _with_rest(sequence: MeshSequence, options: LoadOptions) -> MeshSequence:
             raise OptionError(
                 f"rest: frame {options.rest} of {sequence.n_frames}; expected 0 … {sequence.n_frames - 1}"
             )
-        return replace(sequence, rest=sequence.frames[options.rest])
+        return sequence.with_parts(rest=sequence.frames[options.rest])
     path = Path(options.rest)
     vertices, faces = _read_pose(path)
     if len(vertices) != sequence.n_vertices:
         raise GeometryError(f"{path}: the rest pose has {len(vertices)} vertices, the frames {sequence.n_vertices}")
     if faces is not None and len(faces) and not np.array_equal(faces, sequence.faces):
         raise GeometryError(f"{path}: the rest pose connects its vertices differently from the frames")
-    return replace(sequence, rest=vertices)
+    return sequence.with_parts(rest=vertices)
 
 
 def _read_pose(path: Path) -> tuple[Float32, Int32 | None]:
