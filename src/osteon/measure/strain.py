@@ -36,13 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, FloatArray, Int32, checked, checked_indices
-from osteon.core.topology import degenerate_triangles
+from osteon.core.topology import degenerate_triangles, is_flat
 from osteon.core.transforms import nearest_rotation
 
 __all__ = ["TriangleDistortion", "flipped", "triangle_distortion"]
-
-#: A mesh is 2D if its z differ by no more than this part of its diagonal.
-FLAT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ def flipped(rest: FloatArray, posed: FloatArray, faces: Int32, ideal: FloatArray
     if ideal is not None:
         linear = checked("ideal", ideal, (len(faces), 3, 4), np.float64)[..., :3]
         expected = np.einsum("tij,tj->ti", _cofactors(linear), before)
-    elif _is_flat(rest) and _is_flat(posed):
+    elif is_flat(rest) and is_flat(posed):
         expected = before
     else:
         expected = np.einsum("tij,tj->ti", _neighbor_rotations(rest, posed, faces), before)
@@ -123,11 +120,6 @@ def _strain(before: Float64, after: Float64, flat: NDArray[np.bool_]) -> Float64
     xy = 0.5 * (first * second).sum(axis=1)
     norm: Float64 = np.sqrt(xx**2 + yy**2 + 2 * xy**2)
     return norm
-
-
-def _is_flat(points: Float64) -> bool:
-    extent = np.ptp(points, axis=0) if len(points) else np.zeros(3)
-    return bool(extent[2] <= FLAT * np.linalg.norm(extent))
 
 
 def _cofactors(linear: Float64) -> Float64:

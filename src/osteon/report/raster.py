@@ -179,11 +179,10 @@ def _normals(points: Float64, triangles: Int32, t: Int32, weights: Float32, smoo
     facing = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])  # length is twice the area
     normal: Float32 = facing.astype(np.float32)[t]
     if smooth:
-        total = np.zeros_like(points)
-        for k, c in np.ndindex(3, 3):
-            total[:, c] += np.bincount(triangles[:, k], facing[:, c], len(points))
-        total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)
-        normal = np.einsum("nk,nkc->nc", weights, total[triangles[t]].astype(np.float32), dtype=np.float32)
+        from osteon.core.normals import vertex_normals  # compiled: not needed to import the pictures
+
+        around = vertex_normals(points, triangles)
+        normal = np.einsum("nk,nkc->nc", weights, around[triangles[t]].astype(np.float32), dtype=np.float32)
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), np.float32(1e-30))
     return np.where(normal[:, 2:] < 0, -normal, normal)
 

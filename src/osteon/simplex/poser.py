@@ -25,8 +25,9 @@ from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
 from osteon.core.topology import DRAWING, bounding_diagonal
 from osteon.core.transforms import apply
 from osteon.core.weld import weld_points
+from osteon.deform.dense_blend import blend_dense
 from osteon.simplex.groups import Groups, group_triangles, segment_bones
-from osteon.simplex.inverse_square import blend_bones, inverse_square_weights
+from osteon.simplex.inverse_square import inverse_square_weights
 from osteon.simplex.isolated_vertices import IsolatedVertices, find_isolated_vertices
 from osteon.simplex.motion import Motion, at_height, motion_of
 from osteon.simplex.options import Method, PoserOptions
@@ -214,7 +215,7 @@ class Poser:
         if self.weights is None or self.skeleton is None:
             raise OptionError("method: ssd needs a skeleton")
         n, points = self.skeleton.n_bones, self.points
-        posed: Float64 = blend_bones(points, self.weights, motion.transforms[f : f + 1, :n])[0]
+        posed: Float64 = blend_dense(points, self.weights, motion.transforms[f : f + 1, :n])[0]
         for b in np.flatnonzero(motion.angles[f, :n].any(axis=1)):
             start, vector = self.skeleton.joints[self.skeleton.bones[b, 0]], self.skeleton.vectors[b]
             along, _ = project_on_segments(points, start, vector)

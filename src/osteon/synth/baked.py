@@ -15,6 +15,7 @@ from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.model import BoneTrack, BoneType, Skin, SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.deform.pose import pose_frames
 from osteon.synth.motion import about, anchor_skin, bend_joints, joint_skin, rigid_skin, smooth_series, tumble
 from osteon.synth.shapes import Shape, join_shapes, make_ball, make_sphere, make_torus, make_tube
 
@@ -76,14 +77,8 @@ DEFAULT_RANDOM = RandomOptions()
 
 
 def bake_model(model: SkinnedModel) -> Baked:
-    """Play a model by linear blend skinning in float64."""
-    transforms = model.track.transforms.astype(np.float64)
-    point = np.concatenate([model.rest.astype(np.float64), np.ones((model.n_vertices, 1))], axis=1)
-    frames = np.zeros((model.n_frames, model.n_vertices, 3))
-    for k in range(model.skin.n_influences):
-        moved = np.einsum("fvij,vj->fvi", transforms[:, model.skin.bones[:, k]], point)
-        frames += model.skin.weights[:, k, None].astype(np.float64) * moved
-    sequence = MeshSequence(frames.astype(np.float32), model.faces, model.rest, model.clips, model.asset, model.name)
+    """A model and what it plays."""
+    sequence = MeshSequence(pose_frames(model), model.faces, model.rest, model.clips, model.asset, model.name)
     return Baked(model, sequence)
 
 

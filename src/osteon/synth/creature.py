@@ -13,9 +13,10 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import OptionError
+from osteon.core.normals import vertex_normals
 from osteon.core.sequence import Asset, Clip, Material, MeshSequence
 from osteon.synth.anatomy import build_body, coat_colors, ramp
-from osteon.synth.flesh import bind_bones, blend_bones, enclosed_volume, hold_volume, swing_behind, vertex_normals
+from osteon.synth.flesh import bind_bones, blend_bones, enclosed_volume, hold_volume, swing_behind
 from osteon.synth.gait import GaitVariation, gallop
 from osteon.synth.muscle import bulge_shapes, contractions, squash_trunk
 from osteon.synth.rig import BONES, Pose

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
-from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.sticks import project_on_segments
 from osteon.core.topology import vertex_graph
 
-__all__ = ["bind_bones", "blend_bones", "enclosed_volume", "hold_volume", "swing_behind", "vertex_normals"]
+__all__ = ["bind_bones", "blend_bones", "enclosed_volume", "hold_volume", "swing_behind"]
 
 
 def bind_bones(vertices: Float64, faces: Int32, heads: Float64, tails: Float64, softness: float = 0.35) -> Float64:
@@ -46,21 +46,11 @@ def bind_bones(vertices: Float64, faces: Int32, heads: Float64, tails: Float64, 
 def blend_bones(points: Float64, weights: Float64, rotations: Float64, heads: Float64, rest_heads: Float64) -> Float64:
     """(f,v,3) rest points (f,v,3) carried by bones: rotations (f,b,3,3) about joints that move to heads (f,b,3)."""
     shift = heads - np.einsum("fbij,bj->fbi", rotations, rest_heads)
-    mixed = weights @ _dual_quaternions(rotations, shift)  # (f,v,8)
-    mixed /= np.linalg.norm(mixed[..., :4], axis=-1, keepdims=True)
-    r, w, d, e = mixed[..., :3], mixed[..., 3:4], mixed[..., 4:7], mixed[..., 7:]
-    turned = points + 2 * np.cross(r, np.cross(r, points) + w * points)
-    moved: Float64 = turned + 2 * (w * d - e * r + np.cross(r, d))
+    screws = dual_quaternions_from_transforms(np.concatenate([rotations, shift[..., None]], axis=-1))
+    away = np.einsum("fbq,fq->fb", screws[..., :4], screws[:, 0, :4]) < 0  # all in the half space of the first bone's
+    blends = transforms_from_dual_quaternions(weights @ np.where(away[..., None], -screws, screws))  # (f,v,3,4)
+    moved: Float64 = np.einsum("fvij,fvj->fvi", blends[..., :3], points) + blends[..., 3]
     return moved
-
-
-def _dual_quaternions(rotations: Float64, shift: Float64) -> Float64:
-    """(f,b,8) unit dual quaternions x y z w, all in the half space of the first bone's."""
-    real = Rotation.from_matrix(rotations.reshape(-1, 3, 3)).as_quat().reshape(*rotations.shape[:2], 4)
-    real = np.where(np.einsum("fbq,fq->fb", real, real[:, 0])[..., None] < 0, -real, real)
-    r, w = real[..., :3], real[..., 3:]
-    dual = 0.5 * np.concatenate([w * shift + np.cross(shift, r), -(shift * r).sum(axis=-1, keepdims=True)], axis=-1)
-    return np.concatenate([real, dual], axis=-1)
 
 
 def swing_behind(frames: Float64, softness: Float64, frequency: float, damping: float) -> Float64:
@@ -97,13 +87,6 @@ def hold_volume(frames: Float64, faces: Int32, mask: Float64, goal: float) -> Fl
 def enclosed_volume(points: Float64, faces: Int32) -> float:
     """Volume inside a closed mesh (v,3)."""
     return float((points[faces[:, 0]] * _facing(points, faces)).sum() / 6)
-
-
-def vertex_normals(points: Float64, faces: Int32) -> Float64:
-    """(v,3) unit normals, weighted by area."""
-    total = _gather(faces, len(points)) @ _facing(points, faces)
-    normals: Float64 = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)
-    return normals
 
 
 def _facing(points: Float64, faces: Int32) -> Float64:

@@ -6,7 +6,8 @@ import pytest
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import apply, identity, rotation_from_axis_angle
-from osteon.simplex.inverse_square import blend_bones, inverse_square_weights
+from osteon.deform.dense_blend import blend_dense
+from osteon.simplex.inverse_square import inverse_square_weights
 
 ELBOW = StickSkeleton(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]]), np.array([[0, 1], [1, 2]], np.int32))
 
@@ -40,7 +41,7 @@ def test_blend_is_the_sum_of_moved_points(n_vertices: int) -> None:
     transforms = rng.normal(size=(3, 4, 3, 4))
     moved = np.stack([apply(transforms[:, b], points) for b in range(4)])
     expected = np.einsum("vb,bfvi->fvi", weights, moved)
-    np.testing.assert_allclose(blend_bones(points, weights, transforms), expected, atol=1e-12)
+    np.testing.assert_allclose(blend_dense(points, weights, transforms), expected, atol=1e-12)
 
 
 def test_one_rigid_motion_of_all_bones_moves_the_mesh_rigidly() -> None:
@@ -48,7 +49,7 @@ def test_one_rigid_motion_of_all_bones_moves_the_mesh_rigidly() -> None:
     motion = identity(1, 2)
     motion[..., :3] = rotation_from_axis_angle(np.array([1.0, 2, 3]), 0.7)
     motion[..., 3] = (4, 5, 6)
-    posed = blend_bones(points, inverse_square_weights(points, ELBOW), motion)
+    posed = blend_dense(points, inverse_square_weights(points, ELBOW), motion)
     np.testing.assert_allclose(posed[0], apply(motion[0, 0], points), atol=1e-12)
 
 
@@ -56,4 +57,4 @@ def test_refuses() -> None:
     with pytest.raises(GeometryError, match="vertices"):
         inverse_square_weights(np.zeros((2, 2)), ELBOW)
     with pytest.raises(GeometryError, match="transforms"):
-        blend_bones(np.zeros((2, 3)), np.ones((2, 2)), identity(1, 3))
+        blend_dense(np.zeros((2, 3)), np.ones((2, 2)), identity(1, 3))

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.synth.flesh import bind_bones, blend_bones, enclosed_volume, hold_volume, swing_behind, vertex_normals
+from osteon.core.normals import vertex_normals
+from osteon.synth.flesh import bind_bones, blend_bones, enclosed_volume, hold_volume, swing_behind
 from osteon.synth.gait import GaitVariation, gallop
 from osteon.synth.muscle import bulge_shapes, contractions, squash_trunk
 from osteon.synth.rig import Pose

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float32, Float64
 from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.nodes import NodeTree, read_nodes, scene_nodes
@@ -139,20 +139,21 @@ def pose_instance(instance: MeshInstance, world: list[Float64], weights: Float64
         if len(weights[f]):
             shape = shape + np.tensordot(weights[f], geometry.deltas, axes=1)
         if instance.skin is None or geometry.influences is None:
-            posed = shape @ world[instance.node][f, :3, :3].T + world[instance.node][f, :3, 3]
+            out[f] = shape @ world[instance.node][f, :3, :3].T + world[instance.node][f, :3, 3]
         else:
-            posed = _skin(shape, geometry.influences, world_from_mesh[f, :, :3, :])
-        out[f] = posed
+            out[f] = _skin(shape, geometry.influences, world_from_mesh[f, :, :3, :])
 
 
-def _skin(shape: Float64, influences: Influences, matrices: Float64) -> Float64:
+def _skin(shape: Float64, influences: Influences, matrices: Float64) -> Float32:
     """Linear blend skinning of (v,3) by the joints' matrices (j,3,4)."""
-    blended = np.zeros((len(shape), 12))
-    flat = matrices.reshape(-1, 12)
-    for k in range(influences.joints.shape[1]):
-        blended += influences.weights[:, k, None] * flat[influences.joints[:, k]]
-    rows = blended.reshape(-1, 3, 4)
-    return np.asarray(np.einsum("vij,vj->vi", rows[:, :, :3], shape) + rows[:, :, 3])
+    from osteon.deform.blending import apply_blends, blend_matrices  # compiled: not needed to import the formats
+
+    joints = np.ascontiguousarray(influences.joints, np.int32)
+    weights = np.ascontiguousarray(influences.weights, np.float32)
+    blends, posed = np.empty((len(shape), 3, 4)), np.empty((len(shape), 3), np.float32)
+    blend_matrices(joints, weights, np.ascontiguousarray(matrices), np.arange(len(shape)), blends)
+    apply_blends(blends, np.ascontiguousarray(shape), posed)
+    return posed
 
 
 def parents_of_joints(scene: GltfScene, skin: SkinJoints) -> list[int]:
