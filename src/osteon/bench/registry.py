@@ -28,6 +28,7 @@ BENCHES = {
     "growth": Bench("time and memory while frames, vertices and bones double", ("threads",)),
     "files": Bench("size and truth of files, and whether three.js, USD and Khronos' validator agree"),
     "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),
+    "deformers": Bench("families of deformers: a twisted bar, agreement with the paper, error and cost"),
     "view": Bench("the page: a crowd against streamed vertices, its first picture, its bundle"),
 }
 

@@ -216,6 +216,20 @@ def _frame_equations(
 
 
 @kernel
+def _frame_error(points: Float64, targets: Float32, screws: Float64, bones: Int64, weights: Float64, f: int) -> float:
+    """Squared error of one frame over all vertices."""
+    b = np.empty(8)
+    moved = np.empty(3)
+    total = 0.0
+    for v in range(points.shape[0]):
+        blend_screws(bones[v], weights[v], screws, b)
+        _moved(points[v], b, moved)
+        for i in range(3):
+            total += (points[v, i] + moved[i] - targets[v, 3 * f + i]) ** 2
+    return total
+
+
+@kernel
 def _small_screw(q: Float64, axis: int, out: Float64) -> None:
     """out (8) = the change of q by a unit turn (axis 0 … 2) or shift (axis 3 … 5) before it, times two."""
     out[:] = 0.0
@@ -345,8 +359,7 @@ def _solve_frame(problem: FitProblem, state: _State, f: int) -> Float64:
     while damping < DAMPING[1]:
         step: Float64 = np.asarray(np.linalg.solve(H + np.diag(damping * diagonal), -g), np.float64).reshape(-1, 6)
         moved = _stepped(screws, step)
-        scratch = np.zeros((n, n)), np.zeros(n)
-        if _frame_equations(problem.points, problem.targets, moved, state.bones, state.weights, f, *scratch) < error:
+        if _frame_error(problem.points, problem.targets, moved, state.bones, state.weights, f) < error:
             return moved
         damping *= 100
     return screws
