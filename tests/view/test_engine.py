@@ -10,7 +10,7 @@ from osteon.deform.pose import pose_frames
 from osteon.measure.by_rank import error_percent_by_rank
 from osteon.measure.distortion import measure_distortion
 from osteon.report.picture import bone_colors, heat_colors
-from osteon.view.pack_arrays import rest_normals
+from osteon.core.normals import vertex_normals
 
 from .engine_cases import models, pack_of, source_of
 from .engine_page import decode, engine_page
@@ -91,7 +91,7 @@ def test_normals(engine, name, form):
     added = model.corrections
     basis = np.zeros((0, model.n_vertices, 3)) if added is None else added.normal_basis
     coefficients = np.zeros((model.n_frames, 0)) if added is None else added.coefficients
-    normals = NormalCorrections(rest_normals(model.rest, model.faces), basis, coefficients, form)
+    normals = NormalCorrections(vertex_normals(model.rest, model.faces), basis, coefficients, form)
     found = decode(engine.run("page.normals(...given)", 6, model.rank)).reshape(-1, 3).astype(np.float64)
     found /= np.linalg.norm(found, axis=1, keepdims=True)
     np.testing.assert_allclose(found, pose_normals(model, 6, normals), atol=1e-5)

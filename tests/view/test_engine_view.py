@@ -249,7 +249,7 @@ def test_too_large_for_the_card(page):
         (b"", "OSTP"),
         (b"PNG!" + bytes(20), "OSTP"),
         (b"OSTP" + (9).to_bytes(4, "little") + bytes(8), "version 9"),
-        (b"OSTP" + (1).to_bytes(4, "little") + (500).to_bytes(4, "little"), "cut off"),
+        (b"OSTP" + (2).to_bytes(4, "little") + (500).to_bytes(4, "little"), "cut off"),
         (pack_of("rigid")[:-4000], "cut off"),
     ],
 )

@@ -18,7 +18,7 @@ from osteon.core.transforms import identity
 from osteon.deform.pose import pose_frames
 from osteon.view import pack_arrays
 from osteon.view.pack import Evidence, pack_model, pack_sequence, write_pack
-from osteon.view.pack_arrays import rest_normals
+from osteon.core.normals import vertex_normals
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
 FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
@@ -27,7 +27,7 @@ FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
 def read_pack(data: bytes) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays, by the letter of the format."""
     magic, version, length = struct.unpack("<4sII", data[:12])
-    assert (magic, version) == (b"OSTP", 1)
+    assert (magic, version) == (b"OSTP", 2)
     assert length % 4 == 0
     start = 12 + length
     assert start % 16 == 0
@@ -155,7 +155,7 @@ def test_a_bone_without_vertices_sits_in_the_middle():
 
 def test_normals_of_a_flat_triangle_are_zero():
     points = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0]], np.float32)
-    assert not rest_normals(points, np.array([[0, 1, 2]], np.int32)).any()
+    assert not vertex_normals(points, np.array([[0, 1, 2]], np.int32)).any()
 
 
 def test_files_hold_the_same_bytes(tmp_path):

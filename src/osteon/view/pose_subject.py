@@ -18,7 +18,7 @@ from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress
 from osteon.core.sequence import Asset
 from osteon.core.sticks import StickSkeleton
-from osteon.view.pack import read_arrays
+from osteon.view.pack_form import read_arrays
 
 if TYPE_CHECKING:  # imports numba
     from osteon.simplex.poser import Poser

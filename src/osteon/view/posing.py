@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
+from osteon.core.deformer import Arrays
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import LineTrack, PinTrack, PoseTrack
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton
-from osteon.view.pack import array_parts
-from osteon.view.pack_arrays import OUTLIER, Arrays
+from osteon.view.pack_form import pack_pieces
+from osteon.view.pack_schema import OUTLIER
 from osteon.view.pose_request import PoseRequest
 from osteon.view.pose_subject import Given, Subject, subject_of
 
@@ -76,7 +77,7 @@ def pose_mesh(given: Given, request: PoseRequest, out: str, progress: Progress) 
     if request.build != subject.build:
         arrays["segments"] = _segments(poser)
     with Path(out).open("wb") as file:
-        file.writelines(array_parts({"methods": methods, "build": subject.build}, arrays))
+        file.writelines(pack_pieces({"kind": "pose", "methods": methods, "build": subject.build}, arrays))
     return {"methods": list(methods)}
 
 

@@ -78,8 +78,7 @@ export class Opener {
       if (last.error) throw new Error(last.error);
       if ("cancelled" in last || this.store.state.pack !== pack) return;
       const arrays = { ...pack.arrays, triangle_cluster: await this.client.clusters(id) };
-      const shapes = { ...pack.shapes, triangle_cluster: [pack.counts.triangles] };
-      this.#keep(id, { ...pack, arrays, shapes });
+      this.#keep(id, { ...pack, arrays });
       this.#load(id, this.#packs.get(id), { paint: "clusters" });
     });
   }
