@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from osteon.core.normals import vertex_normals
 from osteon.deform.normals import NormalCorrections, pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.measure.by_rank import error_percent_by_rank
 from osteon.measure.distortion import measure_distortion
 from osteon.report.picture import bone_colors, heat_colors
-from osteon.core.normals import vertex_normals
 
 from .engine_cases import models, pack_of, source_of
 from .engine_page import decode, engine_page

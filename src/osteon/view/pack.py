@@ -67,8 +67,7 @@ def pack_sequence(sequence: MeshSequence, clusters: Int32 | None = None) -> byte
 def write_pack(path: Path, shown: SkinnedModel | MeshSequence, evidence: Evidence | None = None) -> None:
     """Write a pack without holding all of it in memory."""
     known = evidence or Evidence()
-    is_sequence = isinstance(shown, MeshSequence)
-    pieces = _sequence_pieces(shown, known.clusters) if is_sequence else _model_pieces(shown, known)
+    pieces = _sequence_pieces(shown, known.clusters) if isinstance(shown, MeshSequence) else _model_pieces(shown, known)
     with path.open("wb") as file:
         file.writelines(pieces)
 

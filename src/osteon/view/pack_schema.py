@@ -67,9 +67,7 @@ def _missing(kind: str, arrays: Mapping[str, NDArray[Any]]) -> Iterator[str]:
             yield f"has only some of {', '.join(group)}"
 
 
-def _array_faults(
-    kind: str, name: str, array: NDArray[Any], counts: dict[tuple[str, str], int]
-) -> Iterator[str]:
+def _array_faults(kind: str, name: str, array: NDArray[Any], counts: dict[tuple[str, str], int]) -> Iterator[str]:
     rule, owner = _rule(name)
     if kind not in (*rule.get("in", ()), *rule.get("may", ())):
         yield f"a {kind} has no array {name}"
@@ -107,8 +105,8 @@ def _type_faults(name: str, expected: str, value: Any) -> Iterator[str]:
         for i, item in enumerate(items):
             yield from _type_faults(f"{name}[{i}]", expected[1:-1], item)
     elif expected.startswith("{"):
-        items = value if isinstance(value, dict) else {"": None}
-        for key, item in items.items():
+        named = value if isinstance(value, dict) else {"": None}
+        for key, item in named.items():
             yield from _type_faults(f"{name}.{key}", expected[1:-1], item)
     elif expected not in _PLAIN:
         yield from _record_faults(name, SCHEMA["records"][expected], value)
