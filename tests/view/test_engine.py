@@ -33,12 +33,8 @@ def engine(page):
     assert page.said() == []
 
 
-def diagonal(model) -> float:
-    return float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
-
-
 def apart(found, expected, model) -> float:
-    return float(np.linalg.norm(found.astype(np.float64) - expected, axis=1).max()) / diagonal(model)
+    return float(np.linalg.norm(found.astype(np.float64) - expected, axis=1).max()) / model.diagonal
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -102,7 +98,7 @@ def test_errors_are_pythons(engine, name):
     model, source = models()[name], source_of(name)
     engine.load(pack_of(name))
     told = measure_distortion(source, model.faces, lambda a, b: pose_frames(model, a, b))
-    size = diagonal(model)
+    size = model.diagonal
     found = engine.run("page.errorAt(given[0])", 5)
     expected = np.linalg.norm(pose_frames(model, 5, 6)[0].astype(np.float64) - source[5], axis=1) / size
     np.testing.assert_allclose(decode(found["perVertex"]), expected, atol=1e-6)

@@ -20,7 +20,7 @@ from osteon.core.options import SkinOptions
 from osteon.io import load_model, save_sequence
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import bake_cylinder
-from osteon.view.jobs import Job, TaskError, Worker, WorkerEnded, fit_defaults, fit_options
+from osteon.view.jobs import PageJob, TaskError, Worker, WorkerEnded, fit_defaults, fit_options
 
 from .serving import alive, served, wait_until
 from .test_pack import read_pack
@@ -79,8 +79,8 @@ def test_a_fitted_model_can_be_kept(fitted, tmp_path):
 def test_a_result_can_be_fitted_again(fitted):
     running, _ = fitted
     job = running.post("fit", {"id": "m2", "options": {"bones": 2, "rounds": 1}}).json()["job"]
-    entry = running.session.scene.entries[running.result(job)["done"]]
-    assert entry.name.endswith("2 flexible bones")
+    item = running.session.collection.items[running.result(job)["done"]]
+    assert item.name.endswith("2 flexible bones")
 
 
 def test_near_rigid_triangles_are_found_when_asked_for(fitted):
@@ -172,7 +172,7 @@ def test_a_worker_by_itself(tmp_path, monkeypatch):
     async def scene() -> None:
         worker = Worker()
         assert worker.pid is None
-        job = Job("j1")
+        job = PageJob("j1")
         assert await worker.run(tasks.say_hello, "you", job=job) == "hello you"
         assert job.messages == [{"stage": "hello", "fraction": 0.5, "error_percent": None}]
         first = worker.pid

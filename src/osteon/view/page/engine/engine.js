@@ -9,7 +9,7 @@ import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
 import { momentInClip, posePositions, sourcePositions } from "./pose.js";
-import { PosedCharacter } from "./posed.js";
+import { PosedCharacter } from "./posed_character.js";
 import { readPosed } from "./readback.js";
 import { characterOf } from "./skinned_character.js";
 import { textureLimits } from "./tiles.js";
@@ -431,8 +431,8 @@ export class Engine {
     posed.dispose();
   }
 
-  #stage(parts) {
-    Object.assign(this, parts);
+  #stage(shown) {
+    Object.assign(this, shown);
     this.model.show(this.character);
     this.stats.clear();
     this.fit();

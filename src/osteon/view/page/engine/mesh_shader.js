@@ -125,8 +125,8 @@ out vec4 outColor;
 vec3 toLinear(vec3 c) { return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c)); }
 vec3 toScreen(vec3 c) { return mix(12.92 * c, 1.055 * pow(max(c, 1e-5), vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c)); }
 
-vec3 fromTable(highp sampler2D table, float part) {
-  return texelFetch(table, ivec2(int(floor(clamp(part, 0.0, 1.0) * 255.0 + 0.5)), 0), 0).rgb;
+vec3 fromTable(highp sampler2D table, float amount) {
+  return texelFetch(table, ivec2(int(floor(clamp(amount, 0.0, 1.0) * 255.0 + 0.5)), 0), 0).rgb;
 }
 
 // Light from above left, a weaker one from the right, and the sky.

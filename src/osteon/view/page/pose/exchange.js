@@ -11,10 +11,10 @@ export class Exchange {
 
   /**
    * @param {{engine: import("../engine/engine.js").Engine, client: import("../ui/client.js").Client,
-   *   changed(): void, fail(error: unknown): void, clear(): void}} parts
+   *   changed(): void, fail(error: unknown): void, clear(): void}} services
    */
-  constructor(parts) {
-    Object.assign(this, parts);
+  constructor(services) {
+    Object.assign(this, services);
     this.waiting = false; // an answer lets people wait: what was drawn or pinned anew is prepared first
     this.refused = false;
     this.forget();

@@ -78,8 +78,8 @@ function reportGroups(report, diagonal) {
     ["fit", finite(report.seconds?.fit, (s) => `${number(s)} s`)],
     ["rounds", finite(report.rounds, String)],
   ];
-  const notes = (report.warnings ?? []).map((text) => make("p", { class: "note" }, text));
-  return [group("Closeness", closeness), group("Cost", cost), ...notes];
+  const warnings = (report.warnings ?? []).map((text) => make("p", { class: "note" }, text));
+  return [group("Closeness", closeness), group("Cost", cost), ...warnings];
 }
 
 function group(title, rows) {
@@ -89,6 +89,6 @@ function group(title, rows) {
   return make("div", {}, make("h3", {}, title), make("dl", {}, lines));
 }
 
-function finite(value, words) {
-  return typeof value === "number" && Number.isFinite(value) ? words(value) : "";
+function finite(value, text) {
+  return typeof value === "number" && Number.isFinite(value) ? text(value) : "";
 }

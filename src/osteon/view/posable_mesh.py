@@ -14,6 +14,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError, OsteonError
+from osteon.core.mesh import bounding_diagonal
 from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress
 from osteon.core.sequence import Asset
@@ -23,7 +24,7 @@ from osteon.view.pack_form import read_arrays
 if TYPE_CHECKING:  # imports numba
     from osteon.simplex.poser import Poser
 
-__all__ = ["Given", "Subject", "check_place", "subject_of"]
+__all__ = ["PosableMesh", "PoseFiles", "check_place", "posable_mesh"]
 
 #: Meshes that stay prepared: one for each of a few tabs.
 KEPT = 2
@@ -34,7 +35,7 @@ SMALLEST = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PoseFiles:
     """What is posed, as files."""
 
     pack: str  # the mesh
@@ -43,7 +44,7 @@ class Given:
 
 
 @dataclass(slots=True)
-class Subject:
+class PosableMesh:
     """A mesh with its skeleton, and what was prepared for it."""
 
     vertices: Float64
@@ -56,13 +57,13 @@ class Subject:
     builds: int = 0
 
     @staticmethod
-    def load(given: Given) -> Subject:
-        arrays = read_arrays(Path(given.pack), ("rest", "faces", "uvs"))
+    def load(files: PoseFiles) -> PosableMesh:
+        arrays = read_arrays(Path(files.pack), ("rest", "faces", "uvs"))
         vertices, faces = arrays["rest"].astype(np.float64), arrays["faces"].astype(np.int32)
         if not len(faces):
             raise GeometryError("this has no triangles, so there is nothing to pose")
-        skeleton, note = _skeleton(given, vertices)
-        return Subject(vertices, faces, Asset(uvs=arrays.get("uvs")), skeleton, note)
+        skeleton, note = _skeleton(files, vertices)
+        return PosableMesh(vertices, faces, Asset(uvs=arrays.get("uvs")), skeleton, note)
 
     @property
     def build(self) -> str:
@@ -94,29 +95,29 @@ class Subject:
         return self.blender
 
 
-_subjects: dict[Given, Subject] = {}
+_prepared_meshes: dict[PoseFiles, PosableMesh] = {}
 
 
-def subject_of(given: Given) -> Subject:
+def posable_mesh(files: PoseFiles) -> PosableMesh:
     """What was prepared before, or else read anew."""
-    found = _subjects.pop(given, None) or Subject.load(given)
-    while len(_subjects) >= KEPT:
-        _subjects.pop(next(iter(_subjects)))
-    _subjects[given] = found  # the newest is the last to go
+    found = _prepared_meshes.pop(files, None) or PosableMesh.load(files)
+    while len(_prepared_meshes) >= KEPT:
+        _prepared_meshes.pop(next(iter(_prepared_meshes)))
+    _prepared_meshes[files] = found  # the newest is the last to go
     return found
 
 
-def _skeleton(given: Given, vertices: Float64) -> tuple[StickSkeleton | None, str]:
+def _skeleton(files: PoseFiles, vertices: Float64) -> tuple[StickSkeleton | None, str]:
     """The skeleton, or why there is none."""
     from osteon.io.skeleton import load_skeleton
 
-    if given.skeleton is None:
+    if files.skeleton is None:
         return None, ""
     try:
-        skeleton = load_skeleton(given.skeleton)
-        check_place(skeleton, vertices, given.skeleton)
+        skeleton = load_skeleton(files.skeleton)
+        check_place(skeleton, vertices, files.skeleton)
     except OsteonError as error:
-        if not given.implied:
+        if not files.implied:
             raise
         return None, f"Its own file gives no skeleton ({error}). Drop one, or use lines and pins."
     return skeleton, ""
@@ -126,11 +127,11 @@ def check_place(skeleton: StickSkeleton, vertices: Float64, name: str) -> None:
     """Refuse a skeleton that was made for a mesh elsewhere, or of another size."""
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     axes = slice(0, 2) if low[2] == high[2] else slice(0, 3)  # a drawing's skeleton is put into its plane
-    size = float(np.linalg.norm(high - low))
+    size = bounding_diagonal(vertices)
     near = (skeleton.joints >= low - NEAR * size) & (skeleton.joints <= high + NEAR * size)
     n_near = int(near[:, axes].all(axis=1).sum())
     what = f"{name}: is no skeleton of this mesh"
     if 2 * n_near < skeleton.n_joints:
         raise GeometryError(f"{what}: {skeleton.n_joints - n_near} of its {skeleton.n_joints} joints lie away from it")
-    if float(np.linalg.norm(np.ptp(skeleton.joints[:, axes], axis=0))) < SMALLEST * size:
+    if bounding_diagonal(skeleton.joints[:, axes]) < SMALLEST * size:
         raise GeometryError(f"{what}: it is many times smaller; scale its joints to the size of the mesh")
