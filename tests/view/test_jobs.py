@@ -59,7 +59,7 @@ def test_a_fit_equals_that_of_the_command_line(fitted):
     fit = skin_sequence(BAKED.sequence, options=SkinOptions(bones=3, rank=1, rounds=4))
     header, arrays = read_pack(running.get("pack/m2").body)
     np.testing.assert_array_equal(arrays["transforms"], fit.model.track.transforms)
-    np.testing.assert_array_equal(arrays["coefficients"], fit.model.corrections.coefficients)
+    np.testing.assert_array_equal(arrays["displacement.corrections.coefficients"], fit.model.corrections.coefficients)
     np.testing.assert_array_equal(arrays["source"], BAKED.sequence.frames)
     assert header["report"]["error_percent"] == fit.report.error_percent
     assert header["error_percent_by_rank"] == fit.report.error_percent_by_rank

@@ -2,6 +2,9 @@
 
 import { boneColors, heatTable } from "./engine/colors.js";
 import { Engine } from "./engine/engine.js";
+import { buildPose } from "./pose/panel.js";
+import { describePosedPoint } from "./pose/panel_paint.js";
+import { MODES as POSE_MODES, PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
 import { buildAbout } from "./ui/about.js";
 import { buildBar } from "./ui/bar.js";
 import { buildBones, nBones } from "./ui/bones.js";
@@ -12,8 +15,6 @@ import { buildCrowd } from "./ui/crowd.js";
 import { listenToDrops } from "./ui/drop.js";
 import { ErrorTracker } from "./ui/error_tracker.js";
 import { buildFit } from "./ui/fit.js";
-import { buildPose } from "./pose/panel.js";
-import { describePosedPoint } from "./pose/panel_paint.js";
 import { listenToKeys } from "./ui/keyboard.js";
 import { roundUp } from "./ui/numbers.js";
 import { Notices } from "./ui/notices.js";
@@ -23,7 +24,6 @@ import { buildStage } from "./ui/stage.js";
 import { Store, firstState } from "./ui/store.js";
 import { Timeline } from "./ui/timeline.js";
 import { listenToTurns } from "./ui/turn.js";
-import { MODES as POSE_MODES, PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
 
 /** What the engine draws from; the rest of the state is the page's own. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "theme", "heatMax"];
