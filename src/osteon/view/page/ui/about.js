@@ -56,6 +56,7 @@ function shownRows(pack) {
     ["triangles", whole(triangles)],
     ["diagonal", `${number(pack.diagonal)} units`],
     ["bones", skinned ? `${whole(bones)} ${pack.bone_type}` : "none yet"],
+    ["deformer", skinned ? pack.deformer.kind.replaceAll("_", " ") : ""],
     ["influences", skinned ? `${pack.influences} a vertex` : ""],
     ["corrections", skinned ? (pack.rank ? `rank ${pack.rank}` : "none") : ""],
   ];
