@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parent
 PAGE = ROOT / "src" / "osteon" / "view" / "page"
 STATIC = ROOT / "src" / "osteon" / "view" / "static"
 STAMP = STATIC / "sources.sha256"
+#: What the page and Python share; it is part of the bundle.
+SCHEMA = ROOT / "src" / "osteon" / "view" / "pack_schema.json"
 BUNDLE = ("index.html", "app.js", "app.css")
 BUNDLING = ("--bundle", "--minify", "--charset=utf8", "--target=es2022", "--log-level=warning", "--loader:.glsl=text")
 
@@ -72,6 +74,7 @@ def sources_digest() -> str:
 
 
 def _sources() -> Iterable[Path]:
+    yield SCHEMA
     for folder, folders, names in os.walk(PAGE):
         folders[:] = [name for name in folders if name != "node_modules"]
         yield from (Path(folder) / name for name in names)

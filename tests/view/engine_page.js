@@ -2,6 +2,7 @@
 import { boneColors, heatTable, weightTable } from "/engine/colors.js";
 import { Engine } from "/engine/engine.js";
 import { readPack } from "/engine/pack.js";
+import { posePositions } from "/engine/pose.js";
 import { readPosed } from "/engine/readback.js";
 
 const said = [];
@@ -35,6 +36,10 @@ window.page = {
   },
   async positions(frame, options) {
     return encode(await engine.readPositions(frame, options));
+  },
+  /** What the script poses, between a frame and the next. */
+  scripted(frame, between) {
+    return encode(posePositions(engine.character.pack, { first: frame, second: between ? frame + 1 : frame, between }));
   },
   normals(frame, rank) {
     const moment = { first: frame, second: frame, between: 0 };
@@ -84,4 +89,27 @@ window.page.outline = () => {
     out[3] = Math.max(out[3], seen.y);
   }
   return { box: out, height: engine.eye.camera.position.y - engine.character.motion.ground };
+};
+
+/** Loads a pack and does all that the engine can do with it; tells which of its keys and arrays were asked for. */
+window.page.askedOf = async (url) => {
+  const asked = { keys: new Set(), arrays: new Set() };
+  const watched = (thing, names) =>
+    new Proxy(thing, { get: (from, name) => (typeof name === "string" && names.add(name), Reflect.get(from, name)) });
+  const pack = await readUrl(url);
+  pack.arrays = watched(pack.arrays, asked.arrays);
+  engine.load(watched(pack, asked.keys));
+  const paints = ["material", "bones", "weights", "error", "clusters"];
+  for (const mode of ["result", "source", "side", "overlay"]) {
+    for (const paint of paints) Object.assign(engine.view, { mode, paint, axes: true }) && window.page.draw();
+  }
+  engine.pick(engine.width / 2, engine.height / 2);
+  [engine.worst(), engine.errorByRank(), await engine.readPositions(1.5)];
+  for (const method of ["palette", "stream"]) {
+    if (!engine.group) engine.crowd({ count: 3 });
+    engine.crowdMethod = method;
+    window.page.draw();
+  }
+  [engine.endCrowd(), engine.beginPosing(), window.page.draw(), engine.endPosing(), window.page.draw()];
+  return { keys: [...asked.keys], arrays: [...asked.arrays] };
 };

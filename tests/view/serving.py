@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from osteon.view import bundle
-from osteon.view.scene import Scene, prepare_entry
+from osteon.view.collection import Collection, prepare_item
 from osteon.view.serve import ViewServer
 from osteon.view.session import Session
 
@@ -98,13 +98,13 @@ def served(
 ) -> Iterator[Served]:
     """Serve what the inputs name."""
     folder.mkdir()
-    scene = Scene(folder)
+    collection = Collection(folder)
     if inputs:
-        entry_id = scene.new_id()
+        item_id = collection.new_id()
         compared = () if source is None else (source,)
-        pack = scene.pack_of(entry_id)
-        scene.add(prepare_entry(entry_id, inputs, pack, source=compared, skeleton=skeleton))
-    session = Session.of(scene, **options)
+        pack = collection.pack_of(item_id)
+        collection.add(prepare_item(item_id, inputs, pack, source=compared, skeleton=skeleton))
+    session = Session.of(collection, **options)
     ready = threading.Event()
     server = ViewServer(session, ready=lambda _: ready.set())
     thread = threading.Thread(target=server.run)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from osteon.core.normals import vertex_normals
 from osteon.deform.normals import NormalCorrections, pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.measure.by_rank import error_percent_by_rank
 from osteon.measure.distortion import measure_distortion
 from osteon.report.picture import bone_colors, heat_colors
-from osteon.view.pack_arrays import rest_normals
 
 from .engine_cases import models, pack_of, source_of
 from .engine_page import decode, engine_page
@@ -33,12 +33,8 @@ def engine(page):
     assert page.said() == []
 
 
-def diagonal(model) -> float:
-    return float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
-
-
 def apart(found, expected, model) -> float:
-    return float(np.linalg.norm(found.astype(np.float64) - expected, axis=1).max()) / diagonal(model)
+    return float(np.linalg.norm(found.astype(np.float64) - expected, axis=1).max()) / model.diagonal
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -91,7 +87,7 @@ def test_normals(engine, name, form):
     added = model.corrections
     basis = np.zeros((0, model.n_vertices, 3)) if added is None else added.normal_basis
     coefficients = np.zeros((model.n_frames, 0)) if added is None else added.coefficients
-    normals = NormalCorrections(rest_normals(model.rest, model.faces), basis, coefficients, form)
+    normals = NormalCorrections(vertex_normals(model.rest, model.faces), basis, coefficients, form)
     found = decode(engine.run("page.normals(...given)", 6, model.rank)).reshape(-1, 3).astype(np.float64)
     found /= np.linalg.norm(found, axis=1, keepdims=True)
     np.testing.assert_allclose(found, pose_normals(model, 6, normals), atol=1e-5)
@@ -102,7 +98,7 @@ def test_errors_are_pythons(engine, name):
     model, source = models()[name], source_of(name)
     engine.load(pack_of(name))
     told = measure_distortion(source, model.faces, lambda a, b: pose_frames(model, a, b))
-    size = diagonal(model)
+    size = model.diagonal
     found = engine.run("page.errorAt(given[0])", 5)
     expected = np.linalg.norm(pose_frames(model, 5, 6)[0].astype(np.float64) - source[5], axis=1) / size
     np.testing.assert_allclose(decode(found["perVertex"]), expected, atol=1e-6)

@@ -56,10 +56,9 @@ def test_instances_are_where_python_says(engine):
     assert {i["clip"] for i in instances if i["character"] == 0} == {0, 1}
     for number in range(COUNT):
         model = kinds[instances[number]["character"]]
-        size = np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0))
         found = engine.positions(3.3, instance=number)
         apart = np.linalg.norm(found - expected(engine, instances[number], 3.3, kinds), axis=1).max()
-        assert apart / size < CLOSE
+        assert apart / model.diagonal < CLOSE
 
 
 def test_a_seed_gives_the_same_crowd(engine):

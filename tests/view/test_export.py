@@ -20,9 +20,9 @@ from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.io import save_model, save_sequence
 from osteon.synth.baked import bake_cylinder
 from osteon.view.bundle import BUNDLE, STATIC
+from osteon.view.collection import Collection, prepare_item
 from osteon.view.export import check_export, export_view
 from osteon.view.pack import pack_model
-from osteon.view.scene import Scene, prepare_entry
 from osteon.view.session import Session
 
 from .serving import use_small_page, wait_until
@@ -50,18 +50,18 @@ def page(tmp_path, monkeypatch) -> None:
 
 
 @pytest.fixture
-def entry(tmp_path, subjects):
-    scene = Scene(tmp_path)
-    return prepare_entry(scene.new_id(), (str(subjects / "tube.npz"),), scene.pack_of("m1"))
+def item(tmp_path, subjects):
+    collection = Collection(tmp_path)
+    return prepare_item(collection.new_id(), (str(subjects / "tube.npz"),), collection.pack_of("m1"))
 
 
 def files_in(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def test_an_export_is_a_page_without_a_server(page, entry, tmp_path):
+def test_an_export_is_a_page_without_a_server(page, item, tmp_path):
     out = tmp_path / "deep" / "out"
-    export_view(out, [entry])
+    export_view(out, [item])
     assert files_in(out) == ["app.css", "app.js", "index.html", "packs/m1.bin", "scene.json"]
     text = (out / "index.html").read_text()
     assert '<meta name="osteon-mode" content="static">' in text
@@ -75,8 +75,8 @@ def test_an_export_is_a_page_without_a_server(page, entry, tmp_path):
     assert (out / "packs" / "m1.bin").read_bytes() == pack_model(BAKED.model)
 
 
-def test_an_export_can_be_served_by_anything(page, entry, tmp_path):
-    export_view(tmp_path / "out", [entry])
+def test_an_export_can_be_served_by_anything(page, item, tmp_path):
+    export_view(tmp_path / "out", [item])
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None: ...
@@ -95,32 +95,32 @@ def test_an_export_can_be_served_by_anything(page, entry, tmp_path):
         server.shutdown()
 
 
-def test_an_earlier_export_is_replaced_and_anything_else_kept(page, entry, tmp_path, refused):
+def test_an_earlier_export_is_replaced_and_anything_else_kept(page, item, tmp_path, refused):
     out = tmp_path / "out"
-    export_view(out, [entry])
+    export_view(out, [item])
     (out / "packs" / "m7.bin").write_bytes(b"old")
-    export_view(out, [entry])
+    export_view(out, [item])
     assert files_in(out) == ["app.css", "app.js", "index.html", "packs/m1.bin", "scene.json"]
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
     (out / "packs" / "notes.txt").write_text("mine")
     with refused(FileFormatError, "packs/notes.txt", "no part of an export"):
-        export_view(out, [entry])
+        export_view(out, [item])
     (out / "packs" / "notes.txt").rename(out / "mine.txt")
     with refused(FileFormatError, "mine.txt"):
         check_export(out)
     assert (out / "mine.txt").read_text() == "mine"
 
 
-def test_an_export_that_fails_leaves_the_earlier_one(page, entry, tmp_path, refused):
+def test_an_export_that_fails_leaves_the_earlier_one(page, item, tmp_path, refused):
     out = tmp_path / "out"
-    export_view(out, [entry])
+    export_view(out, [item])
     before = files_in(out)
-    entry.pack.unlink()
+    item.pack.unlink()
     with refused(FileFormatError, "cannot be written"):
-        export_view(out, [entry])
+        export_view(out, [item])
     assert files_in(out) == before
     with refused(FileFormatError, "cannot be written"):
-        export_view(tmp_path / "new" / "out", [entry])
+        export_view(tmp_path / "new" / "out", [item])
     assert not (tmp_path / "new").exists()
 
 
@@ -137,9 +137,9 @@ def test_sources_must_match(subjects, tmp_path, refused):
     model = (str(subjects / "tube.npz"),)
     for name, words in (("other.npz", "vertices"), ("short.npz", "3 frames")):
         with refused(GeometryError, name, words, BAKED.model.name):
-            prepare_entry("m1", model, tmp_path / "m1.bin", source=(str(subjects / name),))
+            prepare_item("m1", model, tmp_path / "m1.bin", source=(str(subjects / name),))
     with refused(OptionError, "frames.npz", "name the model first"):
-        prepare_entry("m1", (str(subjects / "frames.npz"),), tmp_path / "m1.bin", source=model)
+        prepare_item("m1", (str(subjects / "frames.npz"),), tmp_path / "m1.bin", source=model)
     assert not (tmp_path / "m1.bin").exists()
 
 

@@ -21,7 +21,7 @@ from osteon.io import load_model, save_sequence
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import bake_cylinder
 from osteon.view.fit_form import fit_form, fit_options
-from osteon.view.jobs import Job, TaskError, Worker, WorkerEnded
+from osteon.view.jobs import PageJob, TaskError, Worker, WorkerEnded
 
 from .serving import alive, served, wait_until
 from .test_pack import read_pack
@@ -60,7 +60,7 @@ def test_a_fit_equals_that_of_the_command_line(fitted):
     fit = skin_sequence(BAKED.sequence, options=SkinOptions(bones=3, rank=1, rounds=4))
     header, arrays = read_pack(running.get("pack/m2").body)
     np.testing.assert_array_equal(arrays["transforms"], fit.model.track.transforms)
-    np.testing.assert_array_equal(arrays["coefficients"], fit.model.corrections.coefficients)
+    np.testing.assert_array_equal(arrays["displacement.corrections.coefficients"], fit.model.corrections.coefficients)
     np.testing.assert_array_equal(arrays["source"], BAKED.sequence.frames)
     assert header["report"]["error_percent"] == fit.report.error_percent
     assert header["error_percent_by_rank"] == fit.report.error_percent_by_rank
@@ -80,8 +80,8 @@ def test_a_fitted_model_can_be_kept(fitted, tmp_path):
 def test_a_result_can_be_fitted_again(fitted):
     running, _ = fitted
     job = running.post("fit", {"id": "m2", "options": {"bones": 2, "rounds": 1}}).json()["job"]
-    entry = running.session.scene.entries[running.result(job)["done"]]
-    assert entry.name.endswith("2 flexible bones")
+    item = running.session.collection.items[running.result(job)["done"]]
+    assert item.name.endswith("2 flexible bones")
 
 
 def test_near_rigid_triangles_are_found_when_asked_for(fitted):
@@ -173,7 +173,7 @@ def test_a_worker_by_itself(tmp_path, monkeypatch):
     async def scene() -> None:
         worker = Worker()
         assert worker.pid is None
-        job = Job("j1")
+        job = PageJob("j1")
         assert await worker.run(tasks.say_hello, "you", job=job) == "hello you"
         assert job.messages == [{"stage": "hello", "fraction": 0.5, "error_percent": None}]
         first = worker.pid

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import GeometryError
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
+from osteon.core.normals import vertex_normals
 from osteon.core.sequence import Asset, Clip, Image, Material, MeshSequence
 from osteon.core.transforms import identity
+from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.view import pack_arrays
 from osteon.view.pack import Evidence, pack_model, pack_sequence, write_pack
-from osteon.view.pack_arrays import rest_normals
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
 FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
@@ -27,7 +28,7 @@ FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
 def read_pack(data: bytes) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays, by the letter of the format."""
     magic, version, length = struct.unpack("<4sII", data[:12])
-    assert (magic, version) == (b"OSTP", 1)
+    assert (magic, version) == (b"OSTP", 2)
     assert length % 4 == 0
     start = 12 + length
     assert start % 16 == 0
@@ -73,13 +74,44 @@ def test_the_page_can_pose_what_it_reads():
     np.testing.assert_allclose(posed, pose_frames(model), atol=1e-6)
 
 
-def test_a_sequence_is_its_source_on_a_bone_that_stays():
+def test_a_sequence_is_its_frames_without_bones():
     frames = pose_frames(square())
     header, arrays = read_pack(pack_sequence(MeshSequence(frames, FACES, SQUARE, name="moved")))
     assert (header["kind"], header["name"]) == ("sequence", "moved")
+    assert header.keys() == {"kind", "name", "clips", "diagonal", "materials", "images", "arrays"}
+    assert arrays.keys() == {"rest", "faces", "normals", "source"}
     np.testing.assert_array_equal(arrays["source"], frames)
-    np.testing.assert_array_equal(arrays["transforms"], identity(3, 1))
-    assert arrays["weights"][:, 0].tolist() == [1, 1, 1, 1]
+    np.testing.assert_array_equal(arrays["rest"], SQUARE)
+
+
+def test_families_say_their_kind_and_where_their_arrays_are():
+    stored = Corrections(np.ones((2, 4, 3), np.float32), np.ones((3, 2), np.float32))
+    header, arrays = read_pack(pack_model(square(corrections=stored)))
+    assert header["deformer"] == {"kind": "linear_blend", "arrays": {"bones": "bones", "weights": "weights"}}
+    (displacement,) = header["displacements"]
+    assert displacement["kind"] == "corrections"
+    assert displacement["arrays"].keys() == {"basis", "coefficients"}
+    np.testing.assert_array_equal(arrays[displacement["arrays"]["basis"]], stored.basis)
+    np.testing.assert_array_equal(arrays[displacement["arrays"]["coefficients"]], stored.coefficients)
+
+
+def test_a_family_with_more_arrays_needs_no_code():
+    """One that is registered nowhere: bones with four numbers a slot, in float64."""
+    skin = square().skin
+
+    class Wide(LinearBlend):
+        kind = "wide"
+
+        def arrays(self):
+            return {"bones": self.skin.bones, "points": np.ones((4, 2, 4))}
+
+    model = square()
+    model = SkinnedModel(replace(model.character, deformer=Wide(skin)), model.animation)
+    header, arrays = read_pack(pack_model(model))
+    assert header["deformer"] == {"kind": "wide", "arrays": {"bones": "deformer.bones", "points": "deformer.points"}}
+    assert arrays["deformer.points"].dtype == np.float32
+    np.testing.assert_array_equal(arrays["deformer.bones"], skin.bones)
+    assert arrays["bones"].shape == (4, 8)  # for colours and lists of bones, as in every model
 
 
 def test_a_source_is_carried_or_refused(refused):
@@ -155,7 +187,7 @@ def test_a_bone_without_vertices_sits_in_the_middle():
 
 def test_normals_of_a_flat_triangle_are_zero():
     points = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0]], np.float32)
-    assert not rest_normals(points, np.array([[0, 1, 2]], np.int32)).any()
+    assert not vertex_normals(points, np.array([[0, 1, 2]], np.int32)).any()
 
 
 def test_files_hold_the_same_bytes(tmp_path):

@@ -15,8 +15,8 @@ import pytest
 
 from osteon.core.sequence import Clip, MeshSequence
 from osteon.io import save_model, save_sequence
+from osteon.view.collection import Collection, prepare_item
 from osteon.view.export import export_view
-from osteon.view.scene import Scene, prepare_entry
 
 from .page_person import Person, fox
 from .serving import Served, served, wait_until
@@ -185,11 +185,11 @@ def test_a_browser_without_webgl_is_told_in_words(chromium: Any, server: Served)
 
 
 def test_the_export_needs_no_server(chromium: Any, subjects: Path, tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    entry = prepare_entry(
-        scene.new_id(), (str(subjects / "fox.glb"),), tmp_path / "m1.bin", source=(str(subjects / "frames"),)
+    collection = Collection(tmp_path)
+    item = prepare_item(
+        collection.new_id(), (str(subjects / "fox.glb"),), tmp_path / "m1.bin", source=(str(subjects / "frames"),)
     )
-    export_view(tmp_path / "page", [entry])
+    export_view(tmp_path / "page", [item])
     handler = functools.partial(_Quiet, directory=str(tmp_path / "page"))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as static:
         thread = threading.Thread(target=static.serve_forever)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from osteon.core.mesh import bounding_diagonal
 from osteon.io import load_sequence
 from osteon.io.poses import load_poses
 from osteon.io.skeletons import load_skeleton
@@ -21,7 +22,7 @@ from .pose_cases import posed_by_osteon, tube
 from .serving import served
 from .test_page_panels import CUT, SMALL, TARGETS, drawn
 
-DIAGONAL = float(np.linalg.norm(np.ptp(tube().rest, axis=0)))
+DIAGONAL = bounding_diagonal(tube().rest)
 #: Positions as they are drawn, and the pose as it is sent.
 SHOWN = "(role) => [...window.osteon.engine.posed.positions(role)]"
 POSE = "() => window.osteon.page.posing.message()"

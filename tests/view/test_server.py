@@ -99,17 +99,17 @@ def open_to_all(tmp_path_factory):
 def test_a_dropped_sequence_is_opened_by_the_worker(open_to_all: Served, subjects):
     answer = open_to_all.drop(subjects / "frames.npz", name="C:\\temp\\Ro\u0161t.npz")
     assert answer.status == 200, answer.body
-    entry = answer.json()
-    assert (entry["kind"], entry["has_source"]) == ("sequence", True)
-    assert open_to_all.get(f"pack/{entry['id']}").body == pack_sequence(BAKED.sequence)
-    assert entry in open_to_all.get("scene").json()["models"]
+    item = answer.json()
+    assert (item["kind"], item["has_source"]) == ("sequence", True)
+    assert open_to_all.get(f"pack/{item['id']}").body == pack_sequence(BAKED.sequence)
+    assert item in open_to_all.get("scene").json()["models"]
 
 
 def test_a_dropped_model_has_no_source(open_to_all: Served, subjects):
-    entry = open_to_all.drop(subjects / "tube.npz").json()
-    assert (entry["kind"], entry["has_source"]) == ("model", False)
-    assert open_to_all.get(f"pack/{entry['id']}").body == pack_model(BAKED.model)
-    refused = open_to_all.post("fit", {"id": entry["id"], "options": {}})
+    item = open_to_all.drop(subjects / "tube.npz").json()
+    assert (item["kind"], item["has_source"]) == ("model", False)
+    assert open_to_all.get(f"pack/{item['id']}").body == pack_model(BAKED.model)
+    refused = open_to_all.post("fit", {"id": item["id"], "options": {}})
     assert refused.status == 400
     assert "no source" in refused.json()["error"]
 
@@ -121,10 +121,10 @@ def test_dropped_frames_become_one_sequence(open_to_all: Served, subjects):
         answers.append(open_to_all.drop(files[i], f"?group=g1&index={i}&count=3").json())
     assert [answer["id"] for answer in answers[:2]] == [None, None]
     assert answers[1]["received"] == 2
-    entry = answers[2]
-    assert entry["kind"] == "sequence"
+    item = answers[2]
+    assert item["kind"] == "sequence"
     expected = BAKED.sequence.frames[:3]
-    body = open_to_all.get(f"pack/{entry['id']}").body
+    body = open_to_all.get(f"pack/{item['id']}").body
     header = json.loads(body[12 : 12 + int.from_bytes(body[8:12], "little")])
     assert header["clips"][0]["stop"] == len(expected)
     assert header["name"] == "frame"  # what the names share, without their numbers

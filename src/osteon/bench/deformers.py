@@ -1,4 +1,4 @@
-"""The families of deformers: what each keeps of a twisted bar, whether it is what its paper says, its error and its cost.
+"""The families of deformers: what each keeps of a twisted bar, whether it is what its paper says, its error and cost.
 
 - A square bar, twisted by 170 degrees in its middle by two bones: the least area of a cross-section, of the whole.
 - Dual quaternion blends against quaternion products written from the paper (`screws_by_products`).

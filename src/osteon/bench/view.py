@@ -34,9 +34,9 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model
 from osteon.view.bundle import BUNDLE, read_bundle
+from osteon.view.collection import Collection, prepare_item
 from osteon.view.export import export_view
 from osteon.view.pack import write_pack
-from osteon.view.scene import Scene, prepare_entry
 
 __all__ = ["bench_view"]
 
@@ -132,9 +132,9 @@ def _prepare(model: SkinnedModel, folder: Path) -> None:
     """The page as an export, and the two pages of the bench, bundled by the same tool."""
     save_model(model, folder / "model.glb")
     write_pack(folder / "model.bin", model)
-    scene = Scene(folder / "packs")
-    entry_id = scene.new_id()
-    export_view(folder / "page", [prepare_entry(entry_id, (str(folder / "model.glb"),), scene.pack_of(entry_id))])
+    collection = Collection(folder / "packs")
+    item_id = collection.new_id()
+    export_view(folder / "page", [prepare_item(item_id, (str(folder / "model.glb"),), collection.pack_of(item_id))])
     for name in ("bare", "crowd"):
         (folder / f"{name}.html").write_text((PAGES / "page.html").read_text().replace("NAME", name))
         _bundle(PAGES / f"{name}.mjs", folder / f"{name}.js")

@@ -16,7 +16,7 @@ from osteon.cli.common import console, json_option, progress_bar, write_json
 from osteon.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from osteon.view.scene import Scene
+    from osteon.view.collection import Collection
 
 __all__ = ["view"]
 
@@ -57,11 +57,11 @@ def view(
     if folder is not None:
         _check_export(folder, port, no_browser, skeleton)
     with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary:
-        scene = _load(Path(temporary), file, (source, skeleton), folder is not None, quiet)
+        collection = _load(Path(temporary), file, (source, skeleton), folder is not None, quiet)
         if folder is not None:
-            _export(scene, folder, json_file, quiet)
+            _export(collection, folder, json_file, quiet)
         else:
-            _serve(scene, port, not no_browser, json_file, quiet)
+            _serve(collection, port, not no_browser, json_file, quiet)
 
 
 def _check_export(folder: str, port: int, no_browser: bool, skeleton: str | None) -> None:
@@ -74,40 +74,40 @@ def _check_export(folder: str, port: int, no_browser: bool, skeleton: str | None
     check_export(folder)
 
 
-def _load(temporary: Path, file: str, beside: tuple[str | None, str | None], clusters: bool, quiet: bool) -> Scene:
-    """What was named, with the source and the skeleton beside it, as the only entry of a scene."""
-    from osteon.view.scene import Scene, prepare_entry
+def _load(temporary: Path, file: str, beside: tuple[str | None, str | None], clusters: bool, quiet: bool) -> Collection:
+    """What was named, with the source and the skeleton beside it, as the only item of a collection."""
+    from osteon.view.collection import Collection, prepare_item
 
-    scene = Scene(temporary)
-    entry_id = scene.new_id()
+    collection = Collection(temporary)
+    item_id = collection.new_id()
     source, skeleton = beside
     compared = () if source is None else (source,)
     with progress_bar(quiet) as progress:
-        pack = scene.pack_of(entry_id)
-        entry = prepare_entry(
-            entry_id, (file,), pack, source=compared, skeleton=skeleton, clusters=clusters, progress=progress
+        pack = collection.pack_of(item_id)
+        item = prepare_item(
+            item_id, (file,), pack, source=compared, skeleton=skeleton, clusters=clusters, progress=progress
         )
-        scene.add(entry)
-    return scene
+        collection.add(item)
+    return collection
 
 
-def _export(scene: Scene, folder: str, json_file: str | None, quiet: bool) -> None:
+def _export(collection: Collection, folder: str, json_file: str | None, quiet: bool) -> None:
     from osteon.view.export import export_view
 
-    entries = list(scene.entries.values())
-    export_view(folder, entries)
-    write_json({"folder": folder, "models": [entry.to_json() for entry in entries]}, json_file)
+    items = list(collection.items.values())
+    export_view(folder, items)
+    write_json({"folder": folder, "models": [item.to_json() for item in items]}, json_file)
     if not quiet and json_file != "-":
         console().print(f"written to {folder}; to see it: python -m http.server -d {folder}", markup=False)
 
 
-def _serve(scene: Scene, port: int, browser: bool, json_file: str | None, quiet: bool) -> None:
+def _serve(collection: Collection, port: int, browser: bool, json_file: str | None, quiet: bool) -> None:
     """Run the server until Ctrl-C, or until the tab that was opened here is closed."""
     from osteon.view.serve import ViewServer
     from osteon.view.session import Session
 
     def ready(address: str) -> None:
-        facts: dict[str, Any] = {"address": address, "models": [entry.to_json() for entry in scene.entries.values()]}
+        facts: dict[str, Any] = {"address": address, "models": [item.to_json() for item in collection.items.values()]}
         write_json(facts, json_file)
         if json_file != "-":
             click.echo(address if quiet else f"{address}  (Ctrl-C to end)")
@@ -122,7 +122,7 @@ def _serve(scene: Scene, port: int, browser: bool, json_file: str | None, quiet:
         elif json_file != "-":
             click.echo("no browser was found; open the address in one")
 
-    session = Session.of(scene)
+    session = Session.of(collection)
     server = ViewServer(session, port, ready)
     try:
         with _handling(lambda number: server.stop()) as ended:

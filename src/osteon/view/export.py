@@ -20,7 +20,7 @@ from osteon.core.errors import FileFormatError
 from osteon.io import atomic_folder
 from osteon.io.doors.source import PathLike
 from osteon.view.bundle import BUNDLE, POLICY, read_bundle
-from osteon.view.scene import Entry
+from osteon.view.collection import Item
 
 __all__ = ["check_export", "export_view"]
 
@@ -31,11 +31,11 @@ _PACK = re.compile(r"m\d+\.bin")
 _MODE = re.compile(rb'<meta\s+name="osteon-mode"\s+content="server"\s*/?>')
 
 
-def export_view(folder: PathLike, entries: Sequence[Entry]) -> None:
+def export_view(folder: PathLike, items: Sequence[Item]) -> None:
     """Write the page and its models to a folder, whole or not at all. An earlier export there is replaced."""
     page = {name: read_bundle(name) for name in BUNDLE}
     page["index.html"] = _without_server(page["index.html"])
-    models = [{**entry.to_json(), "can_save": False} for entry in entries]
+    models = [{**item.to_json(), "can_save": False} for item in items]
     scene = {"models": models, "can_fit": False, "limits": {}}
     check_export(folder)
     with _put_aside(Path(folder)), atomic_folder(folder, _OURS) as out:
@@ -43,8 +43,8 @@ def export_view(folder: PathLike, entries: Sequence[Entry]) -> None:
             (out / name).write_bytes(data)
         (out / SCENE).write_text(json.dumps(scene, indent=1) + "\n", encoding="utf-8")
         (out / PACKS).mkdir()
-        for entry in entries:
-            shutil.copyfile(entry.pack, out / PACKS / f"{entry.id}.bin")
+        for item in items:
+            shutil.copyfile(item.pack, out / PACKS / f"{item.id}.bin")
 
 
 def check_export(folder: PathLike) -> None:
@@ -56,11 +56,11 @@ def check_export(folder: PathLike) -> None:
         return
     if target.resolve() == Path.cwd().resolve():
         raise FileFormatError(f"{target}: an export replaces a whole folder, which cannot be the current one")
-    for entry in sorted(target.iterdir()):
-        inside = sorted(entry.iterdir()) if entry.name == PACKS and entry.is_dir() else []
+    for path in sorted(target.iterdir()):
+        inside = sorted(path.iterdir()) if path.name == PACKS and path.is_dir() else []
         strange = [pack for pack in inside if not _PACK.fullmatch(pack.name) or not pack.is_file()]
-        if not (inside or entry.name == PACKS or (_OURS.fullmatch(entry.name) and entry.is_file())):
-            strange = [entry]
+        if not (inside or path.name == PACKS or (_OURS.fullmatch(path.name) and path.is_file())):
+            strange = [path]
         if strange:
             name = strange[0].relative_to(target)
             raise FileFormatError(f"{target}: holds '{name}', which is no part of an export; name an empty folder")
@@ -88,8 +88,8 @@ def _put_aside(target: Path) -> Iterator[None]:
 
 def _without_server(page: bytes) -> bytes:
     """The page as it looks for files instead of a server; it keeps its policy, which the server sent as a header."""
-    told = f'<meta name="osteon-mode" content="static">\n<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    replaced, count = _MODE.subn(told.encode(), page)
+    meta = f'<meta name="osteon-mode" content="static">\n<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    replaced, count = _MODE.subn(meta.encode(), page)
     if count != 1:
         raise FileFormatError("index.html: the page does not say how it gets its models; install Osteon again")
     return replaced

@@ -58,8 +58,8 @@ class Guard:
 
     def allows_path(self, path: str) -> bool:
         """Whether the first part of the path is the token; takes the same time for any wrong one."""
-        given = path.removeprefix("/").partition("/")[0]
-        return secrets.compare_digest(given.encode(), self.token.encode())
+        token = path.removeprefix("/").partition("/")[0]
+        return secrets.compare_digest(token.encode(), self.token.encode())
 
     def allows_headers(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Whether the request names this server, and comes from its page if it comes from a page."""

@@ -14,7 +14,7 @@ from typing import Any
 from osteon.core.errors import OsteonError
 from osteon.view.tasks import Task, work
 
-__all__ = ["Job", "TaskError", "Worker", "WorkerEnded"]
+__all__ = ["PageJob", "TaskError", "Worker", "WorkerEnded"]
 
 #: Seconds that a worker gets to end by itself.
 PATIENCE = 2.0
@@ -48,7 +48,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._line: _Line | None = None
-        self._job: Job | None = None  # what it is doing, if that has a name
+        self._job: PageJob | None = None  # what it is doing, if that has a name
         self._listening = False
         self._free = asyncio.Lock()
 
@@ -57,7 +57,7 @@ class Worker:
         """The process, if there is one."""
         return None if self._line is None else self._line.process.pid
 
-    async def run(self, task: Task, *arguments: Any, job: Job | None = None) -> Any:
+    async def run(self, task: Task, *arguments: Any, job: PageJob | None = None) -> Any:
         """Do a task when those before it are done; its progress goes to `job`, its result is returned."""
         async with self._free:
             if job is not None and job.cancelled:
@@ -77,7 +77,7 @@ class Worker:
             finally:
                 self._listening = False
 
-    async def _result(self, line: _Line, job: Job | None) -> Any:
+    async def _result(self, line: _Line, job: PageJob | None) -> Any:
         """What the task ends with; what it says before goes to the job."""
         while True:
             message = json.loads(await asyncio.to_thread(line.answers.recv_bytes, MAX_MESSAGE))
@@ -86,9 +86,9 @@ class Worker:
             if "error" in message:
                 raise TaskError(message["error"])
             if job is not None:
-                job.tell(message)
+                job.add(message)
 
-    def stop(self, job: Job | None = None) -> None:
+    def stop(self, job: PageJob | None = None) -> None:
         """End the process, whatever it is doing, or only if it does `job`; the next task starts another one."""
         line = self._line
         if line is None or (job is not None and job is not self._job):
@@ -123,7 +123,7 @@ def _start() -> _Line:
 
 
 @dataclass(slots=True)
-class Job:
+class PageJob:
     """Work that the page follows: every message so far, and whether more will come."""
 
     id: str
@@ -132,7 +132,7 @@ class Job:
     cancelled: bool = False
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def add(self, message: dict[str, Any]) -> None:
         if not self.ended:
             self.ended = not message.keys().isdisjoint({"done", "error", "cancelled"})
             self.messages.append(message)

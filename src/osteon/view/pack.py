@@ -1,18 +1,12 @@
-"""One model as one binary for the page: a header in JSON, then arrays that go to the graphics card as they are.
+"""What the page shows, in one binary each: a model with its bones, or a sequence that has none.
 
-    "OSTP", u32 version, u32 bytes of the JSON; the JSON, padded with spaces so that the data begins at a multiple of
-    16; the arrays, each at a multiple of 16 from the beginning of the data. All numbers are little-endian.
-
-`engine/pack.js` of the page reads this: add, but do not rename. A sequence that has no model yet is packed as one bone
-that does not move, with its frames as the source, so that the page needs no second form.
+A model says the kind of its deformer and of its displacements, and where their arrays are: a family needs no code here.
+`pack_schema.json` states all that may be in a pack, `pack_form.py` its bytes.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,38 +14,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
+from osteon.core.clips import Clip
+from osteon.core.deformer import Arrays
 from osteon.core.frames import FrameSource
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.mesh import Mesh
+from osteon.core.model import SkinnedModel
 from osteon.core.sequence import Asset, Image, MeshSequence
-from osteon.core.transforms import identity
 from osteon.view.pack_arrays import (
-    SLOTS,
-    Arrays,
-    asset_arrays,
+    bone_arrays,
     cluster_numbers,
-    model_arrays,
-    rest_normals,
+    deformer_arrays,
+    displacement_arrays,
+    mesh_arrays,
     source_arrays,
 )
+from osteon.view.pack_form import pack_pieces
+from osteon.view.pack_schema import SLOTS
 
 if TYPE_CHECKING:  # both import numba
     from osteon.measure.distortion import Distortion
     from osteon.measure.skin_report import SkinReport
 
-__all__ = [
-    "Evidence",
-    "array_parts",
-    "pack_model",
-    "pack_sequence",
-    "read_arrays",
-    "rest_normals",
-    "still_model",
-    "write_pack",
-]
-
-MAGIC = b"OSTP"
-VERSION = 1
-ALIGNMENT = 16
+__all__ = ["Evidence", "pack_model", "pack_sequence", "write_pack"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,104 +57,89 @@ def pack_model(
 ) -> bytes:
     """The bytes of a skinned model, with the frames of its source (f,v,3) if they are known."""
     frames = source.source if isinstance(source, MeshSequence) else source
-    return b"".join(_parts(model, Evidence(frames, distortion, report, clusters), "model"))
+    return b"".join(_model_pieces(model, Evidence(frames, distortion, report, clusters)))
 
 
 def pack_sequence(sequence: MeshSequence, clusters: Int32 | None = None) -> bytes:
     """The bytes of a sequence that has no model yet."""
-    return b"".join(_parts(still_model(sequence), Evidence(sequence.source, clusters=clusters), "sequence"))
+    return b"".join(_sequence_pieces(sequence, clusters))
 
 
 def write_pack(path: Path, shown: SkinnedModel | MeshSequence, evidence: Evidence | None = None) -> None:
     """Write a pack without holding all of it in memory."""
     known = evidence or Evidence()
-    if isinstance(shown, MeshSequence):
-        parts = _parts(still_model(shown), Evidence(shown.source, clusters=known.clusters), "sequence")
-    else:
-        parts = _parts(shown, known, "model")
+    pieces = _sequence_pieces(shown, known.clusters) if isinstance(shown, MeshSequence) else _model_pieces(shown, known)
     with path.open("wb") as file:
-        file.writelines(parts)
+        file.writelines(pieces)
 
 
-def read_arrays(path: Path, names: Collection[str]) -> Arrays:
-    """Some arrays of a pack that this program wrote; those that it does not have are left out."""
-    with path.open("rb") as file:
-        start = struct.calcsize("<4sII")
-        _, _, length = struct.unpack("<4sII", file.read(start))
-        header = json.loads(file.read(length))
-    held = {name: header["arrays"][name] for name in names if name in header["arrays"]}
-    return {
-        name: np.fromfile(
-            path, "<" + entry["dtype"], math.prod(entry["shape"]), offset=start + length + entry["offset"]
-        ).reshape(entry["shape"])
-        for name, entry in held.items()
-    }
+def _sequence_pieces(sequence: MeshSequence, clusters: Int32 | None) -> Iterator[bytes]:
+    mesh = Mesh(sequence.rest, sequence.faces, sequence.asset, sequence.name)
+    header, arrays = _mesh_part(mesh, sequence.clips, clusters)
+    arrays |= source_arrays(sequence.source, sequence.n_frames, sequence.n_vertices)
+    yield from pack_pieces({"kind": "sequence", **header}, arrays)
 
 
-def still_model(sequence: MeshSequence) -> SkinnedModel:
-    """The rest pose on one bone that does not move."""
-    n_vertices = sequence.n_vertices
-    return SkinnedModel(
-        rest=sequence.rest,
-        faces=sequence.faces,
-        skin=Skin(np.zeros((n_vertices, 1), np.int32), np.ones((n_vertices, 1), np.float32)),
-        track=BoneTrack(identity(sequence.n_frames, 1).astype(np.float32), "rigid", ("still",)),
-        clips=sequence.clips,
-        asset=sequence.asset,
-        name=sequence.name,
-    )
-
-
-def _parts(model: SkinnedModel, evidence: Evidence, kind: str) -> Iterator[bytes]:
-    """The pack, piece by piece."""
-    images = _images(model.asset)
-    arrays = model_arrays(model) | asset_arrays(model.asset)
-    if evidence.clusters is not None and len(evidence.clusters):
-        arrays["triangle_cluster"] = cluster_numbers(evidence.clusters)
+def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
+    header, arrays = _mesh_part(model.mesh, model.clips, evidence.clusters)
+    families, family_arrays = _families(model)
+    arrays |= bone_arrays(model) | family_arrays
     if evidence.source is not None:
-        arrays |= source_arrays(model, evidence.source)
+        arrays |= source_arrays(evidence.source, model.n_frames, model.n_vertices)
+    header |= _bone_header(model) | families | _evidence_header(evidence)
+    yield from pack_pieces({"kind": "model", **header}, arrays)
+
+
+def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of what a model and a sequence have alike."""
+    images = _images(mesh.asset)
+    arrays = mesh_arrays(mesh)
+    if clusters is not None and len(clusters):
+        arrays["triangle_cluster"] = cluster_numbers(clusters)
     arrays |= {f"image_{i}": np.frombuffer(image.data, np.uint8) for i, image in enumerate(images)}
-    yield from array_parts(_header(model, evidence, kind, images), arrays)
+    header = {
+        "name": mesh.name,
+        "clips": [asdict(clip) for clip in clips],
+        "diagonal": mesh.diagonal,
+        "materials": _materials(mesh.asset, images),
+        "images": [{"mime": image.mime, "array": f"image_{i}"} for i, image in enumerate(images)],
+    }
+    return header, arrays
 
 
-def array_parts(header: dict[str, Any], arrays: Arrays) -> Iterator[bytes]:
-    """A header and arrays in the form of a pack, piece by piece."""
-    header = {**header, "arrays": {}}
-    offset = 0
-    for name, array in arrays.items():
-        header["arrays"][name] = {"dtype": array.dtype.str[1:], "shape": list(array.shape), "offset": offset}
-        offset += _aligned(array.nbytes)
-    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
-    start = struct.calcsize("<4sII")
-    text = text.ljust(_aligned(start + len(text)) - start)
-    yield struct.pack("<4sII", MAGIC, VERSION, len(text)) + text
-    for array in arrays.values():
-        yield np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
-        yield bytes(_aligned(array.nbytes) - array.nbytes)
+def _families(model: SkinnedModel) -> tuple[dict[str, Any], Arrays]:
+    """The deformer and the displacements by kind, with the names of their arrays in the pack."""
+    deformer, animation = model.deformer, model.animation
+    found = {f"deformer.{name}": array for name, array in deformer_arrays(deformer).items()}
+    names = {name: f"deformer.{name}" if f"deformer.{name}" in found else name for name in deformer.arrays()}
+    displacements = []
+    for displacement in model.character.displacements:
+        if not displacement.basis.shape[0]:
+            continue
+        arrays = displacement_arrays(displacement, animation)
+        places = {name: f"displacement.{displacement.kind}.{name}" for name in arrays}
+        found |= {places[name]: array for name, array in arrays.items()}
+        displacements.append({"kind": displacement.kind, "arrays": places})
+    return {"deformer": {"kind": deformer.kind, "arrays": names}, "displacements": displacements}, found
 
 
-def _aligned(count: int) -> int:
-    return -(-count // ALIGNMENT) * ALIGNMENT
-
-
-def _header(model: SkinnedModel, evidence: Evidence, kind: str, images: list[Image]) -> dict[str, Any]:
-    report = None if evidence.report is None else _finite(evidence.report.to_json())
+def _bone_header(model: SkinnedModel) -> dict[str, Any]:
     used = int((model.skin.weights != 0).sum(axis=1).max(initial=0))
     return {
-        "name": model.name,
-        "kind": kind,
-        "clips": [asdict(clip) for clip in model.clips],
         "bone_type": model.track.bone_type,
         "bone_names": list(model.track.names),
-        "diagonal": float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0))),
         "influences": min(max(1, used), SLOTS),
         "influences_left_out": max(0, used - SLOTS),
         "rank": model.rank,
+    }
+
+
+def _evidence_header(evidence: Evidence) -> dict[str, Any]:
+    report = None if evidence.report is None else _finite(evidence.report.to_json())
+    return {
         "report": report,
         "error_percent_by_rank": None if report is None else report["error_percent_by_rank"],
         "distortion": None if evidence.distortion is None else _finite(_in_short(evidence.distortion)),
-        "materials": _materials(model.asset, images),
-        "images": [{"mime": image.mime, "array": f"image_{i}"} for i, image in enumerate(images)],
     }
 
 

@@ -2,48 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32
+from osteon.core.animation import Animation
+from osteon.core.arrays import Float32, Int32
+from osteon.core.deformer import Arrays, Deformer, Displacement
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import each_frame
 from osteon.core.frames import FrameSource, frame_source
-from osteon.core.model import Skin, SkinnedModel
+from osteon.core.mesh import Mesh
+from osteon.core.model import SkinnedModel
 from osteon.core.sequence import Asset
+from osteon.core.skin import Skin
+from osteon.view.pack_schema import OUTLIER, SLOTS
 
-__all__ = ["SLOTS", "Arrays", "asset_arrays", "cluster_numbers", "model_arrays", "rest_normals", "source_arrays"]
+__all__ = [
+    "asset_arrays",
+    "bone_arrays",
+    "cluster_numbers",
+    "deformer_arrays",
+    "displacement_arrays",
+    "mesh_arrays",
+    "source_arrays",
+]
 
-#: Bone slots of a vertex in the page's shaders.
-SLOTS = 8
-#: Marks a triangle that no near-rigid cluster holds.
-OUTLIER = 65535
 #: Source frames larger than this go as 16-bit numbers.
 SOURCE_BYTES = 256_000_000
 
-Arrays = dict[str, NDArray[Any]]
+
+def mesh_arrays(mesh: Mesh) -> Arrays:
+    """The rest pose, its triangles and normals, and what the asset has."""
+    from osteon.core.normals import vertex_normals  # imports numba
+
+    return {
+        "rest": mesh.rest,
+        "faces": mesh.faces.astype(np.uint32),
+        "normals": vertex_normals(mesh.rest, mesh.faces).astype(np.float32),
+        **asset_arrays(mesh.asset),
+    }
 
 
-def model_arrays(model: SkinnedModel) -> Arrays:
-    """Mesh, skin, bones and corrections."""
+def bone_arrays(model: SkinnedModel) -> Arrays:
+    """Which bones move a vertex, how they move, and where they sit: the same for every family."""
     bones, weights = _slots(model.skin)
-    arrays: Arrays = {
-        "rest": model.rest,
-        "faces": model.faces.astype(np.uint32),
-        "normals": rest_normals(model.rest, model.faces),
+    return {
         "bones": bones,
         "weights": weights,
-        "transforms": model.track.transforms,
+        "transforms": model.animation.transforms,
         "bone_points": _bone_points(model),
     }
-    added = model.corrections
-    if added is not None and added.rank:
-        arrays |= {"basis": added.basis, "coefficients": added.coefficients}
-        if added.normal_basis is not None:
-            arrays["normal_basis"] = added.normal_basis
-    return arrays
+
+
+def deformer_arrays(deformer: Deformer) -> Arrays:
+    """All data of a family by name. Bones with one weight each go as the slots that every model has."""
+    arrays = deformer.arrays()
+    in_slots = {"bones", "weights"} if _is_skin(arrays) else set[str]()
+    return {name: _for_cards(array) for name, array in arrays.items() if name not in in_slots}
+
+
+def displacement_arrays(displacement: Displacement, animation: Animation) -> Arrays:
+    """All data of a displacement by name, and how much of each column every frame has."""
+    coefficients = displacement.coefficients(animation)
+    return {name: _for_cards(array) for name, array in displacement.arrays().items()} | {"coefficients": coefficients}
+
+
+def _is_skin(arrays: Arrays) -> bool:
+    bones, weights = arrays.get("bones"), arrays.get("weights")
+    return bones is not None and weights is not None and bones.ndim == 2 and bones.shape == weights.shape
+
+
+def _for_cards(array: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Numbers as graphics cards know them."""
+    return array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
 
 
 def _slots(skin: Skin) -> tuple[NDArray[np.uint16], Float32]:
@@ -57,18 +88,6 @@ def _slots(skin: Skin) -> tuple[NDArray[np.uint16], Float32]:
     bones = np.where(weights != 0, np.take_along_axis(skin.bones, order, axis=1), 0)
     wider = ((0, 0), (0, SLOTS - weights.shape[1]))
     return np.pad(bones, wider).astype(np.uint16), np.pad(weights, wider).astype(np.float32)
-
-
-def rest_normals(vertices: FloatArray, faces: Int32) -> Float32:
-    """(v,3) area-weighted unit normals; zero where a vertex has no triangle."""
-    # measure/distortion.py has a kernel for this; NumPy does here, because numba takes a second to load.
-    a, b, c = (vertices[faces[:, i]].astype(np.float64) for i in range(3))
-    across = np.repeat(np.cross(b - a, c - a), 3, axis=0)
-    corners = faces.reshape(-1)
-    sums = [np.bincount(corners, across[:, i], minlength=len(vertices)) for i in range(3)]
-    normals: Float64 = np.stack(sums, axis=1)
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.asarray(normals / np.where(length > 0, length, 1), np.float32)
 
 
 def _bone_points(model: SkinnedModel) -> Float32:
@@ -95,13 +114,12 @@ def asset_arrays(asset: Asset) -> Arrays:
     return arrays
 
 
-def source_arrays(model: SkinnedModel, frames: FrameSource | Float32) -> Arrays:
-    """The frames that a model should play, in full or, if they are many, in 16-bit steps."""
+def source_arrays(frames: FrameSource | Float32, n_frames: int, n_vertices: int) -> Arrays:
+    """The frames that something should play, in full or, if they are many, in 16-bit steps."""
     source = frame_source(frames)
-    if (source.n_frames, source.n_vertices) != (model.n_frames, model.n_vertices):
+    if (source.n_frames, source.n_vertices) != (n_frames, n_vertices):
         raise GeometryError(
-            f"source: expected {model.n_frames} frames of {model.n_vertices} vertices, "
-            f"got {source.n_frames} of {source.n_vertices}"
+            f"source: expected {n_frames} frames of {n_vertices} vertices, got {source.n_frames} of {source.n_vertices}"
         )
     if 12 * source.n_frames * source.n_vertices > SOURCE_BYTES:
         return _short_source(source)

@@ -25,17 +25,17 @@ NOTHING = 1e-7
 
 def pose_json(poser: Poser, track: PoseTrack) -> dict[str, Any]:
     """The first pose of a track in words that `load_poses` reads."""
-    told: dict[str, Any] = {}
+    pose: dict[str, Any] = {}
     skeleton = poser.skeleton
     if skeleton is not None:
         moved = np.flatnonzero((track.joints[0] != skeleton.joints).any(axis=1))
-        told["joints"] = {skeleton.names[j]: track.joints[0, j].tolist() for j in moved}
-        told["bones"] = _bones(poser, track)
-    told["lines"] = [_line(track, i) for i in range(len(track.lines.lines))]
-    told["pins"] = {
+        pose["joints"] = {skeleton.names[j]: track.joints[0, j].tolist() for j in moved}
+        pose["bones"] = _bones(poser, track)
+    pose["lines"] = [_line(track, i) for i in range(len(track.lines.lines))]
+    pose["pins"] = {
         str(v): p.tolist() for v, p in zip(track.pins.vertices.tolist(), track.pins.targets[0], strict=True)
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in pose.items() if value}
 
 
 def _bones(poser: Poser, track: PoseTrack) -> dict[str, Any]:
@@ -47,13 +47,13 @@ def _bones(poser: Poser, track: PoseTrack) -> dict[str, Any]:
     degrees = np.rad2deg(twist + rolls[:, None])
     found: dict[str, Any] = {}
     for b in range(skeleton.n_bones):
-        told: dict[str, Any] = {}
+        bone: dict[str, Any] = {}
         if np.abs(degrees[b]).max() > NOTHING:
-            told["twist"] = degrees[b].tolist()
+            bone["twist"] = degrees[b].tolist()
         if track.cross_scale is not None and track.cross_scale[0, b] != 1:
-            told["cross_scale"] = float(track.cross_scale[0, b])
-        if told:
-            found[skeleton.bone_name(b)] = told
+            bone["cross_scale"] = float(track.cross_scale[0, b])
+        if bone:
+            found[skeleton.bone_name(b)] = bone
     return found
 
 
@@ -82,12 +82,12 @@ def _rolls(poser: Poser, track: PoseTrack) -> Float64:
 
 def _line(track: PoseTrack, i: int) -> dict[str, Any]:
     line, lines = track.lines.lines[i], track.lines
-    told: dict[str, Any] = {"name": line.name, "rest": [line.start, line.stop], "posed": lines.ends[0, i].tolist()}
+    posed: dict[str, Any] = {"name": line.name, "rest": [line.start, line.stop], "posed": lines.ends[0, i].tolist()}
     domain = {key: getattr(line.domain, key) for key in ("distance", "tube") if getattr(line.domain, key) is not None}
     if domain:
-        told["domain"] = domain
+        posed["domain"] = domain
     if lines.twist[0, i].any():
-        told["twist"] = np.rad2deg(lines.twist[0, i]).tolist()
+        posed["twist"] = np.rad2deg(lines.twist[0, i]).tolist()
     if lines.cross_scale[0, i] != 1:
-        told["cross_scale"] = float(lines.cross_scale[0, i])
-    return told
+        posed["cross_scale"] = float(lines.cross_scale[0, i])
+    return posed

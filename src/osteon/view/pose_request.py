@@ -117,11 +117,11 @@ def _line(item: Any) -> tuple[ControlLine, tuple[Float64, Float64, float]]:
     return line, (ends, twist, float(_numbers([item.get("cross", 1)], f"line {name}: cross", (1,), 1)[0]))
 
 
-def _domain(given: Any, name: str) -> Domain:
-    if not isinstance(given, dict):
+def _domain(value: Any, name: str) -> Domain:
+    if not isinstance(value, dict):
         raise OptionError(f"line {name}: domain: expected an object")
-    _known(given, ("tube", "distance"), f"domain of {name}")
-    sizes = {key: float(_numbers([value], f"line {name}: {key}", (1,), 1)[0]) for key, value in given.items()}
+    _known(value, ("tube", "distance"), f"domain of {name}")
+    sizes = {key: float(_numbers([size], f"line {name}: {key}", (1,), 1)[0]) for key, size in value.items()}
     return Domain(distance=sizes.get("distance"), tube=sizes.get("tube"))
 
 
@@ -135,13 +135,13 @@ def _pin(item: Any) -> tuple[int, Float64]:
     return vertex, _numbers(item.get("target"), "pins: target", (3,), 3)
 
 
-def _numbers(given: Any, name: str, most: tuple[int, ...], count: int | None = None) -> Float64:
+def _numbers(value: Any, name: str, most: tuple[int, ...], count: int | None = None) -> Float64:
     """Finite numbers in lists of the shape (n, *most[1:]), n as counted or at most most[0]."""
     try:
-        found = np.array(given) if isinstance(given, list) else np.array("")
+        found = np.array(value) if isinstance(value, list) else np.array("")
     except ValueError:  # lists of different lengths
         found = np.array("")
-    if isinstance(given, list) and not given:
+    if isinstance(value, list) and not value:
         found = np.zeros((0, *most[1:]))
     fits = found.dtype.kind in "iuf" and found.ndim == len(most) and found.shape[1:] == most[1:]
     if not fits or not (len(found) <= most[0] if count is None else len(found) == count):
@@ -167,38 +167,38 @@ def _scales(scales: Float64, name: str) -> Float64:
     return scales
 
 
-def _methods(given: Any) -> tuple[str, ...]:
-    found = tuple(method for method in METHODS if method in _list(given, "methods", len(METHODS)))
-    if not found or len(found) != len(given):
+def _methods(value: Any) -> tuple[str, ...]:
+    found = tuple(method for method in METHODS if method in _list(value, "methods", len(METHODS)))
+    if not found or len(found) != len(value):
         raise OptionError(f"methods: expected some of {', '.join(METHODS)}")
     return found
 
 
-def _measure(given: Any) -> str | None:
-    if given is not None and given not in MEASURES:
+def _measure(value: Any) -> str | None:
+    if value is not None and value not in MEASURES:
         raise OptionError(f"measure: expected one of {', '.join(MEASURES)}")
-    return given if isinstance(given, str) else None
+    return value if isinstance(value, str) else None
 
 
-def _list(given: Any, name: str, most: int) -> list[Any]:
-    if not isinstance(given, list) or len(given) > most:
+def _list(value: Any, name: str, most: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) > most:
         raise OptionError(f"{name}: expected a list of at most {most}")
-    return given
+    return value
 
 
-def _flag(given: Any, name: str) -> bool:
-    if not isinstance(given, bool):
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
         raise OptionError(f"{name}: expected true or false")
-    return given
+    return value
 
 
-def _text(given: Any, name: str, *, empty: bool = False) -> str:
-    if not isinstance(given, str) or len(given) > 80 or not (given or empty) or not given.isprintable():
+def _text(value: Any, name: str, *, empty: bool = False) -> str:
+    if not isinstance(value, str) or len(value) > 80 or not (value or empty) or not value.isprintable():
         raise OptionError(f"{name}: expected a short name")
-    return given
+    return value
 
 
-def _known(given: dict[str, Any], names: tuple[str, ...], what: str) -> None:
-    for name in given:
+def _known(value: dict[str, Any], names: tuple[str, ...], what: str) -> None:
+    for name in value:
         if name not in names:
             raise OptionError(f"{what}: '{str(name)[:40]}' is unknown; known are {', '.join(names)}")

@@ -40,12 +40,12 @@ def pose_routes() -> list[Route]:
 
 async def _start(request: Request) -> Response:
     session = session_of(request)
-    return JSONResponse({"job": session.start_posing(session.entry(request.path_params["id"])).id})
+    return JSONResponse({"job": session.start_posing(session.item(request.path_params["id"])).id})
 
 
 async def _skeleton(request: Request) -> Response:
     session = session_of(request)
-    entry = session.entry(request.path_params["id"])
+    item = session.item(request.path_params["id"])
     name = plain_name(request.headers.get("X-Name", ""), SKELETON_SUFFIXES)
     length = whole_number(request.headers.get("Content-Length", "0"))
     if length > SKELETON_BYTES:
@@ -54,7 +54,7 @@ async def _skeleton(request: Request) -> Response:
     try:
         session.uploads.check_length(drop, length)
         await session.uploads.keep(drop, name, 0, request.stream())
-        await session.give_skeleton(entry, drop)
+        await session.give_skeleton(item, drop)
     except ClientDisconnect:
         session.uploads.discard(drop)
         return Response(status_code=400)
@@ -80,9 +80,9 @@ async def _pose_file(request: Request) -> Response:
 
 async def _posed(request: Request, task: posing.PoseTask) -> bytes:
     session = session_of(request)
-    entry = session.entry(request.path_params["id"])
+    item = session.item(request.path_params["id"])
     asked: PoseRequest = pose_request(await read_json(request, MAX_POSE))
-    return await session.pose(entry, task, asked)
+    return await session.pose(item, task, asked)
 
 
 def _file(data: bytes, kind: str, name: str) -> Response:

@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
+from osteon.core.deformer import Arrays
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import LineTrack, PinTrack, PoseTrack
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton
-from osteon.view.pack import array_parts
-from osteon.view.pack_arrays import OUTLIER, Arrays
+from osteon.view.pack_form import pack_pieces
+from osteon.view.pack_schema import OUTLIER
+from osteon.view.posable_mesh import PosableMesh, PoseFiles, posable_mesh
 from osteon.view.pose_request import PoseRequest
-from osteon.view.pose_subject import Given, Subject, subject_of
 
 if TYPE_CHECKING:  # imports numba
     from osteon.simplex.poser import Poser
@@ -28,14 +29,14 @@ if TYPE_CHECKING:  # imports numba
 __all__ = ["PoseTask", "check_skeleton", "pose_mesh", "save_mesh", "save_pose", "start_posing"]
 
 #: Writes something about a pose to a file.
-PoseTask = Callable[[Given, PoseRequest, str, Progress], dict[str, Any]]
+PoseTask = Callable[[PoseFiles, PoseRequest, str, Progress], dict[str, Any]]
 
 
-def start_posing(given: Given, progress: Progress) -> dict[str, Any]:
+def start_posing(files: PoseFiles, progress: Progress) -> dict[str, Any]:
     """Prepare a mesh; tells the page its skeleton."""
     report_progress(progress, "mesh", 0.0)
-    subject = subject_of(given)
-    poser = subject.ready((), progress)
+    mesh = posable_mesh(files)
+    poser = mesh.ready((), progress)
     skeleton = None if poser.skeleton is None else _skeleton_json(poser.skeleton)
     exceptions = () if poser.segmentation is None else poser.segmentation.exceptions
     seconds = {stage: float(value) for stage, value in poser.seconds.items()}
@@ -43,70 +44,68 @@ def start_posing(given: Given, progress: Progress) -> dict[str, Any]:
         "skeleton": skeleton,
         "dimension": int(poser.dimension),
         "exceptions": list(exceptions)[:20],
-        "note": subject.note,
+        "note": mesh.note,
         "seconds": seconds,
     }
 
 
-def check_skeleton(given: Given, progress: Progress) -> dict[str, Any]:
+def check_skeleton(files: PoseFiles, progress: Progress) -> dict[str, Any]:
     """Refuse a skeleton that cannot be read or belongs to another mesh."""
-    skeleton = subject_of(given).skeleton
+    skeleton = posable_mesh(files).skeleton
     assert skeleton is not None  # a file that was named has one, or is refused
     return {"joints": skeleton.n_joints, "bones": skeleton.n_bones}
 
 
-def pose_mesh(given: Given, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
+def pose_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
     """Pose a mesh and write what was asked for, in the form of a pack."""
-    subject = subject_of(given)
-    poser, track = _prepared(subject, request, progress)
+    mesh = posable_mesh(files)
+    poser, track = _prepared(mesh, request, progress)
     arrays: Arrays = {}
     methods: dict[str, dict[str, Any]] = {}
     ideal = poser.ideal(track)[0] if request.judge else None
     for method in request.methods:
         if method == "ssd":
-            subject.blending(poser)  # the weights are found once, which is no part of a pose
+            mesh.blending(poser)  # the weights are found once, which is no part of a pose
         start = time.perf_counter()
-        posed = _posed(subject, poser, track, method)
+        posed = _posed(mesh, poser, track, method)
         methods[method] = {"seconds": time.perf_counter() - start}
         arrays[method] = posed.astype(np.float32)
-        values, facts = _distortion(subject, posed, request.measure, ideal)
+        values, facts = _distortion(mesh, posed, request.measure, ideal)
         methods[method] |= facts
         if values is not None:
             arrays[f"{method}_measure"] = values
-    if request.build != subject.build:
+    if request.build != mesh.build:
         arrays["segments"] = _segments(poser)
     with Path(out).open("wb") as file:
-        file.writelines(array_parts({"methods": methods, "build": subject.build}, arrays))
+        file.writelines(pack_pieces({"kind": "pose", "methods": methods, "build": mesh.build}, arrays))
     return {"methods": list(methods)}
 
 
-def save_mesh(given: Given, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
+def save_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
     """Write the posed mesh as OBJ."""
     from osteon.io.meshes.obj_write import ObjWriter
 
-    subject = subject_of(given)
-    poser, track = _prepared(subject, request, progress)
-    posed = _posed(subject, poser, track, request.methods[0])
-    Path(out).write_bytes(ObjWriter(subject.faces, subject.asset).frame(posed.astype(np.float32)))
+    mesh = posable_mesh(files)
+    poser, track = _prepared(mesh, request, progress)
+    posed = _posed(mesh, poser, track, request.methods[0])
+    Path(out).write_bytes(ObjWriter(mesh.faces, mesh.asset).frame(posed.astype(np.float32)))
     return {"vertices": len(posed)}
 
 
-def save_pose(given: Given, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
+def save_pose(files: PoseFiles, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
     """Write the pose as JSON."""
     from osteon.view.pose_file import pose_json
 
-    subject = subject_of(given)
-    poser, track = _prepared(subject, request, progress)
+    mesh = posable_mesh(files)
+    poser, track = _prepared(mesh, request, progress)
     Path(out).write_text(json.dumps(pose_json(poser, track), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return {"joints": int(track.joints.shape[1])}
 
 
-def _prepared(subject: Subject, request: PoseRequest, progress: Progress | None) -> tuple[Poser, PoseTrack]:
-    if len(request.pins) and int(request.pins.max()) >= len(subject.vertices):
-        raise GeometryError(
-            f"pins: vertex {int(request.pins.max())} is beyond the {len(subject.vertices)} of this mesh"
-        )
-    poser = subject.ready(request.lines, progress)
+def _prepared(mesh: PosableMesh, request: PoseRequest, progress: Progress | None) -> tuple[Poser, PoseTrack]:
+    if len(request.pins) and int(request.pins.max()) >= len(mesh.vertices):
+        raise GeometryError(f"pins: vertex {int(request.pins.max())} is beyond the {len(mesh.vertices)} of this mesh")
+    poser = mesh.ready(request.lines, progress)
     bones = poser.skeleton
     return poser, request.track(0 if bones is None else bones.n_joints, 0 if bones is None else bones.n_bones)
 
@@ -117,10 +116,10 @@ def _segments(poser: Poser) -> NDArray[np.uint16]:
     return np.where(group == poser.groups.count - 1, OUTLIER, group).astype(np.uint16)
 
 
-def _posed(subject: Subject, poser: Poser, track: PoseTrack, method: str) -> Float64:
+def _posed(mesh: PosableMesh, poser: Poser, track: PoseTrack, method: str) -> Float64:
     """(v,3) by one method."""
     if method == "ssd":
-        poser, track = subject.blending(poser), replace(track, lines=LineTrack(), pins=PinTrack())
+        poser, track = mesh.blending(poser), replace(track, lines=LineTrack(), pins=PinTrack())
     posed: Float64 = poser.pose(track)[0]
     if not np.isfinite(posed.astype(np.float32)).all():
         raise GeometryError("the mesh goes too far to be shown; undo the last change")
@@ -128,7 +127,7 @@ def _posed(subject: Subject, poser: Poser, track: PoseTrack, method: str) -> Flo
 
 
 def _distortion(
-    subject: Subject, posed: Float64, measure: str | None, ideal: Float64 | None
+    mesh: PosableMesh, posed: Float64, measure: str | None, ideal: Float64 | None
 ) -> tuple[Float32 | None, dict[str, Any]]:
     """Values of all triangles, and what they come to."""
     from osteon.measure.strain import flipped, triangle_distortion
@@ -136,11 +135,11 @@ def _distortion(
     facts: dict[str, Any] = {}
     values = None
     if measure is not None:
-        found = getattr(triangle_distortion(subject.vertices, posed, subject.faces), measure)
+        found = getattr(triangle_distortion(mesh.vertices, posed, mesh.faces), measure)
         values = np.minimum(found, 1e30).astype(np.float32)
         facts |= {"measure": measure, "worst": float(values.max()), "mean": float(values.mean())}
     if ideal is not None:
-        facts["flipped"] = int(flipped(subject.vertices, posed, subject.faces, ideal).sum())
+        facts["flipped"] = int(flipped(mesh.vertices, posed, mesh.faces, ideal).sum())
     return values, facts
 
 

@@ -4,7 +4,7 @@
     GET  /scene                what there is to see, and what the server allows
     GET  /pack/ID              one model as the renderer reads it
     POST /open                 a dropped file, named by X-Name; ?group=G&index=I&count=N for each file of a sequence
-    POST /fit                  {"id", "options"}: skin the source of an entry; gives a job
+    POST /fit                  {"id", "options"}: skin the source of an item; gives a job
     POST /clusters             {"id"}: find its near-rigid triangles; gives a job, then GET /clusters/ID has them
     GET  /jobs/JOB             how a job goes, as events; POST /jobs/JOB/cancel
     GET  /file/ID.SUFFIX       the model that a fit made, to keep
@@ -89,13 +89,13 @@ async def _scene(request: Request) -> Response:
         "skeleton_bytes": SKELETON_BYTES,
         "skeletons": list(SKELETON_SUFFIXES),
     }
-    models = [entry.to_json() for entry in session.scene.entries.values()]
+    models = [item.to_json() for item in session.collection.items.values()]
     return JSONResponse({"models": models, "can_fit": True, "limits": limits})
 
 
 async def _pack(request: Request) -> Response:
-    entry = session_of(request).entry(request.path_params["id"])
-    return FileResponse(entry.pack, media_type="application/octet-stream")
+    item = session_of(request).item(request.path_params["id"])
+    return FileResponse(item.pack, media_type="application/octet-stream")
 
 
 async def _open(request: Request) -> Response:
@@ -109,30 +109,30 @@ async def _open(request: Request) -> Response:
         if not drop.complete:
             return JSONResponse({"id": None, "received": len(drop.files), "count": drop.count})
         session.uploads.finish(drop)
-        entry = await session.open(drop)
+        item = await session.open(drop)
     except ClientDisconnect:
         session.uploads.discard(drop)
         return Response(status_code=400)
     except OsteonError:
         session.uploads.discard(drop)
         raise
-    return JSONResponse(entry.to_json())
+    return JSONResponse(item.to_json())
 
 
 async def _fit(request: Request) -> Response:
     session, asked = session_of(request), await read_json(request)
-    job = session.fit(session.entry(str(asked.get("id"))), fit_options(asked.get("options", {})))
+    job = session.fit(session.item(str(asked.get("id"))), fit_options(asked.get("options", {})))
     return JSONResponse({"job": job.id})
 
 
 async def _find_clusters(request: Request) -> Response:
     session, asked = session_of(request), await read_json(request)
-    return JSONResponse({"job": session.find_clusters(session.entry(str(asked.get("id")))).id})
+    return JSONResponse({"job": session.find_clusters(session.item(str(asked.get("id")))).id})
 
 
 async def _clusters(request: Request) -> Response:
     session = session_of(request)
-    file = session.clusters_of(session.entry(request.path_params["id"]))
+    file = session.clusters_of(session.item(request.path_params["id"]))
     if not file.is_file():
         raise Unknown("the near-rigid triangles of this model were not looked for yet")
     return FileResponse(file, media_type="application/octet-stream")
@@ -151,12 +151,12 @@ async def _cancel(request: Request) -> Response:
 
 async def _file(request: Request) -> Response:
     session = session_of(request)
-    entry_id, dot, suffix = request.path_params["name"].partition(".")
-    entry = session.entry(entry_id)
+    item_id, dot, suffix = request.path_params["name"].partition(".")
+    item = session.item(item_id)
     if dot + suffix not in MODEL_FORMATS:
         raise OptionError(f"a model is saved as one of {', '.join(MODEL_FORMATS)}")
-    file = await session.save(entry, dot + suffix)
-    return FileResponse(file, filename=f"{entry.name.partition(':')[0]}{dot}{suffix}")
+    file = await session.save(item, dot + suffix)
+    return FileResponse(file, filename=f"{item.name.partition(':')[0]}{dot}{suffix}")
 
 
 async def _alive(request: Request) -> EventStream:

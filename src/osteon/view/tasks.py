@@ -34,10 +34,10 @@ Task = Callable[..., Any]
 
 def open_files(inputs: tuple[str, ...], pack: str, progress: Progress) -> dict[str, Any]:
     """Read dropped files and write their pack."""
-    from osteon.view.scene import prepare_entry
+    from osteon.view.collection import prepare_item
 
-    entry = prepare_entry("", inputs, Path(pack), progress=progress)
-    return {"name": entry.name, "kind": entry.kind}
+    item = prepare_item("", inputs, Path(pack), progress=progress)
+    return {"name": item.name, "kind": item.kind}
 
 
 def fit_source(
@@ -61,8 +61,8 @@ def fit_source(
 def cluster_source(inputs: tuple[str, ...], out: str, progress: Progress) -> dict[str, Any]:
     """Find the near-rigid triangles of a sequence and write them as the pack would hold them."""
     from osteon.io import load_sequence
+    from osteon.view.collection import find_clusters
     from osteon.view.pack_arrays import cluster_numbers
-    from osteon.view.scene import find_clusters
 
     labels = find_clusters(load_sequence(list(inputs), progress=progress), progress)
     Path(out).write_bytes(cluster_numbers(labels).astype("<u2").tobytes())
@@ -84,7 +84,7 @@ def work(commands: Connection, answers: Connection) -> None:
     threading.Thread(target=_listen, args=(commands, tasks), daemon=True).start()
     while True:
         task, arguments = tasks.get()
-        _answer(answers, _outcome(task, arguments, _teller(answers)))
+        _answer(answers, _outcome(task, arguments, _sender(answers)))
 
 
 def _listen(commands: Connection, tasks: queue.Queue[tuple[Task, tuple[Any, ...]]]) -> None:
@@ -109,11 +109,11 @@ def _outcome(task: Task, arguments: tuple[Any, ...], progress: Progress) -> dict
         return {"error": f"failed unexpectedly ({type(error).__name__}: {error})"}
 
 
-def _teller(answers: Connection) -> Progress:
+def _sender(answers: Connection) -> Progress:
     """Progress as messages: every stage at once, then at most some every second."""
     last: tuple[str, float] = ("", 0.0)
 
-    def tell(event: ProgressEvent) -> None:
+    def send(event: ProgressEvent) -> None:
         nonlocal last
         now = time.monotonic()
         if event.stage == last[0] and event.fraction < 1 and now - last[1] < PROGRESS_INTERVAL:
@@ -122,7 +122,7 @@ def _teller(answers: Connection) -> Progress:
         error = _finite(event.error_percent)
         _answer(answers, {"stage": event.stage, "fraction": float(event.fraction), "error_percent": error})
 
-    return tell
+    return send
 
 
 def _finite(number: float | None) -> float | None:

@@ -2,6 +2,9 @@
 
 import { boneColors, heatTable } from "./engine/colors.js";
 import { Engine } from "./engine/engine.js";
+import { buildPose } from "./pose/panel.js";
+import { describePosedPoint } from "./pose/panel_paint.js";
+import { MODES as POSE_MODES, PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
 import { buildAbout } from "./ui/about.js";
 import { buildBar } from "./ui/bar.js";
 import { buildBones, nBones } from "./ui/bones.js";
@@ -10,10 +13,8 @@ import { MODES, buildCompare, canCompare } from "./ui/compare.js";
 import { buildCorrections } from "./ui/corrections.js";
 import { buildCrowd } from "./ui/crowd.js";
 import { listenToDrops } from "./ui/drop.js";
-import { ErrorTracker } from "./ui/errors.js";
+import { ErrorTracker } from "./ui/error_tracker.js";
 import { buildFit } from "./ui/fit.js";
-import { buildPose } from "./ui/pose.js";
-import { posedWords } from "./ui/pose_look.js";
 import { listenToKeys } from "./ui/keyboard.js";
 import { roundUp } from "./ui/numbers.js";
 import { Notices } from "./ui/notices.js";
@@ -23,7 +24,6 @@ import { buildStage } from "./ui/stage.js";
 import { Store, firstState } from "./ui/store.js";
 import { Timeline } from "./ui/timeline.js";
 import { listenToTurns } from "./ui/turn.js";
-import { MODES as POSE_MODES, PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
 
 /** What the engine draws from; the rest of the state is the page's own. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "theme", "heatMax"];
@@ -77,7 +77,7 @@ class Page {
   #build(opener) {
     const { engine } = this;
     const heat = heatTable();
-    const act = { fail, tell: (text) => notices.tell(text) };
+    const act = { fail, announce: (text) => notices.announce(text) };
     this.compare = buildCompare(store, {
       goToWorst: () => this.goToWorst(),
       scaleToThis: () => this.setHeat(true),
@@ -85,14 +85,14 @@ class Page {
     });
     this.bones = buildBones(store, {
       boneColor: (bone) => css(boneColors(bone + 1), bone),
-      findClusters: (tell) => opener.findClusters(tell),
+      findClusters: (onStage) => opener.findClusters(onStage),
     });
     const corrections = buildCorrections(store, { errorByRank: async () => engine.errorByRank() });
     const crowd = buildCrowd(store, engine, {
       fail,
       packsOf: (ids) => Promise.all(ids.map((id) => opener.packOf(id))),
     });
-    const fit = buildFit(store, client, { ...act, opened: (id) => opener.openResult(id) });
+    const fit = buildFit(store, client, { ...act, tell: act.announce, opened: (id) => opener.openResult(id) });
     const colors = {
       boneColor: (bone) => css(boneColors(bone + 1), bone),
       color: (at) => css(heat, Math.round(255 * at)),
@@ -109,8 +109,8 @@ class Page {
       mode === "server",
     );
     const read = (text) => [this.compare, this.bones].forEach((panel) => panel.probe(text));
-    const words = (found) => posedWords(found, this.posing, store.state);
-    return buildStage(stage, canvas, store, engine, { ...act, read, posedWords: words });
+    const describePosed = (found) => describePosedPoint(found, this.posing, store.state);
+    return buildStage(stage, canvas, store, engine, { ...act, read, describePosed });
   }
 
   /** Files that were dropped or chosen; a skeleton alone is for the mesh that is shown. */
@@ -136,7 +136,7 @@ class Page {
     if (!worst) return;
     this.timeline.goTo(worst.frame);
     this.engine.lookAtVertex(worst.vertex);
-    notices.tell(`Frame ${worst.frame}, vertex ${worst.vertex}.`);
+    notices.announce(`Frame ${worst.frame}, vertex ${worst.vertex}.`);
   }
 
   /** A canvas of another size is empty: draw before the browser shows it. */
@@ -179,22 +179,22 @@ class Page {
 
   onErrors(track) {
     this.timeline?.drawErrors(track);
-    this.#tell();
+    this.#showErrors();
   }
 
   onFrame(info) {
     this.posing?.place();
     if (store.state.posing) return;
-    this.timeline?.tell(info);
+    this.timeline?.update(info);
     if (!this.timeline || this.timeline.frame === this.#frame) return;
     this.#frame = this.timeline.frame;
-    this.#tell();
+    this.#showErrors();
   }
 
-  #tell() {
+  #showErrors() {
     const { pack } = store.state;
     if (this.tracker && canCompare(pack))
-      this.compare.tell({
+      this.compare.update({
         frame: this.timeline.frame,
         track: this.tracker.track,
         diagonal: pack.diagonal,
@@ -227,7 +227,7 @@ class Page {
       error: () => plays() && canCompare(store.state.pack) && flip("error"),
       compare: () => plays() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
-      fold: () => this.posing.putAway() || store.set({ panel: "" }),
+      close: () => this.posing.putAway() || store.set({ panel: "" }),
       help: () => store.set({ panel: store.state.panel === "about" ? "" : "about" }),
     };
   }
@@ -258,8 +258,8 @@ function nextMode(now) {
 }
 
 function css(table, index) {
-  const part = (c) => Math.round(255 * table[3 * index + c]);
-  return `rgb(${part(0)} ${part(1)} ${part(2)})`;
+  const channel = (c) => Math.round(255 * table[3 * index + c]);
+  return `rgb(${channel(0)} ${channel(1)} ${channel(2)})`;
 }
 
 try {

@@ -1,40 +1,30 @@
 // Bone axes that move with the bones, and a mark on one vertex. Lines are quads of constant width on the screen.
 import * as THREE from "three";
-import { skinDefines } from "./skin_shader.js";
 
 const AXIS_LENGTH = 0.045; // of the diagonal
 const COLORS = ["vec3(0.86, 0.22, 0.2)", "vec3(0.2, 0.6, 0.27)", "vec3(0.18, 0.42, 0.86)"];
 
-const VERTEX = `precision highp float;
+/** `position` is the bone's middle in the rest pose. */
+const VERTEX = (chunk) => `precision highp float;
 precision highp int;
-in vec3 position;                   // the bone's middle in the rest pose
-in uvec4 part;                      // bone, axis, end, side
+${chunk}
+in uvec4 corner;                    // bone, axis, end, side
 uniform mat4 viewMatrix;
 uniform mat4 projectionMatrix;
-uniform highp sampler2D palette;
-uniform ivec2 frames;
-uniform float between;
 uniform float size;
 uniform vec2 pixels;
 out vec3 tint;
 
-ivec2 tile(int i) { return ivec2(i & TILE_MASK, i >> TILE_SHIFT); }
-
-mat3x4 boneAt(int frame) {
-  int i = 3 * (frame * BONES + int(part.x));
-  return mat3x4(texelFetch(palette, tile(i), 0), texelFetch(palette, tile(i + 1), 0), texelFetch(palette, tile(i + 2), 0));
-}
-
 void main() {
-  mat3x4 bone = boneAt(frames.x) * (1.0 - between) + boneAt(frames.y) * between;
-  vec3 axis = vec3(part.y == 0u, part.y == 1u, part.y == 2u);
+  mat3x4 bone = boneMatrix(thisMoment(), int(corner.x));
+  vec3 axis = vec3(corner.y == 0u, corner.y == 1u, corner.y == 2u);
   vec4 a = projectionMatrix * viewMatrix * vec4(vec4(position, 1.0) * bone, 1.0);
   vec4 b = projectionMatrix * viewMatrix * vec4(vec4(position + size * axis, 1.0) * bone, 1.0);
   vec2 along = b.xy / b.w - a.xy / a.w;
   vec2 side = normalize(vec2(-along.y, along.x) * pixels.yx + 1e-9) / pixels * 2.6;
-  gl_Position = part.z == 0u ? a : b;
-  gl_Position.xy += (part.w == 0u ? side : -side) * gl_Position.w;
-  tint = part.y == 0u ? ${COLORS[0]} : part.y == 1u ? ${COLORS[1]} : ${COLORS[2]};
+  gl_Position = corner.z == 0u ? a : b;
+  gl_Position.xy += (corner.w == 0u ? side : -side) * gl_Position.w;
+  tint = corner.y == 0u ? ${COLORS[0]} : corner.y == 1u ? ${COLORS[1]} : ${COLORS[2]};
 }`;
 
 const FRAGMENT = `precision highp float;
@@ -42,27 +32,27 @@ in vec3 tint;
 out vec4 outColor;
 void main() { outColor = vec4(tint, 1.0); }`;
 
-/** Lines for all bones of a character. @param {import("./character.js").Character} character */
+/** Lines for all bones of a character. @param {import("./skinned_character.js").SkinnedCharacter} character */
 export function boneAxes(character) {
   const { pack, center, uniforms } = character;
   const points = pack.arrays.bone_points;
   const corners = [[0, 0], [1, 0], [0, 1], [0, 1], [1, 0], [1, 1]];
-  const [position, part] = [[], []];
-  for (let b = 0; points && b < pack.counts.bones; b++) {
+  const [position, corner] = [[], []];
+  for (let b = 0; b < pack.counts.bones; b++) {
     for (let axis = 0; axis < 3; axis++) {
       for (const [end, side] of corners) {
         position.push(...[0, 1, 2].map((i) => points[3 * b + i] - center[i]));
-        part.push(b, axis, end, side);
+        corner.push(b, axis, end, side);
       }
     }
   }
   const geometry = new THREE.BufferGeometry();
   geometry.setAttribute("position", new THREE.Float32BufferAttribute(position, 3));
-  geometry.setAttribute("part", new THREE.Uint32BufferAttribute(part, 4));
-  const own = { size: { value: AXIS_LENGTH * pack.diagonal }, pixels: { value: new THREE.Vector2(1, 1) } };
+  geometry.setAttribute("corner", new THREE.Uint32BufferAttribute(corner, 4));
+  const lineUniforms = { size: { value: AXIS_LENGTH * pack.diagonal }, pixels: { value: new THREE.Vector2(1, 1) } };
   const material = new THREE.RawShaderMaterial({
-    ...{ glslVersion: THREE.GLSL3, vertexShader: VERTEX, fragmentShader: FRAGMENT, defines: skinDefines(character) },
-    uniforms: { ...uniforms, ...own },
+    ...{ glslVersion: THREE.GLSL3, vertexShader: VERTEX(character.poseChunk), fragmentShader: FRAGMENT },
+    ...{ defines: character.defines("result"), uniforms: { ...uniforms, ...lineUniforms } },
     ...{ depthTest: false, depthWrite: false, transparent: true, side: THREE.DoubleSide },
   });
   const mesh = new THREE.Mesh(geometry, material);

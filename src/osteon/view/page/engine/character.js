@@ -1,22 +1,23 @@
-// One model on the graphics card: its textures, buffers and materials. Made once; playing changes only uniforms.
+// A mesh on the graphics card that moves as its source does: textures, buffers and materials. Playing changes only uniforms.
 import * as THREE from "three";
 import { PALETTE_SIZE, boneColors, heatTable, weightTable } from "./colors.js";
 import { flatGeometry, indexedGeometry, splitCorners } from "./geometry.js";
 import { PAINT, surfaceFragment, surfaceVertex } from "./mesh_shader.js";
 import { Motion } from "./motion.js";
-import { posePositions, sourcePositions } from "./pose.js";
-import { skinDefines } from "./skin_shader.js";
+import { sourcePositions } from "./pose.js";
+import { poseChunk } from "./pose_shader.js";
+import { characterDefines } from "./skin_shader.js";
 import { sourceTextures } from "./source_texture.js";
-import { BYTE4, FLOAT1, FLOAT4, checkFits, makeTiles } from "./tiles.js";
+import { BYTE4, makeTiles } from "./tiles.js";
 
 /** @typedef {"result"|"source"} Role  What a surface shows. */
 
+/** What is drawn of a sequence, and what a skinned model (skinned_character.js) shares with it. */
 export class Character {
   /** @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits */
   constructor(pack, limits) {
     this.pack = pack;
     this.limits = limits;
-    this.checkSize();
     this.center = middle(pack.arrays.rest);
     this.motion = new Motion(pack, this.center);
     this.pictures = [];
@@ -25,24 +26,13 @@ export class Character {
     this.indexed = indexedGeometry(pack, this.split, this.center);
     this.flatGeometry = null;
     this.source = null;
+    this.poseChunk = poseChunk(pack);
     this.uniforms = this.makeUniforms();
-  }
-
-  checkSize() {
-    const { counts, rank } = this.pack;
-    const say = (n) => n.toLocaleString("en");
-    checkFits(`${say(counts.bones)} bones in ${say(counts.frames)} frames`, 3 * counts.bones * counts.frames, this.limits);
-    const texels = rank * counts.vertices * (this.pack.arrays.normal_basis ? 2 : 1);
-    checkFits(`corrections of rank ${rank} for ${say(counts.vertices)} vertices`, texels, this.limits);
-    checkFits(`${say(rank * counts.frames)} coefficients`, rank * counts.frames, this.limits);
   }
 
   makeUniforms() {
     const value = (v) => ({ value: v });
     return {
-      palette: value(paletteTexture(this.pack, this.limits, this.center)),
-      basis: value(this.pack.rank ? basisTexture(this.pack, this.limits) : null),
-      coefficients: value(this.pack.rank ? coefficientTexture(this.pack, this.limits) : null),
       source: value(null),
       sourceScale: value(null),
       boneTable: value(table(boneColors(PALETTE_SIZE), this.limits)),
@@ -74,11 +64,19 @@ export class Character {
     this.uniforms.sourceScale.value = this.source.sourceScale;
   }
 
+  /** What can be seen of it. @returns {Role[]} */
+  get roles() {
+    return ["source"];
+  }
+
+  /** Names of the uniforms whose textures tell where vertices are. */
+  get poseTextures() {
+    return ["source", "sourceScale"];
+  }
+
   /** Positions of vertices as a role shows them at a moment. @param {Role} role */
-  positionsOf(role, moment, vertices, rank = this.uniforms.rank.value) {
-    return role === "source"
-      ? sourcePositions(this.pack, moment, vertices)
-      : posePositions(this.pack, moment, rank, vertices);
+  positionsOf(role, moment, vertices) {
+    return sourcePositions(this.pack, moment, vertices);
   }
 
   /** Whether all of the mesh lies in one plane z. */
@@ -90,14 +88,13 @@ export class Character {
 
   /** Defines of a shader that shows `role`. @param {Role} role */
   defines(role, extra = {}) {
-    const source = role === "source" || extra.HAS_SOURCE;
-    if (source) this.needSource();
-    return {
-      ...skinDefines(this),
-      ...(role === "source" && { SHOW_SOURCE: 1 }),
-      ...(source && this.pack.arrays.source_u2 && { SMALL_SOURCE: 1 }),
-      ...extra,
-    };
+    return { ...characterDefines(this), ...this.sourceDefines(), SHOW_SOURCE: 1, ...extra };
+  }
+
+  /** Defines of a shader that reads the source, which is then there. */
+  sourceDefines() {
+    this.needSource();
+    return this.pack.arrays.source_u2 ? { SMALL_SOURCE: 1 } : {};
   }
 
   /**
@@ -108,22 +105,23 @@ export class Character {
     const key = [role, flat, crowd, error, layer].join();
     if (!this.materials.has(key)) {
       const extra = { ...(flat && { FLAT: 1 }), ...(crowd && { CROWD: 1 }), ...(error && { HAS_SOURCE: 1 }) };
-      const own = { paint: { value: PAINT.material }, ghost: { value: new THREE.Vector4(0, 0, 0, 1) }, lift: { value: 0 } };
-      const make = (group) => this.makeMaterial(role, extra, own, group);
-      this.materials.set(key, { list: this.split.groups.map(make), uniforms: own });
+      const ghost = new THREE.Vector4(0, 0, 0, 1);
+      const uniforms = { paint: { value: PAINT.material }, ghost: { value: ghost }, lift: { value: 0 } };
+      const make = (group) => this.makeMaterial(role, extra, uniforms, group);
+      this.materials.set(key, { list: this.split.groups.map(make), uniforms });
     }
     return this.materials.get(key);
   }
 
-  makeMaterial(role, extra, own, { picture, cutoff }) {
+  makeMaterial(role, extra, surfaceUniforms, { picture, cutoff }) {
     const loaded = picture >= 0 ? this.pictures[picture] : null;
     const defines = this.defines(role, { ...extra, ...(loaded && { TEXTURED: 1 }) });
     return new THREE.RawShaderMaterial({
       glslVersion: THREE.GLSL3,
-      vertexShader: surfaceVertex,
+      vertexShader: surfaceVertex(this.poseChunk),
       fragmentShader: surfaceFragment,
       defines,
-      uniforms: { ...this.uniforms, ...own, picture: { value: loaded ?? null }, cutoff: { value: cutoff } },
+      uniforms: { ...this.uniforms, ...surfaceUniforms, picture: { value: loaded ?? null }, cutoff: { value: cutoff } },
       side: THREE.DoubleSide,
     });
   }
@@ -169,36 +167,6 @@ function middle(points) {
     high[i % 3] = Math.max(high[i % 3], points[i]);
   }
   return low.map((value, i) => (points.length ? Math.fround((value + high[i]) / 2) : 0));
-}
-
-/** Bone matrices about `center`: T'(p - c) = T(p) - c, so t' = t + A c - c. */
-function paletteTexture(pack, limits, [cx, cy, cz]) {
-  const { transforms } = pack.arrays;
-  const shift = [cx, cy, cz];
-  return makeTiles(limits, transforms.length / 4, FLOAT4, (data) => {
-    data.set(transforms);
-    for (let i = 0; i < transforms.length; i += 4) {
-      const turned = transforms[i] * cx + transforms[i + 1] * cy + transforms[i + 2] * cz;
-      data[i + 3] = transforms[i + 3] + turned - shift[(i / 4) % 3];
-    }
-  });
-}
-
-/** A displacement and, where there is one, the normal's, in six of eight numbers. */
-function basisTexture(pack, limits) {
-  const { basis, normal_basis: normals } = pack.arrays;
-  const texels = normals ? 2 : 1;
-  return makeTiles(limits, (texels * basis.length) / 3, FLOAT4, (data) => {
-    for (let i = 0, to = 0; i < basis.length; i += 3, to += 4 * texels) {
-      data.set(basis.subarray(i, i + 3), to);
-      if (normals) data.set(normals.subarray(i, i + 3), to + 3);
-    }
-  });
-}
-
-function coefficientTexture(pack, limits) {
-  const { coefficients } = pack.arrays;
-  return makeTiles(limits, coefficients.length, FLOAT1, (data) => data.set(coefficients));
 }
 
 function table(colors, limits) {

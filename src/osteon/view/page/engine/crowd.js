@@ -35,8 +35,8 @@ export function placeCrowd(characters, count, seed) {
   const rows = Math.ceil(count / columns);
   const ground = characters[0].motion.ground;
   return Array.from({ length: count }, (_, i) => {
-    const which = Math.floor(random() * characters.length);
-    const { pack, motion } = characters[which];
+    const character = Math.floor(random() * characters.length);
+    const { pack, motion } = characters[character];
     const clip = Math.floor(random() * pack.clips.length);
     const frames = pack.clips[clip].stop - pack.clips[clip].start;
     const turn = (random() - 0.5) * 0.7;
@@ -45,7 +45,7 @@ export function placeCrowd(characters, count, seed) {
     const [mx, , mz] = motion.low.map((low, axis) => (low + motion.high[axis]) / 2);
     const [s, c] = [Math.sin(turn), Math.cos(turn)];
     const place = [x * wide - (c * mx + s * mz), ground - motion.ground, z * deep - (c * mz - s * mx)];
-    return { character: which, clip, offset: random() * frames, place: place.map(Math.fround), turn: Math.fround(turn) };
+    return { character, clip, offset: random() * frames, place: place.map(Math.fround), turn: Math.fround(turn) };
   });
 }
 
@@ -102,8 +102,8 @@ export class PaletteCrowd {
   dispose() {
     for (const mesh of this.meshes) {
       // Shared buffers belong to the character.
-      const own = Object.entries(mesh.geometry.attributes).filter(([name]) => name in INSTANCE);
-      mesh.geometry.attributes = Object.fromEntries(own);
+      const attributes = Object.entries(mesh.geometry.attributes).filter(([name]) => name in INSTANCE);
+      mesh.geometry.attributes = Object.fromEntries(attributes);
       mesh.geometry.index = null;
       mesh.geometry.dispose();
     }

@@ -2,7 +2,6 @@
 // One long class, because it is all that the page sees; the work is done by the modules below.
 import * as THREE from "three";
 import { Eye } from "./camera.js";
-import { Character } from "./character.js";
 import { Clock } from "./clock.js";
 import { Crowd, instanceVectors } from "./crowd.js";
 import { ErrorMeter } from "./errors.js";
@@ -10,8 +9,9 @@ import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
 import { momentInClip, posePositions, sourcePositions } from "./pose.js";
-import { PosedCharacter } from "./posed.js";
+import { PosedCharacter } from "./posed_character.js";
 import { readPosed } from "./readback.js";
+import { characterOf } from "./skinned_character.js";
 import { textureLimits } from "./tiles.js";
 
 /** Longest step of the clock, seconds: a page that was asleep does not jump. */
@@ -41,7 +41,7 @@ export class Engine {
     this.speed = 1;
     this.loop = true;
     this.playing = false;
-    /** @type {Character|null} */
+    /** @type {import("./character.js").Character|null} */
     this.character = null;
     /** @type {Crowd|null} */
     this.group = null;
@@ -74,7 +74,7 @@ export class Engine {
   /** Shows a pack instead of what is shown; false when it cannot be shown, and then onError says why. */
   load(pack) {
     return this.guarded(() => {
-      const character = new Character(pack, this.limits);
+      const character = characterOf(pack, this.limits);
       this.endCrowd();
       this.endPosing();
       this.character?.dispose();
@@ -84,7 +84,7 @@ export class Engine {
       this.heatMax = null;
       this.marked = null;
       this.view.rank = pack.rank;
-      this.view.bone = Math.min(this.view.bone, pack.counts.bones - 1);
+      this.view.bone = Math.min(this.view.bone, Math.max(0, pack.counts.bones - 1));
       this.model.show(character);
       this.stats.clear();
       this.fit();
@@ -222,8 +222,9 @@ export class Engine {
     return (half * this.width) / Math.max(1, this.height);
   }
 
-  get hasSource() {
-    return Boolean(this.character?.pack.hasSource);
+  /** Whether there are a result and a source, so that there are errors. */
+  get comparable() {
+    return Boolean(this.character?.pack.skinned && this.character.pack.hasSource);
   }
 
   get rank() {
@@ -233,7 +234,7 @@ export class Engine {
   /** The error (part of the diagonal) shown in the last colour; found once, then the same for all ranks and frames. */
   get scaleMax() {
     if (this.view.heatMax > 0) return this.view.heatMax;
-    if (this.hasSource && this.errors) this.heatMax ??= this.errors.largest(0);
+    if (this.comparable && this.errors) this.heatMax ??= this.errors.largest(0);
     return this.heatMax || NO_ERROR;
   }
 
@@ -291,16 +292,16 @@ export class Engine {
 
   /** Errors of a frame, counted over all clips; distances are parts of the diagonal. */
   errorAt(frame, rank = this.rank) {
-    return this.hasSource ? this.errors.errorAt(frame, rank) : null;
+    return this.comparable ? this.errors.errorAt(frame, rank) : null;
   }
 
   /** The largest error of all clips: {frame, vertex, distance}. */
   worst(rank = this.rank) {
-    return this.hasSource ? this.errors.worst(rank) : null;
+    return this.comparable ? this.errors.worst(rank) : null;
   }
 
   errorByRank() {
-    return this.hasSource ? this.errors.byRank() : null;
+    return this.comparable ? this.errors.byRank() : null;
   }
 
   /** What is under a point of the canvas, in CSS pixels from its top left corner. */
@@ -327,7 +328,7 @@ export class Engine {
 
   /** Error of a vertex at this moment, between frames too; null without a source. */
   errorNow(vertex) {
-    if (!this.hasSource || this.posed) return null;
+    if (!this.comparable) return null;
     const { pack } = this.character;
     const posed = posePositions(pack, this.clock.moment, this.rank, [vertex]);
     const source = sourcePositions(pack, this.clock.moment, [vertex]);
@@ -359,7 +360,10 @@ export class Engine {
   crowd({ count, seed = 0, extraPacks = [] }) {
     if (!this.character) return false;
     return this.guarded(() => {
-      const extra = extraPacks.map((pack) => new Character(pack, this.limits));
+      if (![this.character.pack, ...extraPacks].every(({ skinned }) => skinned)) {
+        throw new Error("A crowd is of models; fit the sequence first.");
+      }
+      const extra = extraPacks.map((pack) => characterOf(pack, this.limits));
       this.endCrowd();
       this.group = new Crowd(this.character, extra, { count, seed });
       this.meter.start();
@@ -427,8 +431,8 @@ export class Engine {
     posed.dispose();
   }
 
-  #stage(parts) {
-    Object.assign(this, parts);
+  #stage(shown) {
+    Object.assign(this, shown);
     this.model.show(this.character);
     this.stats.clear();
     this.fit();

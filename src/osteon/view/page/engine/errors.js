@@ -1,5 +1,9 @@
 // How far the result is from its source: by vertex, by frame, by rank. Computed in script, kept once computed.
-import { blendBones, blendVertex, posePositions, sourcePositions, wholeFrame } from "./pose.js";
+import { deformerOf } from "./deformers/index.js";
+import { paletteAt } from "./deformers/palette.js";
+import { slotsOf } from "./deformers/slots.js";
+import { columnsAt } from "./displacements/index.js";
+import { posePositions, sourcePositions, wholeFrame } from "./pose.js";
 
 /** Vertices and frames kept in memory at a time. */
 const KEPT_VALUES = 4_000_000;
@@ -84,41 +88,45 @@ function listedByRank(pack) {
 
 /** E_r = 100 sqrt(sum of squared errors at rank r / sum of squared distances from the mean frame). */
 function measureByRank(pack) {
-  const { frames, vertices } = pack.counts;
-  const mean = meanSource(pack);
+  const { frames, vertices, bones } = pack.counts;
+  const [family, slots, mean] = [deformerOf(pack), slotsOf(pack), meanSource(pack)];
   const squared = new Float64Array(pack.rank + 1);
-  const left = new Float64Array(3);
   const m = new Float64Array(12);
-  const bones = new Float64Array(12 * pack.counts.bones);
   let motion = 0;
   for (let f = 0; f < frames; f++) {
-    const source = sourcePositions(pack, wholeFrame(f));
+    const moment = wholeFrame(f);
+    const source = sourcePositions(pack, moment);
     for (let i = 0; i < source.length; i++) motion += (source[i] - mean[i]) ** 2;
-    blendBones(pack, wholeFrame(f), bones);
+    const palette = paletteAt(family, pack.arrays.transforms, bones, moment);
+    const columns = columnsAt(pack, moment, pack.rank);
     for (let v = 0; v < vertices; v++) {
-      blendVertex(pack, bones, v, m);
-      addSquaredByRank(pack, f, v, m, source, left, squared);
+      family.blendVertices(palette, slots, v, v + 1, m);
+      addSquaredByRank(pack, columns, v, m, source, squared);
     }
   }
   return Float32Array.from(squared, (e) => 100 * Math.sqrt(e / Math.max(motion, 1e-300)));
 }
 
-function addSquaredByRank(pack, frame, v, m, source, left, squared) {
-  const { rest, basis, coefficients } = pack.arrays;
-  const x = rest[3 * v], y = rest[3 * v + 1], z = rest[3 * v + 2];
-  for (let i = 0; i < 3; i++) {
-    left[i] = m[4 * i] * x + m[4 * i + 1] * y + m[4 * i + 2] * z + m[4 * i + 3] - source[3 * v + i];
-  }
-  squared[0] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2;
+const rest = new Float64Array(3);
+const apart = new Float64Array(3);
+
+/** Squared errors of a vertex: without what a rank cuts, then with one column more each. */
+function addSquaredByRank(pack, columns, v, m, source, squared) {
+  const { counts } = pack;
+  rest.set(pack.arrays.rest.subarray(3 * v, 3 * v + 3));
+  for (const { arrays, code, q } of columns) if (!code.cut) code.addTo(rest, arrays, counts, q, v);
+  for (let i = 0; i < 3; i++) apart[i] = row(m, i, rest[0], rest[1], rest[2]) + m[4 * i + 3] - source[3 * v + i];
+  squared[0] += apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2;
+  const cut = columns.find(({ code }) => code.cut);
   for (let r = 0; r < pack.rank; r++) {
-    const q = coefficients[frame * pack.rank + r];
-    const at = 3 * (r * pack.counts.vertices + v);
-    for (let i = 0; i < 3; i++) {
-      left[i] += q * (m[4 * i] * basis[at] + m[4 * i + 1] * basis[at + 1] + m[4 * i + 2] * basis[at + 2]);
-    }
-    squared[r + 1] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2;
+    const { basis } = cut.arrays;
+    const at = 3 * (r * counts.vertices + v);
+    for (let i = 0; i < 3; i++) apart[i] += cut.q[r] * row(m, i, basis[at], basis[at + 1], basis[at + 2]);
+    squared[r + 1] += apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2;
   }
 }
+
+const row = (m, i, x, y, z) => m[4 * i] * x + m[4 * i + 1] * y + m[4 * i + 2] * z;
 
 function meanSource(pack) {
   const { frames, vertices } = pack.counts;

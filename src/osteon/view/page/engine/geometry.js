@@ -6,14 +6,14 @@ import { SLOTS } from "./pack.js";
 const CLAY = [0.46, 0.49, 0.54, 1];
 
 /**
- * One entry for each distinct (vertex, texture coordinate, material), and triangles sorted by the picture they show.
+ * One row for each distinct (vertex, texture coordinate, material), and triangles sorted by the picture they show.
  * @param {import("./pack.js").Pack} pack
  */
 export function splitCorners(pack) {
   const { faces, uvs, triangle_material: materialOf } = pack.arrays;
   const order = trianglesByPicture(pack);
   const corners = new Uint32Array(faces.length);
-  const entries = { vertex: [], corner: [] };
+  const rows = { vertex: [], corner: [] };
   const head = new Int32Array(pack.counts.vertices).fill(-1);
   const next = [];
   const plain = !uvs && !materialOf;
@@ -21,17 +21,17 @@ export function splitCorners(pack) {
     const corner = 3 * order.triangles[Math.floor(i / 3)] + (i % 3);
     const v = faces[corner];
     let at = head[v];
-    while (at >= 0 && !plain && !sameCorner(pack, entries.corner[at], corner)) at = next[at];
+    while (at >= 0 && !plain && !sameCorner(pack, rows.corner[at], corner)) at = next[at];
     if (at < 0) {
-      at = entries.vertex.length;
-      entries.vertex.push(v);
-      entries.corner.push(corner);
+      at = rows.vertex.length;
+      rows.vertex.push(v);
+      rows.corner.push(corner);
       next.push(head[v]);
       head[v] = at;
     }
     corners[i] = at;
   }
-  return { index: corners, vertex: Uint32Array.from(entries.vertex), corner: Uint32Array.from(entries.corner), ...order };
+  return { index: corners, vertex: Uint32Array.from(rows.vertex), corner: Uint32Array.from(rows.corner), ...order };
 }
 
 function sameCorner(pack, a, b) {
@@ -50,11 +50,11 @@ function cutoffOf(material) {
 function trianglesByPicture(pack) {
   const count = pack.counts.triangles;
   const materialOf = pack.arrays.triangle_material;
-  const looks = pack.materials.map((material) => ({ picture: material.texture ?? -1, cutoff: cutoffOf(material) }));
-  if (!looks.length) looks.push({ picture: -1, cutoff: 0 });
+  const surfaces = pack.materials.map((material) => ({ picture: material.texture ?? -1, cutoff: cutoffOf(material) }));
+  if (!surfaces.length) surfaces.push({ picture: -1, cutoff: 0 });
   // Materials that differ in their colour only share a draw.
   const alike = (a, b) => a.picture === b.picture && (a.picture < 0 || a.cutoff === b.cutoff);
-  const kinds = looks.map((a) => looks.findIndex((b) => alike(a, b)));
+  const kinds = surfaces.map((a) => surfaces.findIndex((b) => alike(a, b)));
   const kindOf = (t) => kinds[materialOf?.[t] ?? 0];
   const triangles = Uint32Array.from({ length: count }, (_, t) => t);
   if (new Set(kinds).size > 1 && materialOf) triangles.sort((a, b) => kindOf(a) - kindOf(b) || a - b);
@@ -63,12 +63,12 @@ function trianglesByPicture(pack) {
     const kind = kindOf(triangles[i]);
     const last = groups[groups.length - 1];
     if (last?.kind === kind) last.count += 3;
-    else groups.push({ start: 3 * i, count: 3, kind, ...looks[kind] });
+    else groups.push({ start: 3 * i, count: 3, kind, ...surfaces[kind] });
   }
   return { triangles, groups };
 }
 
-/** (n,4) linear colours of entries: material times the vertex's own. */
+/** (n,4) linear colours of rows: material times those of the vertices. */
 function colorsOf(pack, split) {
   const { colors, triangle_material: materialOf } = pack.arrays;
   const out = new Float32Array(4 * split.vertex.length);
@@ -97,27 +97,35 @@ function integers(array, size) {
   return attribute;
 }
 
-/** What the skin reads, for vertices by number; positions are relative to `center`, where float32 has its digits. */
-export function skinAttributes(pack, vertex, center) {
-  const { rest, normals, bones, weights } = pack.arrays;
+/** What posing reads, for vertices by number; positions are relative to `center`, where float32 has its digits. */
+export function poseAttributes(pack, vertex, center) {
+  const { rest, normals } = pack.arrays;
   const positions = gathered(rest, 3, vertex, Float32Array);
   for (let i = 0; i < positions.length; i++) positions[i] = positions[i] - center[i % 3];
-  const slots = (source, Type, from) => gathered(source, SLOTS, vertex, Type, from, 4);
   return {
     position: floats(positions, 3),
     normal: floats(gathered(normals, 3, vertex, Float32Array), 3),
-    bonesA: integers(slots(bones, Uint16Array, 0), 4),
-    weightsA: floats(slots(weights, Float32Array, 0), 4),
-    ...(pack.influences > 4 && {
-      bonesB: integers(slots(bones, Uint16Array, 4), 4),
-      weightsB: floats(slots(weights, Float32Array, 4), 4),
-    }),
+    ...(pack.skinned && slotAttributes(pack, vertex)),
     vertexNumber: integers(vertex, 1),
   };
 }
 
+/** Bones and weights, four slots an attribute. */
+function slotAttributes({ arrays, influences }, vertex) {
+  const { bones, weights } = arrays;
+  const slots = (source, Type, from) => gathered(source, SLOTS, vertex, Type, from, 4);
+  return {
+    bonesA: integers(slots(bones, Uint16Array, 0), 4),
+    weightsA: floats(slots(weights, Float32Array, 0), 4),
+    ...(influences > 4 && {
+      bonesB: integers(slots(bones, Uint16Array, 4), 4),
+      weightsB: floats(slots(weights, Float32Array, 4), 4),
+    }),
+  };
+}
+
 /** What the paint reads. */
-function lookAttributes(pack, { vertex, corner }) {
+function paintAttributes(pack, { vertex, corner }) {
   const { uvs } = pack.arrays;
   return {
     color: floats(colorsOf(pack, { vertex, corner }), 4),
@@ -134,7 +142,7 @@ function build(attributes, groups) {
 
 /** Indexed triangles: what is drawn as long as triangles need nothing of their own. */
 export function indexedGeometry(pack, split, center) {
-  const attributes = { ...skinAttributes(pack, split.vertex, center), ...lookAttributes(pack, split) };
+  const attributes = { ...poseAttributes(pack, split.vertex, center), ...paintAttributes(pack, split) };
   const geometry = build(attributes, split.groups);
   geometry.setIndex(new THREE.BufferAttribute(split.index, 1));
   return geometry;
@@ -144,8 +152,8 @@ export function indexedGeometry(pack, split, center) {
 export function flatGeometry(pack, split, center) {
   const { triangle_cluster: cluster } = pack.arrays;
   const corner = Uint32Array.from(split.index, (_, i) => 3 * split.triangles[Math.floor(i / 3)] + (i % 3));
-  const vertex = Uint32Array.from(split.index, (entry) => split.vertex[entry]);
-  const attributes = { ...skinAttributes(pack, vertex, center), ...lookAttributes(pack, { vertex, corner }) };
+  const vertex = Uint32Array.from(split.index, (row) => split.vertex[row]);
+  const attributes = { ...poseAttributes(pack, vertex, center), ...paintAttributes(pack, { vertex, corner }) };
   const geometry = build(attributes, split.groups);
   const ofCorner = Uint16Array.from(corner, (c) => cluster?.[Math.floor(c / 3)] ?? 0);
   geometry.setAttribute("cluster", integers(ofCorner, 1));

@@ -1,52 +1,9 @@
 // Shaders of everything that is drawn as a surface: result, source, crowd, shadow and picking.
-import { ATTRIBUTES, SKIN } from "./skin_shader.js";
 
 /** Values of the uniform `paint`. */
 export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5, triangles: 6 };
 
 const HEAD = "precision highp float;\nprecision highp int;\n";
-
-const SOURCE = `
-#ifndef SOURCE_OFFSET
-#define SOURCE_OFFSET 0                // frames before those that are shown
-#endif
-#ifdef SMALL_SOURCE
-uniform highp usampler2D source;       // 16 bits a coordinate, and the normal
-uniform highp sampler2D sourceScale;   // lowest corner and step of each frame, two texels
-#else
-uniform highp sampler2D source;        // position and, in the fourth number, the normal
-#endif
-
-vec3 unfolded(vec2 e) {                // unit vector of a point on the octahedron's map
-  vec3 n = vec3(e, 1.0 - abs(e.x) - abs(e.y));
-  if (n.z < 0.0) n.xy = (1.0 - abs(n.yx)) * vec2(n.x < 0.0 ? -1.0 : 1.0, n.y < 0.0 ? -1.0 : 1.0);
-  return normalize(n);
-}
-
-void sourceAt(int frame, out vec3 p, out vec3 n) {
-  int i = (frame + SOURCE_OFFSET) * VERTICES + int(vertexNumber);
-#ifdef SMALL_SOURCE
-  uvec4 found = texelFetch(source, tile(i), 0);
-  vec3 low = texelFetch(sourceScale, tile(2 * frame), 0).xyz;
-  p = low + texelFetch(sourceScale, tile(2 * frame + 1), 0).xyz * vec3(found.xyz);
-  n = unfolded(vec2(found.w & 255u, found.w >> 8) / 127.5 - 1.0);
-#else
-  vec4 found = texelFetch(source, tile(i), 0);
-  p = found.xyz;
-  n = unfolded(vec2(mod(found.w, 4096.0), floor(found.w / 4096.0)) / 2047.5 - 1.0);
-#endif
-}
-
-void sourcePose(Moment now, out vec3 p, out vec3 n) {
-  sourceAt(now.first, p, n);
-  if (now.between > 0.0) {
-    vec3 q, m;
-    sourceAt(now.second, q, m);
-    p = mix(p, q, now.between);
-    n = mix(n, m, now.between);
-  }
-}
-`;
 
 const MESH_VERTEX = `
 in vec4 color;
@@ -72,6 +29,7 @@ out vec4 tint;
 out vec2 place;
 out float amount;
 
+#ifdef SKINNED
 float weightOf(int b) {
   float total = 0.0;
   for (int k = 0; k < 4; k++) total += int(bonesA[k]) == b ? weightsA[k] : 0.0;
@@ -91,15 +49,14 @@ vec3 mixedBones() {
 #endif
   return clamp(total, 0.0, 1.0);
 }
+#endif
 
 void main() {
   Moment now = thisMoment();
   vec3 p, n;
+  pose(now, p, n);
   amount = 0.0;
-#ifdef SHOW_SOURCE
-  sourcePose(now, p, n);
-#else
-  skin(now, p, n);
+  tint = color;
 #ifdef HAS_SOURCE
   if (paint == ${PAINT.error}) {
     vec3 q, m;
@@ -107,10 +64,10 @@ void main() {
     amount = distance(p, q) / diagonal;
   }
 #endif
-#endif
-  tint = color;
+#ifdef SKINNED
   if (paint == ${PAINT.bones}) tint = vec4(mixedBones(), 1.0);
   if (paint == ${PAINT.weights}) amount = weightOf(bone);
+#endif
 #ifdef CROWD
   p = placed(p, false);
   n = placed(n, true);
@@ -120,12 +77,12 @@ void main() {
 #ifdef FLAT
   ofCluster = cluster;
 #ifdef TRIANGLE_TABLE
-  vec4 own = texelFetch(triangleTable, tile(gl_VertexID / 3), 0);
-  ofCluster = uint(own.z);
-  amount = own[SOURCE_OFFSET];
+  vec4 values = texelFetch(triangleTable, tile(gl_VertexID / 3), 0);
+  ofCluster = uint(values.z);
+  amount = values[SOURCE_OFFSET];
 #endif
-  int which = gl_VertexID % 3;
-  corner = vec3(which == 0, which == 1, which == 2);
+  int side = gl_VertexID % 3;
+  corner = vec3(side == 0, side == 1, side == 2);
 #endif
   place = uv;
   vec4 seen = viewMatrix * vec4(p, 1.0);
@@ -137,8 +94,8 @@ void main() {
 }
 `;
 
-/** The vertex shader of a surface. */
-export const surfaceVertex = HEAD + ATTRIBUTES + SKIN + SOURCE + MESH_VERTEX;
+/** The vertex shader of a surface. @param {string} chunk how the character is posed (pose_shader.js) */
+export const surfaceVertex = (chunk) => HEAD + chunk + MESH_VERTEX;
 
 /** Light and paint of a surface; colours that mean something are shaded only a little, so that they can be read. */
 export const surfaceFragment = `${HEAD}
@@ -168,8 +125,8 @@ out vec4 outColor;
 vec3 toLinear(vec3 c) { return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c)); }
 vec3 toScreen(vec3 c) { return mix(12.92 * c, 1.055 * pow(max(c, 1e-5), vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c)); }
 
-vec3 fromTable(highp sampler2D table, float part) {
-  return texelFetch(table, ivec2(int(floor(clamp(part, 0.0, 1.0) * 255.0 + 0.5)), 0), 0).rgb;
+vec3 fromTable(highp sampler2D table, float amount) {
+  return texelFetch(table, ivec2(int(floor(clamp(amount, 0.0, 1.0) * 255.0 + 0.5)), 0), 0).rgb;
 }
 
 // Light from above left, a weaker one from the right, and the sky.
@@ -200,12 +157,12 @@ vec3 lit(vec3 n) {
   float lamp = light(n);
   bool data = paint != ${PAINT.material} && paint != ${PAINT.ghost};
   if (data) return bare() * mix(1.0, clamp(0.55 + 0.5 * lamp, 0.6, 1.06), shade);
-  vec3 own = paint == ${PAINT.ghost} ? ghost.rgb : tint.rgb;
+  vec3 base = paint == ${PAINT.ghost} ? ghost.rgb : tint.rgb;
 #ifdef TEXTURED
-  if (paint == ${PAINT.material}) own *= toLinear(texture(picture, place).rgb);
+  if (paint == ${PAINT.material}) base *= toLinear(texture(picture, place).rgb);
 #endif
   float shine = pow(max(0.0, dot(n, normalize(eye + normalize(vec3(-0.5, 0.72, 0.55))))), 24.0);
-  return toScreen(mix(own, own * lamp + 0.05 * shine, shade));
+  return toScreen(mix(base, base * lamp + 0.05 * shine, shade));
 }
 
 void main() {
@@ -238,35 +195,27 @@ void main() {
 }
 `;
 
-export const pickVertex = `${HEAD}${ATTRIBUTES}${SKIN}${SOURCE}
+export const pickVertex = (chunk) => `${HEAD}${chunk}
 uniform mat4 viewMatrix;
 uniform mat4 projectionMatrix;
 flat out int triangle;
 void main() {
   vec3 p, n;
-#ifdef SHOW_SOURCE
-  sourcePose(thisMoment(), p, n);
-#else
-  skin(thisMoment(), p, n);
-#endif
+  pose(thisMoment(), p, n);
   triangle = gl_VertexID / 3;
   gl_Position = projectionMatrix * viewMatrix * vec4(p, 1.0);
 }
 `;
 
 /** Only how high a surface stands above the ground, for its shadow: 1 on the ground, 0 at `reach` and above. */
-export const shadowVertex = `${HEAD}${ATTRIBUTES}${SKIN}${SOURCE}
+export const shadowVertex = (chunk) => `${HEAD}${chunk}
 uniform mat4 viewMatrix;
 uniform mat4 projectionMatrix;
 uniform vec2 heights;             // the ground, and how far above it a shadow is still seen
 out float near;
 void main() {
   vec3 p, n;
-#ifdef SHOW_SOURCE
-  sourcePose(thisMoment(), p, n);
-#else
-  skin(thisMoment(), p, n);
-#endif
+  pose(thisMoment(), p, n);
   near = clamp(1.0 - (p.y - heights.x) / heights.y, 0.0, 1.0);
   gl_Position = projectionMatrix * viewMatrix * vec4(p, 1.0);
 }

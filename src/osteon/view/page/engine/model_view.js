@@ -27,18 +27,22 @@ export class ModelView {
     this.shown = false;
     this.result = surfaceMesh(character);
     this.source = surfaceMesh(character);
-    this.axes = boneAxes(character);
-    this.scene.children = [this.ground.mesh, this.source, this.result, this.axes, this.mark];
+    this.axes = character.pack.skinned ? boneAxes(character) : null;
+    const drawn = [this.ground.mesh, this.source, this.result, this.axes, this.mark];
+    this.scene.children = drawn.filter((mesh) => mesh !== null);
   }
 
-  /** Without a source only the result can be shown. */
+  /** Without a source only the result can be shown, and of a sequence only the source. */
   modeOf(view) {
-    return this.character.pack.hasSource ? view.mode : "result";
+    const { roles } = this.character;
+    return roles.length > 1 ? view.mode : roles[0];
   }
 
+  /** What is asked for, or the material where this has not what it takes. */
   paintOf({ paint }) {
-    if (paint === "error" && !this.character.pack.hasSource) return "material";
-    return paint === "clusters" && !this.character.pack.arrays.triangle_cluster ? "material" : paint;
+    const { skinned, hasSource, arrays } = this.character.pack;
+    const needs = { error: skinned && hasSource, bones: skinned, weights: skinned, clusters: "triangle_cluster" in arrays };
+    return needs[paint] === false ? "material" : paint;
   }
 
   /**
@@ -123,8 +127,10 @@ export class ModelView {
     this.mark.visible = this.marking;
     this.result.visible = roles.includes("result");
     this.source.visible = !this.result.visible || roles.includes("ghost");
-    this.axes.visible = view.axes && this.result.visible;
-    this.axes.material.uniforms.pixels.value.set(span, height);
+    if (this.axes) {
+      this.axes.visible = view.axes && this.result.visible;
+      this.axes.material.uniforms.pixels.value.set(span, height);
+    }
     for (const role of roles) this[`dress_${role}`](view);
     renderer.render(this.scene, camera);
   }

@@ -40,8 +40,9 @@ export class Picker {
     if (kept?.character === character) return kept.mesh;
     kept?.mesh.material.dispose();
     const material = new THREE.RawShaderMaterial({
-      ...{ glslVersion: THREE.GLSL3, vertexShader: pickVertex, fragmentShader: pickFragment, side: THREE.DoubleSide },
-      ...{ defines: character.defines(role), uniforms: character.uniforms, blending: THREE.NoBlending },
+      ...{ glslVersion: THREE.GLSL3, vertexShader: pickVertex(character.poseChunk), fragmentShader: pickFragment },
+      ...{ defines: character.defines(role), uniforms: character.uniforms },
+      ...{ blending: THREE.NoBlending, side: THREE.DoubleSide },
     });
     const mesh = new THREE.Mesh(character.flat, material);
     mesh.frustumCulled = false;
@@ -67,8 +68,9 @@ function nearestCorner(character, triangle, moment, { role, camera, x, y, width,
   return corners[apart.indexOf(Math.min(...apart))];
 }
 
-/** Bones of a vertex with their weights, the strongest first. @param {import("./pack.js").Pack} pack */
+/** Bones of a vertex with their weights, the strongest first; a sequence has none. @param {import("./pack.js").Pack} pack */
 export function weightsOf(pack, vertex) {
+  if (!pack.skinned) return [];
   const { bones, weights } = pack.arrays;
   const total = new Map();
   for (let k = SLOTS * vertex; k < SLOTS * (vertex + 1); k++) {

@@ -1,5 +1,9 @@
 // Posing in script, in double precision: for errors, framing, picking, and the comparison that streams vertices.
-import { SLOTS, sourceInto } from "./pack.js";
+import { deformerOf } from "./deformers/index.js";
+import { paletteAt } from "./deformers/palette.js";
+import { slotsOf } from "./deformers/slots.js";
+import { columnsAt } from "./displacements/index.js";
+import { sourceInto } from "./pack.js";
 
 /**
  * @typedef {{first: number, second: number, between: number}} Moment  Two frames and how far from one to the other.
@@ -20,64 +24,26 @@ export function momentInClip(clip, frame) {
 /** @returns {Moment} */
 export const wholeFrame = (frame) => ({ first: frame, second: frame, between: 0 });
 
-/** (b,12) rows of the bone matrices at a moment. @param {Pack} pack @param {Moment} moment */
-export function blendBones(pack, moment, out = new Float64Array(12 * pack.counts.bones)) {
-  const { transforms } = pack.arrays;
-  const size = 12 * pack.counts.bones;
-  const [a, b, t] = [size * moment.first, size * moment.second, moment.between];
-  if (t === 0) for (let i = 0; i < size; i++) out[i] = transforms[a + i];
-  else for (let i = 0; i < size; i++) out[i] = (1 - t) * transforms[a + i] + t * transforms[b + i];
-  return out;
-}
-
-/** (r,) coefficients of the corrections at a moment. @param {Pack} pack @param {Moment} moment */
-export function blendCoefficients(pack, moment, rank = pack.rank) {
-  const out = new Float64Array(rank);
-  const { coefficients } = pack.arrays;
-  for (let r = 0; r < rank; r++) {
-    const first = coefficients[moment.first * pack.rank + r];
-    out[r] = first + moment.between * (coefficients[moment.second * pack.rank + r] - first);
-  }
-  return out;
-}
-
-/** The matrix (12 numbers) that moves vertex v, from the bones' matrices. */
-export function blendVertex(pack, bones, v, out) {
-  const { bones: index, weights } = pack.arrays;
-  out.fill(0);
-  for (let k = 0; k < pack.influences; k++) {
-    const w = weights[SLOTS * v + k];
-    if (w === 0) continue;
-    const b = 12 * index[SLOTS * v + k];
-    for (let i = 0; i < 12; i++) out[i] += w * bones[b + i];
-  }
-}
-
 /**
  * Positions of `vertices` (all when null) at a moment, written one after another.
  * @param {Pack} pack @param {Moment} moment @param {Uint32Array|number[]|null} vertices
  */
-export function posePositions(pack, moment, rank = pack.rank, vertices = null, out = null) {
+export function posePositions(pack, moment, rank = pack.rank, vertices = null) {
   const count = vertices ? vertices.length : pack.counts.vertices;
-  const { rest, basis } = pack.arrays;
-  const bones = blendBones(pack, moment);
-  const q = blendCoefficients(pack, moment, rank);
-  const m = new Float64Array(12);
-  const stride = 3 * pack.counts.vertices;
-  const posed = out ?? new Float64Array(3 * count);
+  const { rest, transforms } = pack.arrays;
+  const family = deformerOf(pack);
+  const palette = paletteAt(family, transforms, pack.counts.bones, moment);
+  const [slots, columns] = [slotsOf(pack), columnsAt(pack, moment, rank)];
+  const [m, p] = [new Float64Array(12), new Float64Array(3)];
+  const posed = new Float64Array(3 * count);
   for (let i = 0; i < count; i++) {
     const v = vertices ? vertices[i] : i;
-    let [x, y, z] = [rest[3 * v], rest[3 * v + 1], rest[3 * v + 2]];
-    for (let r = 0; r < rank; r++) {
-      const at = r * stride + 3 * v;
-      x += q[r] * basis[at];
-      y += q[r] * basis[at + 1];
-      z += q[r] * basis[at + 2];
+    for (let axis = 0; axis < 3; axis++) p[axis] = rest[3 * v + axis];
+    for (const { arrays, code, q } of columns) code.addTo(p, arrays, pack.counts, q, v);
+    family.blendVertices(palette, slots, v, v + 1, m);
+    for (let axis = 0; axis < 3; axis++) {
+      posed[3 * i + axis] = m[4 * axis] * p[0] + m[4 * axis + 1] * p[1] + m[4 * axis + 2] * p[2] + m[4 * axis + 3];
     }
-    blendVertex(pack, bones, v, m);
-    posed[3 * i] = m[0] * x + m[1] * y + m[2] * z + m[3];
-    posed[3 * i + 1] = m[4] * x + m[5] * y + m[6] * z + m[7];
-    posed[3 * i + 2] = m[8] * x + m[9] * y + m[10] * z + m[11];
   }
   return posed;
 }

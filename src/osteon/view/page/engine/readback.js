@@ -1,16 +1,15 @@
-// What the vertex shader itself computes, read back by transform feedback: the same skin(), textures and uniforms.
-import { skinAttributes } from "./geometry.js";
+// What the vertex shader itself computes, read back by transform feedback: the same pose(), textures and uniforms.
+import { poseAttributes } from "./geometry.js";
 import { makeProgram } from "./program.js";
-import { ATTRIBUTES, SKIN } from "./skin_shader.js";
 
-const VERTEX = `precision highp float;
+const VERTEX = (chunk) => `precision highp float;
 precision highp int;
-${ATTRIBUTES}${SKIN}
+${chunk}
 out vec3 posedPosition;
 out vec3 posedNormal;
 void main() {
   vec3 p, n;
-  skin(thisMoment(), p, n);
+  pose(thisMoment(), p, n);
   posedPosition = placed(p, false);
   posedNormal = placed(n, true);
   gl_Position = vec4(0.0);
@@ -53,13 +52,13 @@ function programOf(gl, character, crowd) {
   if (!programs.has(character)) programs.set(character, {});
   const defines = { ...character.defines("result"), ...(crowd && { CROWD: 1 }) };
   const kept = programs.get(character);
-  kept[crowd] ??= makeProgram(gl, defines, VERTEX, FRAGMENT, ["posedPosition", "posedNormal"]);
+  kept[crowd] ??= makeProgram(gl, defines, VERTEX(character.poseChunk), FRAGMENT, ["posedPosition", "posedNormal"]);
   return kept[crowd];
 }
 
 function setUniforms(renderer, gl, program, character, { moment, rank, seconds = 0 }) {
   const at = (name) => gl.getUniformLocation(program, name);
-  const names = ["palette", "basis", "coefficients"].filter((name) => character.uniforms[name].value && at(name));
+  const names = character.poseTextures.filter((name) => character.uniforms[name].value && at(name));
   // All of them first: three.js binds what it uploads to the first unit.
   names.forEach((name) => renderer.initTexture(character.uniforms[name].value));
   names.forEach((name, unit) => {
@@ -89,7 +88,7 @@ function bindAttributes(gl, program, character, instance) {
   const vao = gl.createVertexArray();
   gl.bindVertexArray(vao);
   const buffers = [];
-  for (const [name, { array, itemSize }] of Object.entries(skinAttributes(pack, all, center))) {
+  for (const [name, { array, itemSize }] of Object.entries(poseAttributes(pack, all, center))) {
     const place = gl.getAttribLocation(program, name);
     if (place < 0) continue;
     buffers.push(makeBuffer(gl, gl.ARRAY_BUFFER, array));

@@ -1,33 +1,35 @@
 // The skin itself, in GLSL: what is drawn, what is picked and what is read back all go through these functions.
 //
-//   x = (sum_k w_k T_bone(k)) (p + sum_r q_r U_r),   n = F (n + sum_r q_r N_r)
+//   x = A (p + sum_r q_r U_r),   n = F (n + sum_r q_r N_r)
 //
-// Bone matrices of all frames lie in one texture, three texels (rows of 3x4) a bone; playing changes only uniforms.
+// A is the blend of the model's family (deformers/), F its linear part, the sums are its displacements (displacements/).
+// What bones do in all frames lies in one texture; playing changes only uniforms.
 // Based on: James and Twigg, Skinning Mesh Animations, 2005, eq. 2, 12 and 13.
+import { deformerOf } from "./deformers/index.js";
+import { displacementsOf } from "./displacements/index.js";
 
 /** Defines that a shader needs to read a character. @param {import("./character.js").Character} character */
-export function skinDefines(character) {
-  const { pack, limits } = character;
+export function characterDefines({ pack, limits }) {
   return {
     TILE_SHIFT: limits.shift,
     TILE_MASK: limits.width - 1,
-    BONES: pack.counts.bones,
     VERTICES: pack.counts.vertices,
-    RANK: pack.rank,
-    BASIS_TEXELS: pack.arrays.normal_basis ? 2 : 1,
-    ...(pack.influences > 4 ? { EIGHT: 1 } : {}),
-    ...(pack.arrays.normal_basis ? { NORMAL_BASIS: 1 } : {}),
+    ...(pack.skinned && { SKINNED: 1, BONES: pack.counts.bones }),
+    ...(pack.skinned && pack.influences > 4 && { EIGHT: 1 }),
   };
 }
 
-export const ATTRIBUTES = `
+/** What every shader of a character begins with: its attributes, and which moment is shown where. */
+export const MOMENT = `
 in vec3 position;
 in vec3 normal;
+#ifdef SKINNED
 in uvec4 bonesA;
 in vec4 weightsA;
 #ifdef EIGHT
 in uvec4 bonesB;
 in vec4 weightsB;
+#endif
 #endif
 in uint vertexNumber;
 #ifdef CROWD
@@ -35,13 +37,6 @@ in vec3 instancePlace;
 in vec2 instanceTurn;   // cosine and sine about the vertical; those of a graphics card have few digits
 in vec4 instanceClip;   // first frame, frames, frames per second, offset in frames
 #endif
-`;
-
-export const SKIN = `
-uniform highp sampler2D palette;       // rows of bone matrices: 3 texels a bone, all bones of a frame, all frames
-uniform highp sampler2D basis;         // rank after rank, BASIS_TEXELS a vertex
-uniform highp sampler2D coefficients;  // RANK a frame
-uniform int rank;
 uniform ivec2 frames;                  // the two frames that are blended
 uniform float between;                 // how far from the first to the second
 uniform float seconds;                 // the crowd's clock
@@ -49,70 +44,6 @@ uniform float seconds;                 // the crowd's clock
 struct Moment { int first; int second; float between; };
 
 ivec2 tile(int i) { return ivec2(i & TILE_MASK, i >> TILE_SHIFT); }
-
-mat3x4 boneAt(int frame, int bone) {
-  int i = 3 * (frame * BONES + bone);
-  return mat3x4(texelFetch(palette, tile(i), 0), texelFetch(palette, tile(i + 1), 0), texelFetch(palette, tile(i + 2), 0));
-}
-
-void addBone(inout mat3x4 blend, float weight, uint bone, Moment now) {
-  if (weight == 0.0) return;
-  mat3x4 rows = boneAt(now.first, int(bone));
-  if (now.between > 0.0) rows = rows * (1.0 - now.between) + boneAt(now.second, int(bone)) * now.between;
-  blend += weight * rows;
-}
-
-mat3x4 blendedBones(Moment now) {
-  mat3x4 blend = mat3x4(0.0);
-  addBone(blend, weightsA.x, bonesA.x, now);
-  addBone(blend, weightsA.y, bonesA.y, now);
-  addBone(blend, weightsA.z, bonesA.z, now);
-  addBone(blend, weightsA.w, bonesA.w, now);
-#ifdef EIGHT
-  addBone(blend, weightsB.x, bonesB.x, now);
-  addBone(blend, weightsB.y, bonesB.y, now);
-  addBone(blend, weightsB.z, bonesB.z, now);
-  addBone(blend, weightsB.w, bonesB.w, now);
-#endif
-  return blend;
-}
-
-void correctRest(Moment now, inout vec3 p, inout vec3 n) {
-#if RANK > 0
-  for (int r = 0; r < rank; r++) {
-    float q = texelFetch(coefficients, tile(now.first * RANK + r), 0).r;
-    if (now.between > 0.0) q = mix(q, texelFetch(coefficients, tile(now.second * RANK + r), 0).r, now.between);
-    int i = BASIS_TEXELS * (r * VERTICES + int(vertexNumber));
-    vec4 first = texelFetch(basis, tile(i), 0);
-    p += q * first.xyz;
-#ifdef NORMAL_BASIS
-    vec4 second = texelFetch(basis, tile(i + 1), 0);
-    n += q * vec3(first.w, second.xy);
-#endif
-  }
-#endif
-}
-
-// Without corrections of its own a normal stays at right angles to what F moves: det F times F^-T needs no inverse.
-vec3 moveNormal(mat3x4 blend, vec3 n) {
-#ifdef NORMAL_BASIS
-  return vec4(n, 0.0) * blend;
-#else
-  vec3 a = blend[0].xyz, b = blend[1].xyz, c = blend[2].xyz;
-  vec3 side = cross(b, c);
-  vec3 moved = vec3(dot(side, n), dot(cross(c, a), n), dot(cross(a, b), n));
-  return dot(a, side) < 0.0 ? -moved : moved;
-#endif
-}
-
-void skin(Moment now, out vec3 p, out vec3 n) {
-  p = position;
-  n = normal;
-  correctRest(now, p, n);
-  mat3x4 blend = blendedBones(now);
-  p = vec4(p, 1.0) * blend;
-  n = moveNormal(blend, n);
-}
 
 Moment thisMoment() {
 #ifdef CROWD
@@ -137,3 +68,39 @@ vec3 placed(vec3 p, bool direction) {
 #endif
 }
 `;
+
+/** How a normal goes with the blend: by F where it has displacements of its own, as stock players do. */
+const MOVE_NORMAL = {
+  linear: "vec3 moveNormal(mat3x4 blend, vec3 n) { return vec4(n, 0.0) * blend; }",
+  // Without them it stays at right angles to what F moves: det F times F^-T needs no inverse.
+  cofactors: `vec3 moveNormal(mat3x4 blend, vec3 n) {
+  vec3 a = blend[0].xyz, b = blend[1].xyz, c = blend[2].xyz;
+  vec3 side = cross(b, c);
+  vec3 moved = vec3(dot(side, n), dot(cross(c, a), n), dot(cross(a, b), n));
+  return dot(a, side) < 0.0 ? -moved : moved;
+}`,
+};
+
+/** GLSL of `void skin(Moment now, out vec3 p, out vec3 n)` for a model. @param {import("./pack.js").Pack} pack */
+export function skinChunk(pack) {
+  const found = displacementsOf(pack);
+  const columns = ({ code, arrays }) => (code.cut ? "rank" : code.columnsOf(arrays, pack.counts));
+  const calls = found.map((displacement) => `  displace_${displacement.kind}(now, ${columns(displacement)}, p, n);`);
+  const ownNormals = found.some(({ arrays }) => arrays.normal_basis);
+  return `
+uniform highp sampler2D palette;       // what a vertex reads of the bones: all bones of a frame, all frames
+uniform int rank;
+${deformerOf(pack).GLSL}
+${found.map(({ kind, arrays, code }) => code.chunk(kind, arrays, pack.counts)).join("\n")}
+${ownNormals ? MOVE_NORMAL.linear : MOVE_NORMAL.cofactors}
+
+void skin(Moment now, out vec3 p, out vec3 n) {
+  p = position;
+  n = normal;
+${calls.join("\n")}
+  mat3x4 blend = blendedBones(now);
+  p = vec4(p, 1.0) * blend;
+  n = moveNormal(blend, n);
+}
+`;
+}

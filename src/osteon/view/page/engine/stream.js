@@ -1,7 +1,9 @@
 // The comparison: the same crowd, but every instance is posed in script and its vertices are sent anew each frame.
 // Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Comparison to vertex buffer objects".
+import { deformerOf } from "./deformers/index.js";
+import { centeredInto, paletteAt } from "./deformers/palette.js";
+import { columnsAt } from "./displacements/index.js";
 import { PAINT, surfaceFragment } from "./mesh_shader.js";
-import { blendBones, blendCoefficients } from "./pose.js";
 import { makeProgram } from "./program.js";
 
 const VERTEX = `precision highp float;
@@ -28,6 +30,8 @@ void main() {
 
 /** Buffers that vertices are written to in turn, so that none is overwritten while it is drawn. */
 const RING = 4;
+/** Vertices that are blended at a time: their matrices stay in the cache. */
+const BLOCK = 256;
 
 export class StreamCrowd {
   /** @param {import("three").WebGLRenderer} renderer */
@@ -56,11 +60,14 @@ export class StreamCrowd {
     const moving = new Float32Array(6 * position.count);
     const ring = Array.from({ length: RING }, () => this.makeRing(buffers, moving.byteLength));
     const rows = (a, b) => (b ? interleaved(a.array, b.array) : a.array);
+    const stride = weightsB ? 8 : 4;
+    const [family, { bones }] = [deformerOf(character.pack), character.pack.counts];
     return {
-      ...{ character, buffers, ring, moving, at: 0, slots: weightsB ? 8 : 4, count: position.count },
+      ...{ character, family, buffers, ring, moving, at: 0, count: position.count },
       ...{ rest: position.array, normals: normal.array, numbers: vertexNumber.array },
-      ...{ bones: rows(bonesA, bonesB), weights: rows(weightsA, weightsB) },
-      matrices: new Float64Array(12 * character.pack.counts.bones),
+      slots: { bones: rows(bonesA, bonesB), weights: rows(weightsA, weightsB), stride, count: stride },
+      ...{ matrices: new Float64Array(24 * bones), palette: new Float64Array(family.FLOATS * bones) },
+      blends: new Float64Array(12 * BLOCK),
     };
   }
 
@@ -172,66 +179,57 @@ export function instanceMoment(pack, instance, seconds) {
   return { first, second: whole < count - 1 ? first + 1 : first, between: at - whole };
 }
 
-/** The instance's bones, already turned and placed, in the space of the scene. */
-function placedBones(shape, instance, moment) {
+/** Palette of the instance's bones, already turned and placed, in the space of the scene. */
+function placedPalette(shape, instance, { first, second, between }) {
   const { pack, center } = shape.character;
-  const m = blendBones(pack, moment, shape.matrices);
+  const { bones } = pack.counts;
   const [s, c] = [Math.sin(instance.turn), Math.cos(instance.turn)];
-  for (let b = 0; b < m.length; b += 12) {
-    for (let row = 0; row < 3; row++) {
-      const i = b + 4 * row;
-      m[i + 3] += m[i] * center[0] + m[i + 1] * center[1] + m[i + 2] * center[2] - center[row];
+  [first, second].forEach((frame, i) => {
+    for (let b = 0; b < bones; b++) {
+      const m = shape.matrices.subarray(12 * (i * bones + b), 12 * (i * bones + b + 1));
+      centeredInto(pack.arrays.transforms, 12 * (frame * bones + b), center, m);
+      for (let column = 0; column < 4; column++) {
+        const [x, z] = [m[column], m[8 + column]];
+        m[column] = c * x + s * z;
+        m[8 + column] = c * z - s * x;
+      }
+      for (let row = 0; row < 3; row++) m[4 * row + 3] += instance.place[row];
     }
-    for (let column = 0; column < 4; column++) {
-      const [x, z] = [m[b + column], m[b + 8 + column]];
-      m[b + column] = c * x + s * z;
-      m[b + 8 + column] = c * z - s * x;
-    }
-    for (let row = 0; row < 3; row++) m[b + 4 * row + 3] += instance.place[row];
-  }
-  return m;
+  });
+  return paletteAt(shape.family, shape.matrices, bones, { first: 0, second: 1, between }, shape.palette);
 }
 
 /** Positions and normals of an instance, into shape.moving. One flat loop: this is what is measured. */
 function poseInstance(shape, instance, seconds) {
-  const { pack } = shape.character;
+  const { family, slots, normals, moving, count, blends: m } = shape;
+  const { pack, uniforms } = shape.character;
   const moment = instanceMoment(pack, instance, seconds);
-  const m = placedBones(shape, instance, moment);
-  const { rest, normals, bones, weights, moving, slots, count } = shape;
-  const rank = shape.character.uniforms.rank.value;
-  const q = rank ? blendCoefficients(pack, moment, rank) : null;
-  const moved = q ? correctedRest(shape, q) : rest;
-  for (let v = 0, k = 0, to = 0; v < count; v++, to += 6) {
-    let m0 = 0, m1 = 0, m2 = 0, m3 = 0, m4 = 0, m5 = 0, m6 = 0, m7 = 0, m8 = 0, m9 = 0, m10 = 0, m11 = 0;
-    for (const end = k + slots; k < end; k++) {
-      const w = weights[k];
-      if (w === 0) continue;
-      const b = 12 * bones[k];
-      m0 += w * m[b]; m1 += w * m[b + 1]; m2 += w * m[b + 2]; m3 += w * m[b + 3];
-      m4 += w * m[b + 4]; m5 += w * m[b + 5]; m6 += w * m[b + 6]; m7 += w * m[b + 7];
-      m8 += w * m[b + 8]; m9 += w * m[b + 9]; m10 += w * m[b + 10]; m11 += w * m[b + 11];
+  const palette = placedPalette(shape, instance, moment);
+  const rest = displacedRest(shape, columnsAt(pack, moment, uniforms.rank.value));
+  for (let start = 0, to = 0; start < count; start += BLOCK) {
+    const stop = Math.min(start + BLOCK, count);
+    family.blendVertices(palette, slots, start, stop, m);
+    for (let v = start, b = 0; v < stop; v++, b += 12, to += 6) {
+      const i = 3 * v;
+      const x = rest[i], y = rest[i + 1], z = rest[i + 2];
+      const nx = normals[i], ny = normals[i + 1], nz = normals[i + 2];
+      moving[to] = m[b] * x + m[b + 1] * y + m[b + 2] * z + m[b + 3];
+      moving[to + 1] = m[b + 4] * x + m[b + 5] * y + m[b + 6] * z + m[b + 7];
+      moving[to + 2] = m[b + 8] * x + m[b + 9] * y + m[b + 10] * z + m[b + 11];
+      moving[to + 3] = m[b] * nx + m[b + 1] * ny + m[b + 2] * nz;
+      moving[to + 4] = m[b + 4] * nx + m[b + 5] * ny + m[b + 6] * nz;
+      moving[to + 5] = m[b + 8] * nx + m[b + 9] * ny + m[b + 10] * nz;
     }
-    const i = 3 * v;
-    const x = moved[i], y = moved[i + 1], z = moved[i + 2];
-    const nx = normals[i], ny = normals[i + 1], nz = normals[i + 2];
-    moving[to] = m0 * x + m1 * y + m2 * z + m3;
-    moving[to + 1] = m4 * x + m5 * y + m6 * z + m7;
-    moving[to + 2] = m8 * x + m9 * y + m10 * z + m11;
-    moving[to + 3] = m0 * nx + m1 * ny + m2 * nz;
-    moving[to + 4] = m4 * nx + m5 * ny + m6 * nz;
-    moving[to + 5] = m8 * nx + m9 * ny + m10 * nz;
   }
 }
 
-function correctedRest(shape, q) {
-  const { basis } = shape.character.pack.arrays;
-  const stride = 3 * shape.character.pack.counts.vertices;
+function displacedRest(shape, columns) {
+  if (!columns.some(({ q }) => q.length)) return shape.rest;
+  const { counts } = shape.character.pack;
   const out = Float64Array.from(shape.rest);
   for (let v = 0; v < shape.count; v++) {
-    for (let r = 0; r < q.length; r++) {
-      const at = r * stride + 3 * shape.numbers[v];
-      for (let i = 0; i < 3; i++) out[3 * v + i] += q[r] * basis[at + i];
-    }
+    const p = out.subarray(3 * v, 3 * v + 3);
+    for (const { arrays, code, q } of columns) code.addTo(p, arrays, counts, q, shape.numbers[v]);
   }
   return out;
 }

@@ -16,13 +16,13 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 export function listenToHandles(home, handles, canvas, act) {
   let held = null;
   home.addEventListener("pointerdown", (event) => {
-    const part = event.target.closest?.(".handle");
-    if (!part || event.button > 0 || held) return;
+    const handle = event.target.closest?.(".handle");
+    if (!handle || event.button > 0 || held) return;
     event.preventDefault();
-    part.focus({ preventScroll: true });
-    act.select(part.thing);
-    part.setPointerCapture(event.pointerId);
-    held = grasp(event, part, handles, canvas);
+    handle.focus({ preventScroll: true });
+    act.select(handle.thing);
+    handle.setPointerCapture(event.pointerId);
+    held = grasp(event, handle, handles, canvas);
   });
   home.addEventListener("pointermove", (event) => {
     if (!held || event.pointerId !== held.pointer) return;
@@ -39,33 +39,33 @@ export function listenToHandles(home, handles, canvas, act) {
   home.addEventListener("pointerup", () => letGo(true));
   home.addEventListener("pointercancel", () => letGo(false));
   home.addEventListener("focusin", (event) => {
-    const part = event.target.closest?.(".handle");
-    if (part && !held) act.select(part.thing);
+    const handle = event.target.closest?.(".handle");
+    if (handle && !held) act.select(handle.thing);
   });
   home.addEventListener("keydown", (event) => {
-    const part = event.target.closest?.(".handle");
-    if (!part) return;
+    const handle = event.target.closest?.(".handle");
+    if (!handle) return;
     if (event.key === "Escape") {
       event.preventDefault();
       if (held) return letGo(false);
-      part.blur();
+      handle.blur();
       act.select(null);
     } else if (event.key === "Delete" || event.key === "Backspace") {
       event.preventDefault();
-      act.remove(part.thing);
+      act.remove(handle.thing);
     } else if (ARROWS[event.key] && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
-      nudge(event, part.thing, handles, act);
+      nudge(event, handle.thing, handles, act);
     }
   });
   // The mesh is turned and brought closer through the handles, too.
   home.addEventListener("wheel", (event) => canvas.dispatchEvent(new WheelEvent("wheel", event)), { passive: true });
 }
 
-function grasp(event, part, handles, canvas) {
+function grasp(event, handle, handles, canvas) {
   const box = canvas.getBoundingClientRect();
   const view = handles.screen.viewAt(event.clientX - box.left);
-  const things = movable(part.thing, handles);
+  const things = movable(handle.thing, handles);
   const start = things.map((thing) => {
     const [point] = handles.pointsOf(thing);
     return { thing, point, seen: handles.screen.project(point, view) };

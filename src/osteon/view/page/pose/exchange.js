@@ -11,10 +11,10 @@ export class Exchange {
 
   /**
    * @param {{engine: import("../engine/engine.js").Engine, client: import("../ui/client.js").Client,
-   *   changed(): void, fail(error: unknown): void, clear(): void}} parts
+   *   changed(): void, fail(error: unknown): void, clear(): void}} services
    */
-  constructor(parts) {
-    Object.assign(this, parts);
+  constructor(services) {
+    Object.assign(this, services);
     this.waiting = false; // an answer lets people wait: what was drawn or pinned anew is prepared first
     this.refused = false;
     this.forget();
@@ -56,11 +56,11 @@ export class Exchange {
 
   async #ask({ id, message }) {
     const begun = performance.now();
-    const { arrays, json } = readArrays(await this.client.pose(id, message));
-    return { arrays, json, roundTrip: performance.now() - begun, judged: message.judge };
+    const { arrays, header } = readArrays(await this.client.pose(id, message));
+    return { arrays, header, roundTrip: performance.now() - begun, judged: message.judge };
   }
 
-  #hear({ arrays, json, roundTrip, judged }) {
+  #hear({ arrays, header, roundTrip, judged }) {
     const { posed } = this.engine;
     if (!posed) return;
     const values = { segments: arrays.segments };
@@ -69,10 +69,10 @@ export class Exchange {
       if (arrays[`${method}_measure`]) values[role] = arrays[`${method}_measure`];
     }
     if (Object.values(values).some(Boolean)) posed.paintTriangles(values);
-    this.#build = json.build;
+    this.#build = header.build;
     this.segments = arrays.segments ?? this.segments;
     // While a joint is dragged nothing is judged: the figures are those of the last pose that was.
-    this.answer = { ...json, roundTrip, judged: judged ? json.methods : (this.answer?.judged ?? null) };
+    this.answer = { ...header, roundTrip, judged: judged ? header.methods : (this.answer?.judged ?? null) };
     if (this.refused) this.clear();
     this.refused = false;
     this.engine.refresh();

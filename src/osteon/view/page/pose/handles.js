@@ -42,20 +42,20 @@ export class Handles {
     if (views.length !== this.#views.length) this.#build(views.length);
     const { height } = this.screen.engine;
     views.forEach((view, i) => {
-      const { root, parts } = this.#views[i];
+      const { root, handles } = this.#views[i];
       set(root, { x: view.left, width: view.span, height });
-      for (const part of parts) this.#put(part, view);
+      for (const handle of handles) this.#put(handle, view);
     });
   }
 
   select(thing) {
     this.selected = thing;
-    for (const { parts } of this.#views) for (const part of parts) this.#mark(part);
+    for (const { handles } of this.#views) for (const handle of handles) this.#mark(handle);
   }
 
   /** Moves the focus to a thing. */
   focus(thing) {
-    this.#views[0]?.parts.find((part) => same(part.thing, thing))?.element.focus();
+    this.#views[0]?.handles.find((handle) => same(handle.thing, thing))?.element.focus();
   }
 
   clear() {
@@ -77,11 +77,11 @@ export class Handles {
   #build(count) {
     const focused = this.home.contains(document.activeElement) && document.activeElement.dataset.thing;
     this.#views = Array.from({ length: count }, (_, i) => {
-      const parts = this.#things().map((thing) => makePart(thing, this.#name(thing), i === 0));
+      const handles = this.#things().map((thing) => makeHandle(thing, this.#name(thing), i === 0));
       const hidden = i > 0 ? "true" : null;
       const root = draw("svg", { overflow: "hidden", role: "presentation", "aria-hidden": hidden });
-      root.append(...parts.map(({ element }) => element));
-      return { root, parts };
+      root.append(...handles.map(({ element }) => element));
+      return { root, handles };
     });
     this.home.replaceChildren(...this.#views.map(({ root }) => root));
     this.select(this.selected);
@@ -123,7 +123,7 @@ export class Handles {
   }
 }
 
-function makePart(thing, name, first) {
+function makeHandle(thing, name, first) {
   const { kind, index, end = 0 } = thing;
   const long = kind === "bone" || kind === "line";
   const shapes = long ? longShapes() : pointShapes(kind);

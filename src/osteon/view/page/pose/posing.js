@@ -24,22 +24,22 @@ export class Posing {
   /**
    * @param {{engine: import("../engine/engine.js").Engine, store: import("../ui/store.js").Store,
    *   client: import("../ui/client.js").Client, stage: HTMLElement, canvas: HTMLCanvasElement,
-   *   fail(error: unknown): void, tell(text: string): void, clear(): void}} parts
+   *   fail(error: unknown): void, announce(text: string): void, clear(): void}} services
    */
-  constructor(parts) {
-    Object.assign(this, parts);
+  constructor(services) {
+    Object.assign(this, services);
     this.screen = new Screen(this.engine);
     const name = "Skeleton, lines and pins";
     this.layer = draw("svg", { class: "handles", role: "group", "aria-label": name, hidden: true });
-    this.draftLine = draw("line", { class: "draft" });
+    this.sketchLine = draw("line", { class: "sketch" });
     const home = draw("g");
-    this.layer.append(home, this.draftLine);
+    this.layer.append(home, this.sketchLine);
     this.canvas.after(this.layer);
     this.handles = new Handles(home, this.screen);
     this.drag = "turn";
     this.tool = "";
     this.listeners = [];
-    this.exchange = new Exchange({ ...parts, changed: () => this.#changed() });
+    this.exchange = new Exchange({ ...services, changed: () => this.#changed() });
     this.#listen(home);
     this.#listenToUndo();
   }
@@ -59,11 +59,11 @@ export class Posing {
 
   // ---- begin and end ----------------------------------------------------------------------------------------------
 
-  /** Have the server prepare a model; `tell` hears its progress. False if it did not come to it. */
-  async start(id, tell) {
+  /** Have the server prepare a model; `onStage` hears its progress. False if it did not come to it. */
+  async start(id, onStage) {
     const job = await this.client.startPosing(id);
     const last = await new Promise((done) =>
-      this.client.follow(job, (message) => ("stage" in message ? tell(message) : done(message))),
+      this.client.follow(job, (message) => ("stage" in message ? onStage(message) : done(message))),
     );
     if (last.error) throw new Error(last.error);
     if ("cancelled" in last || this.store.state.model !== id) return false;
@@ -171,7 +171,7 @@ export class Posing {
   setTool(tool) {
     this.tool = tool;
     this.tools.reset();
-    this.draft([]);
+    this.sketch([]);
     this.canvas.classList.toggle("placing", tool !== "");
     this.#changed();
   }
@@ -199,8 +199,8 @@ export class Posing {
     });
     this.tools = listenToTools(this.canvas, this.screen, {
       tool: () => (this.active ? this.tool : ""),
-      draft: (points) => this.draft(points),
-      miss: () => this.tell("There is no mesh at that place."),
+      sketch: (points) => this.sketch(points),
+      miss: () => this.announce("There is no mesh at that place."),
       away: () => this.setTool(""),
       line: (points) => this.#addLine(points),
       pin: (vertex) => this.#addPin(vertex),
@@ -233,7 +233,7 @@ export class Posing {
   #addLine(points) {
     const [rest, ends] = [points.map((point) => point.rest), points.map((point) => point.posed)];
     const length = Math.hypot(...rest[0].map((x, i) => x - rest[1][i]));
-    if (length < 1e-3 * this.engine.character.pack.diagonal) return this.tell("Draw the line longer.");
+    if (length < 1e-3 * this.engine.character.pack.diagonal) return this.announce("Draw the line longer.");
     // A tube that reaches the surface all around; the slider changes it.
     const thick = Math.max(...points.map(({ half }) => half), 0.1 * length);
     const radius = Number((1.5 * thick).toPrecision(3));
@@ -260,20 +260,20 @@ export class Posing {
     this.#placeDraft();
   }
 
-  draft(points) {
-    this.drafted = points;
+  sketch(points) {
+    this.sketched = points;
     this.#placeDraft();
   }
 
   #placeDraft() {
     const view = this.screen.views[0];
-    const seen = view ? (this.drafted ?? []).map(({ posed }) => this.screen.project(posed, view)) : [];
+    const seen = view ? (this.sketched ?? []).map(({ posed }) => this.screen.project(posed, view)) : [];
     const visible = seen.length > 0 && !seen.includes(null);
-    this.draftLine.toggleAttribute("hidden", !visible);
+    this.sketchLine.toggleAttribute("hidden", !visible);
     if (!visible) return;
     const [[x1, y1], [x2, y2]] = [seen[0], seen[1] ?? seen[0]];
     const ends = { x1: x1 + view.left, y1, x2: x2 + view.left, y2 };
-    for (const [name, value] of Object.entries(ends)) this.draftLine.setAttribute(name, value);
+    for (const [name, value] of Object.entries(ends)) this.sketchLine.setAttribute(name, value);
   }
 
   #redraw() {

@@ -11,9 +11,9 @@
  * @property {number[][]} branch (j) the joint and all below it
  */
 
-/** @param {{joints: number[][], bones: number[][], names: string[], above: number[]} | null} given @returns {Rig} */
-export function makeRig(given) {
-  const { joints, bones, names, above } = given ?? { joints: [], bones: [], names: [], above: [] };
+/** @param {{joints: number[][], bones: number[][], names: string[], above: number[]} | null} skeleton @returns {Rig} */
+export function makeRig(skeleton) {
+  const { joints, bones, names, above } = skeleton ?? { joints: [], bones: [], names: [], above: [] };
   const linking = (j) => bones.findIndex(([a, b]) => (a === j && b === above[j]) || (b === j && a === above[j]));
   const boneAbove = above.map((up, j) => (up < 0 ? -1 : linking(j)));
   const far = bones.map(([a, b], i) => (boneAbove[a] === i ? a : b));

@@ -8,7 +8,7 @@ const STILL = 4; // pixels within which a press is a click
  * @param {HTMLCanvasElement} canvas
  * @param {import("./screen.js").Screen} screen
  * @param {{tool(): "" | "line" | "pin", line(points: Inside[]): void, pin(vertex: number): void,
- *   draft(points: Inside[]): void, miss(): void, away(): void}} act
+ *   sketch(points: Inside[]): void, miss(): void, away(): void}} act
  */
 export function listenToTools(canvas, screen, act) {
   let first = null; // the first point of a line
@@ -22,7 +22,7 @@ export function listenToTools(canvas, screen, act) {
   const moved = (event) => Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) > STILL;
   const finish = (points) => {
     first = null;
-    act.draft([]);
+    act.sketch([]);
     act.line(points);
   };
   // Before the camera's own listeners: while a tool is out, a drag on the mesh draws and does not turn it.
@@ -37,7 +37,7 @@ export function listenToTools(canvas, screen, act) {
       event.stopImmediatePropagation();
       canvas.setPointerCapture(event.pointerId);
       down = { clientX: event.clientX, clientY: event.clientY, ...at };
-      if (act.tool() === "line" && !first) act.draft([at.point]);
+      if (act.tool() === "line" && !first) act.sketch([at.point]);
     },
     early,
   );
@@ -47,7 +47,7 @@ export function listenToTools(canvas, screen, act) {
       if (!act.tool() || (!down && !first)) return;
       const at = place(event);
       const begun = first ?? (down && moved(event) ? down.point : null);
-      if (act.tool() === "line" && begun) act.draft(at.point ? [begun, at.point] : [begun]);
+      if (act.tool() === "line" && begun) act.sketch(at.point ? [begun, at.point] : [begun]);
     },
     early,
   );
@@ -61,9 +61,9 @@ export function listenToTools(canvas, screen, act) {
       down = null;
       if (act.tool() === "pin") return pinAt(start);
       if (first) return at.point ? finish([first, at.point]) : act.miss();
-      if (drawn) return at.point ? finish([start.point, at.point]) : (act.draft([]), act.miss());
+      if (drawn) return at.point ? finish([start.point, at.point]) : (act.sketch([]), act.miss());
       first = start.point;
-      act.draft([first]);
+      act.sketch([first]);
     },
     early,
   );

@@ -56,6 +56,7 @@ function shownRows(pack) {
     ["triangles", whole(triangles)],
     ["diagonal", `${number(pack.diagonal)} units`],
     ["bones", skinned ? `${whole(bones)} ${pack.bone_type}` : "none yet"],
+    ["deformer", skinned ? pack.deformer.kind.replaceAll("_", " ") : ""],
     ["influences", skinned ? `${pack.influences} a vertex` : ""],
     ["corrections", skinned ? (pack.rank ? `rank ${pack.rank}` : "none") : ""],
   ];
@@ -78,8 +79,8 @@ function reportGroups(report, diagonal) {
     ["fit", finite(report.seconds?.fit, (s) => `${number(s)} s`)],
     ["rounds", finite(report.rounds, String)],
   ];
-  const notes = (report.warnings ?? []).map((text) => make("p", { class: "note" }, text));
-  return [group("Closeness", closeness), group("Cost", cost), ...notes];
+  const warnings = (report.warnings ?? []).map((text) => make("p", { class: "note" }, text));
+  return [group("Closeness", closeness), group("Cost", cost), ...warnings];
 }
 
 function group(title, rows) {
@@ -89,6 +90,6 @@ function group(title, rows) {
   return make("div", {}, make("h3", {}, title), make("dl", {}, lines));
 }
 
-function finite(value, words) {
-  return typeof value === "number" && Number.isFinite(value) ? words(value) : "";
+function finite(value, text) {
+  return typeof value === "number" && Number.isFinite(value) ? text(value) : "";
 }

@@ -9,11 +9,11 @@ const PAINTS = [
   ["weights", "One bone"],
   ["clusters", "Near-rigid"],
 ];
-const SHOWN = 400; // entries of the list at a time; the search finds the rest
+const SHOWN = 400; // rows of the list at a time; the search finds the rest
 
 /**
  * @param {import("./store.js").Store} store
- * @param {{boneColor(bone: number): string, findClusters(tell: (message: object) => void): Promise<void>}} act
+ * @param {{boneColor(bone: number): string, findClusters(onStage: (message: object) => void): Promise<void>}} act
  */
 export function buildBones(store, act) {
   const paint = choice("Colour", PAINTS, (value) => store.set({ paint: value }));
@@ -30,12 +30,12 @@ export function buildBones(store, act) {
   const bones = make("ul", { class: "list", role: "listbox", tabindex: 0, "aria-label": "Bones" });
   const found = make("p", { class: "note", "aria-live": "polite" });
   const weights = make("p", { class: "readout" });
-  const look = clusterSearch(act.findClusters);
+  const finder = clusterSearch(act.findClusters);
   const body = make(
     "div",
     {},
     paint.element,
-    look.element,
+    finder.element,
     axes.element,
     make("div", { class: "field" }, make("label", { for: id }, "Find a bone"), search),
     bones,
@@ -102,7 +102,7 @@ export function buildBones(store, act) {
   store.watch(["pack", "scene"], () => {
     const { pack, scene, model } = store.state;
     const sourced = scene.can_fit && scene.models.some(({ id, has_source }) => id === model && has_source);
-    show(look.element, nBones(pack) > 0 && !hasClusters(pack) && sourced);
+    show(finder.element, nBones(pack) > 0 && !hasClusters(pack) && sourced);
   });
   store.watch(["paint", "bone", "axes", "panel"], () => {
     paint.sync(store.state.paint);
@@ -114,16 +114,16 @@ export function buildBones(store, act) {
 
 /** A button that has the near-rigid triangles found, and says how far that is. */
 function clusterSearch(find) {
-  const words = make("p", { class: "note", role: "status" });
+  const status = make("p", { class: "note", role: "status" });
   const button = make("button", { type: "button", class: "wide" }, "Find near-rigid triangles");
   button.addEventListener("click", async () => {
     button.disabled = true;
-    say(words, "Looking at the source");
-    await find(({ stage, fraction }) => say(words, `${stage}, ${Math.round(10 * fraction) * 10} %`));
+    say(status, "Looking at the source");
+    await find(({ stage, fraction }) => say(status, `${stage}, ${Math.round(10 * fraction) * 10} %`));
     button.disabled = false;
-    say(words, "");
+    say(status, "");
   });
-  return { element: make("div", {}, button, words) };
+  return { element: make("div", {}, button, status) };
 }
 
 function option(bone, name, color, choose) {

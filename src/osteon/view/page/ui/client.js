@@ -48,10 +48,10 @@ export class Client {
   }
 
   /** Bytes of one model. */
-  async pack(id, tell = () => {}) {
+  async pack(id, onProgress = () => {}) {
     const first = await this.early?.first;
     this.early = null;
-    return readAll(await (first?.id === id ? first.answer : ask(this.#packAddress(id))), tell);
+    return readAll(await (first?.id === id ? first.answer : ask(this.#packAddress(id))), onProgress);
   }
 
   #packAddress(id) {
@@ -60,13 +60,13 @@ export class Client {
   }
 
   /** Hand files over; several are the frames of one sequence, in the order of their names. Returns the id. */
-  async open(files, limits, tell = () => {}) {
+  async open(files, limits, onProgress = () => {}) {
     const ordered = readable(files, limits).sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
     checkSize(ordered, limits.upload_bytes);
     const group = `g${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`;
     let last = null;
     for (const [index, file] of ordered.entries()) {
-      tell(ordered.length > 1 ? `Reading file ${index + 1} of ${ordered.length}` : `Reading ${file.name}`);
+      onProgress(ordered.length > 1 ? `Reading file ${index + 1} of ${ordered.length}` : `Reading ${file.name}`);
       const query = ordered.length > 1 ? `?group=${group}&index=${index}&count=${ordered.length}` : "";
       const headers = { "X-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" };
       last = await (await ask(`./open${query}`, { method: "POST", body: file, headers })).json();
@@ -208,7 +208,7 @@ async function ask(address, options = {}) {
 }
 
 /** The body with its progress, 0 … 1; a compressed body is gathered by the browser, whose length nobody knows. */
-async function readAll(answer, tell) {
+async function readAll(answer, onProgress) {
   const length = Number(answer.headers.get("Content-Length") ?? 0);
   if (!length || !answer.body || answer.headers.get("Content-Encoding")) return answer.arrayBuffer();
   const chunks = [];
@@ -218,7 +218,7 @@ async function readAll(answer, tell) {
     if (done) break;
     chunks.push(value);
     at += value.length;
-    tell(Math.min(1, at / length));
+    onProgress(Math.min(1, at / length));
   }
   if (at < length) throw new Refusal("The model came incomplete; open it again.");
   return new Blob(chunks).arrayBuffer();

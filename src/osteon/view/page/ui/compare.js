@@ -21,7 +21,7 @@ export function buildCompare(store, act) {
   const mode = choice("Show", MODES, (value) => store.set({ mode: value }));
   mode.element.classList.add("thirds");
   const swipe = slider(
-    { label: "Source from the left, up to", step: 0.01, words: (v) => `${Math.round(100 * v)} %` },
+    { label: "Source from the left, up to", step: 0.01, text: (v) => `${Math.round(100 * v)} %` },
     (v) => store.set({ swipe: v }),
   );
   const heat = toggle("Error heat map", (on) => store.set({ paint: on ? "error" : "material" }));
@@ -64,13 +64,13 @@ export function buildCompare(store, act) {
   store.watch(["paint", "heatMax"], () => {
     heat.sync(store.state.paint === "error");
     const most = store.state.heatMax;
-    for (const part of [scale.element, top]) show(part, store.state.paint === "error" && most > 0);
+    for (const element of [scale.element, top]) show(element, store.state.paint === "error" && most > 0);
     if (most > 0) scale.set(most);
     if (most > 0) limit.input.value = String(Number((100 * most).toPrecision(4)));
   });
 
-  /** @param {{frame: number, track: import("./errors.js").ErrorTrack, diagonal: number, error: number | null}} now */
-  const tell = ({ frame, track, diagonal, error }) => {
+  /** @param {{frame: number, track: import("./error_tracker.js").ErrorTrack, diagonal: number, error: number | null}} now */
+  const update = ({ frame, track, diagonal, error }) => {
     const both = (value) => (Number.isFinite(value) ? [share(value), `${number(value * diagonal)} units`] : ["…", ""]);
     const most = track.largest;
     figures.set([
@@ -80,7 +80,7 @@ export function buildCompare(store, act) {
       [error === null ? "…" : percent(error), "of the motion"],
     ]);
   };
-  return { name: "compare", title: "Compare", element, tell, probe: (text) => say(probe, text) };
+  return { name: "compare", title: "Compare", element, update, probe: (text) => say(probe, text) };
 }
 
 function whyEmpty(pack) {

@@ -5,30 +5,30 @@ import { draw, make, say, unique } from "./dom.js";
 /**
  * A slider with its name, its value in words, and the arrow keys of the browser.
  *
- * @param {{label: string, min?: number, max?: number, step?: number | "any", words?: (value: number) => string, silent?: boolean}} given
+ * @param {{label: string, min?: number, max?: number, step?: number | "any", text?: (value: number) => string, silent?: boolean}} options
  * @param {(value: number) => void} change called while it moves
  */
-export function slider({ label, min = 0, max = 1, step = 1, words = String, silent = false }, change) {
+export function slider({ label, min = 0, max = 1, step = 1, text = String, silent = false }, change) {
   const id = unique("slider");
   const input = make("input", { id, type: "range", min, max, step, value: min });
   const output = make("span", { class: "value", "aria-hidden": "true" }); // readers have aria-valuetext
-  const tell = () => {
+  const describe = () => {
     const value = Number(input.value);
-    say(output, words(value));
-    input.setAttribute("aria-valuetext", words(value));
+    say(output, text(value));
+    input.setAttribute("aria-valuetext", text(value));
     const span = Number(input.max) - Number(input.min);
     input.style.setProperty("--at", String(span > 0 ? (value - Number(input.min)) / span : 0));
   };
   input.addEventListener("input", () => {
-    tell();
+    describe();
     change(Number(input.value));
   });
   const sync = (value, most = Number(input.max)) => {
     input.max = String(most);
     input.value = String(value);
-    tell();
+    describe();
   };
-  tell();
+  describe();
   const element = make("div", { class: "slider" }, make("label", { for: id }, label), !silent && output, input);
   return { element, input, sync };
 }
@@ -43,12 +43,12 @@ export function slider({ label, min = 0, max = 1, step = 1, words = String, sile
 export function choice(label, choices, change) {
   const name = unique("choice");
   const inputs = choices.map(([value]) => make("input", { type: "radio", name, value, id: `${name}-${value}` }));
-  const parts = choices.map(([value, text], i) => [inputs[i], make("label", { for: `${name}-${value}` }, text)]);
+  const pairs = choices.map(([value, text], i) => [inputs[i], make("label", { for: `${name}-${value}` }, text)]);
   const element = make(
     "fieldset",
     { class: "choice" },
     make("legend", {}, label),
-    make("div", { class: "segments" }, parts.flat()),
+    make("div", { class: "segments" }, pairs.flat()),
   );
   element.addEventListener("change", (event) => change(event.target.value));
   const sync = (value) => inputs.forEach((input) => (input.checked = input.value === value));
@@ -120,11 +120,11 @@ export function readings(names) {
 }
 
 /** What to read where there is nothing to show: a sentence or two, and code where one may type it. */
-export function emptyState(...parts) {
+export function emptyState(...pieces) {
   return make(
     "p",
     { class: "hint" },
-    parts.map((part) => (Array.isArray(part) ? make("code", {}, part[0]) : part)),
+    pieces.map((piece) => (Array.isArray(piece) ? make("code", {}, piece[0]) : piece)),
   );
 }
 

@@ -10,10 +10,10 @@ import { percent } from "./numbers.js";
  * @param {{errorByRank(): Promise<ArrayLike<number> | null>}} act
  */
 export function buildCorrections(store, act) {
-  const rank = slider({ label: "Rank", words: (value) => `${value} of ${store.state.pack?.rank ?? 0}` }, (value) =>
+  const rank = slider({ label: "Rank", text: (value) => `${value} of ${store.state.pack?.rank ?? 0}` }, (value) =>
     store.set({ rank: value }),
   );
-  const words = make("p", { class: "figure", "aria-live": "polite" });
+  const figure = make("p", { class: "figure", "aria-live": "polite" });
   const plot = curve({ x: "rank", y: "E, % of the motion" }, (value) => store.set({ rank: value }));
   const note = make(
     "p",
@@ -21,17 +21,17 @@ export function buildCorrections(store, act) {
     "E is the distance from the source over all frames and vertices, in percent of the motion. ",
     "Each rank adds one morph target to the file; dropping the last ones leaves a good smaller file.",
   );
-  const body = make("div", {}, rank.element, words, make("figure", {}, plot.element), note);
+  const body = make("div", {}, rank.element, figure, make("figure", {}, plot.element), note);
   const empty = make("div");
   let values = /** @type {[number, number][]} */ ([]);
 
-  const tell = () => {
+  const describe = () => {
     const { pack } = store.state;
     rank.sync(store.state.rank, pack?.rank ?? 0);
     plot.mark(store.state.rank);
     const error = at(values, store.state.rank);
     say(
-      words,
+      figure,
       error === null ? "No source, so the error is not known." : `E ${percent(error)} at rank ${store.state.rank}`,
     );
   };
@@ -43,11 +43,11 @@ export function buildCorrections(store, act) {
     if (pack !== store.state.pack) return;
     if (found) use([...found].map((error, r) => [r, error]));
   };
-  const use = (given) => {
-    values = given;
+  const use = (found) => {
+    values = found;
     plot.set(values);
     show(plot.element.parentElement, values.length > 1);
-    tell();
+    describe();
   };
   let measured = null;
 
@@ -61,7 +61,7 @@ export function buildCorrections(store, act) {
     use(known.map(([r, error]) => /** @type {[number, number]} */ ([Number(r), error])).sort((a, b) => a[0] - b[0]));
   });
   store.watch(["pack", "panel"], measure);
-  store.watch(["rank"], tell);
+  store.watch(["rank"], describe);
   return { name: "corrections", title: "Corrections", element: make("div", {}, empty, body) };
 }
 

@@ -20,7 +20,7 @@ const ROWS = ["frames / s", "triangles / s", "script / frame", "sent / frame"];
 export function buildCrowd(store, engine, act) {
   const on = toggle("Show a crowd", (value) => store.set({ crowd: value }));
   const count = slider(
-    { label: "Characters", max: 1, step: 0.005, words: (at) => whole(fromPlace(at)), silent: true },
+    { label: "Characters", max: 1, step: 0.005, text: (at) => whole(fromPlace(at)), silent: true },
     (at) => setCount(fromPlace(at)),
   );
   const typed = numeric({ label: "Exactly", min: 1, max: MOST, value: 100 }, (value) => setCount(value));
@@ -95,13 +95,13 @@ export function buildCrowd(store, engine, act) {
     if (!engine.playing) return;
     const column = METHODS.findIndex(([name]) => name === engine.crowdMethod);
     if (!stats || !(stats.fps > 0)) return;
-    const words = [
+    const texts = [
       stats.fps.toFixed(1),
       rate(stats.trianglesPerSecond),
       `${stats.scriptMs.toFixed(2)} ms`,
       bytes(stats.bytesPerFrame),
     ];
-    words.forEach((text, i) => say(cells[i][column], text));
+    texts.forEach((text, i) => say(cells[i][column], text));
   };
 
   store.watch(["crowd"], () => {

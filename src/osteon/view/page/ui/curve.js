@@ -33,10 +33,10 @@ export function curve(names, choose) {
     choose(Math.round(Math.min(1, Math.max(0, (x - BOX.left) / (BOX.width - BOX.left - BOX.right))) * most));
   });
 
-  const set = (given) => {
-    values = given;
-    most = given.at(-1)?.[0] ?? 1;
-    high = Math.max(...given.map(([, y]) => y), 1e-9) * 1.05;
+  const set = (points) => {
+    values = points;
+    most = points.at(-1)?.[0] ?? 1;
+    high = Math.max(...points.map(([, y]) => y), 1e-9) * 1.05;
     grid.replaceChildren(
       ...ticks(high, 4).flatMap((y) => [
         draw("path", { d: `M${BOX.left} ${up(y).toFixed(1)}H${BOX.width - BOX.right}` }),
@@ -50,11 +50,11 @@ export function curve(names, choose) {
     );
     line.setAttribute(
       "d",
-      given.length ? `M${given.map(([x, y]) => `${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("L")}` : "",
+      points.length ? `M${points.map(([x, y]) => `${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("L")}` : "",
     );
     dots.replaceChildren(
-      ...(given.length <= 24
-        ? given.map(([x, y]) =>
+      ...(points.length <= 24
+        ? points.map(([x, y]) =>
             draw(
               "circle",
               { cx: across(x).toFixed(1), cy: up(y).toFixed(1), r: 2.5 },
@@ -65,7 +65,7 @@ export function curve(names, choose) {
     );
     element.setAttribute(
       "aria-label",
-      `${names.y} by ${names.x}: ${given.map(([x, y]) => `${x}, ${percent(y)}`).join("; ")}`,
+      `${names.y} by ${names.x}: ${points.map(([x, y]) => `${x}, ${percent(y)}`).join("; ")}`,
     );
   };
   const mark = (x) => {

@@ -16,7 +16,7 @@ export const SHORTCUTS = [
   { shown: ["Enter"], keys: [], act: "", says: "read the point in the middle, likewise" },
   { shown: ["Ctrl Z"], keys: [], act: "", says: "undo, with Shift redo, while posing" },
   { shown: ["Tab", "←→↑↓"], keys: [], act: "", says: "next joint; move it, while posing" },
-  { shown: ["Esc"], keys: ["Escape"], act: "fold", says: "fold the panel away" },
+  { shown: ["Esc"], keys: ["Escape"], act: "close", says: "fold the panel away" },
   { shown: ["?"], keys: ["?"], act: "help", says: "this help" },
 ];
 

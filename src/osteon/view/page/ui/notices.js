@@ -11,18 +11,18 @@ export class Notices {
   /** @param {HTMLElement} stage */
   constructor(stage) {
     this.news = make("div", { role: "status", "aria-live": "polite", class: "news" });
-    this.words = make("span");
+    this.text = make("span");
     this.error = make(
       "div",
       { role: "alert", class: "error", hidden: true },
-      this.words,
+      this.text,
       iconButton("close", "Close the message", () => this.clear()),
     );
     stage.append(make("div", { class: "notices" }, this.error, this.news));
   }
 
   /** Something happened or is happening; `lasting` news stays until the next. */
-  tell(text, lasting = false) {
+  announce(text, lasting = false) {
     clearTimeout(this.#timer);
     say(this.news, text);
     if (text && !lasting) this.#timer = setTimeout(() => say(this.news, ""), STAYS);
@@ -30,13 +30,13 @@ export class Notices {
 
   /** Something failed. */
   fail(text) {
-    this.tell("");
-    say(this.words, text);
+    this.announce("");
+    say(this.text, text);
     show(this.error, true);
   }
 
   clear() {
     show(this.error, false);
-    say(this.words, "");
+    say(this.text, "");
   }
 }

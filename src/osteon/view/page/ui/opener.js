@@ -11,15 +11,15 @@ export class Opener {
   #source = "";
 
   /** @param {{engine: import("../engine/engine.js").Engine, store: import("./store.js").Store, client: import("./client.js").Client,
-   *   notices: import("./notices.js").Notices, timeline: import("./timeline.js").Timeline, fail(error: unknown): void}} parts */
-  constructor(parts) {
-    Object.assign(this, parts);
+   *   notices: import("./notices.js").Notices, timeline: import("./timeline.js").Timeline, fail(error: unknown): void}} services */
+  constructor(services) {
+    Object.assign(this, services);
   }
 
   /** Ask what there is and show the first of it. */
   async begin() {
     await this.#tried(async () => {
-      await this.#look();
+      await this.#askScene();
       const { models } = this.store.state.scene;
       if (models.length) await this.show(models[0].id);
     });
@@ -31,8 +31,8 @@ export class Opener {
     await this.#tried(async () => {
       this.notices.clear();
       const { limits } = this.store.state.scene;
-      const id = await this.client.open(files, limits, (text) => this.notices.tell(text, true));
-      await this.#look();
+      const id = await this.client.open(files, limits, (text) => this.notices.announce(text, true));
+      await this.#askScene();
       await this.show(id);
       const { pack, scene } = this.store.state;
       if (pack?.kind === "sequence" && scene.can_fit) this.store.set({ panel: "fit" });
@@ -42,44 +42,43 @@ export class Opener {
   /** A finished fit opens beside its source. */
   async openResult(id) {
     await this.#tried(async () => {
-      await this.#look();
+      await this.#askScene();
       await this.show(id, { mode: "side", panel: "compare" });
     });
   }
 
   /** Show a model of the scene. */
-  async show(id, look = {}) {
+  async show(id, view = {}) {
     const { notices } = this;
     const name = this.store.state.scene.models.find((model) => model.id === id)?.name ?? "the model";
     this.wanted = id;
-    notices.tell(`Loading ${name}`, true);
+    notices.announce(`Loading ${name}`, true);
     await this.#tried(async () => {
-      const pack = await this.packOf(id, (part) => notices.tell(`Loading ${name}, ${Math.round(100 * part)} %`, true));
+      const pack = await this.packOf(id, (fraction) => notices.announce(`Loading ${name}, ${Math.round(100 * fraction)} %`, true));
       if (this.wanted !== id) return;
       notices.clear();
-      notices.tell(this.#load(id, pack, look) ? `${pack.name || name} is open.` : "");
+      notices.announce(this.#load(id, pack, view) ? `${pack.name || name} is open.` : "");
     });
   }
 
   /** A pack, read once. */
-  async packOf(id, tell) {
-    if (!this.#packs.has(id)) this.#keep(id, readPack(await this.client.pack(id, tell)));
+  async packOf(id, onProgress) {
+    if (!this.#packs.has(id)) this.#keep(id, readPack(await this.client.pack(id, onProgress)));
     return this.#packs.get(id);
   }
 
   /** Ask the server which triangles move nearly rigidly; the mesh then shows them. */
-  async findClusters(tell) {
+  async findClusters(onStage) {
     const { model: id, pack } = this.store.state;
     await this.#tried(async () => {
       const job = await this.client.findClusters(id);
       const last = await new Promise((done) =>
-        this.client.follow(job, (message) => ("stage" in message ? tell(message) : done(message))),
+        this.client.follow(job, (message) => ("stage" in message ? onStage(message) : done(message))),
       );
       if (last.error) throw new Error(last.error);
       if ("cancelled" in last || this.store.state.pack !== pack) return;
       const arrays = { ...pack.arrays, triangle_cluster: await this.client.clusters(id) };
-      const shapes = { ...pack.shapes, triangle_cluster: [pack.counts.triangles] };
-      this.#keep(id, { ...pack, arrays, shapes });
+      this.#keep(id, { ...pack, arrays });
       this.#load(id, this.#packs.get(id), { paint: "clusters" });
     });
   }
@@ -89,12 +88,12 @@ export class Opener {
     this.#packs.set(id, pack);
   }
 
-  async #look() {
+  async #askScene() {
     this.store.set({ scene: await this.client.scene() });
   }
 
   /** Hand a pack to the engine and set the panels to what it has. */
-  #load(id, pack, look) {
+  #load(id, pack, view) {
     const { engine, store } = this;
     const source = pack.hasSource ? `${pack.counts.vertices} ${pack.counts.frames} ${pack.diagonal}` : "";
     const stays = source !== "" && source === this.#source;
@@ -106,7 +105,7 @@ export class Opener {
     const bone = Math.min(store.state.bone, Math.max(0, nBones(pack) - 1));
     // The heat map keeps its scale from one result to the next of the same source.
     const heatMax = stays ? store.state.heatMax : null;
-    store.set({ model: id, pack, ...fitting(store.state, pack), heatMax, bone, rank: pack.rank, ...look });
+    store.set({ model: id, pack, ...fitting(store.state, pack), heatMax, bone, rank: pack.rank, ...view });
     if (before) this.#putBack(before);
     else if (!matchMedia("(prefers-reduced-motion: reduce)").matches) engine.play();
     return true;

@@ -8,9 +8,9 @@ const EDGE = 18;
 
 /**
  * @param {(at: number) => string} color a CSS colour for 0 … 1
- * @param {(value: number) => string} words a value as it is written
+ * @param {(value: number) => string} text a value as it is written
  */
-export function heatScale(color, words = share, what = " of the diagonal") {
+export function heatScale(color, text = share, what = " of the diagonal") {
   const id = unique("heat");
   const stops = Array.from({ length: 13 }, (_, i) => draw("stop", { offset: i / 12, "stop-color": color(i / 12) }));
   const bar = draw("rect", { x: EDGE, y: 2, width: WIDTH, height: 12, fill: `url(#${id})` });
@@ -28,10 +28,10 @@ export function heatScale(color, words = share, what = " of the diagonal") {
     marks.replaceChildren(
       ...shown.flatMap((tick, i) => [
         draw("path", { class: "base", d: `M${places[i].toFixed(1)} 14v4` }),
-        draw("text", { x: places[i].toFixed(1), y: 30, "text-anchor": "middle" }, words(tick)),
+        draw("text", { x: places[i].toFixed(1), y: 30, "text-anchor": "middle" }, text(tick)),
       ]),
     );
-    element.setAttribute("aria-label", `Heat map from 0 to ${words(most)}${what}; darker is worse`);
+    element.setAttribute("aria-label", `Heat map from 0 to ${text(most)}${what}; darker is worse`);
   };
   return { element, set };
 }

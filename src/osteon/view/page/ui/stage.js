@@ -11,7 +11,7 @@ const REST = 90; // ms the pointer stays before its point is read: picking waits
  * @param {HTMLCanvasElement} canvas
  * @param {import("./store.js").Store} store
  * @param {import("../engine/engine.js").Engine} engine
- * @param {{read(text: string): void, tell(text: string): void, posedWords(found: object): string}} act
+ * @param {{read(text: string): void, announce(text: string): void, describePosed(found: object): string}} act
  */
 export function buildStage(stage, canvas, store, engine, act) {
   const left = make("span", { class: "side-name" });
@@ -101,7 +101,7 @@ function readPoints(canvas, tip, store, engine, act) {
   const read = async (x, y, near) => {
     if (!store.state.pack || store.state.crowd) return null;
     const found = await engine.pick(x, y);
-    const text = !found ? "" : store.state.posing ? act.posedWords(found) : words(found, store.state.pack);
+    const text = !found ? "" : store.state.posing ? act.describePosed(found) : describePoint(found, store.state.pack);
     act.read(text);
     if (near) place(tip, text, x, y, canvas);
     return { found, text };
@@ -123,12 +123,12 @@ function readPoints(canvas, tip, store, engine, act) {
   canvas.addEventListener("keydown", async (event) => {
     if (event.key !== "Enter") return;
     const got = await read(canvas.clientWidth / 2, canvas.clientHeight / 2, false);
-    act.tell(got?.text || "No mesh in the middle of the view.");
+    act.announce(got?.text || "No mesh in the middle of the view.");
   });
 }
 
 /** One point in words: vertex, error, and its bones with their weights. */
-export function words(found, pack) {
+export function describePoint(found, pack) {
   const names = namesOf(pack);
   const error =
     Number.isFinite(found.error) && pack.hasSource && pack.kind !== "sequence"

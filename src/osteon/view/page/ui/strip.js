@@ -22,10 +22,10 @@ export class Strip {
       this.line,
       this.cursor,
     );
-    this.words = make("span", { class: "strip-words" });
-    this.element = make("div", { class: "strip", hidden: true }, this.svg, this.words);
-    this.svg.addEventListener("pointermove", (event) => this.#tell(this.#frameAt(event)));
-    this.svg.addEventListener("pointerleave", () => this.#tell(null));
+    this.text = make("span", { class: "strip-words" });
+    this.element = make("div", { class: "strip", hidden: true }, this.svg, this.text);
+    this.svg.addEventListener("pointermove", (event) => this.#describe(this.#frameAt(event)));
+    this.svg.addEventListener("pointerleave", () => this.#describe(null));
     this.svg.addEventListener("click", (event) => go(this.#frameAt(event)));
   }
 
@@ -46,7 +46,7 @@ export class Strip {
         ? `Error by frame: RMS up to ${share(most)} of the diagonal, in frame ${from + values.indexOf(most)}`
         : "Error by frame",
     );
-    this.#tell(null);
+    this.#describe(null);
   }
 
   /** Where the timeline is. */
@@ -61,14 +61,14 @@ export class Strip {
     return this.#from + Math.round(at * (this.#to - this.#from - 1));
   }
 
-  #tell(frame) {
+  #describe(frame) {
     const track = this.#track;
     if (!track) return;
     const known = [...track.rms.subarray(this.#from, this.#to)].filter(Number.isFinite);
     const most = known.length ? Math.max(...known) : 0;
     const waiting = track.complete ? "" : ", measuring";
     say(
-      this.words,
+      this.text,
       frame === null || !Number.isFinite(track.rms[frame])
         ? `RMS by frame, at most ${share(most)}${waiting}`
         : `frame ${frame}: RMS ${share(track.rms[frame])}, worst ${share(track.worst[frame])}`,

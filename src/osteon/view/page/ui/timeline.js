@@ -86,7 +86,7 @@ export class Timeline {
     if (owner.name !== this.#clip.name) this.setClip(owner.name);
     this.pause();
     this.engine.setFrame(frame);
-    this.tell({ frame });
+    this.update({ frame });
   }
 
   setClip(name) {
@@ -98,11 +98,11 @@ export class Timeline {
     this.scrub.max = String(Math.max(0, clip.stop - clip.start - 1));
     this.engine.setClip(name);
     this.drawErrors(this.errors);
-    this.tell({ frame: clip.start });
+    this.update({ frame: clip.start });
   }
 
   /** The frame that the engine shows; called for each picture. */
-  tell({ frame }) {
+  update({ frame }) {
     this.#frame = frame;
     const { start, stop, fps } = this.#clip;
     const last = stop - start - 1;

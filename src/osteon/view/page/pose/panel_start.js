@@ -1,7 +1,7 @@
 /** Before a mesh can be posed: its skeleton, or none, and the server's preparations. */
 
-import { emptyState } from "./controls.js";
-import { make, say, show } from "./dom.js";
+import { emptyState } from "../ui/controls.js";
+import { make, say, show } from "../ui/dom.js";
 
 const STAGES = {
   mesh: "Read the mesh",
@@ -12,14 +12,14 @@ const STAGES = {
 };
 
 /**
- * @param {import("./store.js").Store} store
- * @param {import("./client.js").Client} client
- * @param {import("../pose/posing.js").Posing} posing
- * @param {{fail(error: unknown): void, tell(text: string): void}} act
+ * @param {import("../ui/store.js").Store} store
+ * @param {import("../ui/client.js").Client} client
+ * @param {import("./posing.js").Posing} posing
+ * @param {{fail(error: unknown): void, announce(text: string): void}} act
  */
 export function startBox(store, client, posing, act) {
   const hint = make("div");
-  const words = make("p", { role: "status", class: "figure" });
+  const status = make("p", { role: "status", class: "figure" });
   const bar = make("progress", { max: 1, value: 0, "aria-label": "Preparing" });
   const files = make("input", {
     type: "file",
@@ -29,7 +29,7 @@ export function startBox(store, client, posing, act) {
   });
   const start = make("button", { type: "button", class: "wide main", onclick: () => begin() }, "Pose it");
   const choose = make("button", { type: "button", class: "wide", onclick: () => files.click() }, "Choose a skeleton…");
-  const work = make("div", { class: "stages", hidden: true }, words, bar);
+  const work = make("div", { class: "stages", hidden: true }, status, bar);
   const element = make("div", { class: "groups" }, hint, files, start, choose, work);
   let busy = false;
 
@@ -38,14 +38,14 @@ export function startBox(store, client, posing, act) {
     if (busy || !model) return;
     busy = true;
     sync();
-    say(words, "Waiting for the worker");
+    say(status, "Waiting for the worker");
     bar.value = 0;
     try {
       await posing.start(model, ({ stage, fraction }) => {
-        say(words, STAGES[stage] ?? stage);
+        say(status, STAGES[stage] ?? stage);
         bar.value = fraction ?? 0;
       });
-      if (posing.about?.note) act.tell(posing.about.note);
+      if (posing.about?.note) act.announce(posing.about.note);
     } catch (error) {
       act.fail(error);
     }

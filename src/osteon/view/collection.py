@@ -17,13 +17,13 @@ from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence
 from osteon.view.pack import Evidence, write_pack
 
-__all__ = ["Entry", "Scene", "find_clusters", "load_shown", "prepare_entry"]
+__all__ = ["Collection", "Item", "find_clusters", "load_shown", "prepare_item"]
 
 Inputs = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Item:
     """One thing to look at."""
 
     id: str
@@ -31,7 +31,7 @@ class Entry:
     kind: Literal["model", "sequence"]
     pack: Path
     sequence: Inputs = ()  # the inputs of its source, which a fit reads again; () without one
-    model: Path | None = None  # a file of the fitted model, for entries that a fit made
+    model: Path | None = None  # a file of the fitted model, for items that a fit made
     inputs: Inputs = ()  # the files it was read from
     skeleton: str | None = None  # the file of the skeleton that it was opened with
 
@@ -47,26 +47,26 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Scene:
-    """All entries of one server; it only grows."""
+class Collection:
+    """All items of one server; it only grows."""
 
     folder: Path  # where packs lie
-    entries: dict[str, Entry] = field(default_factory=dict)
+    items: dict[str, Item] = field(default_factory=dict)
     made: int = 0
 
     def new_id(self) -> str:
         self.made += 1
         return f"m{self.made}"
 
-    def pack_of(self, entry_id: str) -> Path:
-        return self.folder / f"{entry_id}.bin"
+    def pack_of(self, item_id: str) -> Path:
+        return self.folder / f"{item_id}.bin"
 
-    def add(self, entry: Entry) -> None:
-        self.entries[entry.id] = entry
+    def add(self, item: Item) -> None:
+        self.items[item.id] = item
 
 
-def prepare_entry(
-    entry_id: str,
+def prepare_item(
+    item_id: str,
     inputs: Inputs,
     pack: Path,
     *,
@@ -74,7 +74,7 @@ def prepare_entry(
     skeleton: str | None = None,
     clusters: bool = False,
     progress: Progress | None = None,
-) -> Entry:
+) -> Item:
     """Read a model or a sequence, and the source to compare it with, and write the pack that the page asks for."""
     shown = load_shown(inputs, progress)
     if skeleton is not None:
@@ -84,11 +84,11 @@ def prepare_entry(
             raise OptionError(f"{inputs[0]}: is a sequence; a source is compared with a model, so name the model first")
         labels = find_clusters(shown, progress) if clusters else None
         write_pack(pack, shown, Evidence(clusters=labels))
-        return Entry(entry_id, shown.name, "sequence", pack, inputs, inputs=inputs, skeleton=skeleton)
+        return Item(item_id, shown.name, "sequence", pack, inputs, inputs=inputs, skeleton=skeleton)
     compared = _load_source(source, shown, progress) if source else None
     labels = find_clusters(compared, progress) if clusters and compared is not None else None
     write_pack(pack, shown, Evidence(None if compared is None else compared.source, clusters=labels))
-    return Entry(entry_id, shown.name, "model", pack, source, inputs=inputs, skeleton=skeleton)
+    return Item(item_id, shown.name, "model", pack, source, inputs=inputs, skeleton=skeleton)
 
 
 def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> SkinnedModel | MeshSequence:
@@ -101,7 +101,7 @@ def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> Skinn
 def _check_skeleton(file: str, shown: SkinnedModel | MeshSequence) -> None:
     """Refuse a skeleton that cannot be read, or not for this mesh, before anything is served."""
     from osteon.io.skeletons import load_skeleton
-    from osteon.view.pose_subject import check_place
+    from osteon.view.posable_mesh import check_place
 
     check_place(load_skeleton(file), shown.rest.astype(np.float64), file)
 

@@ -1,12 +1,12 @@
 /** Keep a pose: as JSON, as a mesh, and as the command that makes it again. */
 
-import { make, say } from "./dom.js";
+import { make, say } from "../ui/dom.js";
 
 /**
- * @param {import("./store.js").Store} store
- * @param {import("./client.js").Client} client
- * @param {import("../pose/posing.js").Posing} posing
- * @param {{fail(error: unknown): void, tell(text: string): void}} act
+ * @param {import("../ui/store.js").Store} store
+ * @param {import("../ui/client.js").Client} client
+ * @param {import("./posing.js").Posing} posing
+ * @param {{fail(error: unknown): void, announce(text: string): void}} act
  */
 export function saveBox(store, client, posing, act) {
   const method = () => (store.state.poseView === "ssd" ? "ssd" : "simplex");
@@ -20,7 +20,7 @@ export function saveBox(store, client, posing, act) {
       });
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-      act.tell(`${name} is saved where your browser keeps files.`);
+      act.announce(`${name} is saved where your browser keeps files.`);
     } catch (error) {
       act.fail(error);
     }
@@ -39,10 +39,10 @@ export function saveBox(store, client, posing, act) {
       onclick: async () => {
         try {
           await navigator.clipboard.writeText(command.textContent);
-          act.tell("The command is copied.");
+          act.announce("The command is copied.");
         } catch {
           getSelection()?.selectAllChildren(command);
-          act.tell("The command is selected; copy it with the keyboard.");
+          act.announce("The command is selected; copy it with the keyboard.");
         }
       },
     },
@@ -60,9 +60,9 @@ export function saveBox(store, client, posing, act) {
   );
   const sync = () => {
     const { mesh: file, skeleton } = posing.about.command;
-    const words = ["osteon", "pose", file, skeleton ?? "none", `${stem()}-pose.json`, "-o", `${stem()}-posed.obj`];
+    const call = ["osteon", "pose", file, skeleton ?? "none", `${stem()}-pose.json`, "-o", `${stem()}-posed.obj`];
     const options = method() === "ssd" ? ["--method", "ssd"] : [];
-    say(command, [...words, ...options].map(quoted).join(" "));
+    say(command, [...call, ...options].map(quoted).join(" "));
   };
   return { element, sync };
 }

@@ -1,6 +1,5 @@
 // A mesh that somebody else poses: positions come from the server, of one method or of two, and values of triangles.
 import { Character } from "./character.js";
-import { SLOTS } from "./pack.js";
 import { addNormals, sourcePositions, wholeFrame } from "./pose.js";
 import { fillFrame } from "./source_texture.js";
 import { FLOAT4, checkFits, makeTiles } from "./tiles.js";
@@ -11,33 +10,25 @@ const KEPT = /^(rest|faces|normals|colors|uvs|triangle_material|image_\d+)$/;
 const FRAME = { result: 0, source: 1 };
 
 /**
- * The rest mesh of a pack on one bone that does not move; its source has two frames, one for each role.
+ * The rest mesh of a pack as a sequence without bones; its source has two frames, one for each role.
  * @param {import("./pack.js").Pack} pack @returns {import("./pack.js").Pack}
  */
-function stillPack(pack) {
+function restPack(pack) {
   const { vertices, triangles } = pack.counts;
   const kept = Object.fromEntries(Object.entries(pack.arrays).filter(([name]) => KEPT.test(name)));
-  const weights = new Float32Array(SLOTS * vertices);
-  for (let v = 0; v < vertices; v++) weights[SLOTS * v] = 1;
   const source = new Float32Array(6 * vertices);
   for (let at = 0; at < source.length; at += 3 * vertices) source.set(pack.arrays.rest, at);
   return {
     ...{ name: pack.name, kind: "posed", diagonal: pack.diagonal, materials: pack.materials, images: pack.images },
-    ...{ clips: [{ name: "pose", start: 0, stop: 1, fps: 30 }], bone_type: "rigid", bone_names: ["still"] },
-    ...{ influences: 1, rank: 0, report: null, error_percent_by_rank: null, hasSource: true, shapes: {} },
-    counts: { vertices, triangles, bones: 1, frames: 1 },
-    arrays: {
-      ...kept,
-      ...{ weights, source, bones: new Uint16Array(SLOTS * vertices) },
-      transforms: Float32Array.of(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0),
-      triangle_cluster: new Uint16Array(triangles),
-    },
+    ...{ clips: [{ name: "pose", start: 0, stop: 1, fps: 30 }], rank: 0, displacements: [] },
+    ...{ hasSource: true, skinned: false, counts: { vertices, triangles, bones: 0, frames: 1 } },
+    arrays: { ...kept, source, triangle_cluster: new Uint16Array(triangles) },
   };
 }
 
 export class PosedCharacter extends Character {
   constructor(pack, limits) {
-    super(stillPack(pack), limits);
+    super(restPack(pack), limits);
     this.posed = true;
     const { triangles } = this.pack.counts;
     checkFits(`${triangles.toLocaleString("en")} triangles`, triangles, limits);
@@ -54,8 +45,12 @@ export class PosedCharacter extends Character {
     this.#fill("source");
   }
 
+  get roles() {
+    return ["result", "source"];
+  }
+
   defines(role, extra = {}) {
-    return { ...super.defines("source", extra), SOURCE_OFFSET: FRAME[role], TRIANGLE_TABLE: 1 };
+    return { ...super.defines(role, extra), SOURCE_OFFSET: FRAME[role], TRIANGLE_TABLE: 1 };
   }
 
   positionsOf(role, moment, vertices) {
@@ -83,15 +78,15 @@ export class PosedCharacter extends Character {
     return this.values?.[role]?.[triangle];
   }
 
-  /** Gives triangles new values: `result` and `source` are numbers to paint, `segments` the parts they belong to. */
+  /** Gives triangles new values: `result` and `source` are numbers to paint, `segments` what moves them. */
   paintTriangles(values) {
     const texture = this.uniforms.triangleTable.value;
     const { data } = texture.image;
-    this.values = { ...this.values, ...Object.fromEntries(Object.entries(values).filter(([, given]) => given)) };
+    this.values = { ...this.values, ...Object.fromEntries(Object.entries(values).filter(([, numbers]) => numbers)) };
     ["result", "source", "segments"].forEach((name, channel) => {
-      const given = values[name];
-      if (!given) return;
-      this.split.triangles.forEach((triangle, i) => (data[4 * i + channel] = given[triangle]));
+      const numbers = values[name];
+      if (!numbers) return;
+      this.split.triangles.forEach((triangle, i) => (data[4 * i + channel] = numbers[triangle]));
     });
     texture.needsUpdate = true;
   }

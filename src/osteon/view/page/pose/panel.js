@@ -1,11 +1,11 @@
 /** Pose the mesh: drag joints, draw lines, pin vertices; see segments and distortion; simplex beside SSD; save. */
 
-import { choice, iconButton } from "./controls.js";
-import { make, say, show } from "./dom.js";
-import { distortionScale, resultTable, segmentList } from "./pose_look.js";
-import { saveBox } from "./pose_save.js";
-import { selectionBox } from "./pose_selection.js";
-import { startBox } from "./pose_start.js";
+import { choice, iconButton } from "../ui/controls.js";
+import { make, say, show } from "../ui/dom.js";
+import { distortionScale, resultTable, segmentList } from "./panel_paint.js";
+import { saveBox } from "./panel_save.js";
+import { selectionBox } from "./panel_selection.js";
+import { startBox } from "./panel_start.js";
 
 const VIEWS = [
   ["simplex", "Simplex"],
@@ -30,10 +30,10 @@ const DRAG_WORDS = {
 };
 
 /**
- * @param {import("./store.js").Store} store
- * @param {import("./client.js").Client} client
- * @param {import("../pose/posing.js").Posing} posing
- * @param {{fail(error: unknown): void, tell(text: string): void, boneColor(bone: number): string,
+ * @param {import("../ui/store.js").Store} store
+ * @param {import("../ui/client.js").Client} client
+ * @param {import("./posing.js").Posing} posing
+ * @param {{fail(error: unknown): void, announce(text: string): void, boneColor(bone: number): string,
  *   color(at: number): string}} act
  */
 export function buildPose(store, client, posing, act) {
@@ -89,7 +89,7 @@ function workBox(store, client, posing, act, before) {
     posing.drag = value;
     sync();
   });
-  const dragWords = make("p", { class: "note" });
+  const dragHint = make("p", { class: "note" });
   const scale = distortionScale(store, act);
   const segments = segmentList(posing, act);
   const selection = selectionBox(posing);
@@ -101,7 +101,7 @@ function workBox(store, client, posing, act, before) {
     { type: "button", class: "wide", onclick: () => before.choose() },
     "Another skeleton…",
   );
-  const notes = make("div", { class: "groups" });
+  const messages = make("div", { class: "groups" });
   const seen = make(
     "div",
     { class: "groups" },
@@ -111,7 +111,7 @@ function workBox(store, client, posing, act, before) {
     segments.element,
     results.element,
   );
-  const moving = make("div", { class: "snug" }, drag.element, dragWords);
+  const moving = make("div", { class: "snug" }, drag.element, dragHint);
   const element = make(
     "div",
     { class: "groups" },
@@ -122,7 +122,7 @@ function workBox(store, client, posing, act, before) {
     placing.element,
     save.element,
     another,
-    notes,
+    messages,
   );
   let noted = null;
 
@@ -136,7 +136,7 @@ function workBox(store, client, posing, act, before) {
     for (const input of view.inputs) input.disabled = input.value !== "simplex" && !posing.canBlend;
     paint.sync(posePaint);
     drag.sync(posing.drag);
-    say(dragWords, DRAG_WORDS[posing.drag]);
+    say(dragHint, DRAG_WORDS[posing.drag]);
     show(moving, posing.canBlend);
     scale.sync();
     segments.sync(posePaint === "segments");
@@ -146,8 +146,8 @@ function workBox(store, client, posing, act, before) {
     save.sync();
     if (noted === posing.about) return;
     noted = posing.about;
-    const told = [noted.note, ...noted.exceptions].filter(Boolean);
-    notes.replaceChildren(...told.map((text) => make("p", { class: "note" }, text)));
+    const texts = [noted.note, ...noted.exceptions].filter(Boolean);
+    messages.replaceChildren(...texts.map((text) => make("p", { class: "note" }, text)));
   };
   return { element, sync };
 }
@@ -167,7 +167,7 @@ function placeBox(posing) {
     hint,
     list,
   );
-  const entry = (name, thing) =>
+  const row = (name, thing) =>
     make(
       "li",
       { onclick: () => posing.select(thing) },
@@ -191,8 +191,8 @@ function placeBox(posing) {
     if (names === shown) return;
     shown = names;
     list.replaceChildren(
-      ...lines.map(({ name }, index) => entry(name, { kind: "line", index })),
-      ...pins.map(({ vertex }, index) => entry(`vertex ${vertex}`, { kind: "pin", index })),
+      ...lines.map(({ name }, index) => row(name, { kind: "line", index })),
+      ...pins.map(({ vertex }, index) => row(`vertex ${vertex}`, { kind: "pin", index })),
     );
   };
   return { element, sync };

@@ -20,19 +20,19 @@ from osteon.core.progress import Progress
 from osteon.core.sequence import Asset
 from osteon.core.skeleton_place import measure_place
 from osteon.core.sticks import StickSkeleton
-from osteon.view.pack import read_arrays
+from osteon.view.pack_form import read_arrays
 
 if TYPE_CHECKING:  # imports numba
     from osteon.simplex.poser import Poser
 
-__all__ = ["Given", "Subject", "check_place", "subject_of"]
+__all__ = ["PosableMesh", "PoseFiles", "check_place", "posable_mesh"]
 
 #: Meshes that stay prepared: one for each of a few tabs.
 KEPT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PoseFiles:
     """What is posed, as files."""
 
     pack: str  # the mesh
@@ -41,7 +41,7 @@ class Given:
 
 
 @dataclass(slots=True)
-class Subject:
+class PosableMesh:
     """A mesh with its skeleton, and what was prepared for it."""
 
     vertices: Float64
@@ -54,13 +54,13 @@ class Subject:
     builds: int = 0
 
     @staticmethod
-    def load(given: Given) -> Subject:
-        arrays = read_arrays(Path(given.pack), ("rest", "faces", "uvs"))
+    def load(files: PoseFiles) -> PosableMesh:
+        arrays = read_arrays(Path(files.pack), ("rest", "faces", "uvs"))
         vertices, faces = arrays["rest"].astype(np.float64), arrays["faces"].astype(np.int32)
         if not len(faces):
             raise GeometryError("this has no triangles, so there is nothing to pose")
-        skeleton, note = _skeleton(given, vertices)
-        return Subject(vertices, faces, Asset(uvs=arrays.get("uvs")), skeleton, note)
+        skeleton, note = _skeleton(files, vertices)
+        return PosableMesh(vertices, faces, Asset(uvs=arrays.get("uvs")), skeleton, note)
 
     @property
     def build(self) -> str:
@@ -92,29 +92,29 @@ class Subject:
         return self.blender
 
 
-_subjects: dict[Given, Subject] = {}
+_prepared_meshes: dict[PoseFiles, PosableMesh] = {}
 
 
-def subject_of(given: Given) -> Subject:
+def posable_mesh(files: PoseFiles) -> PosableMesh:
     """What was prepared before, or else read anew."""
-    found = _subjects.pop(given, None) or Subject.load(given)
-    while len(_subjects) >= KEPT:
-        _subjects.pop(next(iter(_subjects)))
-    _subjects[given] = found  # the newest is the last to go
+    found = _prepared_meshes.pop(files, None) or PosableMesh.load(files)
+    while len(_prepared_meshes) >= KEPT:
+        _prepared_meshes.pop(next(iter(_prepared_meshes)))
+    _prepared_meshes[files] = found  # the newest is the last to go
     return found
 
 
-def _skeleton(given: Given, vertices: Float64) -> tuple[StickSkeleton | None, str]:
+def _skeleton(files: PoseFiles, vertices: Float64) -> tuple[StickSkeleton | None, str]:
     """The skeleton, or why there is none."""
     from osteon.io.skeletons import load_skeleton
 
-    if given.skeleton is None:
+    if files.skeleton is None:
         return None, ""
     try:
-        skeleton = load_skeleton(given.skeleton)
-        check_place(skeleton, vertices, given.skeleton)
+        skeleton = load_skeleton(files.skeleton)
+        check_place(skeleton, vertices, files.skeleton)
     except OsteonError as error:
-        if not given.implied:
+        if not files.implied:
             raise
         return None, f"Its own file gives no skeleton ({error}). Drop one, or use lines and pins."
     return skeleton, ""

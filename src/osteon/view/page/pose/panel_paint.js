@@ -1,19 +1,19 @@
 /** What a pose does to triangles: the measure that is painted and its scale, segments by colour, and figures. */
 
-import { boneName } from "../pose/rig.js";
-import { choice, numeric } from "./controls.js";
-import { make, say, show } from "./dom.js";
-import { number, share, whole } from "./numbers.js";
-import { heatScale } from "./scale.js";
+import { choice, numeric } from "../ui/controls.js";
+import { make, say, show } from "../ui/dom.js";
+import { number, share, whole } from "../ui/numbers.js";
+import { heatScale } from "../ui/scale.js";
+import { boneName } from "./rig.js";
 
 /** Distortion below this is rounding. */
 const NOTHING = 1e-9;
 const degrees = (radians) => `${number((180 / Math.PI) * radians)}°`;
 /** Measures of a triangle: name, what it is, how it is written, and how a person types the end of its scale. */
 const MEASURES = {
-  area: { title: "Area", says: "area change", words: share, typed: 100, unit: "%" },
-  angle: { title: "Angles", says: "change of angles", words: degrees, typed: 180 / Math.PI, unit: "°" },
-  strain: { title: "Strain", says: "strain", words: number, typed: 1, unit: "" },
+  area: { title: "Area", says: "area change", text: share, typed: 100, unit: "%" },
+  angle: { title: "Angles", says: "change of angles", text: degrees, typed: 180 / Math.PI, unit: "°" },
+  strain: { title: "Strain", says: "strain", text: number, typed: 1, unit: "" },
 };
 
 /** Which measure is painted, and what its colours mean: the same for both methods. */
@@ -31,12 +31,12 @@ export function distortionScale(store, act) {
   const sync = () => {
     const { poseMeasure, posePaint, poseMax } = store.state;
     show(element, posePaint === "distortion");
-    const { words, typed, unit, says } = MEASURES[poseMeasure];
+    const { text, typed, unit, says } = MEASURES[poseMeasure];
     measure.sync(poseMeasure);
     const now = `${poseMeasure} ${poseMax[poseMeasure]}`;
     if (now === shown) return;
     shown = now;
-    const scale = heatScale(act.color, words, `, ${says}`);
+    const scale = heatScale(act.color, text, `, ${says}`);
     scale.set(poseMax[poseMeasure]);
     home.replaceChildren(scale.element);
     say(label, `Scale up to${unit && `, ${unit}`}`);
@@ -103,7 +103,7 @@ export function resultTable() {
     ),
   );
   const sync = ({ poseMeasure }, answer) => {
-    const { words, says } = MEASURES[poseMeasure];
+    const { text, says } = MEASURES[poseMeasure];
     say(names[1], `worst ${says}`);
     columns.forEach((method, c) => {
       const judged = answer?.judged?.[method];
@@ -113,7 +113,7 @@ export function resultTable() {
         cells[1][c],
         judged?.worst === undefined || judged.measure !== poseMeasure
           ? "–"
-          : words(judged.worst < NOTHING ? 0 : judged.worst),
+          : text(judged.worst < NOTHING ? 0 : judged.worst),
       );
       say(cells[2][c], now ? `${number(1000 * now.seconds)} ms` : "–");
     });
@@ -122,13 +122,13 @@ export function resultTable() {
 }
 
 /** One point of a posed mesh in words. */
-export function posedWords(found, posing, { poseMeasure }) {
+export function describePosedPoint(found, posing, { poseMeasure }) {
   const { rig, pose, exchange, engine } = posing;
   const segment = exchange.segments?.[found.triangle];
   const name = segment < rig.bones.length ? boneName(rig, segment) : pose.lines[segment - rig.bones.length]?.name;
   const value = engine.posed?.valueOf(found.role, found.triangle);
-  const { says, words } = MEASURES[poseMeasure];
-  return [`vertex ${found.vertex}`, name, value === undefined ? "" : `${says} ${words(value < NOTHING ? 0 : value)}`]
+  const { says, text } = MEASURES[poseMeasure];
+  return [`vertex ${found.vertex}`, name, value === undefined ? "" : `${says} ${text(value < NOTHING ? 0 : value)}`]
     .filter(Boolean)
     .join(" · ");
 }

@@ -1,10 +1,10 @@
 /** Numbers of what is selected: the place of a joint, twist and size of a bone or a line, what a line may move. */
 
-import { choice, numeric, slider } from "./controls.js";
-import { make, say, show } from "./dom.js";
-import { number } from "./numbers.js";
-import * as edits from "../pose/edits.js";
-import { boneName } from "../pose/rig.js";
+import { choice, numeric, slider } from "../ui/controls.js";
+import { make, say, show } from "../ui/dom.js";
+import { number } from "../ui/numbers.js";
+import * as edits from "./edits.js";
+import { boneName } from "./rig.js";
 
 const DOMAINS = [
   ["tube", "Tube"],
@@ -18,7 +18,7 @@ const DOMAIN_WORDS = {
 };
 const TURN = Math.PI / 180;
 
-/** @param {import("../pose/posing.js").Posing} posing */
+/** @param {import("./posing.js").Posing} posing */
 export function selectionBox(posing) {
   const title = make("h3");
   const none = make(
@@ -84,21 +84,21 @@ function shapeSliders(posing) {
   const change = (ofBone, ofLine) => (value) =>
     posing.set(bone >= 0 ? ofBone(value) : edits.changeLine(posing.pose, line, ofLine(value)), false);
   const twist = slider(
-    { label: "Twist", min: -180, max: 180, words: (v) => `${v}°` },
+    { label: "Twist", min: -180, max: 180, text: (v) => `${v}°` },
     change(
       (v) => edits.twistBone(posing.rig, posing.pose, bone, TURN * v),
       (v) => ({ twist: TURN * v }),
     ),
   );
   const cross = slider(
-    { label: "Cross-section", min: 0.2, max: 3, step: 0.01, words: (v) => `× ${number(v)}` },
+    { label: "Cross-section", min: 0.2, max: 3, step: 0.01, text: (v) => `× ${number(v)}` },
     change(
       (v) => edits.crossBone(posing.pose, bone, v),
       (v) => ({ cross: v }),
     ),
   );
   const length = slider(
-    { label: "Length", min: 0.2, max: 3, step: 0.01, words: (v) => `× ${number(v)}` },
+    { label: "Length", min: 0.2, max: 3, step: 0.01, text: (v) => `× ${number(v)}` },
     change(
       (v) => edits.stretchBone(posing.rig, posing.pose, bone, v),
       () => ({}),
@@ -131,18 +131,18 @@ function domainFields(posing) {
     posing.set(edits.changeLine(posing.pose, index, { domain: { ...line.domain, ...values } }), kept);
   };
   const kind = choice("Moves triangles", DOMAINS, (value) => set({ kind: value }, true));
-  const radius = slider({ label: "No farther than", min: 0, max: 1, step: "any", words: number }, (value) =>
+  const radius = slider({ label: "No farther than", min: 0, max: 1, step: "any", text: number }, (value) =>
     set({ radius: Number(Math.max(value, 1e-6).toPrecision(3)) }, false),
   );
   radius.input.addEventListener("change", () => posing.set(posing.pose));
-  const words = make("p", { class: "note" });
-  const element = make("div", { class: "groups" }, kind.element, words, radius.element);
+  const hint = make("p", { class: "note" });
+  const element = make("div", { class: "groups" }, kind.element, hint, radius.element);
   const sync = (next) => {
     line = next;
     show(element, Boolean(line));
     if (!line) return;
     kind.sync(line.domain.kind);
-    say(words, DOMAIN_WORDS[line.domain.kind]);
+    say(hint, DOMAIN_WORDS[line.domain.kind]);
     show(radius.element, line.domain.kind !== "all");
     radius.sync(line.domain.radius, 0.5 * posing.engine.character.pack.diagonal);
   };

@@ -1,0 +1,64 @@
+// What displacements share that are columns with coefficients of every frame: arrays basis, normal_basis, coefficients.
+import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
+
+export function columnsOf({ coefficients }, { frames }) {
+  return coefficients.length / frames;
+}
+
+const texelsOf = ({ normal_basis: normals }) => (normals ? 2 : 1);
+
+/** A displacement and, where there is one, the normal's, in six of eight numbers; coefficients one a texel. */
+export function textures(kind, arrays, counts, limits) {
+  const { basis, normal_basis: normals, coefficients } = arrays;
+  const texels = texelsOf(arrays);
+  const count = (n) => n.toLocaleString("en");
+  const rank = columnsOf(arrays, counts);
+  checkFits(`${kind} of rank ${rank} for ${count(counts.vertices)} vertices`, (texels * basis.length) / 3, limits);
+  checkFits(`${count(coefficients.length)} coefficients`, coefficients.length, limits);
+  return {
+    [`${kind}Basis`]: makeTiles(limits, (texels * basis.length) / 3, FLOAT4, (data) => {
+      for (let i = 0, to = 0; i < basis.length; i += 3, to += 4 * texels) {
+        data.set(basis.subarray(i, i + 3), to);
+        if (normals) data.set(normals.subarray(i, i + 3), to + 3);
+      }
+    }),
+    [`${kind}Coefficients`]: makeTiles(limits, coefficients.length, FLOAT1, (data) => data.set(coefficients)),
+  };
+}
+
+export function chunk(kind, arrays, counts) {
+  const [all, texels] = [columnsOf(arrays, counts), texelsOf(arrays)];
+  return `
+uniform highp sampler2D ${kind}Basis;         // column after column, ${texels} a vertex
+uniform highp sampler2D ${kind}Coefficients;  // ${all} a frame
+
+void displace_${kind}(Moment now, int columns, inout vec3 p, inout vec3 n) {
+  for (int r = 0; r < columns; r++) {
+    float q = texelFetch(${kind}Coefficients, tile(now.first * ${all} + r), 0).r;
+    if (now.between > 0.0) q = mix(q, texelFetch(${kind}Coefficients, tile(now.second * ${all} + r), 0).r, now.between);
+    int i = ${texels} * (r * VERTICES + int(vertexNumber));
+    vec4 first = texelFetch(${kind}Basis, tile(i), 0);
+    p += q * first.xyz;
+${texels === 2 ? `    n += q * vec3(first.w, texelFetch(${kind}Basis, tile(i + 1), 0).xy);` : ""}
+  }
+}
+`;
+}
+
+/** (columns,) @param {import("../pose.js").Moment} moment */
+export function coefficientsAt(arrays, counts, { first, second, between }, columns) {
+  const { coefficients } = arrays;
+  const all = columnsOf(arrays, counts);
+  return Float64Array.from({ length: columns }, (_, r) => {
+    const start = coefficients[first * all + r];
+    return start + between * (coefficients[second * all + r] - start);
+  });
+}
+
+export function addTo(p, { basis }, { vertices }, q, v) {
+  for (let r = 0, at = 3 * v; r < q.length; r++, at += 3 * vertices) {
+    p[0] += q[r] * basis[at];
+    p[1] += q[r] * basis[at + 1];
+    p[2] += q[r] * basis[at + 2];
+  }
+}

@@ -1,0 +1,35 @@
+// What is added to the rest pose before the deformer, by kind: a new kind is a file beside this and a line here.
+//
+// A kind exports
+//   columnsOf(arrays, counts)                 how many columns it has
+//   textures(kind, arrays, counts, limits)    its textures by uniform name
+//   chunk(kind, arrays, counts)               GLSL of void displace_KIND(Moment now, int columns, inout vec3 p, inout vec3 n)
+//   coefficientsAt(arrays, counts, moment, columns)    in script: how much of each column there is at a moment
+//   addTo(p, arrays, counts, q, v)            in script: moves the rest position p of vertex v
+//   cut                                       true where the rank that people choose counts its columns
+import * as corrections from "./corrections.js";
+
+const DISPLACEMENTS = {
+  corrections,
+};
+
+/**
+ * The displacements of a model, each with its kind's code; throws an Error where this page does not know one.
+ * @param {import("../pack.js").Pack} pack
+ */
+export function displacementsOf(pack) {
+  return pack.displacements.map(({ kind, arrays }) => {
+    const code = DISPLACEMENTS[kind];
+    if (!code) throw new Error(`The model's displacement ${kind} is not known to this page; reload the page.`);
+    return { kind, arrays, code };
+  });
+}
+
+/** Those that a pose at `rank` needs, with how much of each column there is at a moment. */
+export function columnsAt(pack, moment, rank) {
+  const { counts } = pack;
+  return displacementsOf(pack).map(({ arrays, code }) => {
+    const columns = code.cut ? rank : code.columnsOf(arrays, counts);
+    return { arrays, code, q: code.coefficientsAt(arrays, counts, moment, columns) };
+  });
+}

@@ -1,0 +1,59 @@
+// One model on the graphics card: a mesh that its bones move, with its source beside it where that is known.
+import { Character } from "./character.js";
+import { deformerOf } from "./deformers/index.js";
+import { paletteTexels, paletteTexture } from "./deformers/palette.js";
+import { displacementsOf } from "./displacements/index.js";
+import { posePositions } from "./pose.js";
+import { characterDefines } from "./skin_shader.js";
+import { checkFits } from "./tiles.js";
+
+/**
+ * What draws a pack: a model by its bones, a sequence by its frames.
+ * @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits
+ */
+export function characterOf(pack, limits) {
+  return pack.skinned ? new SkinnedCharacter(pack, limits) : new Character(pack, limits);
+}
+
+export class SkinnedCharacter extends Character {
+  makeUniforms() {
+    const textures = this.skinTextures();
+    this.skinTextureNames = Object.keys(textures);
+    const uniforms = Object.entries(textures).map(([name, texture]) => [name, { value: texture }]);
+    return { ...super.makeUniforms(), ...Object.fromEntries(uniforms) };
+  }
+
+  /** Textures of the bones, of the family and of the displacements, by uniform name. */
+  skinTextures() {
+    const { pack, limits, center } = this;
+    const { bones, frames } = pack.counts;
+    const count = (n) => n.toLocaleString("en");
+    checkFits(`${count(bones)} bones in ${count(frames)} frames`, paletteTexels(pack), limits);
+    return Object.assign(
+      { palette: paletteTexture(pack, limits, center) },
+      deformerOf(pack).textures?.(pack.deformer.arrays, limits),
+      ...displacementsOf(pack).map(({ kind, arrays, code }) => code.textures(kind, arrays, pack.counts, limits)),
+    );
+  }
+
+  get roles() {
+    return this.pack.hasSource ? ["result", "source"] : ["result"];
+  }
+
+  get poseTextures() {
+    return this.skinTextureNames;
+  }
+
+  /** @param {import("./character.js").Role} role */
+  positionsOf(role, moment, vertices, rank = this.uniforms.rank.value) {
+    return role === "source"
+      ? super.positionsOf(role, moment, vertices)
+      : posePositions(this.pack, moment, rank, vertices);
+  }
+
+  /** @param {import("./character.js").Role} role */
+  defines(role, extra = {}) {
+    if (role === "source") return super.defines(role, extra);
+    return { ...characterDefines(this), ...(extra.HAS_SOURCE && this.sourceDefines()), ...extra };
+  }
+}
