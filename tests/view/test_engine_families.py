@@ -10,13 +10,16 @@ import pytest
 
 from osteon.core.deformer import DEFORMERS, DISPLACEMENTS
 from osteon.core.sequence import MeshSequence
+from osteon.deform.pose import pose_frames
 from osteon.view.pack import pack_model, pack_sequence
 
+from ..contract.families import DEFORMER_CASES, DISPLACEMENT_CASES
 from .dual_quaternion_case import reference, screw_model
 from .engine_cases import models, pack_of, source_of
 from .engine_page import PAGE, decode, engine_page
 
 CLOSE = 1e-6  # of the diagonal
+CONTRACT = 1e-5
 FAMILIES = {"eight influences": 2.6, "corrections": 6.0, "rigid": 3.0}
 
 
@@ -45,6 +48,17 @@ def test_the_page_knows_every_registered_kind(registry, folder):
     for kind in registry:
         assert (PAGE / "engine" / folder / f"{kind}.js").is_file(), f"{kind} has no file in engine/{folder}"
         assert f"./{kind}.js" in index
+
+
+@pytest.mark.parametrize("kind", [*DEFORMER_CASES, *DISPLACEMENT_CASES])
+def test_shader_and_script_equal_python(engine, kind):
+    """The contract of every registered family: the page shows what Python poses, to 1e-5 of the diagonal."""
+    model = (DEFORMER_CASES | DISPLACEMENT_CASES)[kind]()
+    assert engine.load(pack_model(model))
+    for f in range(model.n_frames):
+        expected = pose_frames(model, f, f + 1)[0]
+        assert apart(engine.positions(f), expected, model) <= CONTRACT
+        assert apart(scripted(engine, f, 0), expected, model) <= CONTRACT
 
 
 @pytest.mark.parametrize(("name", "angle"), FAMILIES.items())
