@@ -24,7 +24,7 @@ STARTS = {
 _QUOTED = re.compile(r"`([\w*./-]+)`")
 _LINK = re.compile(r"\]\(([^)#]+)(#[^)]*)?\)")
 #: A word that stands for any name, as in `bench/NAME.py`.
-_ANY = re.compile(r"\b[A-Z]{3,}\b")
+_ANY = re.compile(r"(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])")
 
 
 def paths_in(text: str) -> list[str]:
@@ -34,8 +34,8 @@ def paths_in(text: str) -> list[str]:
 
 
 def bare_files_in(text: str) -> list[str]:
-    """Names of our code without a folder."""
-    return [path for path in _QUOTED.findall(text) if "/" not in path and path.endswith((".py", ".js", ".mjs"))]
+    """Names of modules without a folder."""
+    return [path for path in _QUOTED.findall(text) if "/" not in path and path.endswith(".py")]
 
 
 def is_there(path: str) -> bool:
