@@ -1,4 +1,4 @@
-"""Imports point one way, start-up stays quick, and what a module says it offers exists."""
+"""Imports point one way, start-up stays quick, what a module says it offers exists, and nothing is written twice."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ast
 import inspect
 import subprocess
 import sys
+import tomllib
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,46 +15,18 @@ import pytest
 import osteon
 from osteon.core import errors
 
-SOURCE = Path(osteon.__file__).parent
+from .architecture_picture import FOLDERS, draw_architecture
+from .repeated_lines import repeated_runs
+from .source_modules import LAYERS, MODULES, SOURCE, TREES, imports_of, layer_of, package_of
 
-#: Each may import those before it (DESIGN, section 1); `bench` measures everything but the command line.
-LAYERS = (
-    *("core", "deform", "measure", "io", "fit", "simplex", "lod", "apply", "synth"),
-    *("pipeline", "report", "scale", "view", "bench", "cli", "__main__"),
-)
-
-
-def module_of(path: Path) -> str:
-    """Dotted name of a file under src."""
-    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+ROOT = Path(__file__).resolve().parents[1]
+#: What people write; bundles and packages of others aside.
+WRITTEN = (".py", ".js", ".mjs", ".css", ".html", ".json")
+NOT_OURS = {"node_modules", "static", "package-lock.json"}
 
 
-MODULES = {module_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
-
-
-def imports_of(tree: ast.Module, package: str) -> set[str]:
-    """Dotted names below `osteon` that a module imports, wherever in the file; `package` resolves relative ones."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            # `from osteon import io` imports osteon.io; `from osteon.io import x` may be a name or a module.
-            found |= {f"{base}.{alias.name}" if base == "osteon" else base for alias in node.names}
-    return {name for name in found if name.split(".")[0] == "osteon"}
-
-
-def layer_of(module: str) -> str:
-    return module.split(".")[1] if "." in module else ""
-
-
-def wrong_imports(module: str, tree: ast.Module, is_package: bool) -> list[str]:
-    """Imports of `module` that point the wrong way."""
-    package = module if is_package else module.rpartition(".")[0]
+def wrong_imports(module: str, tree: ast.Module, package: str) -> list[str]:
+    """Imports of `module` that point the wrong way; `package` resolves relative ones."""
     below = LAYERS[LAYERS.index(layer_of(module)) + 1 :]
     return [name for name in sorted(imports_of(tree, package)) if layer_of(name) in below]
 
@@ -69,7 +43,7 @@ def test_every_module_has_a_place() -> None:
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name != "osteon"])
 def test_imports_point_one_way(module: str) -> None:
-    assert wrong_imports(module, TREES[module], MODULES[module].name == "__init__.py") == []
+    assert wrong_imports(module, TREES[module], package_of(module)) == []
 
 
 @pytest.mark.parametrize(
@@ -84,11 +58,76 @@ def test_imports_point_one_way(module: str) -> None:
     ],
 )
 def test_the_check_sees_a_wrong_import(line: str) -> None:
-    assert wrong_imports("osteon.core.weld", ast.parse(line), is_package=False)
+    assert wrong_imports("osteon.core.weld", ast.parse(line), "osteon.core")
 
 
 def test_the_check_accepts_the_version() -> None:
-    assert not wrong_imports("osteon.measure.size", ast.parse("from osteon import __version__"), is_package=False)
+    assert not wrong_imports("osteon.measure.size", ast.parse("from osteon import __version__"), "osteon.measure")
+
+
+def first_imports(module: str) -> set[str]:
+    """Modules that are imported as soon as `module` is; not those that a function asks for when it runs."""
+    lines = [node for node in TREES[module].body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return imports_of(ast.Module(lines, []), package_of(module)) & set(MODULES) - {"osteon"}
+
+
+def circle_of(imports: dict[str, set[str]]) -> list[str]:
+    """Modules that import one another in a circle, if there are any."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_circle_of_imports() -> None:
+    imports = {module: first_imports(module) for module in MODULES}
+    assert sum(map(len, imports.values())) > 400
+    assert circle_of(imports) == []
+    assert circle_of({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+
+
+def test_the_picture_is_current() -> None:
+    drawn = (ROOT / "docs" / "images" / "architecture.svg").read_text(encoding="utf-8")
+    assert drawn == draw_architecture(), "run scripts/draw-architecture"
+
+
+def test_every_folder_is_in_the_picture() -> None:
+    folders = {layer_of(name) for name in MODULES} - {"", "__main__"}
+    assert folders <= set(FOLDERS), "a new folder needs a line in tests/architecture_picture.py"
+    assert all(f">{name}/<" in draw_architecture() for name in folders)
+
+
+def test_nothing_stands_twice() -> None:
+    files = [path for path in sorted(SOURCE.rglob("*")) if path.suffix in WRITTEN and not NOT_OURS & set(path.parts)]
+    assert len(files) > 300
+    assert repeated_runs((path.relative_to(SOURCE), path.read_text(encoding="utf-8")) for path in files) == []
+
+
+def test_the_check_sees_what_stands_twice() -> None:
+    lines = [f"total += part_{i}" for i in range(10)]
+    first = "\n".join(["import this", "def one():", *(f"    {line}" for line in lines)])
+    second = "\n".join(["def two():", "", *(f"        {line}" for line in lines)])
+    found = repeated_runs([(Path("one.py"), first), (Path("two.py"), second)])
+    assert found == ["one.py:3 and two.py:3: 10 equal lines from 'total += part_0'"]
+    assert repeated_runs([(Path("one.py"), first), (Path("two.py"), "\n".join(second.splitlines()[:-1]))]) == []
+
+
+def test_the_check_passes_over_imports_and_brackets() -> None:
+    same = "\n".join(["from a import (", *(f"    name_{i}," for i in range(12)), ")", *["# said"] * 12, *["}"] * 12])
+    assert repeated_runs([(Path("one.py"), same), (Path("two.py"), same)]) == []
+
+
+def test_mypy_makes_no_exception_for_the_package() -> None:
+    mypy = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
+    assert mypy["strict"] is True
+    assert mypy["files"] == ["src"]
+    assert not {"exclude", "ignore_errors", "disable_error_code"} & set(mypy)
+    for override in mypy.get("overrides", []):
+        named = override["module"] if isinstance(override["module"], list) else [override["module"]]
+        assert named
+        assert not [module for module in named if module.split(".")[0] in ("osteon", "*")]
+    assert not [module for module, path in MODULES.items() if "# mypy:" in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("module", ["osteon", "osteon.core.options", "osteon.io"])
