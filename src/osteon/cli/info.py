@@ -99,6 +99,7 @@ def describe_model(model: SkinnedModel) -> dict[str, Any]:
         **_describe_mesh(MeshSequence(model.rest[None], model.faces, model.rest)),
         "bones": model.n_bones,
         "bone_type": model.track.bone_type,
+        "deformer": model.deformer.kind,
         "joints": 0 if model.skeleton is None else len(model.skeleton.names),  # of a tree
         "influences": model.skin.n_influences,
         "influences_used": {"mean": float(used.mean()), "max": int(used.max())},
