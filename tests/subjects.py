@@ -84,7 +84,8 @@ def random_skin(
 ) -> tuple[FitProblem, SkinState]:
     """A noisy skinned ball in the fit's units, and a skin that is near the true one."""
     problem, transforms = random_problem(n_vertices, n_bones, n_frames, seed, noise)
-    bones, weights, _ = select_influences(problem, transforms, 3)
+    found = select_influences(problem, transforms, 3)
+    bones, weights = found.bones, found.weights
     return problem, SkinState(transforms, bones, weights)
 
 

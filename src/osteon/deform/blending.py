@@ -2,7 +2,12 @@
 
     A_v = sum_k w_vk T_bone(v,k),   x_v = A_v [p_v; 1]
 
-Playing, normals, conditioning, errors by rank, corrections and the readers of skins all go through these.
+Playing, normals, conditioning, errors by rank and the readers of skins all go through `blend_matrices`; fits that hold
+one vertex at a time through `blend_at`.
+
+Notes, 8,431 vertices, 48 frames, 4 influences, one core: both loops 10 ms in blocks of 2,048 vertices, one loop that
+poses without matrices 17 ms, twelve sums in an array 15 ms, `blend_at` with rows of the arrays 49 ms: each row becomes
+an array first.
 """
 
 from __future__ import annotations
@@ -28,10 +33,28 @@ def blend_at(bones: IntArray, weights: FloatArray, transforms: FloatArray, out: 
 
 @kernel
 def blend_matrices(bones: Int32, weights: Float32, transforms: Float64, vertices: Int64, out: Float64) -> None:
-    """out (n,3,4): the blends of some vertices."""
+    """out (n,3,4): the blends of some vertices. Rows of matrices are sums of their own, which stay in registers."""
     for n in range(vertices.shape[0]):
         v = vertices[n]
-        blend_at(bones[v], weights[v], transforms, out[n])
+        ax = ay = az = aw = bx = by = bz = bw = cx = cy = cz = cw = 0.0
+        for k in range(bones.shape[1]):
+            b = bones[v, k]
+            w = np.float64(weights[v, k])
+            ax += w * transforms[b, 0, 0]
+            ay += w * transforms[b, 0, 1]
+            az += w * transforms[b, 0, 2]
+            aw += w * transforms[b, 0, 3]
+            bx += w * transforms[b, 1, 0]
+            by += w * transforms[b, 1, 1]
+            bz += w * transforms[b, 1, 2]
+            bw += w * transforms[b, 1, 3]
+            cx += w * transforms[b, 2, 0]
+            cy += w * transforms[b, 2, 1]
+            cz += w * transforms[b, 2, 2]
+            cw += w * transforms[b, 2, 3]
+        out[n, 0, 0], out[n, 0, 1], out[n, 0, 2], out[n, 0, 3] = ax, ay, az, aw
+        out[n, 1, 0], out[n, 1, 1], out[n, 1, 2], out[n, 1, 3] = bx, by, bz, bw
+        out[n, 2, 0], out[n, 2, 1], out[n, 2, 2], out[n, 2, 3] = cx, cy, cz, cw
 
 
 @kernel

@@ -25,24 +25,25 @@ __all__ = ["DualQuaternion", "blend_screws", "transform_of_screw"]
 
 
 @kernel
-def blend_screws(bones: IntArray, weights: FloatArray, screws: Float64, out: Float64) -> None:
-    """out (8) = b, the sum of one vertex' screws with the signs of its pivot; screws (b,8)."""
-    pivot = bones[0]
-    heaviest = weights[0]
-    for k in range(1, bones.shape[0]):
-        if weights[k] > heaviest:
-            heaviest = weights[k]
-            pivot = bones[k]
-    out[:] = 0.0
-    for k in range(bones.shape[0]):
-        weight = np.float64(weights[k])
-        if weight != 0:
-            q = screws[bones[k]]
-            p = screws[pivot]
-            if q[0] * p[0] + q[1] * p[1] + q[2] * p[2] + q[3] * p[3] < 0:
-                weight = -weight
+def blend_screws(bones: IntArray, weights: FloatArray, v: int, screws: Float64, out: Float64) -> None:
+    """out (8) = b of vertex v, the sum of its screws with the signs of its pivot; screws (b,8)."""
+    pivot = 0
+    for k in range(1, bones.shape[1]):
+        if weights[v, k] > weights[v, pivot]:
+            pivot = k
+    p = bones[v, pivot]
+    for i in range(8):
+        out[i] = 0.0
+    for k in range(bones.shape[1]):
+        w = np.float64(weights[v, k])
+        if w != 0:
+            b = bones[v, k]
+            side = screws[b, 0] * screws[p, 0] + screws[b, 1] * screws[p, 1]
+            side += screws[b, 2] * screws[p, 2] + screws[b, 3] * screws[p, 3]
+            if side < 0:
+                w = -w
             for i in range(8):
-                out[i] += weight * q[i]
+                out[i] += w * screws[b, i]
 
 
 @kernel
@@ -69,8 +70,7 @@ def transform_of_screw(b: Float64, out: Float64) -> None:
 def _blend(bones: Int32, weights: Float32, screws: Float64, vertices: Int64, out: Float64) -> None:
     b = np.empty(8)
     for n in range(vertices.shape[0]):
-        v = vertices[n]
-        blend_screws(bones[v], weights[v], screws, b)
+        blend_screws(bones, weights, vertices[n], screws, b)
         transform_of_screw(b, out[n])
 
 

@@ -25,7 +25,8 @@ SIZES = [(1, 1), (5, 1), (5, 4), (3, 8), (12, 4), (12, 8)]  # bones, influences
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.3])
 def test_weights_are_a_blend_of_at_most_k_bones(n_bones, n_influences, noise, thorough):
     problem, transforms = random_problem(n_bones=n_bones, noise=noise)
-    bones, weights, errors = select_influences(problem, transforms, n_influences, thorough=thorough)
+    found = select_influences(problem, transforms, n_influences, thorough=thorough)
+    bones, weights, errors = found.bones, found.weights, found.errors
     assert bones.shape == weights.shape == (60, min(n_influences, n_bones))
     assert (weights >= 0).all()
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
@@ -41,7 +42,7 @@ def test_weights_are_a_blend_of_at_most_k_bones(n_bones, n_influences, noise, th
 def test_never_worse_than_the_best_single_bone(n_bones, n_influences, thorough):
     problem, transforms = random_problem(n_bones=n_bones, noise=0.1)
     single = squared_errors(problem, transforms, 1).min(axis=1)
-    _, _, errors = select_influences(problem, transforms, n_influences, thorough=thorough)
+    errors = select_influences(problem, transforms, n_influences, thorough=thorough).errors
     assert (errors <= single * (1 + 1e-9)).all()
     if n_influences == 1:
         np.testing.assert_allclose(errors, single, rtol=1e-9)
@@ -49,7 +50,7 @@ def test_never_worse_than_the_best_single_bone(n_bones, n_influences, thorough):
 
 def test_more_influences_help():
     problem, transforms = random_problem(n_bones=8, noise=0.1)
-    sums = [select_influences(problem, transforms, k)[2].sum() for k in range(1, 9)]
+    sums = [select_influences(problem, transforms, k).errors.sum() for k in range(1, 9)]
     assert all(after <= before * (1 + 1e-9) for before, after in pairwise(sums))
 
 
@@ -150,7 +151,8 @@ def test_an_irresistible_pull_gives_what_is_wanted():
 def test_bones_that_are_equal():
     problem, transforms = random_problem(n_bones=3)
     same = np.repeat(transforms[:, :1], 4, axis=1)
-    _, weights, errors = select_influences(problem, same, 4)
+    found = select_influences(problem, same, 4)
+    weights, errors = found.weights, found.errors
     assert (weights[:, 0] == 1).all()
     np.testing.assert_allclose(errors, squared_errors(problem, same, 1)[:, 0], rtol=1e-9)
 

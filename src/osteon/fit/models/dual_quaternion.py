@@ -110,12 +110,12 @@ def _signed(screw: Float64, b: Float64, scale: float, out: Float64) -> None:
 
 @kernel
 def _error(point: Float64, target: Float32, screws: Float64, bones: Int64, w: Float64) -> float:
-    """Squared error of one vertex over all frames."""
+    """Squared error of one vertex over all frames; its bones and weights are (1,k)."""
     b = np.empty(8)
     moved = np.empty(3)
     total = 0.0
     for f in range(screws.shape[0]):
-        blend_screws(bones, w, screws[f], b)
+        blend_screws(bones, w, 0, screws[f], b)
         _moved(point, b, moved)
         for i in range(3):
             total += (point[i] + moved[i] - target[3 * f + i]) ** 2
@@ -125,16 +125,16 @@ def _error(point: Float64, target: Float32, screws: Float64, bones: Int64, w: Fl
 @kernel
 def _linearised(point: Float64, target: Float32, screws: Float64, bones: Int64, w: Float64, gram: Float64) -> None:
     """gram (k,k) = sum_f (e + J_k).(e + J_l) of one vertex."""
-    n = bones.shape[0]
+    n = bones.shape[1]
     b, c = np.empty(8), np.empty(8)
     moved = np.empty(3)
     rows = np.empty((n, 3))
     gram[:n, :n] = 0.0
     for f in range(screws.shape[0]):
-        blend_screws(bones, w, screws[f], b)
+        blend_screws(bones, w, 0, screws[f], b)
         D = _moved(point, b, moved)
         for k in range(n):
-            _signed(screws[f, bones[k]], b, 1.0, c)
+            _signed(screws[f, bones[0, k]], b, 1.0, c)
             _slope_along(point, b, c, moved, D, rows[k])
             for i in range(3):
                 rows[k, i] += point[i] + moved[i] - target[3 * f + i]
@@ -151,22 +151,22 @@ def _weigh(
     start, stop, steps = now
     n = bones.shape[1]
     gram = np.zeros((n, n))
-    ones, best, step = np.ones(n), np.empty(n), np.empty(n)
+    ones, best, step = np.ones(n), np.empty(n), np.empty((1, n))
     for v in range(start, stop):
-        own = w[v]
-        error = _error(points[v], targets[v], screws, bones[v], own)
+        row, held = bones[v : v + 1], w[v : v + 1]
+        error = _error(points[v], targets[v], screws, row, held)
         for _ in range(steps):
             before = error
-            _linearised(points[v], targets[v], screws, bones[v], own, gram)
+            _linearised(points[v], targets[v], screws, row, held, gram)
             minimise_on_simplex(gram, n, ones, best)
             part = 1.0
             for _ in range(HALVINGS):
                 for k in range(n):
-                    step[k] = own[k] + part * (best[k] - own[k])
-                tried = _error(points[v], targets[v], screws, bones[v], step)
+                    step[0, k] = held[0, k] + part * (best[k] - held[0, k])
+                tried = _error(points[v], targets[v], screws, row, step)
                 if tried < error:
                     error = tried
-                    own[:] = step
+                    held[:] = step
                     break
                 part *= 0.5
             if error > before * (1 - WORTH_A_STEP):
@@ -185,7 +185,7 @@ def _frame_equations(
     J = np.empty((n, 6, 3))
     total = 0.0
     for v in range(points.shape[0]):
-        blend_screws(bones[v], weights[v], screws, b)
+        blend_screws(bones, weights, v, screws, b)
         D = _moved(points[v], b, moved)
         for i in range(3):
             e[i] = points[v, i] + moved[i] - targets[v, 3 * f + i]
@@ -222,7 +222,7 @@ def _frame_error(points: Float64, targets: Float32, screws: Float64, bones: Int6
     moved = np.empty(3)
     total = 0.0
     for v in range(points.shape[0]):
-        blend_screws(bones[v], weights[v], screws, b)
+        blend_screws(bones, weights, v, screws, b)
         _moved(points[v], b, moved)
         for i in range(3):
             total += (points[v, i] + moved[i] - targets[v, 3 * f + i]) ** 2
