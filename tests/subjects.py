@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
-from osteon.fit.corrections import ColumnFit, SkinState
-from osteon.fit.influences import Influences, select_influences
+from osteon.fit.corrections.corrections import ColumnFit, SkinState
 from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.skin.influences import Influences, select_influences
 from osteon.synth.baked import Baked, RandomOptions, bake_model, bake_random_model
 from osteon.synth.motion import bend_joints, joint_skin, smooth_series
 from osteon.synth.shapes import make_tube

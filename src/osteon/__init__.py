@@ -24,8 +24,8 @@ _HOMES = {
     "SkinOptions": "osteon.core.options",
     "SkinnedModel": "osteon.core.model",
     "StickSkeleton": "osteon.core.sticks",
-    "fit_bones": "osteon.fit.given",
-    "fit_weights": "osteon.fit.given",
+    "fit_bones": "osteon.fit.skin.bones",
+    "fit_weights": "osteon.fit.skin.weights",
     "join_clips": "osteon.core.sequence",
     "load_model": "osteon.io",
     "load_poses": "osteon.io.poses",
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from osteon.core.sequence import Clip, MeshSequence, join_clips
     from osteon.core.sticks import StickSkeleton
     from osteon.deform.pose import pose_frames, pose_vertices
-    from osteon.fit.given import fit_bones, fit_weights
+    from osteon.fit.skin.bones import fit_bones
+    from osteon.fit.skin.weights import fit_weights
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
     from osteon.io.poses import load_poses
     from osteon.io.skeletons import load_skeleton, save_skeleton

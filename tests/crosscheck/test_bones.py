@@ -7,10 +7,10 @@ import pytest
 
 from osteon.core.topology import triangle_areas
 from osteon.core.transforms import nearest_rotation
-from osteon.fit.bones import fit_core_bones
-from osteon.fit.influences import select_influences
-from osteon.fit.procrustes import rotations_of
-from osteon.fit.solve_bones import solve_bones
+from osteon.fit.clustering.core_bones import fit_core_bones
+from osteon.fit.skin.influences import select_influences
+from osteon.fit.skin.procrustes import rotations_of
+from osteon.fit.skin.solve_bones import solve_bones
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 from ..subjects import dense, random_problem

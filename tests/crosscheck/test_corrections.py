@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 from osteon.core.normals import vertex_normals
 from osteon.core.options import SkinOptions
 from osteon.deform.normals import blended_linear, normal_map
-from osteon.fit.corrected_skin import CorrectedSkin, JointOptions, _frame_blends, _Joint
-from osteon.fit.corrections import (
+from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _frame_blends, _Joint
+from osteon.fit.corrections.corrections import (
     ColumnFit,
     SkinState,
     displacement_corrections,
@@ -21,7 +21,7 @@ from osteon.fit.corrections import (
     solve_basis,
     solve_coefficients,
 )
-from osteon.fit.normals import fit_normals
+from osteon.fit.corrections.normals import fit_normals
 from osteon.fit.problem import FitProblem
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model

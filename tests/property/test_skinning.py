@@ -20,11 +20,11 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply, nearest_rotation
 from osteon.deform.pose import pose_frames
+from osteon.fit.clustering.rotations import triangle_rotations
 from osteon.fit.problem import pose_problem
-from osteon.fit.procrustes import rotations_of
-from osteon.fit.refine import RefineOptions, refine_skin
-from osteon.fit.rotations import triangle_rotations
-from osteon.fit.seed import seed_bones
+from osteon.fit.skin.procrustes import rotations_of
+from osteon.fit.skin.refine import RefineOptions, refine_skin
+from osteon.fit.skin.seed import seed_bones
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_chain, bake_random_model
 from osteon.synth.shapes import make_ball

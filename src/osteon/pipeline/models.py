@@ -9,9 +9,9 @@ import numpy as np
 from osteon.core.parallel import available_threads
 from osteon.core.progress import report_progress
 from osteon.core.skin import Skin
-from osteon.fit.influences import select_influences
 from osteon.fit.models.model_fit import ModelFitOptions
 from osteon.fit.models.registry import family_fit
+from osteon.fit.skin.influences import select_influences
 from osteon.pipeline.presets import Job, Solution
 
 __all__ = ["fit_model"]

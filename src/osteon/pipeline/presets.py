@@ -21,17 +21,23 @@ from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import vertex_graph
-from osteon.fit.bones import fit_core_bones
-from osteon.fit.cluster import Clustering, ClusterOptions, cluster_triangles
-from osteon.fit.cluster_count import cluster_exactly, sample_triangles
-from osteon.fit.corrected_skin import JointOptions, refine_corrected_skin
-from osteon.fit.corrections import BLOCK_RANK, ColumnFit, SkinState, displacement_corrections, fit_corrections
-from osteon.fit.given import weigh_bones
-from osteon.fit.influences import Influences, select_influences
+from osteon.fit.clustering.cluster import Clustering, ClusterOptions, cluster_triangles
+from osteon.fit.clustering.cluster_count import cluster_exactly, sample_triangles
+from osteon.fit.clustering.core_bones import fit_core_bones
+from osteon.fit.corrections.corrected_skin import JointOptions, refine_corrected_skin
+from osteon.fit.corrections.corrections import (
+    BLOCK_RANK,
+    ColumnFit,
+    SkinState,
+    displacement_corrections,
+    fit_corrections,
+)
 from osteon.fit.problem import FitProblem
-from osteon.fit.refine import RefineOptions, refine_skin
-from osteon.fit.relocate import removal_costs
-from osteon.fit.seed import complete_bones, seed_bones
+from osteon.fit.skin.influences import Influences, select_influences
+from osteon.fit.skin.refine import RefineOptions, refine_skin
+from osteon.fit.skin.relocate import removal_costs
+from osteon.fit.skin.seed import complete_bones, seed_bones
+from osteon.fit.skin.weights import weigh_bones
 from osteon.measure.skin_report import SkinReport
 
 __all__ = [

@@ -24,14 +24,14 @@ from osteon.core.parallel import available_threads
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence, distinct_names
 from osteon.core.transforms import compose, invert
-from osteon.fit.corrections import SkinState, fit_corrections
-from osteon.fit.given import settle_bones
-from osteon.fit.influences import Influences, select_influences
+from osteon.fit.corrections.corrections import SkinState, fit_corrections
 from osteon.fit.problem import FitProblem
-from osteon.fit.refine import RefineOptions, refine_skin
-from osteon.fit.relocate import place_bones
-from osteon.fit.rig import RigOptions, fit_rig
-from osteon.fit.seed import bones_of_labels
+from osteon.fit.skin.bones import settle_bones
+from osteon.fit.skin.helper_bones import RigOptions, fit_rig
+from osteon.fit.skin.influences import Influences, select_influences
+from osteon.fit.skin.refine import RefineOptions, refine_skin
+from osteon.fit.skin.relocate import place_bones
+from osteon.fit.skin.seed import bones_of_labels
 from osteon.pipeline.presets import Job, Solution, cluster_sample, correct_solution
 
 __all__ = ["fit_to_rig", "posed_by_rig", "rig_circumstances"]

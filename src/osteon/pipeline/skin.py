@@ -20,12 +20,12 @@ from osteon.core.topology import degenerate_triangles
 from osteon.core.weld import weld_vertices
 from osteon.deform.normals import NormalCorrections
 from osteon.deform.pose import pose_frames
-from osteon.fit.corrected_skin import CorrectedSkin, fit_frames
-from osteon.fit.corrections import ColumnFit, SkinState, no_columns, solve_coefficients
-from osteon.fit.given import settle_bones
+from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
+from osteon.fit.corrections.corrections import ColumnFit, SkinState, no_columns, solve_coefficients
+from osteon.fit.corrections.normals import fit_normals, shading_deviation, with_normals
 from osteon.fit.models.registry import family_fit
-from osteon.fit.normals import fit_normals, shading_deviation, with_normals
 from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.skin.bones import settle_bones
 from osteon.measure.distortion import Distortion, measure_distortion
 from osteon.measure.skin_report import FitFacts, SkinReport, cut_skin_report, write_skin_report
 from osteon.pipeline.models import fit_model

@@ -28,8 +28,8 @@ from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import Asset, Clip, MeshSequence
 from osteon.core.topology import degenerate_triangles
-from osteon.fit.cluster import ClusterOptions, cluster_triangles
-from osteon.fit.cluster_count import sample_triangles
+from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
+from osteon.fit.clustering.cluster_count import sample_triangles
 from osteon.measure.skin_report import SkinReport
 from osteon.pipeline import skin_sequence
 

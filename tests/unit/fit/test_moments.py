@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from osteon.core.sequence import MeshSequence
-from osteon.fit.influences import select_influences
 from osteon.fit.moments import blend_moments, prediction_moments, products, squared_errors
 from osteon.fit.problem import pose_problem
+from osteon.fit.skin.influences import select_influences
 
 from ...subjects import dense, predictions, random_problem
 from ...tolerance import assert_near

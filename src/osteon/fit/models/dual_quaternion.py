@@ -37,11 +37,11 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.core.skin import Skin
 from osteon.deform.dual_quaternion import DualQuaternion, blend_screws
-from osteon.fit.influences import MAX_INFLUENCES, select_influences
 from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
 from osteon.fit.moments import squared_errors
-from osteon.fit.nonnegative import minimise_on_simplex
 from osteon.fit.problem import FitProblem
+from osteon.fit.skin.influences import MAX_INFLUENCES, select_influences
+from osteon.fit.skin.nonnegative import minimise_on_simplex
 
 __all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion", "settle_dual_quaternion"]
 
