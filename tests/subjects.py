@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
+from osteon.core.animation import BoneTrack
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
-from osteon.fit.corrections.corrections import ColumnFit, SkinState
+from osteon.fit.corrections.columns import ColumnFit, SkinState
 from osteon.fit.problem import FitProblem, pose_problem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.synth.baked import Baked, RandomOptions, bake_model, bake_random_model

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "BoneTrack": "osteon.core.model",
-    "Clip": "osteon.core.sequence",
+    "BoneTrack": "osteon.core.animation",
+    "Clip": "osteon.core.clips",
     "LoadOptions": "osteon.io",
     "MeshSequence": "osteon.core.sequence",
     "OsteonError": "osteon.core.errors",
     "PoseTrack": "osteon.core.pose_track",
     "Poser": "osteon.simplex.poser",
     "PoserOptions": "osteon.simplex.poser",
-    "Skin": "osteon.core.model",
+    "Skin": "osteon.core.skin",
     "SkinFit": "osteon.pipeline",
     "SkinOptions": "osteon.core.options",
     "SkinnedModel": "osteon.core.model",
@@ -43,11 +43,14 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from osteon.core.animation import BoneTrack
+    from osteon.core.clips import Clip
     from osteon.core.errors import OsteonError
-    from osteon.core.model import BoneTrack, Skin, SkinnedModel
+    from osteon.core.model import SkinnedModel
     from osteon.core.options import SkinOptions
     from osteon.core.pose_track import PoseTrack
-    from osteon.core.sequence import Clip, MeshSequence, join_clips
+    from osteon.core.sequence import MeshSequence, join_clips
+    from osteon.core.skin import Skin
     from osteon.core.sticks import StickSkeleton
     from osteon.deform.pose import pose_frames, pose_vertices
     from osteon.fit.skin.bones import fit_bones

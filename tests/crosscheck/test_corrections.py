@@ -12,15 +12,9 @@ from scipy.optimize import minimize
 from osteon.core.normals import vertex_normals
 from osteon.core.options import SkinOptions
 from osteon.deform.normals import blended_linear, normal_map
+from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _frame_blends, _Joint
-from osteon.fit.corrections.corrections import (
-    ColumnFit,
-    SkinState,
-    displacement_corrections,
-    no_columns,
-    solve_basis,
-    solve_coefficients,
-)
+from osteon.fit.corrections.corrections import displacement_corrections, solve_basis, solve_coefficients
 from osteon.fit.corrections.normals import fit_normals
 from osteon.fit.problem import FitProblem
 from osteon.pipeline import skin_sequence

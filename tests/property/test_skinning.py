@@ -13,11 +13,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.core.transforms import apply, nearest_rotation
 from osteon.deform.pose import pose_frames
 from osteon.fit.clustering.rotations import triangle_rotations

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.model import BoneTrack, SkinnedModel
+from osteon.core.animation import BoneTrack
+from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames

@@ -11,9 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from osteon.core.animation import BoneTrack
+from osteon.core.asset import Asset, Image, Material
+from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
-from osteon.core.sequence import Asset, Clip, Image, Material, MeshSequence
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.deform.pose import pose_frames
 from osteon.view import pack_arrays

@@ -13,7 +13,7 @@ from osteon.cli.option_flags import options_of, part, refuse_given
 from osteon.core.options import SkinOptions
 
 if TYPE_CHECKING:
-    from osteon.core.model import BoneType
+    from osteon.core.animation import BoneType
     from osteon.core.sequence import MeshSequence
     from osteon.pipeline import SkinFit
 

@@ -15,8 +15,10 @@ from osteon.io import LoadOptions, holds_model, load_model, load_sequence
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from osteon.core.asset import Asset
+    from osteon.core.clips import Clip
     from osteon.core.model import SkinnedModel
-    from osteon.core.sequence import Asset, Clip, MeshSequence
+    from osteon.core.sequence import MeshSequence
 
 __all__ = ["describe_clips", "describe_model", "describe_sequence", "describe_skeleton", "info", "print_facts"]
 

@@ -19,11 +19,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.core.animation import BoneTrack
 from osteon.core.budget import Budget, Try
-from osteon.core.model import BoneTrack, Corrections, SkinnedModel
+from osteon.core.clips import distinct_names
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress
-from osteon.core.sequence import MeshSequence, distinct_names
+from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.pipeline.skin import SkinFit, cut_fit, skin_sequence
 

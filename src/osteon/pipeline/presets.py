@@ -11,27 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64, Int32
 from osteon.core.deformer import Deformer
 from osteon.core.errors import OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
-from osteon.core.model import BoneType, Skeleton, Skin, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.core.topology import vertex_graph
 from osteon.fit.clustering.cluster import Clustering, ClusterOptions, cluster_triangles
 from osteon.fit.clustering.cluster_count import cluster_exactly, sample_triangles
 from osteon.fit.clustering.core_bones import fit_core_bones
+from osteon.fit.corrections.columns import ColumnFit, SkinState
 from osteon.fit.corrections.corrected_skin import JointOptions, refine_corrected_skin
-from osteon.fit.corrections.corrections import (
-    BLOCK_RANK,
-    ColumnFit,
-    SkinState,
-    displacement_corrections,
-    fit_corrections,
-)
+from osteon.fit.corrections.corrections import BLOCK_RANK, displacement_corrections, fit_corrections
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.refine import RefineOptions, refine_skin

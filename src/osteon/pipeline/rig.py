@@ -15,16 +15,19 @@ import numpy as np
 
 from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.clips import distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.fit_report import FitReport
-from osteon.core.model import Skeleton, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads
 from osteon.core.progress import report_progress
-from osteon.core.sequence import MeshSequence, distinct_names
+from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, invert
-from osteon.fit.corrections.corrections import SkinState, fit_corrections
+from osteon.fit.corrections.columns import SkinState
+from osteon.fit.corrections.corrections import fit_corrections
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.bones import settle_bones
 from osteon.fit.skin.helper_bones import RigOptions, fit_rig

@@ -7,21 +7,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Int32
+from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
-from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.core.topology import degenerate_triangles
 from osteon.core.weld import weld_vertices
 from osteon.deform.normals import NormalCorrections
 from osteon.deform.pose import pose_frames
+from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
-from osteon.fit.corrections.corrections import ColumnFit, SkinState, no_columns, solve_coefficients
+from osteon.fit.corrections.corrections import solve_coefficients
 from osteon.fit.corrections.normals import fit_normals, shading_deviation, with_normals
 from osteon.fit.models.registry import family_fit
 from osteon.fit.problem import FitProblem, pose_problem

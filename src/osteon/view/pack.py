@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float32, Int32
+from osteon.core.asset import Asset, Image
 from osteon.core.frames import FrameSource
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
-from osteon.core.sequence import Asset, Image, MeshSequence
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.view.pack_arrays import (
     SLOTS,

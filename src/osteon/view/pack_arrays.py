@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
+from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import each_frame
 from osteon.core.frames import FrameSource, frame_source
-from osteon.core.model import Skin, SkinnedModel
-from osteon.core.sequence import Asset
+from osteon.core.model import SkinnedModel
+from osteon.core.skin import Skin
 
 __all__ = ["SLOTS", "Arrays", "asset_arrays", "cluster_numbers", "model_arrays", "rest_normals", "source_arrays"]
 

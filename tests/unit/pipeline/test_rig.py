@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.model import BoneTrack, Skeleton, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose
 from osteon.deform.pose import pose_frames
 from osteon.fit.skin.helper_bones import RigOptions, fit_rig

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64, Int32
-from osteon.core.model import BoneTrack, BoneType
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import triangle_areas
 from osteon.core.transforms import nearest_rotation

@@ -34,18 +34,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import BoneType
 from osteon.core.arrays import Float32, Float64
 from osteon.core.kernels import kernel
-from osteon.core.model import BoneType
 from osteon.core.parallel import for_blocks
-from osteon.fit.corrections.columns import moved_point
+from osteon.fit.corrections.columns import ColumnFit, SkinState, moved_point, no_columns
 from osteon.fit.corrections.corrections import (
     VERTICES_A_BLOCK,
-    ColumnFit,
-    SkinState,
     basis_of_vertex,
     fit_corrections,
-    no_columns,
     order_columns,
     pair_products,
     solve_basis,

@@ -50,13 +50,9 @@ from osteon.fit.problem import FitProblem
 
 __all__ = [
     "BLOCK_RANK",
-    "ColumnFit",
-    "SkinState",
-    "add_columns",
     "displacement_corrections",
     "exact_corrections",
     "fit_corrections",
-    "no_columns",
     "order_columns",
     "solve_basis",
     "solve_coefficients",

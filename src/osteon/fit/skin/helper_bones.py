@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
-from osteon.core.model import BoneType
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences

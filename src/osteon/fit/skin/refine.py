@@ -35,10 +35,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
+from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.fit_report import FitReport
-from osteon.core.model import BoneType
 from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
 from osteon.fit.problem import FitProblem

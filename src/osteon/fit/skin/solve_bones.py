@@ -30,9 +30,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
-from osteon.core.model import BoneType
 from osteon.core.parallel import for_blocks
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem

@@ -7,15 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from osteon.fit.corrections.columns import ColumnFit, SkinState, add_columns, no_columns
 from osteon.fit.corrections.corrections import (
     BLOCK_RANK,
-    ColumnFit,
-    SkinState,
-    add_columns,
     displacement_corrections,
     exact_corrections,
     fit_corrections,
-    no_columns,
     order_columns,
     solve_basis,
     solve_coefficients,

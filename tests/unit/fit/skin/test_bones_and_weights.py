@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError
-from osteon.core.model import BoneTrack, Skin
 from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.fit.skin.bones import fit_bones
 from osteon.fit.skin.weights import fit_weights
