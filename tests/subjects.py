@@ -67,9 +67,9 @@ def predictions(problem: FitProblem, transforms: np.ndarray) -> np.ndarray:
     return moved.reshape(*moved.shape[:2], -1)
 
 
-def dense(influences: Influences | Skin, n_bones: int) -> np.ndarray:
+def dense(influences: Influences | Skin | SkinState, n_bones: int) -> np.ndarray:
     """(v,b) weights with a column for every bone."""
-    bones, weights = (influences.bones, influences.weights) if isinstance(influences, Skin) else influences[:2]
+    bones, weights = influences.bones, influences.weights
     out = np.zeros((len(bones), n_bones))
     np.add.at(out, (np.arange(len(bones))[:, None], bones), weights)
     return out
@@ -87,8 +87,8 @@ def random_skin(
 ) -> tuple[FitProblem, SkinState]:
     """A noisy skinned ball in the fit's units, and a skin that is near the true one."""
     problem, transforms = random_problem(n_vertices, n_bones, n_frames, seed, noise)
-    bones, weights, _ = select_influences(problem, transforms, 3)
-    return problem, SkinState(transforms, bones, weights)
+    found = select_influences(problem, transforms, 3)
+    return problem, SkinState(transforms, found.bones, found.weights)
 
 
 def corrected(baked: Baked, rank: int, size: float = 0.05, seed: int = 0) -> Baked:

@@ -30,7 +30,7 @@ def rows(problem: FitProblem, transforms: np.ndarray, bones: np.ndarray):
 @pytest.mark.parametrize(("n_bones", "n_influences"), SIZES)
 def test_influences_are_the_bones_with_the_least_error(n_bones, n_influences):
     problem, transforms = random_problem(n_bones=n_bones)
-    bones, _, _ = solve_weights(problem, transforms, n_influences)
+    bones = solve_weights(problem, transforms, n_influences).bones
     gamma = ((predictions(problem, transforms) - problem.targets[:, None]) ** 2).sum(axis=2)
     assert np.array_equal(bones, np.argsort(gamma, axis=1)[:, :n_influences])
 
@@ -38,7 +38,8 @@ def test_influences_are_the_bones_with_the_least_error(n_bones, n_influences):
 @pytest.mark.parametrize(("n_bones", "n_influences"), SIZES)
 def test_tsvd_against_the_pseudo_inverse(n_bones, n_influences):
     problem, transforms = random_problem(n_bones=n_bones)
-    bones, weights, _ = solve_weights(problem, transforms, n_influences, method="tsvd")
+    found = solve_weights(problem, transforms, n_influences, method="tsvd")
+    bones, weights = found.bones, found.weights
     for v, a, b in rows(problem, transforms, bones):
         expected = np.linalg.pinv(a, rcond=1e-5) @ b
         np.testing.assert_allclose(weights[v], expected / expected.sum(), atol=1e-6)
@@ -47,7 +48,8 @@ def test_tsvd_against_the_pseudo_inverse(n_bones, n_influences):
 def test_tsvd_drops_what_the_threshold_says():
     problem, transforms = random_problem(n_bones=5)
     for threshold in (1e-5, 0.02, 0.2):
-        bones, weights, _ = solve_weights(problem, transforms, 5, method="tsvd", threshold=threshold)
+        found = solve_weights(problem, transforms, 5, method="tsvd", threshold=threshold)
+        bones, weights = found.bones, found.weights
         for v, a, b in rows(problem, transforms, bones):
             singular = np.linalg.svd(a, compute_uv=False)
             if np.abs(singular / singular[0] / threshold - 1).min() > 1e-3:  # none sits on the edge
@@ -62,13 +64,14 @@ def test_two_equal_bones(method):
     twice = np.concatenate([transforms, transforms[:, :1]], axis=1)
     once = solve_weights(problem, transforms, 3, method=method)
     both = solve_weights(problem, twice, 4, method=method)
-    np.testing.assert_allclose(both[2], once[2], rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(both.errors, once.errors, rtol=1e-5, atol=1e-9)
 
 
 @pytest.mark.parametrize(("n_bones", "n_influences"), SIZES)
 def test_nnls_against_scipy(n_bones, n_influences):
     problem, transforms = random_problem(n_bones=n_bones)
-    bones, weights, _ = solve_weights(problem, transforms, n_influences)
+    found = solve_weights(problem, transforms, n_influences)
+    bones, weights = found.bones, found.weights
     for v, a, b in rows(problem, transforms, bones):
         expected, _ = nnls(a, b)
         np.testing.assert_allclose(weights[v], expected / expected.sum(), atol=1e-6)
@@ -78,7 +81,8 @@ def test_nnls_against_scipy(n_bones, n_influences):
 @pytest.mark.parametrize(("n_bones", "n_influences"), SIZES)
 def test_bounded_against_scipy(n_bones, n_influences, delta):
     problem, transforms = random_problem(n_bones=n_bones)
-    bones, weights, _ = solve_weights(problem, transforms, n_influences, method="bounded", delta=delta)
+    found = solve_weights(problem, transforms, n_influences, method="bounded", delta=delta)
+    bones, weights = found.bones, found.weights
     for v, a, b in rows(problem, transforms, bones):
         expected = lsq_linear(a, b, (-delta, np.inf), method="bvls", tol=1e-14).x
         np.testing.assert_allclose(weights[v], expected / expected.sum(), atol=1e-6)
@@ -88,5 +92,5 @@ def test_bounded_against_scipy(n_bones, n_influences, delta):
 def test_sums_and_errors(method):
     problem, transforms = random_problem(n_bones=6)
     found = solve_weights(problem, transforms, 4, method=method, delta=0.1)
-    np.testing.assert_allclose(found[1].sum(axis=1), 1, atol=1e-12)
-    np.testing.assert_allclose(found[2], direct_errors(problem, transforms, found), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.weights.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(found.errors, direct_errors(problem, transforms, found), rtol=1e-6, atol=1e-9)

@@ -51,7 +51,8 @@ def refined_errors(sequence: MeshSequence, bone_type: str) -> np.ndarray:
     """E % by rank, from the splitting start: mean shift compares rotations in the L1 norm, which turning changes."""
     problem = pose_problem(sequence)
     transforms = seed_bones(problem, 4, 1)
-    bones, weights, _ = select_influences(problem, transforms, 4)
+    found = select_influences(problem, transforms, 4)
+    bones, weights = found.bones, found.weights
     fit = refine_corrected_skin(
         problem, SkinState(transforms, bones, weights), JointOptions(4, bone_type), lambda _: None
     )

@@ -81,7 +81,7 @@ def split_and_refine(sequence: MeshSequence, n_bones: int, bone_type: str) -> fl
     """E % from the splitting start alone."""
     problem = pose_problem(sequence)
     fit = refine_skin(problem, [seed_bones(problem, n_bones, 1)], options=RefineOptions(bone_type=bone_type))
-    return problem.error_percent(fit.influences[2])
+    return problem.error_percent(fit.influences.errors)
 
 
 @cache

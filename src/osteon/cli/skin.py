@@ -161,14 +161,14 @@ def _search(
 
     out = console(stderr=True)
 
-    def tell(tried: Try) -> None:
+    def on_try(tried: Try) -> None:
         if not quiet:
             out.print(
                 f"{tried.bones:4d} bones, rank {tried.rank:2d}: E {tried.error_percent:.3f} %, "
                 f"worst {tried.worst:.3g}, {size_text(tried.bytes)}"
             )
 
-    found = fit_to_budget(sequence, budget, size_of=size_of, options=options, tell=tell, progress=progress)
+    found = fit_to_budget(sequence, budget, size_of=size_of, options=options, on_try=on_try, progress=progress)
     return Found(found.fit, found.tries, found.met)
 
 

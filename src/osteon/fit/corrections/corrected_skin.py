@@ -215,8 +215,8 @@ def _vertex_pass(
 class _Joint:
     """One problem, its options, and the weight of the error without corrections."""
 
-    def __init__(self, problem: FitProblem, options: JointOptions, tell: Callable[[float], None]) -> None:
-        self.problem, self.options, self.tell = problem, options, tell
+    def __init__(self, problem: FitProblem, options: JointOptions, on_error: Callable[[float], None]) -> None:
+        self.problem, self.options, self.on_error = problem, options, on_error
         self.keep = 0.0
         self.nothing = no_columns(problem)
 
@@ -306,14 +306,14 @@ class _Joint:
             last = (transforms, q)
             state = tried
             sums.append(total)
-            self.tell(state.history[-1])
+            self.on_error(state.history[-1])
             if done >= LOOK_BACK and sums[-1] > sums[-1 - LOOK_BACK] * (1 - self.options.tolerance) ** (2 * LOOK_BACK):
                 break
         return state
 
 
 def refine_corrected_skin(
-    problem: FitProblem, skin: SkinState, options: JointOptions, tell: Callable[[float], None]
+    problem: FitProblem, skin: SkinState, options: JointOptions, on_error: Callable[[float], None]
 ) -> CorrectedSkin:
     """Refine a skin and at most BLOCK_RANK corrections together, on a sample of the vertices and then on all."""
     count = int(np.clip(options.sample // problem.n_frames, *SAMPLE_VERTICES))
@@ -321,11 +321,11 @@ def refine_corrected_skin(
     coarse = problem if chosen is None else problem.subset(chosen)
     start = skin if chosen is None else SkinState(skin.transforms, skin.bones[chosen], skin.weights[chosen])
     state = CorrectedSkin(start, fit_corrections(coarse, start, options.rank, threads=options.threads))
-    joint = _Joint(coarse, options, tell)
+    joint = _Joint(coarse, options, on_error)
     joint.weigh_errors(state)
     state = joint.run(state, options.rounds)
     if chosen is not None:
-        full = _Joint(problem, options, tell)
+        full = _Joint(problem, options, on_error)
         full.keep = joint.keep
         q = state.columns.coefficients
         whole = SkinState(state.skin.transforms, skin.bones, skin.weights)

@@ -7,7 +7,8 @@ Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13, bo
 Two kinds of coefficients:
 - shared: q are those of the displacements. A file's morph targets move positions and normals by one weight, so this is
   what stock players show; with the linear form, which their shaders use.
-- own: q of the normals' own low-rank fit, as in the paper. Smaller error for the same rank, one more track to send.
+- separate: q of the normals' own low-rank fit, as in the paper. Smaller error for the same rank,
+  one more track to send.
 
 Differs from the paper: fitted in posed space as corrections.py does for positions, by the same two steps; the start is
 the SVD of the rest-frame differences M^-1 n - n~ with damping.
@@ -34,11 +35,11 @@ from osteon.fit.corrections.corrections import BLOCK_RANK
 
 __all__ = ["Coefficients", "fit_normals", "shading_deviation", "with_normals"]
 
-Coefficients = Literal["shared", "own"]
+Coefficients = Literal["shared", "separate"]
 #: Vertices whose small systems are solved at a time.
 BLOCK = 512
 DAMPING = 1e-3
-OWN_ROUNDS = 2
+SEPARATE_ROUNDS = 2
 
 
 def _maps_and_residues(
@@ -99,7 +100,7 @@ def _solve_coefficients(maps: Float32, residues: Float32, basis: Float64, thread
     return q
 
 
-def _own_start(maps: Float32, residues: Float32, rank: int) -> Float64:
+def _separate_start(maps: Float32, residues: Float32, rank: int) -> Float64:
     """(f,r) leading right singular vectors of the damped rest-frame differences."""
     gram = np.zeros((maps.shape[1], maps.shape[1]))
     for start in range(0, len(maps), BLOCK):
@@ -120,7 +121,7 @@ def fit_normals(
     coefficients: Coefficients = "shared",
     threads: int = 0,
 ) -> NormalCorrections:
-    """Corrections of normals towards those of the source's frames (f,v,3); `rank` counts for own coefficients."""
+    """Corrections of normals towards those of the source's frames (f,v,3); `rank` counts for separate coefficients."""
     threads = available_threads(threads)
     rest = vertex_normals(model.rest, model.faces)
     shared = coefficients == "shared"
@@ -135,8 +136,8 @@ def fit_normals(
     for start in range(0, columns, BLOCK_RANK):  # each block on what the ones before have left
         block = slice(start, min(start + BLOCK_RANK, columns))
         if not shared:
-            q[:, block] = _own_start(maps, residues, block.stop - start)
-        for _ in range(1 if shared else OWN_ROUNDS):
+            q[:, block] = _separate_start(maps, residues, block.stop - start)
+        for _ in range(1 if shared else SEPARATE_ROUNDS):
             basis[:, block] = _solve_basis(maps, residues, q[:, block], threads)
             if not shared:
                 q[:, block] = _solve_coefficients(maps, residues, basis[:, block], threads)

@@ -153,20 +153,20 @@ def _weigh(
     gram = np.zeros((n, n))
     ones, best, step = np.ones(n), np.empty(n), np.empty(n)
     for v in range(start, stop):
-        own = w[v]
-        error = _error(points[v], targets[v], screws, bones[v], own)
+        current = w[v]
+        error = _error(points[v], targets[v], screws, bones[v], current)
         for _ in range(steps):
             before = error
-            _linearised(points[v], targets[v], screws, bones[v], own, gram)
+            _linearised(points[v], targets[v], screws, bones[v], current, gram)
             minimise_on_simplex(gram, n, ones, best)
             part = 1.0
             for _ in range(HALVINGS):
                 for k in range(n):
-                    step[k] = own[k] + part * (best[k] - own[k])
+                    step[k] = current[k] + part * (best[k] - current[k])
                 tried = _error(points[v], targets[v], screws, bones[v], step)
                 if tried < error:
                     error = tried
-                    own[:] = step
+                    current[:] = step
                     break
                 part *= 0.5
             if error > before * (1 - WORTH_A_STEP):
@@ -289,7 +289,7 @@ def _refine_bones(problem: FitProblem, whole: _State, options: ModelFitOptions) 
         _solve_bones(few, state, options.threads)
         _solve_weights(few, state, 1, options.threads)
         history.append(few.error_percent(state.errors))
-        options.tell((done + 1) / options.rounds, history[-1])
+        options.on_round((done + 1) / options.rounds, history[-1])
         if history[-1] > history[-2] * (1 - options.tolerance):
             return history, "tolerance"
     return history, "rounds"
@@ -297,15 +297,15 @@ def _refine_bones(problem: FitProblem, whole: _State, options: ModelFitOptions) 
 
 def _start(problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> _State:
     """More candidates than are asked for, with their linear weights."""
-    wide = min(MAX_INFLUENCES, options.influences + SPARE, transforms.shape[1])
-    bones, weights, errors = select_influences(problem, transforms, wide, thorough=True, threads=options.threads)
-    dense = np.zeros((problem.n_vertices, transforms.shape[1]))
-    np.add.at(dense, (np.arange(len(bones))[:, None], bones), weights)
+    n_candidates = min(MAX_INFLUENCES, options.influences + SPARE, transforms.shape[1])
+    linear = select_influences(problem, transforms, n_candidates, thorough=True, threads=options.threads)
+    dense = linear.dense(transforms.shape[1])
     # Slots that linear blending leaves empty get the bones that come closest alone: screws may need them.
     rank = np.where(dense > 0, -dense, squared_errors(problem, transforms, options.threads))
-    chosen = np.argsort(rank, axis=1, kind="stable")[:, :wide].astype(np.int64)
+    chosen = np.argsort(rank, axis=1, kind="stable")[:, :n_candidates].astype(np.int64)
     found = np.ascontiguousarray(np.take_along_axis(dense, chosen, axis=1))
-    return _State(dual_quaternions_from_transforms(transforms), np.ascontiguousarray(chosen), found, errors.copy())
+    screws, bones = dual_quaternions_from_transforms(transforms), np.ascontiguousarray(chosen)
+    return _State(screws, bones, found, linear.errors.copy())
 
 
 def _solve_weights(problem: FitProblem, state: _State, steps: int, threads: int) -> None:

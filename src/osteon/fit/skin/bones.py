@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.animation import BoneTrack, BoneType
+from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64
 from osteon.core.errors import GeometryError
 from osteon.core.options import SkinOptions
@@ -15,14 +15,14 @@ from osteon.fit.problem import FitProblem, pose_problem
 from osteon.fit.skin.seed import bones_of_labels
 from osteon.fit.skin.solve_bones import solve_bones
 
-__all__ = ["fit_bones", "settle_bones"]
+__all__ = ["bones_of_skin", "fit_bones", "settle_bones"]
 
 #: Rounds that settle the bones of given weights: rigid bones sweep, flexible ones follow their own rotation.
 SETTLE_ROUNDS = 8
 
 
 def settle_bones(
-    problem: FitProblem, bones: np.ndarray, weights: Float64, start: Float64, bone_type: BoneType, options: SkinOptions
+    problem: FitProblem, bones: np.ndarray, weights: Float64, start: Float64, options: SkinOptions
 ) -> Float64:
     """Bones (f,b,3,4) for fixed weights, from a first guess."""
     for _ in range(SETTLE_ROUNDS):
@@ -31,7 +31,7 @@ def settle_bones(
             bones,
             weights,
             start,
-            bone_type,
+            options.bone_type,
             stiffness=options.stiffness,
             sweeps=10,
             threads=available_threads(options.threads),
@@ -39,15 +39,20 @@ def settle_bones(
     return start
 
 
+def bones_of_skin(problem: FitProblem, skin: Skin, n_bones: int, options: SkinOptions) -> Float64:
+    """Bones (f,b,3,4) in the problem's units for fixed weights, from where the vertices of each bone go."""
+    bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
+    strongest = np.take_along_axis(bones, weights.argmax(axis=1)[:, None], axis=1)[:, 0]
+    start = bones_of_labels(problem, strongest, n_bones, available_threads(options.threads))
+    return settle_bones(problem, bones, weights, start, options)
+
+
 def fit_bones(sequence: MeshSequence, skin: Skin, *, options: SkinOptions | None = None) -> BoneTrack:
     """Bones for weights that are given, such as a painted skin's."""
     options = options or SkinOptions()
     if len(skin.weights) != sequence.n_vertices:
         raise GeometryError(f"skin: {len(skin.weights)} rows for {sequence.n_vertices} vertices")
-    bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
-    strongest = np.take_along_axis(bones, weights.argmax(axis=1)[:, None], axis=1)[:, 0]
     with single_threaded_blas():
         problem = pose_problem(sequence)
-        start = bones_of_labels(problem, strongest, int(bones.max()) + 1, available_threads(options.threads))
-        solved = settle_bones(problem, bones, weights, start, options.bone_type, options)
+        solved = bones_of_skin(problem, skin, int(skin.bones.max()) + 1, options)
     return BoneTrack(problem.to_world(solved).astype(np.float32), options.bone_type)

@@ -26,15 +26,15 @@ from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.relocate import place_bones, removal_costs
 from osteon.fit.skin.solve_bones import solve_from_moments, stack_transforms
 
-__all__ = ["RigOptions", "fit_rig"]
+__all__ = ["HelperOptions", "fit_helper_bones"]
 
 ROUNDS_A_WAVE = 4
 FINAL_ROUNDS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class RigOptions:
-    """How weights and helpers of a rig are found."""
+class HelperOptions:
+    """How weights and helper bones of a rig are found."""
 
     influences: int = 4
     helpers: int = 0
@@ -44,13 +44,13 @@ class RigOptions:
 
 
 def _solve_helpers(
-    problem: FitProblem, influences: Influences, transforms: Float64, n_joints: int, options: RigOptions
+    problem: FitProblem, influences: Influences, transforms: Float64, n_joints: int, options: HelperOptions
 ) -> Float64:
     """The transforms with new helpers: each block of the normal equations, with the joints on the right."""
     if transforms.shape[1] == n_joints:
         return transforms
-    bones, weights, _ = influences
-    zz, zx = blend_moments(problem, bones, weights, transforms.shape[1], options.threads)
+    n_bones = transforms.shape[1]
+    zz, zx = blend_moments(problem, influences.bones, influences.weights, n_bones, options.threads)
     cut = 4 * n_joints
     right = zx[cut:] - zz[cut:, :cut] @ stack_transforms(transforms[:, :n_joints])
     solved = solve_from_moments(
@@ -64,8 +64,8 @@ def _solve_helpers(
     return np.concatenate([transforms[:, :n_joints], solved], axis=1)
 
 
-def fit_rig(
-    problem: FitProblem, joints: Float64, options: RigOptions, tell: Callable[[float], None]
+def fit_helper_bones(
+    problem: FitProblem, joints: Float64, options: HelperOptions, on_error: Callable[[float], None]
 ) -> tuple[Float64, Influences]:
     """Transforms (f,j+h,3,4), the joints (f,j,3,4) first and as they were, and influences for all of them."""
     n_joints, transforms = joints.shape[1], joints
@@ -76,7 +76,7 @@ def fit_rig(
         )
 
     influences = weigh(None, thorough=True)
-    tell(problem.error_percent(influences[2]))
+    on_error(problem.error_percent(influences.errors))
     everywhere = np.ones(problem.n_vertices, np.bool_)
     while (missing := n_joints + options.helpers - transforms.shape[1]) > 0:
         added = place_bones(problem, influences, -(-missing // 2), everywhere, options.threads)
@@ -85,27 +85,27 @@ def fit_rig(
         for _ in range(FINAL_ROUNDS if missing == added.shape[1] else ROUNDS_A_WAVE):
             transforms = _solve_helpers(problem, influences, transforms, n_joints, options)
             influences = weigh(influences)
-            tell(problem.error_percent(influences[2]))
+            on_error(problem.error_percent(influences.errors))
     if options.helpers > 1:
         transforms, influences = _move_helpers(problem, transforms, influences, n_joints, options)
-        tell(problem.error_percent(influences[2]))
+        on_error(problem.error_percent(influences.errors))
     return transforms, select_influences(
         problem, transforms, options.influences, earlier=influences, thorough=True, threads=options.threads
     )
 
 
 def _move_helpers(
-    problem: FitProblem, transforms: Float64, influences: Influences, n_joints: int, options: RigOptions
+    problem: FitProblem, transforms: Float64, influences: Influences, n_joints: int, options: HelperOptions
 ) -> tuple[Float64, Influences]:
     """Move the least useful tenth of the helpers, if that is better after as many rounds."""
     costs = removal_costs(problem, transforms, influences, options.threads)[n_joints:]
     leaving = n_joints + np.argsort(costs, kind="stable")[: max(1, options.helpers // 10)]
-    free = ~np.isin(influences[0][:, 0], leaving)
-    placed = place_bones(problem, influences, len(leaving), free, options.threads)
+    free = ~np.isin(influences.bones[:, 0], leaving)
+    added = place_bones(problem, influences, len(leaving), free, options.threads)
     moved = transforms.copy()
-    moved[:, leaving[: placed.shape[1]]] = placed
+    moved[:, leaving[: added.shape[1]]] = added
     tried = select_influences(problem, moved, options.influences, threads=options.threads)
     for _ in range(FINAL_ROUNDS):
         moved = _solve_helpers(problem, tried, moved, n_joints, options)
         tried = select_influences(problem, moved, options.influences, earlier=tried, threads=options.threads)
-    return (moved, tried) if tried[2].sum() < influences[2].sum() else (transforms, influences)
+    return (moved, tried) if tried.squared_error < influences.squared_error else (transforms, influences)

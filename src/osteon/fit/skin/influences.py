@@ -5,8 +5,8 @@
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 5.1 (influence sets) and 5.2 (weights, eq. 8, 10).
 
-Differs from the paper: bones are not ranked by their error alone (gamma, eq. 5: see weights.py for that) but by what
-they add. Start from the best bone; add the bone that lowers the constrained optimum most; stop at k bones or when
+Differs from the paper: bones are not ranked by their error alone (gamma, eq. 5: see solve_weights.py) but by what they
+add. Start from the best bone; add the bone that lowers the constrained optimum most; stop at k bones or when
 nothing helps; then exchange the bone that matters least for the one that would help most, as long as that helps.
 The sum of one is exact instead of a row of the system. A round that starts from earlier influences begins with them.
 A thorough search adds up to twice k bones, then drops the least needed: a bone that misled the first
@@ -24,6 +24,8 @@ Notes, horse, 30 bones, 4 influences, one warm round: 32 ms on one thread, 19 ms
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,6 +33,7 @@ from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
+from osteon.core.skin import Skin
 from osteon.fit.moments import prediction_moments, products
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_on_simplex
@@ -44,8 +47,29 @@ WORTH_ADDING = 1e-4
 SMALLEST_WEIGHT = 1e-6
 MAX_EXCHANGES = 2
 
-#: bones (v,k), weights (v,k) in float64, squared error (v,)
-Influences = tuple[NDArray[np.int64], Float64, Float64]
+
+@dataclass(frozen=True, slots=True)
+class Influences:
+    """Bones and weights of every vertex of a problem, and how far they are off. Unused slots hold weight 0."""
+
+    bones: NDArray[np.int64]  # (v,k)
+    weights: Float64  # (v,k)
+    errors: Float64  # (v,) squared
+
+    @property
+    def squared_error(self) -> float:
+        """Of all vertices."""
+        return float(self.errors.sum())
+
+    def dense(self, n_bones: int) -> Float64:
+        """(v,b) weights with a column for every bone."""
+        out = np.zeros((len(self.bones), n_bones))
+        np.add.at(out, (np.arange(len(out))[:, None], self.bones), self.weights)
+        return out
+
+    def to_skin(self) -> Skin:
+        """What a model stores."""
+        return Skin(self.bones.astype(np.int32), self.weights.astype(np.float32))
 
 
 @kernel
@@ -370,8 +394,8 @@ def select_influences(
     bones = np.zeros((problem.n_vertices, n_slots), np.int64)
     weights = np.zeros((problem.n_vertices, n_slots))
     if earlier is not None:
-        kept = min(n_slots, earlier[0].shape[1])
-        bones[:, :kept], weights[:, :kept] = earlier[0][:, :kept], earlier[1][:, :kept]
+        kept = min(n_slots, earlier.bones.shape[1])
+        bones[:, :kept], weights[:, :kept] = earlier.bones[:, :kept], earlier.weights[:, :kept]
     if pull > 0 and (wanted is None or wanted.shape != cross.shape):
         raise OptionError(f"wanted: a pull needs weights of shape {cross.shape} to draw to")
     target = np.zeros((1, 1)) if wanted is None else wanted
@@ -381,4 +405,4 @@ def select_influences(
         _select(product, forms, *sums, *limits, start, stop, *out)
 
     for_blocks(work, problem.n_vertices, 512, threads)
-    return bones, weights, errors
+    return Influences(bones, weights, errors)

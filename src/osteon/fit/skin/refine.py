@@ -32,7 +32,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-import numpy as np
 from scipy.sparse import csr_array
 
 from osteon.core.animation import BoneType
@@ -108,15 +107,7 @@ class _State:
 
     @property
     def error(self) -> float:
-        return float(self.influences[2].sum())
-
-
-def _dense(influences: Influences, n_bones: int) -> Float64:
-    """(v,b) weights with a column for every bone."""
-    bones, weights, _ = influences
-    out = np.zeros((len(bones), n_bones))
-    np.add.at(out, (np.arange(len(bones))[:, None], bones), weights)
-    return out
+        return self.influences.squared_error
 
 
 def _falls(squared_errors: list[float], rate: float) -> bool:
@@ -129,9 +120,9 @@ class _Descent:
     """One problem, its options, and the rounds done so far."""
 
     def __init__(
-        self, problem: FitProblem, options: RefineOptions, graph: csr_array | None, tell: Callable[[float], None]
+        self, problem: FitProblem, options: RefineOptions, graph: csr_array | None, on_error: Callable[[float], None]
     ) -> None:
-        self.problem, self.options, self.tell = problem, options, tell
+        self.problem, self.options, self.on_error = problem, options, on_error
         self.threads = available_threads(options.threads)
         self.stopped_by = "rounds"  # why the last run ended
         self.rounds = 0  # done so far, those of ways given up included
@@ -144,7 +135,7 @@ class _Descent:
         small = self.problem.n_vertices * transforms.shape[1] <= SMALL
         wanted = None
         if self.graph is not None and earlier is not None:
-            wanted = self.graph @ _dense(earlier, transforms.shape[1])
+            wanted = self.graph @ earlier.dense(transforms.shape[1])
         return select_influences(
             self.problem,
             transforms,
@@ -168,8 +159,8 @@ class _Descent:
             last = done >= rounds - 1 and (done == limit - 1 or not _falls(errors, FAST))
             solved = solve_bones(
                 self.problem,
-                state.influences[0],
-                state.influences[1],
+                state.influences.bones,
+                state.influences.weights,
                 state.transforms,
                 options.bone_type,
                 stiffness=options.stiffness,
@@ -179,14 +170,14 @@ class _Descent:
             influences = self.weigh(ahead, state.influences, thorough=last and self.final)
             if ahead is not solved:
                 beta = min(1.1 * beta, MAX_BETA)
-                if influences[2].sum() > errors[-1]:
+                if influences.squared_error > errors[-1]:
                     ahead, beta = solved, beta / 2
                     influences = self.weigh(ahead, state.influences)
-            error_percent = self.problem.error_percent(influences[2])
+            error_percent = self.problem.error_percent(influences.errors)
             state = _State(ahead, influences, solved, (*state.history, error_percent))
             errors.append(state.error)
             self.rounds += 1
-            self.tell(error_percent)
+            self.on_error(error_percent)
             if len(errors) > LOOK_BACK and not _falls(errors, options.tolerance):
                 self.stopped_by = "tolerance"
                 break
@@ -225,13 +216,13 @@ def refine_skin(
     expected = options.rounds + TRIAL_ROUNDS * (len(starts) - 1 + 2 * options.moves) + FULL_ROUNDS
     count = 0
 
-    def tell(error_percent: float) -> None:
+    def on_error(error_percent: float) -> None:
         nonlocal count
         count += 1
         report_progress(progress, "refine", count / expected, error_percent)
 
     sampled = coarse is not problem
-    descent = _Descent(coarse, options, None if sampled else graph, tell)
+    descent = _Descent(coarse, options, None if sampled else graph, on_error)
     states = [descent.start(transforms) for transforms in starts]
     if options.rounds:
         tried = min(TRIAL_ROUNDS, options.rounds)
@@ -244,7 +235,7 @@ def refine_skin(
     reports = [_report(descent, state.history, begin, full_problem=not sampled)]
     if sampled:
         begin = time.perf_counter()
-        full = _Descent(problem, options, graph, tell)
+        full = _Descent(problem, options, graph, on_error)
         full.final = True
         state = full.run(full.start(state.transforms, state.history), min(FULL_ROUNDS, options.rounds), extend=True)
         reports.append(_report(full, state.history, begin, full_problem=True))

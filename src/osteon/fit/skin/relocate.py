@@ -26,13 +26,13 @@ SMALLEST_SEED = 8
 
 def removal_costs(problem: FitProblem, transforms: Float64, influences: Influences, threads: int) -> Float64:
     """(b,) growth of the squared error without each bone."""
-    bones, weights, errors = influences
+    bones, weights, errors = influences.bones, influences.weights, influences.errors
     n_bones = transforms.shape[1]
     cross, forms = prediction_moments(problem, transforms, threads)
     product = products(problem.points)
-    own = np.take_along_axis(cross, bones, axis=1)
+    chosen_cross = np.take_along_axis(cross, bones, axis=1)
     gram = np.einsum("vi,vabi->vab", product, forms[bones[:, :, None], bones[:, None, :]], optimize=True)
-    gram += problem.energy[:, None, None] - own[:, :, None] - own[:, None, :]
+    gram += problem.energy[:, None, None] - chosen_cross[:, :, None] - chosen_cross[:, None, :]
     costs = np.zeros(n_bones)
     for slot in range(bones.shape[1]):
         rest = weights.copy()
@@ -56,9 +56,9 @@ def relocate_bones(
 ) -> Float64:
     """Transforms in which the `count` least useful bones stand elsewhere."""
     leaving = np.argsort(removal_costs(problem, transforms, influences, threads), kind="stable")[:count]
-    placed = place_bones(problem, influences, count, ~np.isin(influences[0][:, 0], leaving), threads)
+    added = place_bones(problem, influences, count, ~np.isin(influences.bones[:, 0], leaving), threads)
     out = transforms.copy()
-    out[:, leaving[: placed.shape[1]]] = placed
+    out[:, leaving[: added.shape[1]]] = added
     return out
 
 
@@ -66,10 +66,10 @@ def place_bones(
     problem: FitProblem, influences: Influences, count: int, free: NDArray[np.bool_], threads: int
 ) -> Float64:
     """Up to `count` rigid bones (f,b,3,4), each where the error of the free vertices (v,) is largest."""
-    strongest, errors = influences[0][:, 0], influences[2]
+    strongest, errors = influences.bones[:, 0], influences.errors
     free = free.copy()
-    placed: list[Float64] = []
-    while len(placed) < count and free.any():
+    added: list[Float64] = []
+    while len(added) < count and free.any():
         blame = np.bincount(strongest[free], weights=errors[free])
         group = np.flatnonzero(free & (strongest == int(blame.argmax())))
         center = problem.points[group[errors[group].argmax()]]
@@ -77,6 +77,6 @@ def place_bones(
         take = min(max(SMALLEST_SEED, len(group) // 4), len(far) - 1)
         labels = np.full(problem.n_vertices, -1, np.int64)
         labels[np.argpartition(far, take)[:take]] = 0
-        placed.append(bones_of_labels(problem, labels, 1, threads)[:, 0])
+        added.append(bones_of_labels(problem, labels, 1, threads)[:, 0])
         free[group] = False
-    return np.stack(placed, axis=1) if placed else np.empty((problem.n_frames, 0, 3, 4))
+    return np.stack(added, axis=1) if added else np.empty((problem.n_frames, 0, 3, 4))

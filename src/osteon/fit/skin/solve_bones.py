@@ -107,9 +107,9 @@ def _rigid_sweeps(zz: Float64, zx: Float64, transforms: Float64, start: int, sto
 def _spreads(zz: Float64) -> Float64:
     """(b,) how far the points of each bone lie from their centre, squared, summed with their weights."""
     n_bones = len(zz) // 4
-    own = zz.reshape(n_bones, 4, n_bones, 4)[np.arange(n_bones), :, np.arange(n_bones)]
-    mass = np.maximum(own[:, 3, 3], 1e-300)
-    about_center = np.trace(own[:, :3, :3], axis1=1, axis2=2) - (own[:, 3, :3] ** 2).sum(axis=1) / mass
+    blocks = zz.reshape(n_bones, 4, n_bones, 4)[np.arange(n_bones), :, np.arange(n_bones)]
+    mass = np.maximum(blocks[:, 3, 3], 1e-300)
+    about_center = np.trace(blocks[:, :3, :3], axis1=1, axis2=2) - (blocks[:, 3, :3] ** 2).sum(axis=1) / mass
     # A tiny part of the mass keeps bones with one vertex solvable.
     spreads: Float64 = np.maximum(about_center, 0) / 3 + SMALLEST_SPREAD * mass
     return spreads

@@ -74,16 +74,16 @@ def solve_weights(
     diagonal = forms[np.arange(len(forms)), np.arange(len(forms))]
     gamma = np.maximum(product @ diagonal.T - 2 * cross + problem.energy[:, None], 0)
     bones = nearest_influences(gamma, n_influences)
-    own = np.take_along_axis(cross, bones, axis=1)
+    chosen_cross = np.take_along_axis(cross, bones, axis=1)
     raw = np.einsum("vi,vabi->vab", product, forms[bones[:, :, None], bones[:, None, :]], optimize=True)
 
     scale = 1 / np.maximum(problem.energy, STILL * problem.energy.mean())  # c squared
     gram = scale[:, None, None] * raw + 1  # [cA; 1]'[cA; 1]
-    right = scale[:, None] * own + 1
+    right = scale[:, None] * chosen_cross + 1
     weights = _solve(gram, right, method, threshold, delta)
     weights = _normalise(weights)
-    errors = np.einsum("va,vb,vab->v", weights, weights, raw, optimize=True) - 2 * (weights * own).sum(axis=1)
-    return bones, weights, np.maximum(errors + problem.energy, 0)
+    errors = np.einsum("va,vb,vab->v", weights, weights, raw, optimize=True) - 2 * (weights * chosen_cross).sum(axis=1)
+    return Influences(bones, weights, np.maximum(errors + problem.energy, 0))
 
 
 def _solve(gram: Float64, right: Float64, method: WeightMethod, threshold: float, delta: float) -> Float64:

@@ -6,8 +6,6 @@ skeleton, one may proceed directly to the weights.
 
 from __future__ import annotations
 
-import numpy as np
-
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64
 from osteon.core.errors import GeometryError
@@ -46,8 +44,8 @@ def fit_weights(sequence: MeshSequence, track: BoneTrack, *, options: SkinOption
         raise GeometryError("track: there are no bones")
     if track.n_frames != sequence.n_frames:
         raise GeometryError(f"track: {track.n_frames} frames for a sequence of {sequence.n_frames}")
-    vertices, which = weld_vertices(sequence)
+    vertices, welded_of_vertex = weld_vertices(sequence)
     with single_threaded_blas():
         problem = pose_problem(sequence, vertices)
-        bones, weights, _ = weigh_bones(problem, problem.from_world(track.transforms), options)
-    return Skin(bones[which].astype(np.int32), weights[which].astype(np.float32))
+        influences = weigh_bones(problem, problem.from_world(track.transforms), options)
+    return influences.to_skin().take(welded_of_vertex)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from osteon.core.errors import OptionError
 from osteon.core.topology import vertex_graph
 from osteon.fit.moments import squared_errors
-from osteon.fit.skin.influences import select_influences
+from osteon.fit.skin.influences import Influences, select_influences
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 from ....subjects import dense, direct_errors, random_problem
@@ -25,7 +26,8 @@ SIZES = [(1, 1), (5, 1), (5, 4), (3, 8), (12, 4), (12, 8)]  # bones, influences
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.3])
 def test_weights_are_a_blend_of_at_most_k_bones(n_bones, n_influences, noise, thorough):
     problem, transforms = random_problem(n_bones=n_bones, noise=noise)
-    bones, weights, errors = select_influences(problem, transforms, n_influences, thorough=thorough)
+    found = select_influences(problem, transforms, n_influences, thorough=thorough)
+    bones, weights, errors = found.bones, found.weights, found.errors
     assert bones.shape == weights.shape == (60, min(n_influences, n_bones))
     assert (weights >= 0).all()
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
@@ -41,7 +43,7 @@ def test_weights_are_a_blend_of_at_most_k_bones(n_bones, n_influences, noise, th
 def test_never_worse_than_the_best_single_bone(n_bones, n_influences, thorough):
     problem, transforms = random_problem(n_bones=n_bones, noise=0.1)
     single = squared_errors(problem, transforms, 1).min(axis=1)
-    _, _, errors = select_influences(problem, transforms, n_influences, thorough=thorough)
+    errors = select_influences(problem, transforms, n_influences, thorough=thorough).errors
     assert (errors <= single * (1 + 1e-9)).all()
     if n_influences == 1:
         np.testing.assert_allclose(errors, single, rtol=1e-9)
@@ -49,14 +51,14 @@ def test_never_worse_than_the_best_single_bone(n_bones, n_influences, thorough):
 
 def test_more_influences_help():
     problem, transforms = random_problem(n_bones=8, noise=0.1)
-    sums = [select_influences(problem, transforms, k)[2].sum() for k in range(1, 9)]
+    sums = [select_influences(problem, transforms, k).errors.sum() for k in range(1, 9)]
     assert all(after <= before * (1 + 1e-9) for before, after in pairwise(sums))
 
 
 def test_errors_are_those_of_the_posed_vertices():
     problem, transforms = random_problem(noise=0.05)
     found = select_influences(problem, transforms, 4)
-    np.testing.assert_allclose(found[2], direct_errors(problem, transforms, found), rtol=1e-6)
+    np.testing.assert_allclose(found.errors, direct_errors(problem, transforms, found), rtol=1e-6)
 
 
 @pytest.mark.parametrize(("n_bones", "n_influences"), [(5, 3), (12, 4)])
@@ -66,12 +68,13 @@ def test_a_warm_start_is_never_worse(n_bones, n_influences):
     bones = np.argsort(rng.random((60, n_bones)), axis=1)[:, :n_influences]
     weights = rng.dirichlet(np.ones(n_influences), 60)
     weights[:10, 1:], weights[:10, 0] = 0, 1  # some use one bone only
-    earlier = (bones, weights, direct_errors(problem, transforms, (bones, weights, weights[:, 0])))
+    earlier = Influences(bones, weights, weights[:, 0])
+    earlier = replace(earlier, errors=direct_errors(problem, transforms, earlier))
     again = select_influences(problem, transforms, n_influences, earlier=earlier)
-    assert (again[2] <= earlier[2] * (1 + 1e-9)).all()
+    assert (again.errors <= earlier.errors * (1 + 1e-9)).all()
     settled = select_influences(problem, transforms, n_influences, earlier=again)
-    assert (settled[2] <= again[2] * (1 + 1e-9)).all()
-    assert np.array_equal(earlier[0], bones)  # what was given is left as it was
+    assert (settled.errors <= again.errors * (1 + 1e-9)).all()
+    assert np.array_equal(earlier.bones, bones)  # what was given is left as it was
 
 
 @pytest.mark.parametrize("call", ["select_influences(p, T, 4, earlier=few)", "select_influences(p, T, 4, pull=1.0)"])
@@ -85,10 +88,10 @@ from tests.subjects import random_problem
 p, T = random_problem(n_bones=8, noise=0.1)
 few = select_influences(p, T, 2)
 try:
-    bones, weights, _ = {call}
+    found = {call}
 except OsteonError:
     sys.exit()
-assert bones.shape == weights.shape == (60, 4) and abs(weights.sum(axis=1) - 1).max() < 1e-9
+assert found.bones.shape == found.weights.shape == (60, 4) and abs(found.weights.sum(axis=1) - 1).max() < 1e-9
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-500:]
@@ -97,10 +100,10 @@ assert bones.shape == weights.shape == (60, 4) and abs(weights.sum(axis=1) - 1).
 def test_a_warm_start_finds_the_bones_it_needs():
     problem, transforms = random_problem(noise=0.0)
     cold = select_influences(problem, transforms, 3)
-    lost = (np.full((60, 3), 4), np.tile([1.0, 0.0, 0.0], (60, 1)), np.full(60, np.inf))
+    lost = Influences(np.full((60, 3), 4), np.tile([1.0, 0.0, 0.0], (60, 1)), np.full(60, np.inf))
     warm = select_influences(problem, transforms, 3, earlier=lost)
-    assert warm[2].sum() < 1e-3 * squared_errors(problem, transforms, 1)[:, 4].sum()
-    assert cold[2].sum() < 1e-3 * squared_errors(problem, transforms, 1)[:, 4].sum()
+    assert warm.errors.sum() < 1e-3 * squared_errors(problem, transforms, 1)[:, 4].sum()
+    assert cold.errors.sum() < 1e-3 * squared_errors(problem, transforms, 1)[:, 4].sum()
 
 
 def test_pull_draws_weights_together():
@@ -119,7 +122,9 @@ def test_pull_draws_weights_together():
         costs.append(direct_errors(problem, transforms, found).sum())
         np.testing.assert_allclose(weights.sum(axis=1), 1)
         assert (weights >= 0).all()
-        np.testing.assert_allclose(found[2], direct_errors(problem, transforms, found), rtol=1e-5)  # of positions alone
+        np.testing.assert_allclose(
+            found.errors, direct_errors(problem, transforms, found), rtol=1e-5
+        )  # of positions alone
     assert rough[0] > rough[1] > rough[2]
     assert costs[0] <= costs[1] <= costs[2]
 
@@ -132,7 +137,8 @@ def test_pull_minimises_error_and_distance_from_what_is_wanted():
 
     def objective(weights: np.ndarray) -> np.ndarray:
         bones = np.tile(np.arange(4), (60, 1))
-        return direct_errors(problem, transforms, (bones, weights, weights)) + pull * ((weights - wanted) ** 2).sum(1)
+        errors = direct_errors(problem, transforms, Influences(bones, weights, weights))
+        return errors + pull * ((weights - wanted) ** 2).sum(1)
 
     best = dense(select_influences(problem, transforms, 4, pull=pull, wanted=wanted), 4)
     for _ in range(50):
@@ -150,7 +156,8 @@ def test_an_irresistible_pull_gives_what_is_wanted():
 def test_bones_that_are_equal():
     problem, transforms = random_problem(n_bones=3)
     same = np.repeat(transforms[:, :1], 4, axis=1)
-    _, weights, errors = select_influences(problem, same, 4)
+    found = select_influences(problem, same, 4)
+    weights, errors = found.weights, found.errors
     assert (weights[:, 0] == 1).all()
     np.testing.assert_allclose(errors, squared_errors(problem, same, 1)[:, 0], rtol=1e-9)
 
@@ -158,7 +165,7 @@ def test_bones_that_are_equal():
 def test_number_of_threads_does_not_matter():
     problem, transforms = random_problem(n_vertices=1500, n_bones=8, n_frames=4)
     one, two = (select_influences(problem, transforms, 4, threads=n) for n in (1, 2))
-    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("bones", "weights", "errors"))
 
 
 @pytest.mark.parametrize("count", [0, 9])

@@ -43,7 +43,7 @@ def test_moving_bones_never_ends_worse(cloth, bone_type):
     stay, move = (
         refine_skin(problem, [seeds], options=RefineOptions(bone_type=bone_type, rounds=20, moves=n)) for n in (0, 2)
     )
-    assert move.influences[2].sum() <= stay.influences[2].sum() * 1.02
+    assert move.influences.errors.sum() <= stay.influences.errors.sum() * 1.02
     assert move.report.history[-1] == min(move.report.history)
 
 
@@ -71,7 +71,7 @@ def test_the_best_of_several_starts_goes_on(cloth):
     for starts in ([seeds, lost], [lost, seeds]):
         fit = refine_skin(problem, starts, options=options)
         assert np.array_equal(fit.transforms, alone.transforms)
-        assert np.array_equal(fit.influences[1], alone.influences[1])
+        assert np.array_equal(fit.influences.weights, alone.influences.weights)
 
 
 def test_it_stops_when_nothing_is_gained():
@@ -86,7 +86,7 @@ def test_no_rounds_only_weights(cloth):
     fit = refine_skin(problem, [seeds], options=RefineOptions(rounds=0))
     assert np.array_equal(fit.transforms, seeds)
     assert fit.report.history == ()
-    np.testing.assert_allclose(fit.influences[1].sum(axis=1), 1)
+    np.testing.assert_allclose(fit.influences.weights.sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("sample", [12_000, 60])
@@ -95,8 +95,8 @@ def test_same_input_same_output_on_any_number_of_threads(cloth, sample):
     fits = [refine_skin(problem, [seeds], options=RefineOptions(rounds=8, threads=n, sample=sample)) for n in (1, 2, 2)]
     for other in fits[1:]:
         assert np.array_equal(other.transforms, fits[0].transforms)
-        assert np.array_equal(other.influences[0], fits[0].influences[0])
-        assert np.array_equal(other.influences[1], fits[0].influences[1])
+        assert np.array_equal(other.influences.bones, fits[0].influences.bones)
+        assert np.array_equal(other.influences.weights, fits[0].influences.weights)
         assert other.report.history == fits[0].report.history
 
 
@@ -104,8 +104,8 @@ def test_a_sample_of_vertices_is_enough_for_the_bones(cloth):
     problem, seeds = cloth
     whole = refine_skin(problem, [seeds], options=RefineOptions(rounds=12))
     sampled = refine_skin(problem, [seeds], options=RefineOptions(rounds=12, sample=110))
-    assert len(sampled.influences[0]) == problem.n_vertices
-    error, reference = (problem.error_percent(fit.influences[2]) for fit in (sampled, whole))
+    assert len(sampled.influences.bones) == problem.n_vertices
+    error, reference = (problem.error_percent(fit.influences.errors) for fit in (sampled, whole))
     assert error < 1.25 * reference
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -28,23 +29,23 @@ def test_the_cost_is_an_upper_bound():
         left = np.delete(np.arange(6), bone)
         # An exhaustive choice among the bones that are left is what the bound stands above.
         best = np.min(
-            [select_influences(problem, transforms[:, c], 4)[2] for c in combinations(left, 4)]
-            + [select_influences(problem, transforms[:, left], 4)[2]],
+            [select_influences(problem, transforms[:, c], 4).errors for c in combinations(left, 4)]
+            + [select_influences(problem, transforms[:, left], 4).errors],
             axis=0,
         )
-        assert costs[bone] >= (best - influences[2]).sum() * (1 - 1e-9)
+        assert costs[bone] >= (best - influences.errors).sum() * (1 - 1e-9)
 
 
 def test_a_bone_nobody_uses_costs_nothing_and_leaves_first():
     problem, transforms = random_problem(n_bones=5, noise=0.05)
     used = np.array([0, 1, 2, 4])
-    bones, weights, errors = select_influences(problem, transforms[:, used], 3)
-    influences = (used[bones], weights, errors)
+    few = select_influences(problem, transforms[:, used], 3)
+    influences = replace(few, bones=used[few.bones])
     assert removal_costs(problem, transforms, influences, 1)[3] == 0
     moved = relocate_bones(problem, transforms, influences, 1, 1)
     changed = [b for b in range(5) if not np.array_equal(moved[:, b], transforms[:, b])]
     assert changed == [3]
-    assert select_influences(problem, moved, 3)[2].sum() < errors.sum()
+    assert select_influences(problem, moved, 3).errors.sum() < few.errors.sum()
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 6])

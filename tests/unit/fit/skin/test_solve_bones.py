@@ -39,7 +39,7 @@ def test_stacking_and_back():
 def test_flexible_bones_are_the_best_for_their_weights():
     problem, transforms = random_problem(n_vertices=120)
     influences = select_influences(problem, transforms, 3)
-    solved = solve_bones(problem, *influences[:2], transforms, "flexible", stiffness=0.0)
+    solved = solve_bones(problem, influences.bones, influences.weights, transforms, "flexible", stiffness=0.0)
     best = total_error(problem, solved, influences)
     assert best < total_error(problem, transforms, influences)
     rng = np.random.default_rng(1)
@@ -52,7 +52,7 @@ def test_stiffness_draws_bones_to_rotations():
     influences = select_influences(problem, transforms, 3)
     away, errors = [], []
     for stiffness in (0.0, 1e-3, 1e-1, 1e3):
-        solved = solve_bones(problem, *influences[:2], transforms, "flexible", stiffness=stiffness)
+        solved = solve_bones(problem, influences.bones, influences.weights, transforms, "flexible", stiffness=stiffness)
         away.append(np.linalg.norm((solved - rigid(transforms))[..., :3]))  # drawn to the rotation of the last bones
         errors.append(total_error(problem, solved, influences))
     assert away == sorted(away, reverse=True)
@@ -66,7 +66,7 @@ def test_rigid_sweeps_only_ever_help():
     current, errors = rigid(transforms), []
     for _ in range(15):
         errors.append(direct_errors(problem, current, influences).sum())
-        current = solve_bones(problem, *influences[:2], current, "rigid", sweeps=1)
+        current = solve_bones(problem, influences.bones, influences.weights, current, "rigid", sweeps=1)
     assert all(after <= before * (1 + 1e-12) for before, after in pairwise(errors))
     assert errors[-1] < 0.9 * errors[0]
 
@@ -74,16 +74,16 @@ def test_rigid_sweeps_only_ever_help():
 def test_several_sweeps_are_one_sweep_several_times():
     problem, transforms = random_problem()
     influences = select_influences(problem, transforms, 3)
-    at_once = solve_bones(problem, *influences[:2], transforms, "rigid", sweeps=3)
+    at_once = solve_bones(problem, influences.bones, influences.weights, transforms, "rigid", sweeps=3)
     for _ in range(3):
-        transforms = solve_bones(problem, *influences[:2], transforms, "rigid", sweeps=1)
+        transforms = solve_bones(problem, influences.bones, influences.weights, transforms, "rigid", sweeps=1)
     assert_near(at_once, transforms, 1e-12)
 
 
 def test_rigid_bones_are_rotations():
     problem, transforms = random_problem(noise=0.3)
     influences = select_influences(problem, transforms, 4)
-    linear = solve_bones(problem, *influences[:2], transforms, "rigid")[..., :3]
+    linear = solve_bones(problem, influences.bones, influences.weights, transforms, "rigid")[..., :3]
     assert_near(linear @ np.swapaxes(linear, 2, 3), np.broadcast_to(np.eye(3), linear.shape), 1e-12)
     np.testing.assert_allclose(np.linalg.det(linear), 1, atol=1e-12)
 
@@ -92,7 +92,7 @@ def test_rigid_bones_are_rotations():
 def test_a_bone_without_vertices_stays_where_it_is(bone_type):
     problem, transforms = random_problem(n_bones=3)
     influences = select_influences(problem, transforms[:, :2], 2)
-    solved = solve_bones(problem, *influences[:2], rigid(transforms), bone_type)
+    solved = solve_bones(problem, influences.bones, influences.weights, rigid(transforms), bone_type)
     assert_near(solved[:, 2], rigid(transforms)[:, 2], 1e-6)
 
 
@@ -114,7 +114,9 @@ def test_a_bone_of_one_vertex(bone_type):
 def test_number_of_threads_does_not_matter(bone_type):
     problem, transforms = random_problem(n_vertices=500, n_frames=20)
     influences = select_influences(problem, transforms, 3)
-    one, two = (solve_bones(problem, *influences[:2], transforms, bone_type, threads=n) for n in (1, 2))
+    one, two = (
+        solve_bones(problem, influences.bones, influences.weights, transforms, bone_type, threads=n) for n in (1, 2)
+    )
     assert np.array_equal(one, two)
 
 
@@ -123,5 +125,5 @@ def test_what_was_given_is_left_as_it_was():
     influences = select_influences(problem, transforms, 3)
     before = transforms.copy()
     for bone_type in ("rigid", "flexible"):
-        solve_bones(problem, *influences[:2], transforms, bone_type)
+        solve_bones(problem, influences.bones, influences.weights, transforms, bone_type)
     assert np.array_equal(transforms, before)

@@ -40,7 +40,8 @@ def test_a_vertex_in_the_middle_of_the_mesh_that_never_moves(method):
     targets, points = problem.targets.copy(), problem.points.copy()
     targets[3], points[3, :3] = 0, 0
     quiet = replace(problem, targets=targets, points=points, energy=(targets.astype(float) ** 2).sum(axis=1))
-    _, weights, errors = solve_weights(quiet, transforms, 3, method=method, delta=0.1)
+    found = solve_weights(quiet, transforms, 3, method=method, delta=0.1)
+    weights, errors = found.weights, found.errors
     assert np.isfinite(weights).all()
     assert np.isfinite(errors).all()
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-9)
@@ -49,12 +50,12 @@ def test_a_vertex_in_the_middle_of_the_mesh_that_never_moves(method):
 def test_exact_bones_give_exact_weights():
     problem, transforms = random_problem(noise=0.0)
     for method in ("tsvd", "nnls"):
-        assert solve_weights(problem, transforms, 5, method=method)[2].max() < 1e-9
+        assert solve_weights(problem, transforms, 5, method=method).errors.max() < 1e-9
 
 
 def test_bounds_hold_before_the_sum_is_divided_out():
     problem, transforms = random_problem(n_bones=5, noise=0.1)
-    lowest = [solve_weights(problem, transforms, 5, method="bounded", delta=d)[1].min() for d in (0.0, 0.05, 0.2)]
+    lowest = [solve_weights(problem, transforms, 5, method="bounded", delta=d).weights.min() for d in (0.0, 0.05, 0.2)]
     assert lowest[0] >= 0
     assert 0 > lowest[1] > -0.06
     assert lowest[1] > lowest[2] > -0.25
