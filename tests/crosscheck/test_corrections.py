@@ -15,8 +15,9 @@ from osteon.deform.normals import normal_map
 from osteon.deform.pose import linear_parts
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _frame_blends, _Joint
-from osteon.fit.corrections.corrections import displacement_corrections, solve_basis, solve_coefficients
+from osteon.fit.corrections.displacements import displacement_corrections
 from osteon.fit.corrections.normals import fit_normals
+from osteon.fit.corrections.solve_columns import solve_basis, solve_coefficients
 from osteon.fit.problem import FitProblem
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model

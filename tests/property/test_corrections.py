@@ -14,9 +14,9 @@ from scipy.spatial.transform import Rotation
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply
-from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
+from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, order_columns
 from osteon.fit.corrections.corrected_skin import JointOptions, refine_corrected_skin
-from osteon.fit.corrections.corrections import fit_corrections, order_columns
+from osteon.fit.corrections.fit_corrections import fit_corrections
 from osteon.fit.corrections.progressive import errors_of_ranks
 from osteon.fit.problem import pose_problem
 from osteon.fit.skin.influences import select_influences

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import json_option, progress_bar, write_json
-from osteon.cli.option_flags import options_of, part, refuse_unused
+from osteon.cli.option_flags import options_of, refuse_unused, some_of
 from osteon.cli.pose_text import place_notes, print_pose_report
 from osteon.core.errors import OptionError
 from osteon.core.option_checks import change_options
@@ -74,7 +74,7 @@ class PoseFiles:
 @click.argument("mesh")
 @click.argument("skeleton")
 @click.argument("poses", nargs=-1, required=True, metavar="POSE...")
-@options_of(files=PoseFiles, options=PoserOptions, load=part(LoadOptions, "fps", "clips"))
+@options_of(files=PoseFiles, options=PoserOptions, load=some_of(LoadOptions, "fps", "clips"))
 @json_option
 def pose(
     mesh: str,

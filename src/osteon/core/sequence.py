@@ -145,8 +145,8 @@ def _mesh_of(
     name: str | None,
 ) -> Mesh:
     """The mesh of frames of so many vertices, with all that is given in place of its own."""
-    given = {"rest": rest, "faces": faces, "asset": asset, "name": name}
-    changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    parts = {"rest": rest, "faces": faces, "asset": asset, "name": name}
+    changed: dict[str, Any] = {key: value for key, value in parts.items() if value is not None}
     missing = [] if mesh else [key for key in ("faces", "rest") if key not in changed]
     if missing:
         raise TypeError(f"MeshSequence: missing {' and '.join(missing)}")

@@ -9,7 +9,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads
 from osteon.core.progress import report_progress
 from osteon.fit.corrections.corrected_skin import JointOptions, refine_corrected_skin
-from osteon.fit.corrections.corrections import BLOCK_RANK, fit_corrections
+from osteon.fit.corrections.fit_corrections import BLOCK_RANK, fit_corrections
 from osteon.fit.skin.influences import Influences
 from osteon.pipeline.task import SkinTask, Solution
 

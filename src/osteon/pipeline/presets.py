@@ -22,7 +22,7 @@ from osteon.fit.clustering.cluster import Clustering, ClusterOptions, cluster_tr
 from osteon.fit.clustering.cluster_count import cluster_exactly, sample_triangles
 from osteon.fit.clustering.core_bones import fit_core_bones
 from osteon.fit.corrections.columns import SkinState
-from osteon.fit.corrections.corrections import displacement_corrections
+from osteon.fit.corrections.displacements import displacement_corrections
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import select_influences
 from osteon.fit.skin.refine import RefineOptions, refine_skin

@@ -24,8 +24,8 @@ from osteon.deform.normals import NormalCorrections
 from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
-from osteon.fit.corrections.corrections import solve_coefficients
 from osteon.fit.corrections.normals import fit_normals, shading_deviation, with_normals
+from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.models.registry import family_fit
 from osteon.fit.problem import pose_problem
 from osteon.fit.skin.bones import settle_bones

@@ -58,6 +58,8 @@ def test_fit_measures_and_report(others, options):
         one, two = (fit.report.to_json() for fit in (found, expected))
         for changing in ("seconds", "peak_memory_mb"):
             one.pop(changing), two.pop(changing)
+        for stage in (*one["method"]["stages"], *two["method"]["stages"]):
+            stage.pop("seconds")
         assert one == two
 
 

@@ -10,7 +10,20 @@ from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 from osteon.fit.problem import FitProblem
 
-__all__ = ["ColumnFit", "SkinState", "add_columns", "cholesky_solve", "moved_point", "no_columns"]
+__all__ = [
+    "VERTICES_A_BLOCK",
+    "ColumnFit",
+    "SkinState",
+    "add_columns",
+    "cholesky_solve",
+    "moved_point",
+    "no_columns",
+    "order_columns",
+    "scaled_columns",
+]
+
+#: Vertices whose small systems are solved at a time.
+VERTICES_A_BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,30 @@ def add_columns(first: ColumnFit, more: ColumnFit) -> ColumnFit:
     """The columns of both."""
     basis = np.concatenate([first.basis, more.basis], axis=1)
     return ColumnFit(basis, np.concatenate([first.coefficients, more.coefficients], axis=1))
+
+
+def order_columns(columns: ColumnFit) -> ColumnFit:
+    """The same product U q from orthogonal columns, the largest first, with coefficients of at most 1."""
+    rank = columns.rank
+    if rank == 0:
+        return columns
+    flat = columns.basis.transpose(0, 2, 1).reshape(-1, rank)
+    left, upper = np.linalg.qr(flat)
+    right, lower = np.linalg.qr(columns.coefficients)
+    u, s, vt = np.linalg.svd(upper @ lower.T, full_matrices=False)
+    count = len(s)  # fewer than the rank if there are not that many coordinates: the other columns are empty
+    basis, q = np.zeros((len(columns.basis), rank, 3)), np.zeros((len(columns.coefficients), rank))
+    basis[:, :count] = (left @ (u * s)).reshape(-1, 3, count).transpose(0, 2, 1)
+    q[:, :count] = right @ vt.T
+    return scaled_columns(ColumnFit(basis, q))
+
+
+def scaled_columns(columns: ColumnFit) -> ColumnFit:
+    """The largest coefficient of every column becomes 1: its basis then reads as a displacement."""
+    q = columns.coefficients
+    peak = q[np.abs(q).argmax(axis=0), np.arange(columns.rank)]
+    peak = np.where(peak == 0, 1.0, peak)
+    return ColumnFit(columns.basis * peak[:, None], q / peak)
 
 
 @kernel

@@ -38,17 +38,17 @@ from osteon.core.animation import BoneType
 from osteon.core.arrays import Float32, Float64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
-from osteon.fit.corrections.columns import ColumnFit, SkinState, moved_point, no_columns
-from osteon.fit.corrections.corrections import (
+from osteon.fit.corrections.columns import (
     VERTICES_A_BLOCK,
-    basis_of_vertex,
-    fit_corrections,
+    ColumnFit,
+    SkinState,
+    moved_point,
+    no_columns,
     order_columns,
-    pair_products,
-    solve_basis,
-    solve_coefficients,
 )
+from osteon.fit.corrections.fit_corrections import fit_corrections
 from osteon.fit.corrections.progressive import never_rising
+from osteon.fit.corrections.solve_columns import basis_of_vertex, pair_products, solve_basis, solve_coefficients
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.nonnegative import minimise_on_simplex

@@ -10,8 +10,8 @@ Two kinds of coefficients:
 - separate: q of the normals' own low-rank fit, as in the paper. Smaller error for the same rank,
   one more track to send.
 
-Differs from the paper: fitted in posed space as corrections.py does for positions, by the same two steps; the start is
-the SVD of the rest-frame differences M^-1 n - n~ with damping.
+Differs from the paper: fitted in posed space as fit_corrections.py does for positions, by the same two steps; the start
+is the SVD of the rest-frame differences M^-1 n - n~ with damping.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from osteon.core.parallel import available_threads, for_blocks
 from osteon.core.sequence import MeshSequence, frames_of
 from osteon.deform.normals import NormalCorrections, NormalForm, normal_map, pose_normals
 from osteon.deform.pose import linear_parts
-from osteon.fit.corrections.corrections import BLOCK_RANK
+from osteon.fit.corrections.fit_corrections import BLOCK_RANK
 
 __all__ = ["Coefficients", "fit_normals", "shading_deviation", "with_normals"]
 

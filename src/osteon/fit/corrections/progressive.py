@@ -7,7 +7,7 @@ frame, a vertex asks for a huge displacement there, which the columns add up to 
 vertices are few and each has its own displacements, so only they are fitted again, column after column, each to what
 the ones before have left. That cannot raise e_r(v). The coefficients stay, so no other vertex notices.
 
-As many columns as frames can be exact, and then no vertex has a choice: see `exact_corrections` in corrections.py.
+As many columns as frames can be exact, and then no vertex has a choice: see `exact_corrections` in displacements.py.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from osteon.core.arrays import Float32, Float64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.deform.blending import blend_at
-from osteon.fit.corrections.columns import ColumnFit, SkinState, cholesky_solve, moved_point
+from osteon.fit.corrections.columns import VERTICES_A_BLOCK, ColumnFit, SkinState, cholesky_solve, moved_point
 from osteon.fit.problem import FitProblem
 
 __all__ = ["errors_of_ranks", "never_rising", "rises"]
 
-VERTICES_A_BLOCK = 256
 #: Of the diagonal of the 3x3 systems.
 DAMPING = 1e-8
 #: Of the motion: E of 1e-5 %, which is what single precision leaves of a good fit.

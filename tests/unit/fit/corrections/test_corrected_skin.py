@@ -10,7 +10,8 @@ import pytest
 
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _Joint, fit_frames, refine_corrected_skin
-from osteon.fit.corrections.corrections import fit_corrections, solve_coefficients
+from osteon.fit.corrections.fit_corrections import fit_corrections
+from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.procrustes import rotations_of
 
