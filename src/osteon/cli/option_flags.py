@@ -131,13 +131,13 @@ def _with_defaults(found: FlagGroup, chosen: Mapping[Place, Any]) -> dict[Place,
     return preset | dict(chosen)
 
 
-def _value(of: OptionField, told: Any) -> Any:
+def _value(of: OptionField, typed: Any) -> Any:
     """What the options hold for what the command line was told."""
     if of.kind.base is bool:
-        return told != of.default
+        return typed != of.default
     if of.kind.base is None:
-        return next(choice for choice in of.kind.choices if str(choice) == told)
-    return told / of.option.scale if of.option.scale != 1 else told
+        return next(choice for choice in of.kind.choices if str(choice) == typed)
+    return typed / of.option.scale if of.option.scale != 1 else typed
 
 
 def _parameter(name: str, of: OptionField) -> str:
@@ -167,7 +167,7 @@ def _flag(name: str, of: OptionField, default: Any) -> Callable[[Function], Func
     if known.shown_default and default == of.default:
         more["help"] = f"{known.help}  [{known.shown_default}]"
     elif default is not None and not known.required:
-        more |= {"default": _told(of, default), "show_default": True}
+        more |= {"default": _as_typed(of, default), "show_default": True}
     return _named(name, of, type=_click_type(of), multiple=of.kind.many, **more)
 
 
@@ -187,7 +187,7 @@ class _Option(click.Option):
         self.name = parameter
 
 
-def _told(of: OptionField, value: Any) -> Any:
+def _as_typed(of: OptionField, value: Any) -> Any:
     """A value as the command line tells it."""
     if of.kind.base is None:
         return str(value)

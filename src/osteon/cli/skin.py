@@ -241,10 +241,6 @@ def _size_of(path: str) -> int:
     return sum(f.stat().st_size for f in folder.iterdir() if f.is_file())
 
 
-def _words(kind: str) -> str:
-    return kind.replace("_", " ")
-
-
 def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
     """The report as a table for people."""
     from rich.table import Table
@@ -259,7 +255,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
         ("bones", f"{report.bones} {report.bone_type}, {report.influences} a vertex"),
         (
             "model",
-            "" if shown is None else f"{_words(report.method.kind)}   (stock players: E {shown:.3f} %)",
+            "" if shown is None else f"{report.method.kind.replace('_', ' ')}   (stock players: E {shown:.3f} %)",
         ),
         (
             "rank",

@@ -16,7 +16,7 @@ __all__ = ["fit_model"]
 def fit_model(task: SkinTask, solution: Solution) -> Solution:
     """The family that the options name, fitted from the linear blend skin of `solution`."""
     options, problem = task.options, task.problem
-    how = ModelFitOptions(
+    fit_options = ModelFitOptions(
         influences=options.influences,
         rounds=min(options.rounds, ModelFitOptions().rounds),
         keep_bones=solution.keeps_motion,
@@ -26,7 +26,7 @@ def fit_model(task: SkinTask, solution: Solution) -> Solution:
     )
     report_progress(task.progress, "model", 0.0)
     with task.watch.stage("model"):
-        fit = family_fit(options.model).fit(problem, problem.from_world(solution.transforms), how)
+        fit = family_fit(options.model).fit(problem, problem.from_world(solution.transforms), fit_options)
         world = solution.transforms if solution.keeps_motion else problem.to_world(fit.transforms)
         # The bones have moved: stock players get the best linear weights for where they are now.
         shown = select_influences(problem, fit.transforms, options.influences, thorough=True, threads=task.threads)
