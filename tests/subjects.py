@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
+from osteon.core.animation import BoneTrack
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
-from osteon.fit.corrections import ColumnFit, SkinState
-from osteon.fit.influences import Influences, select_influences
+from osteon.fit.corrections.columns import ColumnFit, SkinState
 from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.skin.influences import Influences, select_influences
 from osteon.synth.baked import Baked, RandomOptions, bake_model, bake_random_model
 from osteon.synth.motion import bend_joints, joint_skin, smooth_series
 from osteon.synth.shapes import make_tube
@@ -64,9 +67,9 @@ def predictions(problem: FitProblem, transforms: np.ndarray) -> np.ndarray:
     return moved.reshape(*moved.shape[:2], -1)
 
 
-def dense(influences: Influences | Skin, n_bones: int) -> np.ndarray:
+def dense(influences: Influences | Skin | SkinState, n_bones: int) -> np.ndarray:
     """(v,b) weights with a column for every bone."""
-    bones, weights = (influences.bones, influences.weights) if isinstance(influences, Skin) else influences[:2]
+    bones, weights = influences.bones, influences.weights
     out = np.zeros((len(bones), n_bones))
     np.add.at(out, (np.arange(len(bones))[:, None], bones), weights)
     return out
@@ -85,8 +88,7 @@ def random_skin(
     """A noisy skinned ball in the fit's units, and a skin that is near the true one."""
     problem, transforms = random_problem(n_vertices, n_bones, n_frames, seed, noise)
     found = select_influences(problem, transforms, 3)
-    bones, weights = found.bones, found.weights
-    return problem, SkinState(transforms, bones, weights)
+    return problem, SkinState(transforms, found.bones, found.weights)
 
 
 def corrected(baked: Baked, rank: int, size: float = 0.05, seed: int = 0) -> Baked:

@@ -49,8 +49,8 @@ def test_imports_point_one_way(module: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "import osteon.fit.refine",
-        "from osteon.fit.refine import refine_skin",
+        "import osteon.fit.skin.refine",
+        "from osteon.fit.skin.refine import refine_skin",
         "from osteon import pipeline",
         "from ..fit import refine",
         "from .. import pipeline",

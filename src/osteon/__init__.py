@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "BoneTrack": "osteon.core.model",
-    "Clip": "osteon.core.sequence",
+    "BoneTrack": "osteon.core.animation",
+    "Clip": "osteon.core.clips",
     "LoadOptions": "osteon.io",
     "MeshSequence": "osteon.core.sequence",
     "OsteonError": "osteon.core.errors",
     "PoseTrack": "osteon.core.pose_track",
     "Poser": "osteon.simplex.poser",
     "PoserOptions": "osteon.simplex.poser",
-    "Skin": "osteon.core.model",
+    "Skin": "osteon.core.skin",
     "SkinFit": "osteon.pipeline",
     "SkinOptions": "osteon.core.options",
     "SkinnedModel": "osteon.core.model",
     "StickSkeleton": "osteon.core.sticks",
-    "fit_bones": "osteon.fit.given",
-    "fit_weights": "osteon.fit.given",
+    "fit_bones": "osteon.fit.skin.bones",
+    "fit_weights": "osteon.fit.skin.weights",
     "join_clips": "osteon.core.sequence",
     "load_model": "osteon.io",
     "load_poses": "osteon.io.poses",
@@ -43,14 +43,18 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from osteon.core.animation import BoneTrack
+    from osteon.core.clips import Clip
     from osteon.core.errors import OsteonError
-    from osteon.core.model import BoneTrack, Skin, SkinnedModel
+    from osteon.core.model import SkinnedModel
     from osteon.core.options import SkinOptions
     from osteon.core.pose_track import PoseTrack
-    from osteon.core.sequence import Clip, MeshSequence, join_clips
+    from osteon.core.sequence import MeshSequence, join_clips
+    from osteon.core.skin import Skin
     from osteon.core.sticks import StickSkeleton
     from osteon.deform.pose import pose_frames, pose_vertices
-    from osteon.fit.given import fit_bones, fit_weights
+    from osteon.fit.skin.bones import fit_bones
+    from osteon.fit.skin.weights import fit_weights
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
     from osteon.io.poses import load_poses
     from osteon.io.skeletons import load_skeleton, save_skeleton

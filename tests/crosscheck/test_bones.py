@@ -7,10 +7,10 @@ import pytest
 
 from osteon.core.topology import triangle_areas
 from osteon.core.transforms import nearest_rotation
-from osteon.fit.bones import fit_core_bones
-from osteon.fit.influences import select_influences
-from osteon.fit.procrustes import rotations_of
-from osteon.fit.solve_bones import solve_bones
+from osteon.fit.clustering.core_bones import fit_core_bones
+from osteon.fit.skin.influences import select_influences
+from osteon.fit.skin.procrustes import rotations_of
+from osteon.fit.skin.solve_bones import solve_bones
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 from ..subjects import dense, random_problem
@@ -39,7 +39,7 @@ def test_flexible_bones_of_given_weights(n_bones):
     """Without stiffness: min || Z T - X || over all bones at once, by lstsq on the dense Z."""
     problem, transforms = random_problem(n_vertices=150, n_bones=n_bones, n_frames=5)
     influences = select_influences(problem, transforms, 3)
-    found = solve_bones(problem, influences[0], influences[1], transforms, "flexible", stiffness=0.0)
+    found = solve_bones(problem, influences.bones, influences.weights, transforms, "flexible", stiffness=0.0)
     blends = np.einsum("vb,vi->vbi", dense(influences, n_bones), problem.points).reshape(problem.n_vertices, -1)
     expected = np.linalg.lstsq(blends, problem.targets.astype(np.float64), rcond=None)[0]
     expected = expected.reshape(n_bones, 4, 5, 3).transpose(2, 0, 3, 1)
@@ -68,7 +68,7 @@ def test_no_rigid_bone_can_be_bettered_alone():
     problem, transforms = random_problem(n_vertices=100, n_bones=4, n_frames=3)
     influences = select_influences(problem, transforms, 3)
     weights = dense(influences, 4)
-    found = solve_bones(problem, influences[0], influences[1], transforms, "rigid", sweeps=3000)
+    found = solve_bones(problem, influences.bones, influences.weights, transforms, "rigid", sweeps=3000)
     moved = np.einsum("vb,fbij,vj->fbvi", weights, found, problem.points)
     frames = problem.targets.reshape(100, -1, 3).transpose(1, 0, 2)
     for f in range(3):

@@ -11,17 +11,13 @@ from scipy.optimize import minimize
 
 from osteon.core.normals import vertex_normals
 from osteon.core.options import SkinOptions
-from osteon.deform.normals import blended_linear, normal_map
-from osteon.fit.corrected_skin import CorrectedSkin, JointOptions, _frame_blends, _Joint
-from osteon.fit.corrections import (
-    ColumnFit,
-    SkinState,
-    displacement_corrections,
-    no_columns,
-    solve_basis,
-    solve_coefficients,
-)
-from osteon.fit.normals import fit_normals
+from osteon.deform.normals import normal_map
+from osteon.deform.pose import linear_parts
+from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
+from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _frame_blends, _Joint
+from osteon.fit.corrections.displacements import displacement_corrections
+from osteon.fit.corrections.normals import fit_normals
+from osteon.fit.corrections.solve_columns import solve_basis, solve_coefficients
 from osteon.fit.problem import FitProblem
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
@@ -106,7 +102,7 @@ def test_normal_equations_of_a_frame():
     """Z'Z and Z'X of corrected rest points, from the dense Z."""
     problem, skin = random_skin(n_vertices=30, n_bones=4)
     columns = columns_of(problem, 2)
-    weights = dense((skin.bones, skin.weights, np.empty(0)), 4)
+    weights = dense(skin, 4)
     for f in (0, 5):
         zz, zx = np.zeros((16, 16)), np.zeros((16, 3))
         _frame_blends(
@@ -135,7 +131,7 @@ def test_bones_of_a_frame_with_and_without_corrections(keep):
     joint = _Joint(problem, JointOptions(rank=2, stiffness=0.0), lambda _: None)
     joint.keep = keep
     found, q = joint.frame_pass(CorrectedSkin(skin, columns))
-    weights = dense((skin.bones, skin.weights, np.empty(0)), 3)
+    weights = dense(skin, 3)
     for f in range(problem.n_frames):
         moved = problem.points.copy()
         moved[:, :3] += np.einsum("r,vrj->vj", columns.coefficients[f], columns.basis)
@@ -188,7 +184,7 @@ def test_basis_of_normals(form):
     assert model.corrections is not None
     found = fit_normals(model, sequence.frames, form=form)
     rest, q = vertex_normals(model.rest, model.faces), model.corrections.coefficients.astype(np.float64)
-    maps = np.stack([normal_map(blended_linear(model, f), form) for f in range(model.n_frames)])
+    maps = np.stack([normal_map(linear_parts(model, f), form) for f in range(model.n_frames)])
     maps /= np.linalg.norm(np.einsum("fvij,vj->fvi", maps, rest), axis=2)[..., None, None]
     goal = np.stack([vertex_normals(frame, model.faces) for frame in sequence.frames])
     left = goal - np.einsum("fvij,vj->fvi", maps, rest)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from osteon.fit.influences import select_influences
 from osteon.fit.problem import FitProblem
+from osteon.fit.skin.influences import select_influences
 
 from ..subjects import predictions, random_problem
 

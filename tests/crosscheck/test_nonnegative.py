@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from osteon.fit.nonnegative import MAX_UNKNOWNS, minimise_nonnegative, minimise_on_simplex
+from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_nonnegative, minimise_on_simplex
 
 
 def padded(gram: np.ndarray) -> np.ndarray:

@@ -122,7 +122,7 @@ def by_hand(rest: np.ndarray, posed: np.ndarray, beta: float, twist: float) -> n
 
 
 def posing(shape: Shape, energy: EnergyOptions, lines: tuple[ControlLine, ...] = (), bones: bool = True) -> Poser:
-    options = PoserOptions(energy=energy, bones=BoneOptions(turns="least"))
+    options = PoserOptions(energy=energy, bones=BoneOptions(turns="least") if bones else BoneOptions())
     return Poser.of(shape.vertices, shape.faces, ARM if bones else None, lines=lines, options=options)
 
 

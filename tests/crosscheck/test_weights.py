@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import lsq_linear, nnls
 
 from osteon.fit.problem import FitProblem
-from osteon.fit.weights import solve_weights
+from osteon.fit.skin.solve_weights import solve_weights
 
 from ..subjects import direct_errors, predictions, random_problem
 
@@ -64,7 +64,7 @@ def test_two_equal_bones(method):
     twice = np.concatenate([transforms, transforms[:, :1]], axis=1)
     once = solve_weights(problem, transforms, 3, method=method)
     both = solve_weights(problem, twice, 4, method=method)
-    np.testing.assert_allclose(both[2], once[2], rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(both.errors, once.errors, rtol=1e-5, atol=1e-9)
 
 
 @pytest.mark.parametrize(("n_bones", "n_influences"), SIZES)
@@ -92,5 +92,5 @@ def test_bounded_against_scipy(n_bones, n_influences, delta):
 def test_sums_and_errors(method):
     problem, transforms = random_problem(n_bones=6)
     found = solve_weights(problem, transforms, 4, method=method, delta=0.1)
-    np.testing.assert_allclose(found[1].sum(axis=1), 1, atol=1e-12)
-    np.testing.assert_allclose(found[2], direct_errors(problem, transforms, found), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.weights.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(found.errors, direct_errors(problem, transforms, found), rtol=1e-6, atol=1e-9)

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.asset import Asset, Image, Material
+from osteon.core.clips import Clip
 from osteon.core.errors import FileFormatError, GeometryError
-from osteon.core.sequence import Asset, Clip, Image, Material, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_sequence, save_sequence
 from osteon.io.doors.timeline import frame_times
 from osteon.io.meshes.polygons import join_polygons, turned_corners

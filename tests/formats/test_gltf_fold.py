@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
-from osteon.core.sequence import Asset, Clip, Material
+from osteon.core.animation import BoneTrack
+from osteon.core.asset import Asset, Material
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
+from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf import channels as channels_module

@@ -10,9 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from osteon.core.animation import BoneTrack
+from osteon.core.asset import Asset, Image, Material
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError
-from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
-from osteon.core.sequence import Asset, Clip, Image, Material
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf.quantize import quantize_weights

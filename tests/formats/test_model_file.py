@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from osteon.core.animation import BoneTrack
+from osteon.core.asset import Asset, Material
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
 from osteon.core.errors import FileFormatError, GeometryError
-from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
-from osteon.core.sequence import Asset, Clip, Material
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.io import load_model, load_sequence, save_model
 
 REST = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)

@@ -10,8 +10,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from osteon.core.clips import Clip
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
-from osteon.core.sequence import Clip, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_sequence, save_sequence
 
 FACES = np.array([[0, 1, 2], [0, 2, 3]])

@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 
+from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.sequence import Clip
 from osteon.core.sticks import StickSkeleton
 from osteon.io.poses import load_poses
 from osteon.io.skeletons import load_skeleton, save_skeleton

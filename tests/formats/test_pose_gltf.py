@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.animation import BoneTrack
+from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError, OptionError, OsteonError
-from osteon.core.model import BoneTrack, Skeleton, Skin, SkinnedModel
-from osteon.core.sequence import Clip
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.core.transforms import identity, rotation_from_axis_angle
 from osteon.io import load_model, save_model
 from osteon.io.poses import load_poses

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.clips import Clip
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.pose_track import Domain
-from osteon.core.sequence import Clip
 from osteon.core.sticks import StickSkeleton
 from osteon.io.poses import load_poses
 

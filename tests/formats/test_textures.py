@@ -8,8 +8,9 @@ import json
 import numpy as np
 import pytest
 
+from osteon.core.asset import Asset, Image, Material
 from osteon.core.errors import FileFormatError, GeometryError
-from osteon.core.sequence import Asset, Image, Material, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.io import load_sequence, save_sequence
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.asset import Asset
+from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
-from osteon.core.sequence import Asset, Clip, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, holds_model, load_model, load_sequence, save_model, save_sequence
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.model import SkinnedModel
+from osteon.core.skin import Skin
 from osteon.io.usd.joint_tracks import FINE, distinct_identifiers, join_bones
 from osteon.io.usd.write.joints import build_joints, joint_influences
 from osteon.synth.baked import RandomOptions, bake_random_model

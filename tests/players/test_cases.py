@@ -10,7 +10,7 @@ import pytest
 from osteon.bench.players.cases import make_cases
 from osteon.bench.players.judge import TOLERANCE, Reference, read_reference, worst_detour, worst_deviation
 from osteon.bench.players.usd_player import play_usd, validate_usd
-from osteon.core.model import Skin
+from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model
 

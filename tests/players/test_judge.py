@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from osteon.bench.players.judge import Reference, match_corners, sampled_frames, worst_detour, worst_deviation
+from osteon.core.clips import Clip
 from osteon.core.errors import OsteonError
-from osteon.core.sequence import Clip
 from osteon.deform.pose import pose_frames
 
 from ..subjects import bent_tube

@@ -12,9 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from osteon.core.animation import BoneTrack
+from osteon.core.asset import Asset, Material
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
 from osteon.core.frames import FrameSource
-from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
-from osteon.core.sequence import Asset, Clip, Material, MeshSequence
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.io import load_model, load_sequence, save_model, save_sequence, write_sequence
 from osteon.io.meshes.ply_write import PlyWriter
 

@@ -13,18 +13,20 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.core.transforms import apply, nearest_rotation
 from osteon.deform.pose import pose_frames
+from osteon.fit.clustering.rotations import triangle_rotations
 from osteon.fit.problem import pose_problem
-from osteon.fit.procrustes import rotations_of
-from osteon.fit.refine import RefineOptions, refine_skin
-from osteon.fit.rotations import triangle_rotations
-from osteon.fit.seed import seed_bones
+from osteon.fit.skin.procrustes import rotations_of
+from osteon.fit.skin.refine import RefineOptions, refine_skin
+from osteon.fit.skin.seed import seed_bones
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_chain, bake_random_model
 from osteon.synth.shapes import make_ball
@@ -79,7 +81,7 @@ def split_and_refine(sequence: MeshSequence, n_bones: int, bone_type: str) -> fl
     """E % from the splitting start alone."""
     problem = pose_problem(sequence)
     fit = refine_skin(problem, [seed_bones(problem, n_bones, 1)], options=RefineOptions(bone_type=bone_type))
-    return problem.error_percent(fit.influences[2])
+    return problem.error_percent(fit.influences.errors)
 
 
 @cache

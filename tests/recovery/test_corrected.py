@@ -8,7 +8,8 @@ import pytest
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
-from osteon.fit.corrections import SkinState, fit_corrections
+from osteon.fit.corrections.columns import SkinState
+from osteon.fit.corrections.fit_corrections import fit_corrections
 from osteon.fit.problem import pose_problem
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import Baked, BakeOptions, RandomOptions, bake_cylinder, bake_random_model

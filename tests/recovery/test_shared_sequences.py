@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.model import BoneTrack, SkinnedModel
+from osteon.core.animation import BoneTrack
+from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
-from osteon.fit.given import fit_weights
+from osteon.fit.skin.weights import fit_weights
 from osteon.measure.distortion import measure_distortion
 from osteon.pipeline import skin_sequence
 

@@ -8,9 +8,11 @@ from functools import cache
 import numpy as np
 
 from osteon.bench.players.cases import make_cases
+from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float32
-from osteon.core.model import BoneTrack, Corrections, SkinnedModel
-from osteon.core.sequence import Clip
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.view.pack import pack_model
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.model import BoneTrack
+from osteon.core.animation import BoneTrack
 from osteon.deform.pose import pose_frames
 from osteon.report.picture import bone_colors, heat_colors
 from osteon.view import pack_arrays as packing

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.asset import Asset, Image, Material
 from osteon.core.mesh import Mesh
-from osteon.core.sequence import Asset, Image, Material
 from osteon.measure.distortion import measure_distortion
 from osteon.synth.baked import bake_cylinder
 from osteon.view import pack_arrays

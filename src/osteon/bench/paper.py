@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from osteon.bench.rows import Row, at_least, at_most, figure
 from osteon.bench.run import BenchRun, find_sequence
-from osteon.core.model import BoneType
+from osteon.core.animation import BoneType
 from osteon.core.options import SkinOptions, WeightMethod
 from osteon.core.sequence import MeshSequence
 

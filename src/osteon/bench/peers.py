@@ -21,9 +21,9 @@ import numpy as np
 
 from osteon.bench.rows import Row, at_least, at_most, figure
 from osteon.bench.run import BenchRun, find_sequence
+from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
 from osteon.core.errors import OsteonError
-from osteon.core.model import BoneType
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 

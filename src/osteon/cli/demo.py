@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 
 from osteon.cli.common import console, json_option, progress_bar, size_text, write_json
-from osteon.cli.option_flags import options_of, part, refuse_given
+from osteon.cli.option_flags import options_of, refuse_given, some_of
 from osteon.core.options import SkinOptions
 
 if TYPE_CHECKING:
-    from osteon.core.model import BoneType
+    from osteon.core.animation import BoneType
     from osteon.core.sequence import MeshSequence
     from osteon.pipeline import SkinFit
 
@@ -38,7 +38,7 @@ FILES = {"flexible": "fox.glb", "rigid": "fox-rigid.glb"}
     show_default=True,
     help="Folder for the model, the report and the picture.",
 )
-@options_of(options=part(SkinOptions, "bones", "threads", bones=BONES))
+@options_of(options=some_of(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
     """Skin a galloping fox that Osteon makes itself, or pose a figure or a cartoon.

@@ -47,10 +47,12 @@ def pose_demo(subject: str, folder: Path, json_file: str | None, quiet: bool) ->
     save_png(pose_picture(drawn, shown, track.joints[0], options=options), folder / f"{subject}.png")
     write_json(describe_poser(poser) | describe_poses(poser, track, posed), json_file)
     if not quiet and json_file != "-":
-        _tell(subject, folder, f"{track.n_frames} poses of {len(vertices):,} vertices by {skeleton.n_bones} bones")
+        _print_next_steps(
+            subject, folder, f"{track.n_frames} poses of {len(vertices):,} vertices by {skeleton.n_bones} bones"
+        )
 
 
-def _tell(subject: str, folder: Path, done: str) -> None:
+def _print_next_steps(subject: str, folder: Path, done: str) -> None:
     mesh, sticks, poses = (folder / f"{subject}{end}" for end in (".obj", ".json", "-poses.json"))
     click.echo(f"{done}. Written to {folder}/: {subject}.obj, .json, -poses.json, -posed.npz, .png. Try:")
     click.echo(f"  osteon pose {mesh} {sticks} {poses} -o {folder / subject}-frames/")

@@ -15,8 +15,10 @@ from osteon.io import LoadOptions, holds_model, load_model, load_sequence
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from osteon.core.asset import Asset
+    from osteon.core.clips import Clip
     from osteon.core.model import SkinnedModel
-    from osteon.core.sequence import Asset, Clip, MeshSequence
+    from osteon.core.sequence import MeshSequence
 
 __all__ = ["describe_clips", "describe_model", "describe_sequence", "describe_skeleton", "info", "print_facts"]
 
@@ -117,11 +119,11 @@ def _describe_mesh(sequence: MeshSequence) -> dict[str, Any]:
     from osteon.core.topology import degenerate_triangles, shells
     from osteon.core.weld import weld_vertices
 
-    unique, which = weld_vertices(sequence)
+    unique, welded_of_vertex = weld_vertices(sequence)
     return {
         "vertices": sequence.n_vertices,
         "triangles": sequence.n_triangles,
-        "shells": shells(which[sequence.faces], len(unique))[0],
+        "shells": shells(welded_of_vertex[sequence.faces], len(unique))[0],
         "degenerate_triangles": int(degenerate_triangles(sequence.rest, sequence.faces).sum()),
         "unreferenced_vertices": sequence.n_vertices - len(np.unique(sequence.faces)),
         "duplicate_vertices": sequence.n_vertices - len(unique),

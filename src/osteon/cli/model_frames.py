@@ -49,8 +49,9 @@ def parse_frames(text: str, count: int) -> list[int]:
 
 def take_frames(model: SkinnedModel, frames: list[int]) -> SkinnedModel:
     """The same model with only the given frames; a run of frames of one clip stays a clip."""
-    from osteon.core.model import BoneTrack, Corrections
-    from osteon.core.sequence import Clip
+    from osteon.core.animation import BoneTrack
+    from osteon.core.clips import Clip
+    from osteon.core.corrections import Corrections
 
     if frames == list(range(model.n_frames)):
         return model

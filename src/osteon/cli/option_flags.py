@@ -1,6 +1,6 @@
 """Flags of a command, made from options classes; the command is handed one object a class.
 
-    @options_of(options=SkinOptions, budget=optional(Budget), load=part(LoadOptions, "fps", "clips"))
+    @options_of(options=SkinOptions, budget=optional(Budget), load=some_of(LoadOptions, "fps", "clips"))
     def skin(inputs, options, budget, load): …
 
 A flag that has no effect is refused, also one that is given with its default value; `refuse_unused` asks again with
@@ -22,15 +22,24 @@ from osteon.core.errors import OptionError
 from osteon.core.option_checks import first_unused, make_options
 from osteon.core.option_fields import OptionField, Place, options_in
 
-__all__ = ["Part", "is_given", "optional", "options_of", "part", "read_options", "refuse_given", "refuse_unused"]
+__all__ = [
+    "FlagGroup",
+    "is_given",
+    "optional",
+    "options_of",
+    "read_options",
+    "refuse_given",
+    "refuse_unused",
+    "some_of",
+]
 
 Function = Callable[..., Any]
 
-_GIVEN = "osteon.given"
+_CHOSEN = "osteon.chosen"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FlagGroup:
     """The options of one class that a command offers."""
 
     cls: type
@@ -43,26 +52,26 @@ class Part:
         return [of for of in found if not self.only or of.name in self.only]
 
 
-def part(cls: type, *only: str, **defaults: Any) -> Part:
+def some_of(cls: type, *only: str, **defaults: Any) -> FlagGroup:
     """Some options of a class, perhaps with other defaults."""
-    return Part(cls, only, defaults)
+    return FlagGroup(cls, only, defaults)
 
 
-def optional(cls: type) -> Part:
+def optional(cls: type) -> FlagGroup:
     """An object only where one of its flags is given."""
-    return Part(cls, optional=True)
+    return FlagGroup(cls, optional=True)
 
 
-def options_of(**parts: type | Part) -> Callable[[Function], Function]:
+def options_of(**groups: type | FlagGroup) -> Callable[[Function], Function]:
     """Add the flags of options classes to a command; each keyword is a parameter of its function."""
-    offered = {name: found if isinstance(found, Part) else Part(found) for name, found in parts.items()}
+    offered = {name: found if isinstance(found, FlagGroup) else FlagGroup(found) for name, found in groups.items()}
 
     def decorate(function: Function) -> Function:
         @wraps(function)
         def call(*arguments: Any, **values: Any) -> Any:
             made = read_options(click.get_current_context(), offered)
-            own = {name: value for name, value in values.items() if name.partition(".")[0] not in offered}
-            return function(*arguments, **own, **made)
+            others = {name: value for name, value in values.items() if name.partition(".")[0] not in offered}
+            return function(*arguments, **others, **made)
 
         decorated: Function = call
         for name, found in reversed(offered.items()):
@@ -73,21 +82,21 @@ def options_of(**parts: type | Part) -> Callable[[Function], Function]:
     return decorate
 
 
-def read_options(context: click.Context, parts: Mapping[str, Part]) -> dict[str, Any]:
+def read_options(context: click.Context, groups: Mapping[str, FlagGroup]) -> dict[str, Any]:
     """The objects that the flags of a call make; refuses flags that have no effect beside the others."""
-    given = {name: (found, _given(context, name, found)) for name, found in parts.items()}
-    context.meta[_GIVEN] = given
+    values = {name: (found, _chosen(context, name, found)) for name, found in groups.items()}
+    context.meta[_CHOSEN] = values
     refuse_unused(context)
     return {
         name: None if found.optional and not chosen else make_options(found.cls, _with_defaults(found, chosen))
-        for name, (found, chosen) in given.items()
+        for name, (found, chosen) in values.items()
     }
 
 
 def refuse_unused(context: click.Context | None = None, **circumstances: Any) -> None:
     """Refuse flags of this call that have no effect, as far as the circumstances tell."""
     context = context or click.get_current_context()
-    for found, chosen in context.meta.get(_GIVEN, {}).values():
+    for found, chosen in context.meta.get(_CHOSEN, {}).values():
         values = {of.path: of.default for of in options_in(found.cls)} | _with_defaults(found, chosen)
         unused = first_unused(found.cls, values, circumstances, chosen)
         if unused is not None:
@@ -96,7 +105,7 @@ def refuse_unused(context: click.Context | None = None, **circumstances: Any) ->
 
 def refuse_given(name: str, why: str) -> None:
     """Refuse all flags of one class."""
-    found, chosen = click.get_current_context().meta[_GIVEN][name]
+    found, chosen = click.get_current_context().meta[_CHOSEN][name]
     for of in found.fields():
         if of.path in chosen:
             raise OptionError(f"{of.flag}: {why}")
@@ -107,7 +116,7 @@ def is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def _given(context: click.Context, name: str, found: Part) -> dict[Place, Any]:
+def _chosen(context: click.Context, name: str, found: FlagGroup) -> dict[Place, Any]:
     """Values that were named in the call."""
     chosen = {}
     for of in found.fields():
@@ -117,18 +126,18 @@ def _given(context: click.Context, name: str, found: Part) -> dict[Place, Any]:
     return chosen
 
 
-def _with_defaults(found: Part, chosen: Mapping[Place, Any]) -> dict[Place, Any]:
-    own = {of.path: found.defaults[of.name] for of in found.fields() if of.name in found.defaults}
-    return own | dict(chosen)
+def _with_defaults(found: FlagGroup, chosen: Mapping[Place, Any]) -> dict[Place, Any]:
+    preset = {of.path: found.defaults[of.name] for of in found.fields() if of.name in found.defaults}
+    return preset | dict(chosen)
 
 
-def _value(of: OptionField, told: Any) -> Any:
+def _value(of: OptionField, typed: Any) -> Any:
     """What the options hold for what the command line was told."""
     if of.kind.base is bool:
-        return told != of.default
+        return typed != of.default
     if of.kind.base is None:
-        return next(choice for choice in of.kind.choices if str(choice) == told)
-    return told / of.option.scale if of.option.scale != 1 else told
+        return next(choice for choice in of.kind.choices if str(choice) == typed)
+    return typed / of.option.scale if of.option.scale != 1 else typed
 
 
 def _parameter(name: str, of: OptionField) -> str:
@@ -158,7 +167,7 @@ def _flag(name: str, of: OptionField, default: Any) -> Callable[[Function], Func
     if known.shown_default and default == of.default:
         more["help"] = f"{known.help}  [{known.shown_default}]"
     elif default is not None and not known.required:
-        more |= {"default": _told(of, default), "show_default": True}
+        more |= {"default": _as_typed(of, default), "show_default": True}
     return _named(name, of, type=_click_type(of), multiple=of.kind.many, **more)
 
 
@@ -178,7 +187,7 @@ class _Option(click.Option):
         self.name = parameter
 
 
-def _told(of: OptionField, value: Any) -> Any:
+def _as_typed(of: OptionField, value: Any) -> Any:
     """A value as the command line tells it."""
     if of.kind.base is None:
         return str(value)

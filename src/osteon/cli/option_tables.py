@@ -12,7 +12,7 @@ from pathlib import Path
 from osteon.cli.pose import PoseFiles
 from osteon.cli.skin import SkinFiles
 from osteon.core.budget import Budget
-from osteon.core.option_checks import needed_words
+from osteon.core.option_checks import needed_flags
 from osteon.core.option_fields import Need, OptionField, options_in
 from osteon.core.options import SkinOptions
 from osteon.io import LoadOptions, SaveOptions
@@ -43,7 +43,7 @@ def _row(cls: type, of: OptionField) -> list[str]:
 
 
 def _reason(need: Need, of: OptionField, cls: type) -> str:
-    why = need.says or f"needs {needed_words(need, of.path, cls)}"
+    why = need.says or f"needs {needed_flags(need, of.path, cls)}"
     return f"{', '.join(f'`{value}`' for value in need.only_for)} {why}" if need.only_for else why
 
 

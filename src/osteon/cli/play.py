@@ -12,7 +12,7 @@ import click
 from osteon.cli.common import console, json_option, progress_bar, write_json
 from osteon.cli.info import describe_clips, print_facts
 from osteon.cli.model_frames import choose_frames, take_frames
-from osteon.cli.option_flags import is_given, options_of, part
+from osteon.cli.option_flags import is_given, options_of, some_of
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io import MODEL_FORMATS, LoadOptions, check_sequence_output, holds_model, load_model, save_played
 
@@ -36,7 +36,7 @@ __all__ = ["play"]
 )
 @click.option("--rank", type=click.IntRange(min=0), metavar="R", help="Only the first R corrections.  [all]")
 @click.option("--format", "suffix", default="obj", show_default=True, help="Of frames in a folder: obj or ply.")
-@options_of(load=part(LoadOptions, "fps", "clips"))
+@options_of(load=some_of(LoadOptions, "fps", "clips"))
 @json_option
 def play(
     file: Path,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import json_option, progress_bar, write_json
-from osteon.cli.option_flags import options_of, part, refuse_unused
-from osteon.cli.pose_text import place_notes, print_pose_report
+from osteon.cli.option_flags import options_of, refuse_unused, some_of
+from osteon.cli.pose_text import place_warnings, print_pose_report
 from osteon.core.errors import OptionError
 from osteon.core.option_checks import change_options
 from osteon.core.option_fields import GIVEN, need, option
@@ -74,7 +74,7 @@ class PoseFiles:
 @click.argument("mesh")
 @click.argument("skeleton")
 @click.argument("poses", nargs=-1, required=True, metavar="POSE...")
-@options_of(files=PoseFiles, options=PoserOptions, load=part(LoadOptions, "fps", "clips"))
+@options_of(files=PoseFiles, options=PoserOptions, load=some_of(LoadOptions, "fps", "clips"))
 @json_option
 def pose(
     mesh: str,
@@ -121,7 +121,7 @@ def pose(
         shown = track.frame(files.frame % track.n_frames)
         drawn = None if files.picture is None else _draw(poser, shown, posed[files.frame], source)
         facts = _describe(poser, track, posed) | {"output": files.output}
-        facts["exceptions"] = _notes(poser, source, skeleton) + facts.get("exceptions", [])
+        facts["exceptions"] = _place_warnings(poser, source, skeleton) + facts.get("exceptions", [])
         _write(source, track, posed, files.output, progress)  # nothing is written before all is known
     if files.segments is not None:
         _write_segments(poser, files.segments)
@@ -246,7 +246,7 @@ def _describe(poser: Poser, track: PoseTrack, posed: Float64) -> dict[str, Any]:
     return describe_poser(poser) | describe_poses(poser, track, posed)
 
 
-def _notes(poser: Poser, source: MeshSequence, name: str) -> list[str]:
+def _place_warnings(poser: Poser, source: MeshSequence, name: str) -> list[str]:
     import numpy as np
 
-    return [] if poser.skeleton is None else place_notes(poser.skeleton, source.rest.astype(np.float64), name)
+    return [] if poser.skeleton is None else place_warnings(poser.skeleton, source.rest.astype(np.float64), name)

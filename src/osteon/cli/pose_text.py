@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from osteon.core.arrays import Float64
     from osteon.core.sticks import StickSkeleton
 
-__all__ = ["place_notes", "print_pose_report"]
+__all__ = ["place_warnings", "print_pose_report"]
 
 #: Notes of one kind that are shown one by one.
 SHOWN = 3
 
 
-def place_notes(skeleton: StickSkeleton, vertices: Float64, name: str) -> list[str]:
+def place_warnings(skeleton: StickSkeleton, vertices: Float64, name: str) -> list[str]:
     """A sentence if the skeleton does not seem to belong where the mesh is."""
     from osteon.core.skeleton_place import measure_place
 

@@ -161,14 +161,14 @@ def _search(
 
     out = console(stderr=True)
 
-    def tell(tried: Try) -> None:
+    def on_try(tried: Try) -> None:
         if not quiet:
             out.print(
                 f"{tried.bones:4d} bones, rank {tried.rank:2d}: E {tried.error_percent:.3f} %, "
                 f"worst {tried.worst:.3g}, {size_text(tried.bytes)}"
             )
 
-    found = fit_to_budget(sequence, budget, size_of=size_of, options=options, tell=tell, progress=progress)
+    found = fit_to_budget(sequence, budget, size_of=size_of, options=options, on_try=on_try, progress=progress)
     return Found(found.fit, found.tries, found.met)
 
 
@@ -241,10 +241,6 @@ def _size_of(path: str) -> int:
     return sum(f.stat().st_size for f in folder.iterdir() if f.is_file())
 
 
-def _words(kind: str) -> str:
-    return kind.replace("_", " ")
-
-
 def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
     """The report as a table for people."""
     from rich.table import Table
@@ -259,7 +255,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
         ("bones", f"{report.bones} {report.bone_type}, {report.influences} a vertex"),
         (
             "model",
-            "" if shown is None else f"{_words(report.method.kind)}   (stock players: E {shown:.3f} %)",
+            "" if shown is None else f"{report.method.kind.replace('_', ' ')}   (stock players: E {shown:.3f} %)",
         ),
         (
             "rank",

@@ -17,7 +17,7 @@ __all__ = [
     "drop_unused",
     "first_unused",
     "make_options",
-    "needed_words",
+    "needed_flags",
 ]
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ def first_unused(
         for wanted in of.option.needs:
             if not known.met(wanted, path):
                 value = str(values[path]) if wanted.only_for else ""
-                return Unused(of, value, wanted.says or f"needs {needed_words(wanted, path, cls)}")
+                return Unused(of, value, wanted.says or f"needs {needed_flags(wanted, path, cls)}")
     return None
 
 
@@ -96,15 +96,15 @@ def _beside(path: Place, name: str, known: Mapping[Place, OptionField]) -> Optio
     return next((known[place] for place in places if place in known), None)
 
 
-def needed_words(wanted: Need, path: Place, cls: type) -> str:
+def needed_flags(wanted: Need, path: Place, cls: type) -> str:
     """`--weights bounded`: the flags that would give an option its effect."""
     known = {of.path: of for of in options_in(cls)}
-    words = []
+    flags = []
     for name, accepted in wanted.any_of:
         other = _beside(path, name, known)
         flag = f"--{name}" if other is None else other.flag
-        words += [flag if value is GIVEN else f"{flag} {value}" for value in accepted]
-    return " or ".join(words)
+        flags += [flag if value is GIVEN else f"{flag} {value}" for value in accepted]
+    return " or ".join(flags)
 
 
 def change_options(options: T, **changes: Any) -> T:
@@ -124,10 +124,10 @@ def _settled(options: T, changed: dict[Place, Any], circumstances: Mapping[str, 
     return _changed(options, changed)
 
 
-def make_options(cls: type[T], given: Mapping[Place, Any]) -> T:
+def make_options(cls: type[T], values: Mapping[Place, Any]) -> T:
     """Options with the values that are given, and defaults."""
     defaults = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
-    return cls(**_keywords(given, lambda name: default_of(defaults[name])))
+    return cls(**_keywords(values, lambda name: default_of(defaults[name])))
 
 
 def _changed(options: T, changes: Mapping[Place, Any]) -> T:
@@ -137,10 +137,10 @@ def _changed(options: T, changes: Mapping[Place, Any]) -> T:
 
 def _keywords(changes: Mapping[Place, Any], held: Callable[[str], Any]) -> dict[str, Any]:
     """Values by field; what belongs into options that are held goes there."""
-    own = {path[0]: value for path, value in changes.items() if len(path) == 1}
+    keywords = {path[0]: value for path, value in changes.items() if len(path) == 1}
     for name in {path[0] for path in changes if len(path) > 1}:
-        own[name] = _changed(held(name), {path[1:]: v for path, v in changes.items() if path[0] == name})
-    return own
+        keywords[name] = _changed(held(name), {path[1:]: v for path, v in changes.items() if path[0] == name})
+    return keywords
 
 
 def _values(options: Any) -> dict[Place, Any]:

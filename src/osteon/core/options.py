@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from osteon.core.model import BoneType
+from osteon.core.animation import BoneType
 from osteon.core.option_checks import check_options
 from osteon.core.option_fields import GIVEN, need, option
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
+from osteon.core.clips import DEFAULT_FPS, Clip, check_clips
 from osteon.core.errors import GeometryError
-from osteon.core.sequence import DEFAULT_FPS, Clip, check_clips
 from osteon.core.sticks import FARTHEST
 
 __all__ = ["ControlLine", "Domain", "LineTrack", "PinTrack", "PoseTrack"]

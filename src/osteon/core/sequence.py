@@ -14,28 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from osteon.core.arrays import Float32, Int32, checked
-from osteon.core.asset import AlphaMode, Asset, Image, Material, TextureRole
-from osteon.core.clips import DEFAULT_FPS, Clip, check_clips, clips_or_one, distinct_names
+from osteon.core.asset import Asset
+from osteon.core.clips import Clip, clips_or_one, distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import FrameBlock, frame_blocks
 from osteon.core.frames import FrameSource, frame_source, join_frames
 from osteon.core.mesh import Mesh
 
-__all__ = [
-    "DEFAULT_FPS",
-    "AlphaMode",
-    "Asset",
-    "Clip",
-    "Image",
-    "Material",
-    "MeshSequence",
-    "SequenceParts",
-    "TextureRole",
-    "check_clips",
-    "distinct_names",
-    "frames_of",
-    "join_clips",
-]
+__all__ = ["MeshSequence", "SequenceParts", "frames_of", "join_clips"]
 
 
 class SequenceParts(TypedDict, total=False):
@@ -159,8 +145,8 @@ def _mesh_of(
     name: str | None,
 ) -> Mesh:
     """The mesh of frames of so many vertices, with all that is given in place of its own."""
-    given = {"rest": rest, "faces": faces, "asset": asset, "name": name}
-    changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    parts = {"rest": rest, "faces": faces, "asset": asset, "name": name}
+    changed: dict[str, Any] = {key: value for key, value in parts.items() if value is not None}
     missing = [] if mesh else [key for key in ("faces", "rest") if key not in changed]
     if missing:
         raise TypeError(f"MeshSequence: missing {' and '.join(missing)}")

@@ -19,11 +19,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.core.animation import BoneTrack
 from osteon.core.budget import Budget, Try
-from osteon.core.model import BoneTrack, Corrections, SkinnedModel
+from osteon.core.clips import distinct_names
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress
-from osteon.core.sequence import MeshSequence, distinct_names
+from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.pipeline.skin import SkinFit, cut_fit, skin_sequence
 
@@ -93,11 +96,11 @@ class _Search:
         budget: Budget,
         options: SkinOptions,
         size_of: Callable[[SkinnedModel], int],
-        tell: Callable[[Try], None],
+        on_try: Callable[[Try], None],
         progress: Progress | None,
     ) -> None:
         self.sequence, self.budget, self.options = sequence, budget, options
-        self.size_of, self.tell, self.progress = size_of, tell, progress
+        self.size_of, self.on_try, self.progress = size_of, on_try, progress
         self.tries: list[Try] = []
         self.corrected: set[int] = set()  # numbers of bones that were tried with corrections
         self.last: SkinFit | None = None
@@ -123,7 +126,7 @@ class _Search:
         worst = float(report.worst["distance"])
         tried = Try(model.n_bones, model.rank, report.error_percent, worst, self.size_of(model))
         self.tries.append(tried)
-        self.tell(tried)
+        self.on_try(tried)
         if self.best is None or self._better(tried, self.best[1]):
             self.best = (fit, tried)
         return tried
@@ -249,11 +252,11 @@ def fit_to_budget(
     *,
     size_of: Callable[[SkinnedModel], int],
     options: SkinOptions | None = None,
-    tell: Callable[[Try], None] = lambda _: None,
+    on_try: Callable[[Try], None] = lambda _: None,
     progress: Progress | None = None,
 ) -> BudgetFit:
     """Find bones and rank; `size_of` writes a model the way it will be written and tells the bytes."""
-    search = _Search(sequence, budget, options or SkinOptions(), size_of, tell, progress)
+    search = _Search(sequence, budget, options or SkinOptions(), size_of, on_try, progress)
     if budget.bounds_error:
         search.within_error()
     else:

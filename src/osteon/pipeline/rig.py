@@ -8,31 +8,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import bone_type_of
+from osteon.core.animation import BoneType, bone_type_of
 from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.clips import distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.fit_report import FitReport
-from osteon.core.model import Skeleton, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
 from osteon.core.options import SkinOptions
-from osteon.core.parallel import available_threads
 from osteon.core.progress import report_progress
-from osteon.core.sequence import MeshSequence, distinct_names
+from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, invert
-from osteon.fit.corrections import SkinState, fit_corrections
-from osteon.fit.given import settle_bones
-from osteon.fit.influences import Influences, select_influences
 from osteon.fit.problem import FitProblem
-from osteon.fit.refine import RefineOptions, refine_skin
-from osteon.fit.relocate import place_bones
-from osteon.fit.rig import RigOptions, fit_rig
-from osteon.fit.seed import bones_of_labels
-from osteon.pipeline.presets import Job, Solution, cluster_sample, correct_solution
+from osteon.fit.skin.bones import bones_of_skin
+from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
+from osteon.fit.skin.influences import Influences, select_influences
+from osteon.fit.skin.refine import refine_skin
+from osteon.fit.skin.relocate import place_bones
+from osteon.pipeline.correct import correct_solution, correct_still_skin
+from osteon.pipeline.presets import cluster_sample, refine_options
+from osteon.pipeline.task import SkinTask, Solution
 
 __all__ = ["fit_to_rig", "posed_by_rig", "rig_circumstances"]
 
@@ -42,7 +43,7 @@ FAR_OFF = 50.0
 LONGER_EDGES = 2.0
 
 
-def _moves(sequence: MeshSequence, rig: SkinnedModel) -> bool:
+def _brings_motion(sequence: MeshSequence, rig: SkinnedModel) -> bool:
     """Whether the rig brings the motion of every frame."""
     return rig.n_frames == sequence.n_frames and rig.n_frames > 1
 
@@ -51,7 +52,7 @@ def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, An
     """What the rig brings, for options that have no effect on it: `check_used(options, **…)`."""
     return {
         "rig": True,
-        "motion": "kept" if _moves(sequence, rig) else "found",
+        "motion": "kept" if _brings_motion(sequence, rig) else "found",
         "rest_pose": "rig" if _same_vertices(sequence, rig) else "sequence",
     }
 
@@ -82,7 +83,7 @@ def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions
     check_used(options, **rig_circumstances(sequence, rig))
     if rig.n_bones == 0:
         raise GeometryError(f"rig '{rig.name}': there are no joints")
-    if not (_moves(sequence, rig) or _same_vertices(sequence, rig)):
+    if not (_brings_motion(sequence, rig) or _same_vertices(sequence, rig)):
         order = " in another order" if rig.n_vertices == sequence.n_vertices else ""
         raise GeometryError(
             f"rig '{rig.name}' has {rig.n_frames} frames and {rig.n_vertices} vertices, but '{sequence.name}' has "
@@ -93,7 +94,7 @@ def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions
     return sequence.with_parts(rest=rig.rest)
 
 
-def _given_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Skeleton | None]:
+def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Skeleton | None]:
     """(f,j,3,4) joints from the sequence's rest pose, and where they stand in it.
 
     The rest pose is the rig's bind pose, or else its first frame.
@@ -114,100 +115,89 @@ def _given_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, S
     return compose(transforms, invert(first)[None]), skeleton
 
 
-def fit_to_rig(job: Job, rig: SkinnedModel) -> Solution:
+@dataclass(frozen=True, slots=True)
+class _RigSkin:
+    """Joints and helpers with their weights, in the problem's units."""
+
+    transforms: Float64  # (f,j+h,3,4)
+    influences: Influences
+    bone_type: BoneType
+    skeleton: Skeleton | None  # where the joints stand in the rest pose
+    motion: Float64 | None = None  # (f,j,3,4) of the joints in the input's units, where the rig brings it
+    rounds: int = 0
+
+
+def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
     """Weights for the joints of a rig, and helper bones."""
-    options, problem = job.options, job.problem
-    threads = available_threads(options.threads)
-
-    rounds = 0
-
-    def tell(error_percent: float) -> None:
-        nonlocal rounds
-        rounds += 1
-        report_progress(job.progress, "rig", 0.5, error_percent)
-
-    given = _moves(job.sequence, rig)
-    clustering = cluster_sample(job)
-    report_progress(job.progress, "rig", 0.0)
-    skeleton = rig.skeleton
-    with job.watch.stage("rig"):
-        if given:
-            motion, skeleton = _given_motion(job.sequence, rig)
-            joints = problem.from_world(motion)
-            kind = options.bone_type if options.helpers else bone_type_of(joints)
-            how = RigOptions(options.influences, options.helpers, options.bone_type, options.stiffness, threads)
-            transforms, influences = fit_rig(problem, joints, how, tell)
-            if options.helpers and bone_type_of(joints) == "flexible":
-                kind = "flexible"
-        else:
-            kind = options.bone_type
-            transforms, influences = _fit_unmoved(job, rig, threads)
-    world = problem.to_world(transforms)
-    if given:
-        world[:, : rig.n_bones] = motion  # bit for bit
-    names, skeleton = _with_helpers(rig.track.names, skeleton, problem, influences, world.shape[1])
-    report = FitReport(
-        "rig", job.watch.seconds["rig"], iterations=rounds, stopped_by="rounds", options={}, seed=options.seed
-    )
-    error = problem.error_percent(influences[2])
+    options, problem = task.options, task.problem
+    clustering = cluster_sample(task)
+    report_progress(task.progress, "rig", 0.0)
+    with task.watch.stage("rig"):
+        fit = (_keep_motion if _brings_motion(task.sequence, rig) else _find_motion)(task, rig)
+    world = problem.to_world(fit.transforms)
+    keeps_motion = fit.motion is not None
+    if fit.motion is not None:
+        world[:, : rig.n_bones] = fit.motion  # bit for bit
+    names, skeleton = _with_helpers(rig.track.names, fit.skeleton, problem, fit.influences, world.shape[1])
+    seconds = task.watch.seconds["rig"]
+    report = FitReport("rig", seconds, iterations=fit.rounds, stopped_by="rounds", options={}, seed=options.seed)
     solution = Solution(
         world,
-        influences,
+        fit.influences,
         clustering.near_rigid_fraction,
         clustering.tolerance,
         np.empty(0, np.int32),
         (clustering.report, report),
-        bone_type=kind,
+        bone_type=fit.bone_type,
         names=names,
         skeleton=skeleton,
-        given_bones=given,
-        warnings=_warnings(error, given),
+        keeps_motion=keeps_motion,
+        warnings=_warnings(problem.error_percent(fit.influences.errors), keeps_motion),
     )
-    return _correct(job, solution, given) if options.rank else solution
+    if not options.rank:
+        return solution
+    return correct_still_skin(task, solution) if keeps_motion else correct_solution(task, solution)
 
 
-def _correct(job: Job, solution: Solution, given: bool) -> Solution:
-    """Corrections: of the skin as it is if its joints were given, else together with it."""
-    if not given:
-        return correct_solution(job, solution)
-    problem, (bones, weights, _) = job.problem, solution.influences
-    skin = SkinState(problem.from_world(solution.transforms), bones, weights)
-    with job.watch.stage("correct"):
-        columns = fit_corrections(problem, skin, job.options.rank, threads=available_threads(job.options.threads))
-    return replace(solution, columns=columns)
+def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
+    """Weights for joints that move as the rig moves them, and helpers."""
+    options, problem, rounds = task.options, task.problem, 0
+
+    def on_error(error_percent: float) -> None:
+        nonlocal rounds
+        rounds += 1
+        report_progress(task.progress, "rig", 0.5, error_percent)
+
+    motion, skeleton = _rig_motion(task.sequence, rig)
+    joints = problem.from_world(motion)
+    helpers = HelperOptions(options.influences, options.helpers, options.bone_type, options.stiffness, task.threads)
+    transforms, influences = fit_helper_bones(problem, joints, helpers, on_error)
+    bone_type = bone_type_of(joints)
+    if options.helpers and bone_type == "rigid":
+        bone_type = options.bone_type
+    return _RigSkin(transforms, influences, bone_type, skeleton, motion, rounds)
 
 
-def _fit_unmoved(job: Job, rig: SkinnedModel, threads: int) -> tuple[Float64, Influences]:
+def _find_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
     """Joints that follow the sequence, started from the rig's own weights, then refined with them."""
-    options, problem = job.options, job.problem
-    bones = rig.skin.bones[job.vertices].astype(np.int64)
-    weights = rig.skin.weights[job.vertices].astype(np.float64)
-    strongest = np.take_along_axis(bones, weights.argmax(axis=1)[:, None], axis=1)[:, 0]
-    start = bones_of_labels(problem, strongest, rig.n_bones, threads)
-    start = settle_bones(problem, bones, weights, start, options.bone_type, options)
+    options, problem, threads = task.options, task.problem, task.threads
+    start = bones_of_skin(problem, rig.skin.take(task.vertices), rig.n_bones, options)
     if options.helpers:
         found = select_influences(problem, start, options.influences, threads=threads)
         everywhere = np.ones(problem.n_vertices, np.bool_)
         while (missing := rig.n_bones + options.helpers - start.shape[1]) > 0:
             start = np.concatenate([start, place_bones(problem, found, missing, everywhere, threads)], axis=1)
             found = select_influences(problem, start, options.influences, threads=threads)
-    refine = RefineOptions(
-        bone_type=options.bone_type,
-        influences=options.influences,
-        rounds=options.rounds,
-        stiffness=options.stiffness,
-        moves=0,  # a joint that moved elsewhere would no longer be the rig's
-        seed=options.seed,
-        threads=options.threads,
-    )
-    fit = refine_skin(problem, [start], options=refine, progress=job.progress)
-    return fit.transforms, fit.influences
+    # A joint that moved elsewhere would no longer be the rig's.
+    refine = replace(refine_options(options), moves=0, smooth=0.0)
+    fit = refine_skin(problem, [start], options=refine, progress=task.progress)
+    return _RigSkin(fit.transforms, fit.influences, options.bone_type, rig.skeleton)
 
 
-def _warnings(error: float, given: bool) -> tuple[str, ...]:
+def _warnings(error: float, keeps_motion: bool) -> tuple[str, ...]:
     if error < FAR_OFF:
         return ()
-    what = "motion" if given else "joints"
+    what = "motion" if keeps_motion else "joints"
     return (f"the rig's {what} leave E at {error:.0f} %: does the rig belong to this sequence, in the same units?",)
 
 
@@ -215,14 +205,12 @@ def _with_helpers(
     joints: tuple[str, ...], skeleton: Skeleton | None, problem: FitProblem, influences: Influences, n_bones: int
 ) -> tuple[tuple[str, ...], Skeleton | None]:
     """Names of all bones, and the rig's tree with a place for every helper below the joint it works with most."""
-    bones, weights, _ = influences
     n_joints = len(joints)
     names = distinct_names((*joints, *(f"helper_{h}" for h in range(n_bones - n_joints))))
     if skeleton is None or len(skeleton.names) != n_joints:
         return names, None
     parents, places = list(skeleton.parents), list(skeleton.world_from_joint)
-    dense = np.zeros((len(bones), n_bones))
-    np.add.at(dense, (np.arange(len(bones))[:, None], bones), weights)
+    dense = influences.dense(n_bones)
     positions = problem.points[:, :3] * problem.scale + problem.rest_center
     for helper in range(n_joints, n_bones):
         share = dense[:, helper]

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Int32
+from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
-from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
@@ -20,17 +22,20 @@ from osteon.core.topology import degenerate_triangles
 from osteon.core.weld import weld_vertices
 from osteon.deform.normals import NormalCorrections
 from osteon.deform.pose import pose_frames
-from osteon.fit.corrected_skin import CorrectedSkin, fit_frames
-from osteon.fit.corrections import ColumnFit, SkinState, no_columns, solve_coefficients
-from osteon.fit.given import settle_bones
+from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
+from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
+from osteon.fit.corrections.normals import fit_normals, shading_deviation, with_normals
+from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.models.registry import family_fit
-from osteon.fit.normals import fit_normals, shading_deviation, with_normals
-from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.problem import pose_problem
+from osteon.fit.skin.bones import settle_bones
 from osteon.measure.distortion import Distortion, measure_distortion
 from osteon.measure.skin_report import FitFacts, SkinReport, cut_skin_report, write_skin_report
+from osteon.pipeline.correct import joint_options
 from osteon.pipeline.models import fit_model
-from osteon.pipeline.presets import Job, Solution, Start, fit_default, fit_paper, joint_options
+from osteon.pipeline.presets import fit_default, fit_paper
 from osteon.pipeline.rig import fit_to_rig, posed_by_rig
+from osteon.pipeline.task import SkinTask, Solution, Start
 
 __all__ = ["SkinFit", "check_sequence", "cut_fit", "skin_sequence"]
 
@@ -73,36 +78,36 @@ def skin_sequence(
     kept = _kept_frames(sequence, options)
     with single_threaded_blas():
         with watch.stage("prepare"):
-            vertices, which = weld_vertices(sequence)
+            vertices, welded_of_vertex = weld_vertices(sequence)
             problem = pose_problem(sequence, vertices, kept if options.holdout else None)
         fitted = sequence.take_frames(kept) if options.holdout else sequence
         first = None if start is None or options.holdout else Start.from_fit(start.model, start.report)
-        job = Job(fitted, problem, vertices, which, options, watch, progress, first)
-        solution = _solve(job, rig)
+        task = SkinTask(fitted, problem, vertices, welded_of_vertex, options, watch, progress, first)
+        solution = _solve(task, rig)
         if options.model != "lbs":
-            solution = fit_model(job, solution)
+            solution = fit_model(task, solution)
         if options.holdout:
             with watch.stage("heldout"):
                 solution = _fit_heldout(sequence, vertices, kept, solution, options)
-        model = _build_model(sequence, problem, which, solution)
+        model = _build_model(sequence, task, solution)
         if model.corrections is not None:
             with watch.stage("normals"):
                 model = with_normals(model, sequence, threads=options.threads)
     watch.seconds["fit"] = time.perf_counter() - started
-    return _measure(sequence, model, solution, job, n_degenerate, kept)
+    return _measure(sequence, model, solution, task, n_degenerate, kept)
 
 
-def _solve(job: Job, rig: SkinnedModel | None) -> Solution:
+def _solve(task: SkinTask, rig: SkinnedModel | None) -> Solution:
     if rig is not None:
-        return fit_to_rig(job, rig)
-    return fit_paper(job) if job.options.preset == "paper" else fit_default(job)
+        return fit_to_rig(task, rig)
+    return fit_paper(task) if task.options.preset == "paper" else fit_default(task)
 
 
 def _measure(
-    sequence: MeshSequence, model: SkinnedModel, solution: Solution, job: Job, n_degenerate: int, kept: Int32
+    sequence: MeshSequence, model: SkinnedModel, solution: Solution, task: SkinTask, n_degenerate: int, kept: Int32
 ) -> SkinFit:
-    options, watch = job.options, job.watch
-    report_progress(job.progress, "measure", 0.0)
+    options, watch = task.options, task.watch
+    report_progress(task.progress, "measure", 0.0)
     with watch.stage("measure"):
         distortion = measure_distortion(
             sequence, sequence.faces, lambda a, b: pose_frames(model, a, b, threads=options.threads)
@@ -119,7 +124,7 @@ def _measure(
         )
         report = write_skin_report(sequence, model, distortion, options=options, facts=facts, seconds=watch.seconds)
     watch.seconds["total"] = watch.seconds["fit"] + watch.seconds["measure"]
-    report_progress(job.progress, "measure", 1.0, distortion.error_percent)
+    report_progress(task.progress, "measure", 1.0, distortion.error_percent)
     return SkinFit(model, report, distortion, solution.labels, solution.stages)
 
 
@@ -172,9 +177,9 @@ def _fit_heldout(
     left_out = np.setdiff1d(np.arange(sequence.n_frames, dtype=np.int32), kept)
     nearest = np.abs(kept[None] - left_out[:, None]).argmin(axis=1)
     problem = pose_problem(sequence, vertices, left_out, still=True)
-    bones, weights, _ = solution.influences
+    bones, weights = solution.influences.bones, solution.influences.weights
     start = problem.from_world(solution.transforms[nearest])
-    solved = settle_bones(problem, bones, weights, start, options.bone_type, options)
+    solved = settle_bones(problem, bones, weights, start, options)
     if solution.deformer is not None:
         threads = available_threads(options.threads)
         solved = family_fit(options.model).settle(problem, solution.deformer, solved, threads)
@@ -192,18 +197,18 @@ def _fit_heldout(
     return replace(solution, transforms=transforms, columns=columns)
 
 
-def _build_model(sequence: MeshSequence, problem: FitProblem, which: Int32, solution: Solution) -> SkinnedModel:
-    bones, weights, _ = solution.influences
-    corrections = None
+def _build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> SkinnedModel:
+    """What was found for the welded vertices, for all vertices and frames of the sequence."""
+    welded, corrections = task.welded_of_vertex, None
     if solution.columns is not None:
-        basis = problem.scale * solution.columns.basis[which].transpose(1, 0, 2)
+        basis = task.problem.scale * solution.columns.basis[welded].transpose(1, 0, 2)
         corrections = Corrections(
             np.ascontiguousarray(basis, np.float32), solution.columns.coefficients.astype(np.float32)
         )
     model = SkinnedModel(
         rest=sequence.rest,
         faces=sequence.faces,
-        skin=Skin(bones[which].astype(np.int32), weights[which].astype(np.float32)),
+        skin=solution.influences.to_skin().take(welded),
         track=BoneTrack(solution.transforms.astype(np.float32), solution.bone_type, solution.names),
         clips=sequence.clips,
         corrections=corrections,
@@ -213,8 +218,8 @@ def _build_model(sequence: MeshSequence, problem: FitProblem, which: Int32, solu
     )
     if solution.deformer is None:
         return model
-    fallback = None if solution.fallback is None else solution.fallback.take(which)
-    return model.with_parts(deformer=solution.deformer.take(which), fallback=fallback)
+    fallback = None if solution.fallback is None else solution.fallback.take(welded)
+    return model.with_parts(deformer=solution.deformer.take(welded), fallback=fallback)
 
 
 def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -> float | None:

@@ -22,14 +22,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.core.arrays import Int32
+from osteon.core.asset import Asset
+from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress, report_progress
-from osteon.core.sequence import Asset, Clip, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.core.topology import degenerate_triangles
-from osteon.fit.cluster import ClusterOptions, cluster_triangles
-from osteon.fit.cluster_count import sample_triangles
+from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
+from osteon.fit.clustering.cluster_count import sample_triangles
 from osteon.measure.skin_report import SkinReport
 from osteon.pipeline import skin_sequence
 

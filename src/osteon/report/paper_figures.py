@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.model import Skin
+from osteon.core.skin import Skin
 from osteon.measure.skin_report import SkinReport
 from osteon.report.charts import Axis, Bar, Mark, Series, bar_chart, legend, line_chart
 from osteon.report.curves import ReportCurves

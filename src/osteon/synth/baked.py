@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
-from osteon.core.model import BoneTrack, BoneType, Skin, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
 from osteon.synth.motion import about, anchor_skin, bend_joints, joint_skin, rigid_skin, smooth_series, tumble
 from osteon.synth.shapes import Shape, join_shapes, make_ball, make_sphere, make_torus, make_tube

@@ -12,9 +12,11 @@ from functools import lru_cache
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.asset import Asset, Material
+from osteon.core.clips import Clip
 from osteon.core.errors import OptionError
 from osteon.core.normals import vertex_normals
-from osteon.core.sequence import Asset, Clip, Material, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.synth.anatomy import build_body, coat_colors, ramp
 from osteon.synth.flesh import bind_bones, blend_bones, enclosed_volume, hold_volume, swing_behind
 from osteon.synth.gait import GaitVariation, gallop

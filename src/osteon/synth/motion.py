@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64
-from osteon.core.model import Skin
+from osteon.core.skin import Skin
 
 __all__ = ["about", "anchor_skin", "bend_joints", "joint_skin", "rigid_skin", "smooth_series", "tumble"]
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import Point, PoseTrack
-from osteon.core.sequence import Clip
 from osteon.core.sticks import StickSkeleton
 
 __all__ = ["Chain", "Turns", "join_poses", "sticks_of", "turn_joints"]

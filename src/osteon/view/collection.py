@@ -125,7 +125,7 @@ def _load_source(inputs: Inputs, model: SkinnedModel, progress: Progress | None)
 def find_clusters(sequence: MeshSequence, progress: Progress | None = None) -> Int32:
     """(t,) the near-rigid cluster of every triangle, -1 for outliers; empty where nothing moves."""
     from osteon.core.parallel import single_threaded_blas
-    from osteon.fit.cluster import ClusterOptions, cluster_triangles
+    from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
 
     with single_threaded_blas():
         return cluster_triangles(sequence, options=ClusterOptions(max_frames=48), progress=progress).labels

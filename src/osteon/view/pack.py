@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
+from osteon.core.asset import Asset, Image
 from osteon.core.clips import Clip
 from osteon.core.deformer import Arrays
 from osteon.core.frames import FrameSource
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
-from osteon.core.sequence import Asset, Image, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.view.pack_arrays import (
     bone_arrays,
     cluster_numbers,

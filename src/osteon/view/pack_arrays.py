@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
 from osteon.core.arrays import Float32, Int32
+from osteon.core.asset import Asset
 from osteon.core.deformer import Arrays, Deformer, Displacement
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import each_frame
 from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
-from osteon.core.sequence import Asset
 from osteon.core.skin import Skin
 from osteon.view.pack_schema import OUTLIER, SLOTS
 

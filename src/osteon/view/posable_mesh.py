@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError, OsteonError
 from osteon.core.option_checks import change_options
 from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress
-from osteon.core.sequence import Asset
 from osteon.core.skeleton_place import measure_place
 from osteon.core.sticks import StickSkeleton
 from osteon.view.pack_form import read_arrays

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from osteon.cli.main import COMMANDS
-from osteon.cli.option_flags import Part, read_options
+from osteon.cli.option_flags import FlagGroup, read_options
 from osteon.cli.option_tables import write_tables
 from osteon.core.budget import Budget
 from osteon.core.option_fields import options_in
@@ -47,10 +47,10 @@ def test_no_command_has_more_than_ten_parameters(name):
 def test_without_flags_all_is_as_in_the_library():
     called = command("skin").make_context("skin", ["in.npz", "-o", "out.npz"])
     parts = {
-        "options": Part(SkinOptions),
-        "save": Part(SaveOptions),
-        "load": Part(LoadOptions),
-        "budget": Part(Budget, optional=True),
+        "options": FlagGroup(SkinOptions),
+        "save": FlagGroup(SaveOptions),
+        "load": FlagGroup(LoadOptions),
+        "budget": FlagGroup(Budget, optional=True),
     }
     made = read_options(called, parts)
     assert made == {"options": SkinOptions(), "save": SaveOptions(), "load": LoadOptions(), "budget": None}
@@ -61,7 +61,7 @@ def test_flags_become_fields():
         "in.npz -o a.glb -b 3 --bone-type rigid --eps 0.1 --key-error 0.5 --no-normals --quantize --fps 12 --rest -1"
     )
     called = command("skin").make_context("skin", [*words.split(), "--clip", "a", "--clip", "b", "--faces", "f.npy"])
-    parts = {"options": Part(SkinOptions), "save": Part(SaveOptions), "load": Part(LoadOptions)}
+    parts = {"options": FlagGroup(SkinOptions), "save": FlagGroup(SaveOptions), "load": FlagGroup(LoadOptions)}
     made = read_options(called, parts)
     assert made["options"] == SkinOptions(bones=3, bone_type="rigid", tolerance=0.1)
     assert made["save"] == SaveOptions(quantize=True, key_error=0.005, normals=False)

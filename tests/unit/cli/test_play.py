@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from osteon.cli.model_frames import parse_frames
+from osteon.core.asset import Asset, Material
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
 from osteon.core.errors import OptionError
-from osteon.core.model import Corrections, SkinnedModel
-from osteon.core.sequence import Asset, Clip, Material
+from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import load_sequence, save_model
 from osteon.synth.baked import bake_cylinder

@@ -213,11 +213,11 @@ def test_info_tells_what_a_skeleton_holds(run, files):
 
 
 def test_flags_have_the_defaults_of_the_library():
-    from osteon.cli.option_flags import Part, read_options
+    from osteon.cli.option_flags import FlagGroup, read_options
     from osteon.cli.pose import pose
     from osteon.simplex.poser import PoserOptions
 
     called = pose.make_context("pose", ["mesh.obj", "sticks.skel", "pose.json", "-o", "out.obj"])
-    assert read_options(called, {"options": Part(PoserOptions)}) == {"options": PoserOptions()}
-    shown = {".".join(of.path): str(of.default) for of in Part(PoserOptions).fields() if of.kind.base is not bool}
+    assert read_options(called, {"options": FlagGroup(PoserOptions)}) == {"options": PoserOptions()}
+    shown = {".".join(of.path): str(of.default) for of in FlagGroup(PoserOptions).fields() if of.kind.base is not bool}
     assert shown == {name: str(called.params[f"options.{name}"]) for name in shown}

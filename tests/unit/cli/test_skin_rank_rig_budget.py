@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from osteon.cli.main import main
-from osteon.core.model import BoneTrack
+from osteon.core.animation import BoneTrack
 from osteon.io import load_model, load_sequence, save_model, save_sequence
 from osteon.synth.cloth import ClothOptions, make_cloth
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from osteon.core import arrays, frames
+from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import each_frame, frame_blocks, frame_centers, mean_frame, vertex_tracks
 from osteon.core.frames import ArrayFrames, FrameSource, JoinedFrames, ReaderFrames, frame_source, join_frames
-from osteon.core.sequence import Clip, MeshSequence, frames_of, join_clips
+from osteon.core.sequence import MeshSequence, frames_of, join_clips
 
 FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
 VALUES = np.random.default_rng(0).normal(size=(9, 4, 3)).astype(np.float32)

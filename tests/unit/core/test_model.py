@@ -5,9 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from osteon.core.animation import BoneTrack
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError
-from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
-from osteon.core.sequence import Clip
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 
 FACES = np.array([[0, 1, 2]], np.int32)

@@ -5,8 +5,10 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
+from osteon.core.asset import Asset, Material
+from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
-from osteon.core.sequence import Asset, Clip, Material, MeshSequence, join_clips
+from osteon.core.sequence import MeshSequence, join_clips
 
 FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)

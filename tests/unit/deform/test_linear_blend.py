@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from osteon.core.animation import BoneTrack
+from osteon.core.corrections import Corrections
 from osteon.core.errors import OptionError
-from osteon.core.model import BoneTrack, Corrections, Skin, SkinnedModel
+from osteon.core.model import SkinnedModel
+from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.deform.pose import pose_frames, pose_vertices
 

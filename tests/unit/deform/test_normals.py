@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
+from osteon.core.skin import Skin
 from osteon.deform.normals import NormalCorrections, normal_map, pose_normals
 from osteon.deform.pose import linear_parts, pose_vertices
 from osteon.synth.motion import rigid_skin

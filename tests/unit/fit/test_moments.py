@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from osteon.core.sequence import MeshSequence
-from osteon.fit.influences import select_influences
 from osteon.fit.moments import blend_moments, prediction_moments, products, squared_errors
 from osteon.fit.problem import pose_problem
+from osteon.fit.skin.influences import select_influences
 
 from ...subjects import dense, predictions, random_problem
 from ...tolerance import assert_near
@@ -42,7 +42,7 @@ def test_blend_moments_are_sums_over_vertices(n_vertices):
     problem, transforms = random_problem(n_vertices=n_vertices)
     influences = select_influences(problem, transforms, 3)
     blends = np.einsum("vb,vi->vbi", dense(influences, 5), problem.points).reshape(n_vertices, -1)
-    zz, zx = blend_moments(problem, influences[0], influences[1], 5, 2)
+    zz, zx = blend_moments(problem, influences.bones, influences.weights, 5, 2)
     assert_near(zz, blends.T @ blends)
     assert_near(zx, blends.T @ problem.targets)
 
@@ -52,7 +52,10 @@ def test_number_of_threads_does_not_matter():
     influences = select_influences(problem, transforms, 3)
     for one, two in (
         (prediction_moments(problem, transforms, 1), prediction_moments(problem, transforms, 2)),
-        (blend_moments(problem, *influences[:2], 5, 1), blend_moments(problem, *influences[:2], 5, 2)),
+        (
+            blend_moments(problem, influences.bones, influences.weights, 5, 1),
+            blend_moments(problem, influences.bones, influences.weights, 5, 2),
+        ),
     ):
         assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
 

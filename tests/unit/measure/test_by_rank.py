@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.model import Corrections
+from osteon.core.corrections import Corrections
 from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.deform.pose import pose_frames

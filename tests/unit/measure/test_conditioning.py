@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.animation import BoneTrack
+from osteon.core.model import SkinnedModel
+from osteon.core.skin import Skin
 from osteon.core.transforms import identity, rotation_from_axis_angle
 from osteon.measure import conditioning
 from osteon.measure.conditioning import measure_conditioning

@@ -52,7 +52,7 @@ def written(suffix: str) -> Callable[[SkinnedModel], int]:
 
 def search(name: str, size_of: Callable[[SkinnedModel], int] = floats, **bounds: float) -> BudgetFit:
     heard: list[Try] = []
-    found = fit_to_budget(subject(name), Budget(**bounds), size_of=size_of, options=OPTIONS, tell=heard.append)
+    found = fit_to_budget(subject(name), Budget(**bounds), size_of=size_of, options=OPTIONS, on_try=heard.append)
     assert tuple(heard) == found.tries
     return found
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
 from osteon.core.errors import FileFormatError
-from osteon.core.model import Corrections
 from osteon.core.options import SkinOptions
-from osteon.core.sequence import Clip, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.measure.report import Rung
 from osteon.pipeline import SkinFit, skin_sequence
 from osteon.report import gallery

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from osteon.core.clips import Clip
 from osteon.core.options import SkinOptions
-from osteon.core.sequence import Clip
 from osteon.pipeline import skin_sequence
 from osteon.report.curves import BonesPoint, ReportCurves, TolerancePoint, Trial
 from osteon.report.html import write_html_report

@@ -7,11 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.model import BoneTrack, Skin, SkinnedModel
+from osteon.core.animation import BoneTrack
+from osteon.core.clips import Clip
+from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.progress import ProgressEvent
-from osteon.core.sequence import Clip, MeshSequence
+from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.measure.report import Rung
 from osteon.pipeline import skin_sequence

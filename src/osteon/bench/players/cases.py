@@ -9,10 +9,14 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64
-from osteon.core.model import BoneTrack, Corrections, Skeleton, SkinnedModel
+from osteon.core.asset import Asset, Image, Material
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import drop_unused
-from osteon.core.sequence import Asset, Clip, Image, Material
+from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose
 from osteon.io import save_model
 from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS, SaveOptions

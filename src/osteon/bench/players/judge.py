@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from osteon.core.arrays import Float32, Int32
+from osteon.core.clips import Clip
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
-from osteon.core.sequence import Clip
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model
 

@@ -8,7 +8,7 @@ Both are quadratic in b, so the slope along a change c of b is (N'(b, c) - (y - 
 
 Weights, vertex by vertex: y does not change when all weights grow alike, so sum_k w_k J_k = 0, and with e = y - x the
 linearised error of other weights u is sum_k u_k (e + J_k): the same small problem on the simplex as for linear blending
-(influences.py), G_kl = sum_f (e + J_k).(e + J_l). A step that does not lower the error is halved.
+(forward_selection.py), G_kl = sum_f (e + J_k).(e + J_l). A step that does not lower the error is halved.
 Bones, frame by frame: a small screw (omega, tau) before each bone, its own 6 unknowns, by Gauss and Newton.
 A round that does not lower the error is taken back, and damping grows.
 
@@ -37,11 +37,11 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.core.skin import Skin
 from osteon.deform.dual_quaternion import DualQuaternion, blend_screws
-from osteon.fit.influences import MAX_INFLUENCES, select_influences
 from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
 from osteon.fit.moments import squared_errors
-from osteon.fit.nonnegative import minimise_on_simplex
 from osteon.fit.problem import FitProblem
+from osteon.fit.skin.influences import MAX_INFLUENCES, select_influences
+from osteon.fit.skin.nonnegative import minimise_on_simplex
 
 __all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion", "settle_dual_quaternion"]
 
@@ -303,7 +303,7 @@ def _refine_bones(problem: FitProblem, whole: _State, options: ModelFitOptions) 
         _solve_bones(few, state, options.threads)
         _solve_weights(few, state, 1, options.threads)
         history.append(few.error_percent(state.errors))
-        options.tell((done + 1) / options.rounds, history[-1])
+        options.on_round((done + 1) / options.rounds, history[-1])
         if history[-1] > history[-2] * (1 - options.tolerance):
             return history, "tolerance"
     return history, "rounds"
@@ -311,15 +311,15 @@ def _refine_bones(problem: FitProblem, whole: _State, options: ModelFitOptions) 
 
 def _start(problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> _State:
     """More candidates than are asked for, with their linear weights."""
-    wide = min(MAX_INFLUENCES, options.influences + SPARE, transforms.shape[1])
-    bones, weights, errors = select_influences(problem, transforms, wide, thorough=True, threads=options.threads)
-    dense = np.zeros((problem.n_vertices, transforms.shape[1]))
-    np.add.at(dense, (np.arange(len(bones))[:, None], bones), weights)
+    n_candidates = min(MAX_INFLUENCES, options.influences + SPARE, transforms.shape[1])
+    linear = select_influences(problem, transforms, n_candidates, thorough=True, threads=options.threads)
+    dense = linear.dense(transforms.shape[1])
     # Slots that linear blending leaves empty get the bones that come closest alone: screws may need them.
     rank = np.where(dense > 0, -dense, squared_errors(problem, transforms, options.threads))
-    chosen = np.argsort(rank, axis=1, kind="stable")[:, :wide].astype(np.int64)
+    chosen = np.argsort(rank, axis=1, kind="stable")[:, :n_candidates].astype(np.int64)
     found = np.ascontiguousarray(np.take_along_axis(dense, chosen, axis=1))
-    return _State(dual_quaternions_from_transforms(transforms), np.ascontiguousarray(chosen), found, errors.copy())
+    screws, bones = dual_quaternions_from_transforms(transforms), np.ascontiguousarray(chosen)
+    return _State(screws, bones, found, linear.errors.copy())
 
 
 def _solve_weights(problem: FitProblem, state: _State, steps: int, threads: int) -> None:

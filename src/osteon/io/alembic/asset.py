@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset, Material
+from osteon.core.asset import Asset, Material
 from osteon.io.alembic.meshes import AlembicMesh, array_of
 from osteon.io.alembic.write import set_names
 from osteon.io.doors.source import Source

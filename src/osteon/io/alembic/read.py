@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
+from osteon.core.clips import Clip
 from osteon.core.progress import report_progress
-from osteon.core.sequence import Clip, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.io.alembic.asset import merge_alembic_meshes
 from osteon.io.alembic.meshes import AlembicMesh, array_of, library_errors, metadata_of, read_alembic_meshes
 from osteon.io.doors.clip_choice import select_names

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from osteon import __version__
 from osteon.core.arrays import Float32
-from osteon.core.sequence import Asset, Clip, MeshSequence
+from osteon.core.asset import Asset
+from osteon.core.clips import Clip
+from osteon.core.sequence import MeshSequence
 from osteon.io.doors.optional_packages import load_extra
 from osteon.io.doors.timeline import frame_times
 from osteon.io.meshes.polygons import join_polygons, turned_corners

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset, Clip, MeshSequence
+from osteon.core.asset import Asset
+from osteon.core.clips import Clip
+from osteon.core.sequence import MeshSequence
 from osteon.io.archives.stored_array import fans_of_faces, open_array
 from osteon.io.doors.clip_choice import select_clips
 from osteon.io.doors.format_types import SequenceFormat

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32
-from osteon.core.sequence import Asset, Clip, MeshSequence
+from osteon.core.asset import Asset
+from osteon.core.clips import Clip
+from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
 from osteon.io.archives.stored_array import fans_of_faces
 from osteon.io.doors.clip_choice import select_clips

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.core.clips import Clip
 from osteon.core.errors import OptionError
-from osteon.core.sequence import Clip, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.io.doors.source import quote
 
 __all__ = ["select_clips", "select_names"]

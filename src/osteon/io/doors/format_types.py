@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 from osteon.core.arrays import Float32, Int32
+from osteon.core.asset import Asset
 from osteon.core.model import SkinnedModel
-from osteon.core.sequence import Asset, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.options import LoadOptions, ReadRequest, SaveOptions
 from osteon.io.doors.source import Source

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Literal
 
 from osteon.core.arrays import Int32
+from osteon.core.asset import Asset
+from osteon.core.clips import DEFAULT_FPS
 from osteon.core.errors import OptionError
 from osteon.core.option_checks import check_options
 from osteon.core.option_fields import need, option
 from osteon.core.progress import Progress
-from osteon.core.sequence import DEFAULT_FPS, Asset
 
 __all__ = [
     "DEFAULT_LOAD_OPTIONS",

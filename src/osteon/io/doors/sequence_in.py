@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
+from osteon.core.clips import Clip
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.progress import Progress, report_progress
-from osteon.core.sequence import Clip, MeshSequence, join_clips
+from osteon.core.sequence import MeshSequence, join_clips
 from osteon.io.archives.sequence_npy import read_npy_faces, read_npy_frames
 from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.inputs import Take, resolve_inputs

@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.arrays import Float32, FloatArray, Int32
+from osteon.core.asset import Asset
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.progress import Progress, report_progress
-from osteon.core.sequence import Asset, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.io.doors.atomic import atomic_file, atomic_folder, check_folder, check_output
 from osteon.io.doors.format_types import FrameWriter, MeshFormat, SequenceFormat
 from osteon.io.doors.registry import FORMATS, format_of, writable_suffixes

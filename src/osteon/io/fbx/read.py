@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset, Clip, Material, MeshSequence, distinct_names
+from osteon.core.asset import Asset, Material
+from osteon.core.clips import Clip, distinct_names
+from osteon.core.sequence import MeshSequence
 from osteon.io.doors.clip_choice import select_names
 from osteon.io.doors.optional_packages import load_extra
 from osteon.io.doors.options import ReadRequest

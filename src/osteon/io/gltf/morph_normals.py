@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.model import Corrections
+from osteon.core.corrections import Corrections
 from osteon.io.doors.source import as_float32
 
 __all__ = ["fit_turns", "pack_normals"]

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, FloatArray
-from osteon.core.model import Corrections, SkinnedModel
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.morph_normals import fit_turns, pack_normals
 from osteon.io.gltf.quantize import Dequantize

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.sequence import Asset
+from osteon.core.asset import Asset
 from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, numbered, quote
 from osteon.io.meshes.mesh import Fans, Polygons

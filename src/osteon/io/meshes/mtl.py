@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from osteon.core.asset import Image, Material
 from osteon.core.errors import FileFormatError
-from osteon.core.sequence import Image, Material
 from osteon.io.doors.source import Source, inside
 from osteon.io.meshes.pictures import picture_mime
 

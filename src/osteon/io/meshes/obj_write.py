@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset, Image
+from osteon.core.asset import Asset, Image
 from osteon.io.meshes.mesh import IntArray, join_fans
 from osteon.io.meshes.mtl import plain_name, write_materials
 from osteon.io.meshes.pictures import picture_name

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset, Material, distinct_names
+from osteon.core.asset import Asset, Material
+from osteon.core.clips import distinct_names
 from osteon.io.meshes.mesh import Fans, Polygons
 
 __all__ = ["MeshPart", "merge_mesh_parts"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from osteon.core.sequence import Image
+from osteon.core.asset import Image
 
 __all__ = ["picture_mime", "picture_name"]
 

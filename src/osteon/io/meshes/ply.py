@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.sequence import Asset
+from osteon.core.asset import Asset
 from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, as_float32
 from osteon.io.meshes.mesh import Fans, Polygons

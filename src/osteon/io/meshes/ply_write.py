@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset
+from osteon.core.asset import Asset
 from osteon.io.meshes.mesh import IntArray, join_fans
 from osteon.io.meshes.ply_header import ENCODINGS
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Int32
-from osteon.core.sequence import Asset
+from osteon.core.asset import Asset
 from osteon.io.meshes.mesh import join_fans
 
 __all__ = ["IntArray", "join_polygons", "turned_corners"]

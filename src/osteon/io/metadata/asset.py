@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.sequence import Asset, Clip, Image, Material
+from osteon.core.asset import Asset, Image, Material
+from osteon.core.clips import Clip
 from osteon.io.archives.archive import Archive
 from osteon.io.doors.source import Source
 

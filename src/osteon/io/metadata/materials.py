@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from osteon.core.sequence import Material
+from osteon.core.asset import Material
 
 __all__ = ["pack_materials", "unpack_materials"]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from osteon.core.clips import DEFAULT_FPS, Clip
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.pose_track import ControlLine, PoseTrack
-from osteon.core.sequence import DEFAULT_FPS, Clip
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.options import LoadOptions
 from osteon.io.doors.source import PathLike, Source

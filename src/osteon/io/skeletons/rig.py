@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.clips import Clip, distinct_names
 from osteon.core.errors import GeometryError
-from osteon.core.sequence import Clip, distinct_names
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.source import Source, numbered, quote
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.asset import Asset, Image, TextureRole
+from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
-from osteon.core.sequence import Asset, Clip, Image, MeshSequence, TextureRole
+from osteon.core.sequence import MeshSequence
 from osteon.io.metadata.asset import pack_clips, unpack_clips
 from osteon.io.metadata.materials import pack_materials, unpack_materials
 from osteon.io.usd.joint_tracks import JointTracks, distinct_identifiers

@@ -9,8 +9,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from osteon.core.clips import DEFAULT_FPS, Clip
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
-from osteon.core.sequence import DEFAULT_FPS, Clip
 from osteon.io import LoadOptions, load_sequence
 
 

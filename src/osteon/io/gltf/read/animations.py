@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from osteon.core.sequence import distinct_names
+from osteon.core.clips import distinct_names
 from osteon.io.doors.source import quote
 from osteon.io.gltf.channels import Animation, Channel, ChannelPath
 from osteon.io.gltf.json_types import JsonObject

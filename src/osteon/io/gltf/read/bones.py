@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.model import Skeleton, Skin
-from osteon.core.sequence import distinct_names
+from osteon.core.clips import distinct_names
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.core.transforms import invert
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.read.document import Document

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import cast
 
+from osteon.core.asset import AlphaMode, Image, Material, TextureRole
 from osteon.core.errors import FileFormatError
-from osteon.core.sequence import AlphaMode, Image, Material, TextureRole
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.addresses import read_address
 from osteon.io.gltf.read.document import Document

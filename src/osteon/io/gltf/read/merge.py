@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Asset, Material, distinct_names
+from osteon.core.asset import Asset, Material
+from osteon.core.clips import distinct_names
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.materials import read_materials

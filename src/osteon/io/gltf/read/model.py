@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.core.animation import bone_type_of
+from osteon.core.animation import BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64
-from osteon.core.model import BoneTrack, Corrections, SkinnedModel
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.bones import Bones, gather_bones, gather_skeleton, gather_skin

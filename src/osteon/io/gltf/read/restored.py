@@ -10,9 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64, FloatArray, Int32
-from osteon.core.model import BoneTrack, BoneType, Corrections, Skeleton, Skin, SkinnedModel
-from osteon.core.sequence import Asset
+from osteon.core.asset import Asset
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats

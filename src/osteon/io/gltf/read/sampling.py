@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.clips import Clip
 from osteon.core.progress import Progress, report_progress
-from osteon.core.sequence import Clip
 from osteon.io.doors.clip_choice import select_names
 from osteon.io.doors.options import LoadOptions
 from osteon.io.doors.source import quote

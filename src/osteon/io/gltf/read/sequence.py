@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.arrays import Float32
-from osteon.core.sequence import Clip, MeshSequence
+from osteon.core.clips import Clip
+from osteon.core.sequence import MeshSequence
 from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.source import Source
 from osteon.io.gltf.read.bind_pose import rest_pose

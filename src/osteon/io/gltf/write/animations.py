@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.core.sequence import Clip
+from osteon.core.clips import Clip
 from osteon.core.two_nodes import BoolArray
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.json_types import JsonObject

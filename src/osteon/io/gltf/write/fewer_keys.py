@@ -24,8 +24,9 @@ from itertools import pairwise, product
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.corrections import Corrections
 from osteon.core.kinematics import depths_of, parents_first
-from osteon.core.model import Corrections, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.transforms import apply
 from osteon.core.two_nodes import join_transforms
 from osteon.io.gltf.write.fewer_keys_joint import (

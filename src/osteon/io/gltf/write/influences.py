@@ -8,7 +8,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.model import Skin
+from osteon.core.skin import Skin
 from osteon.io.gltf.quantize import quantize_weights
 from osteon.io.gltf.write.buffer import BufferWriter
 

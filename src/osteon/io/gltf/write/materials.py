@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from osteon.core.sequence import Image, Material, TextureRole
+from osteon.core.asset import Image, Material, TextureRole
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.write.buffer import BufferWriter
 

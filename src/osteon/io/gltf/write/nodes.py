@@ -13,7 +13,8 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
 from osteon.core.errors import GeometryError
-from osteon.core.model import Skeleton, SkinnedModel
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, identity, invert
 from osteon.core.two_nodes import BoolArray, NodeTracks, split_transforms
 from osteon.io.gltf.channels import Channel, ChannelPath

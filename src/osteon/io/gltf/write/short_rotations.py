@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64, FloatArray
-from osteon.core.model import BoneTrack, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import matrices_from_quaternions
 from osteon.core.two_nodes import BoolArray
 from osteon.io.gltf.quantize import quantize_turns

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.sequence import Image, Material, TextureRole
+from osteon.core.asset import Image, Material, TextureRole
 from osteon.io.doors.source import Source, inside
 from osteon.io.meshes.mesh import Polygons
 from osteon.io.meshes.parts import MeshPart

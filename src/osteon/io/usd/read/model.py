@@ -16,10 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import bone_type_of
+from osteon.core.animation import BoneTrack, bone_type_of
 from osteon.core.arrays import Float64
-from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
-from osteon.core.sequence import distinct_names
+from osteon.core.clips import distinct_names
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.doors.source import Source, as_float32

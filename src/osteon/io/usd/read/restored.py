@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float32, Float64
-from osteon.core.model import BoneTrack, Corrections, Skeleton, Skin, SkinnedModel
-from osteon.core.sequence import Clip
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.io.doors.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
 from osteon.io.usd.joint_tracks import JointTracks, join_bones

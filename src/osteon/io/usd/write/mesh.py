@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
-from osteon.core.sequence import Asset, Image, Material
+from osteon.core.asset import Asset, Image, Material
 from osteon.io.meshes.pictures import picture_name
 from osteon.io.meshes.polygons import join_polygons
 from osteon.io.usd.joint_tracks import distinct_identifiers

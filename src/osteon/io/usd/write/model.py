@@ -9,8 +9,9 @@ import numpy as np
 
 from osteon import __version__
 from osteon.core.arrays import Float64
+from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
-from osteon.core.sequence import Clip, MeshSequence
+from osteon.core.sequence import MeshSequence
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.timeline import frame_times
 from osteon.io.metadata.stock import stock_model

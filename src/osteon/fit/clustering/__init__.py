@@ -1,0 +1,1 @@
+"""Which triangles move together: rotation sequences, mean shift, and the bones of core triangles."""

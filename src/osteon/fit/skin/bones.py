@@ -1,0 +1,58 @@
+"""Bones for weights that are known, such as a painted skin's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osteon.core.animation import BoneTrack
+from osteon.core.arrays import Float64
+from osteon.core.errors import GeometryError
+from osteon.core.options import SkinOptions
+from osteon.core.parallel import available_threads, single_threaded_blas
+from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
+from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.skin.seed import bones_of_labels
+from osteon.fit.skin.solve_bones import solve_bones
+
+__all__ = ["bones_of_skin", "fit_bones", "settle_bones"]
+
+#: Rounds that settle the bones of given weights: rigid bones sweep, flexible ones follow their own rotation.
+SETTLE_ROUNDS = 8
+
+
+def settle_bones(
+    problem: FitProblem, bones: np.ndarray, weights: Float64, start: Float64, options: SkinOptions
+) -> Float64:
+    """Bones (f,b,3,4) for fixed weights, from a first guess."""
+    for _ in range(SETTLE_ROUNDS):
+        start = solve_bones(
+            problem,
+            bones,
+            weights,
+            start,
+            options.bone_type,
+            stiffness=options.stiffness,
+            sweeps=10,
+            threads=available_threads(options.threads),
+        )
+    return start
+
+
+def bones_of_skin(problem: FitProblem, skin: Skin, n_bones: int, options: SkinOptions) -> Float64:
+    """Bones (f,b,3,4) in the problem's units for fixed weights, from where the vertices of each bone go."""
+    bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
+    strongest = np.take_along_axis(bones, weights.argmax(axis=1)[:, None], axis=1)[:, 0]
+    start = bones_of_labels(problem, strongest, n_bones, available_threads(options.threads))
+    return settle_bones(problem, bones, weights, start, options)
+
+
+def fit_bones(sequence: MeshSequence, skin: Skin, *, options: SkinOptions | None = None) -> BoneTrack:
+    """Bones for weights that are given, such as a painted skin's."""
+    options = options or SkinOptions()
+    if len(skin.weights) != sequence.n_vertices:
+        raise GeometryError(f"skin: {len(skin.weights)} rows for {sequence.n_vertices} vertices")
+    with single_threaded_blas():
+        problem = pose_problem(sequence)
+        solved = bones_of_skin(problem, skin, int(skin.bones.max()) + 1, options)
+    return BoneTrack(problem.to_world(solved).astype(np.float32), options.bone_type)

@@ -1,0 +1,86 @@
+"""Which bones move a vertex, and how much, for bones that are known (the search itself: forward_selection.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64
+from osteon.core.errors import OptionError
+from osteon.core.parallel import for_blocks
+from osteon.core.skin import Skin
+from osteon.fit.moments import prediction_moments, products
+from osteon.fit.problem import FitProblem
+from osteon.fit.skin.forward_selection import select_forward
+from osteon.fit.skin.nonnegative import MAX_UNKNOWNS
+
+__all__ = ["MAX_INFLUENCES", "Influences", "select_influences"]
+
+MAX_INFLUENCES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Influences:
+    """Bones and weights of every vertex of a problem, and how far they are off. Unused slots hold weight 0."""
+
+    bones: NDArray[np.int64]  # (v,k)
+    weights: Float64  # (v,k)
+    errors: Float64  # (v,) squared
+
+    @property
+    def squared_error(self) -> float:
+        """Of all vertices."""
+        return float(self.errors.sum())
+
+    def dense(self, n_bones: int) -> Float64:
+        """(v,b) weights with a column for every bone."""
+        out = np.zeros((len(self.bones), n_bones))
+        np.add.at(out, (np.arange(len(out))[:, None], self.bones), self.weights)
+        return out
+
+    def to_skin(self) -> Skin:
+        """What a model stores."""
+        return Skin(self.bones.astype(np.int32), self.weights.astype(np.float32))
+
+
+def select_influences(
+    problem: FitProblem,
+    transforms: Float64,
+    n_influences: int,
+    *,
+    earlier: Influences | None = None,
+    thorough: bool = False,
+    pull: float = 0.0,
+    wanted: Float64 | None = None,
+    threads: int = 1,
+) -> Influences:
+    """At most `n_influences` bones a vertex with non-negative weights that sum to one.
+
+    `earlier` influences are where the search begins. `thorough` searches longer. With `pull` > 0 the weights are drawn
+    towards `wanted` (v,b). The errors are those of positions alone.
+    """
+    if not 1 <= n_influences <= MAX_INFLUENCES:
+        raise OptionError(f"influences: expected 1 … {MAX_INFLUENCES}, got {n_influences}")
+    n_slots = min(n_influences, transforms.shape[1])
+    n_search = min(2 * n_slots, MAX_UNKNOWNS - 1, transforms.shape[1]) if thorough else n_slots
+    cross, forms = prediction_moments(problem, transforms, threads)
+    product = products(problem.points)
+    errors = np.empty(problem.n_vertices)
+    warm = earlier is not None
+    bones = np.zeros((problem.n_vertices, n_slots), np.int64)
+    weights = np.zeros((problem.n_vertices, n_slots))
+    if earlier is not None:
+        kept = min(n_slots, earlier.bones.shape[1])
+        bones[:, :kept], weights[:, :kept] = earlier.bones[:, :kept], earlier.weights[:, :kept]
+    if pull > 0 and (wanted is None or wanted.shape != cross.shape):
+        raise OptionError(f"wanted: a pull needs weights of shape {cross.shape} to draw to")
+    target = np.zeros((1, 1)) if wanted is None else wanted
+
+    def work(start: int, stop: int) -> None:
+        sums, limits, out = (cross, problem.energy, pull, target), (n_slots, n_search, warm), (bones, weights, errors)
+        select_forward(product, forms, *sums, *limits, start, stop, *out)
+
+    for_blocks(work, problem.n_vertices, 512, threads)
+    return Influences(bones, weights, errors)

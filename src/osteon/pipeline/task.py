@@ -1,0 +1,80 @@
+"""What the stages hand on: a sequence prepared for skinning, and what has been found so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.animation import BoneType
+from osteon.core.arrays import Float64, Int32
+from osteon.core.deformer import Deformer
+from osteon.core.fit_report import FitReport, Stopwatch
+from osteon.core.model import SkinnedModel
+from osteon.core.options import SkinOptions
+from osteon.core.parallel import available_threads
+from osteon.core.progress import Progress
+from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
+from osteon.fit.corrections.columns import ColumnFit, SkinState
+from osteon.fit.problem import FitProblem
+from osteon.fit.skin.influences import Influences
+from osteon.measure.skin_report import SkinReport
+
+__all__ = ["SkinTask", "Solution", "Start"]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What an earlier fit of the same sequence knows already."""
+
+    transforms: Float64  # (f,b,3,4) in the input's units
+    near_rigid_fraction: float
+    tolerance: float
+
+    @staticmethod
+    def from_fit(model: SkinnedModel, report: SkinReport) -> Start:
+        return Start(model.track.transforms.astype(np.float64), report.near_rigid_fraction, report.tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class SkinTask:
+    """A sequence to skin, prepared."""
+
+    sequence: MeshSequence  # the frames that take part
+    problem: FitProblem  # of the welded vertices
+    vertices: Int32  # (u,) the vertex that stands for each welded one
+    welded_of_vertex: Int32  # (v,)
+    options: SkinOptions
+    watch: Stopwatch
+    progress: Progress | None
+    start: Start | None = None
+
+    @property
+    def threads(self) -> int:
+        return available_threads(self.options.threads)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Bones, influences and corrections of the welded vertices, before they become a model."""
+
+    transforms: Float64  # (f,b,3,4) in the input's units
+    influences: Influences
+    near_rigid_fraction: float
+    tolerance: float
+    labels: Int32
+    stages: tuple[FitReport, ...]
+    columns: ColumnFit | None = None  # in the problem's units
+    bone_type: BoneType = "flexible"
+    names: tuple[str, ...] = ()  # of the bones
+    skeleton: Skeleton | None = None
+    keeps_motion: bool = False  # transforms of all frames came with a rig
+    deformer: Deformer | None = None  # of the welded vertices; None: linear blending of the influences
+    fallback: Skin | None = None  # of the welded vertices, where the deformer has no stock form
+    warnings: tuple[str, ...] = ()
+
+    def skin_state(self, problem: FitProblem) -> SkinState:
+        """Bones and weights in the problem's units."""
+        return SkinState(problem.from_world(self.transforms), self.influences.bones, self.influences.weights)
