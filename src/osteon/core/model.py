@@ -22,6 +22,7 @@ from osteon.core.corrections import Corrections
 from osteon.core.deformer import Deformer, Displacement, restore_deformer, restore_displacement
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
+from osteon.core.play_scale import scale_of_bones
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 
@@ -114,7 +115,8 @@ class SkinnedModel:
 
     @property
     def diagonal(self) -> float:
-        return self.character.mesh.diagonal
+        """Bounding-box diagonal of the rest pose at the size of the body as it plays: the unit of all tolerances."""
+        return scale_of_bones(self.animation.transforms) * self.character.mesh.diagonal
 
     @property
     def deformer(self) -> Deformer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -20,6 +21,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import FrameBlock, frame_blocks
 from osteon.core.frames import FrameSource, frame_source, join_frames
 from osteon.core.mesh import Mesh
+from osteon.core.play_scale import scale_of_frames
 
 __all__ = ["MeshSequence", "SequenceParts", "frames_of", "join_clips"]
 
@@ -100,10 +102,15 @@ class MeshSequence:
     def n_triangles(self) -> int:
         return self.mesh.n_triangles
 
+    @cached_property
+    def play_scale(self) -> float:
+        """How much larger the body plays than its rest pose is; 1 unless its rig carried a scale."""
+        return scale_of_frames(self.rest, self.faces, self.source)
+
     @property
     def diagonal(self) -> float:
-        """Length of the rest pose's bounding-box diagonal, the unit of all tolerances."""
-        return self.mesh.diagonal
+        """Bounding-box diagonal of the rest pose at the size of the body as it plays: the unit of all tolerances."""
+        return self.play_scale * self.mesh.diagonal
 
     def frame(self, number: int) -> Float32:
         """(v,3) one frame."""

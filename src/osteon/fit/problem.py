@@ -7,8 +7,9 @@
 | p_v   | points (v,4), homogeneous rest position |
 | x_v^f | targets (v,3f), row v holds all frames of a vertex |
 
-Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius. Bones absorb the
-difference exactly (weights sum to one), and a character that walks across the scene loses no digits.
+Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius, the frames at the
+size at which the body plays (`core/play_scale.py`). Bones absorb the difference exactly (weights sum to one), and a
+character that walks across the scene loses no digits.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class FitProblem:
     energy: Float64  # (v,) squared norm of a row of targets
     rest_center: Float64  # (3,)
     frame_centers: Float64  # (f,3)
-    scale: float  # world units of one unit here
+    rest_scale: float  # units of the rest pose in one unit here
+    scale: float  # units of the frames in one unit here; the same unless the rig carried a scale
     motion: float  # || P - time mean of P ||, the denominator of E, in units here
 
     @property
@@ -61,6 +63,7 @@ class FitProblem:
             self.energy[vertices],
             self.rest_center,
             self.frame_centers,
+            self.rest_scale,
             self.scale,
             self.motion * float(np.sqrt(share)),
         )
@@ -80,8 +83,9 @@ class FitProblem:
     def to_world(self, transforms: Float64) -> Float64:
         """posed_from_rest in the units of the input. (f,b,3,4)"""
         out = transforms.copy()
+        out[..., :3] *= self.scale / self.rest_scale
         out[..., 3] = self.scale * transforms[..., 3] + self.frame_centers[:, None]
-        out[..., 3] -= transforms[..., :3] @ self.rest_center
+        out[..., 3] -= out[..., :3] @ self.rest_center
         return out
 
     def from_world(self, transforms: FloatArray) -> Float64:
@@ -89,6 +93,7 @@ class FitProblem:
         out = np.array(transforms, np.float64)
         out[..., 3] += out[..., :3] @ self.rest_center
         out[..., 3] = (out[..., 3] - self.frame_centers[:, None]) / self.scale
+        out[..., :3] *= self.rest_scale / self.scale
         return out
 
 
@@ -105,9 +110,10 @@ def pose_problem(
     rest = sequence.rest[chosen].astype(np.float64)
     rest_center = rest.mean(axis=0)
     rest -= rest_center
-    scale = float(np.sqrt((rest**2).sum(axis=1).mean()))
-    if scale <= 0:
+    rest_scale = float(np.sqrt((rest**2).sum(axis=1).mean()))
+    if rest_scale <= 0:
         raise GeometryError("rest: all vertices lie in one point; give a rest pose with an extent")
+    scale = rest_scale * sequence.play_scale
     centers = frame_centers(source)
     targets = vertex_tracks(source, chosen)  # in the units of the input; each row becomes what it should be below
     energy = np.empty(n_vertices)
@@ -124,5 +130,6 @@ def pose_problem(
         energy[start : start + BLOCK] = (rows.astype(np.float64) ** 2).sum(axis=1)
     if not still and motion <= (1e-9 * scale) ** 2 * n_frames * n_vertices:
         raise GeometryError("frames: nothing moves, all frames are equal; give a sequence that deforms")
-    points = np.concatenate([rest / scale, np.ones((n_vertices, 1))], axis=1)
-    return FitProblem(points, targets, energy, rest_center, centers, scale, float(np.sqrt(motion)) / scale)
+    points = np.concatenate([rest / rest_scale, np.ones((n_vertices, 1))], axis=1)
+    motion = float(np.sqrt(motion)) / scale
+    return FitProblem(points, targets, energy, rest_center, centers, rest_scale, scale, motion)

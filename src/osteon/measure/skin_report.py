@@ -25,6 +25,8 @@ __all__ = ["FitFacts", "SkinReport", "cut_skin_report", "write_skin_report"]
 
 #: Below this near-rigid fraction the paper calls a sequence a poor candidate for skinning (section 7).
 LOW_NEAR_RIGID = 0.5
+#: Above this E % the motion is hardly there.
+FAR_OFF = 50.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +142,7 @@ def write_skin_report(
         quality=_quality(model, distortion, measure_conditioning(model), facts),
         method=Method(model.deformer.kind, asdict(options), facts.stages),
         ladder=tuple(Rung("rank", r, float(by_rank[r])) for r in shown_ranks(model.rank)),
-        warnings=_warnings(sequence, facts, options) + facts.warnings,
+        warnings=_far_off(distortion) + _warnings(sequence, facts, options) + facts.warnings,
         seconds=seconds,
         peak_memory_mb=peak_memory_mb(),
         seed=options.seed,
@@ -194,6 +196,15 @@ def shown_ranks(rank: int) -> list[int]:
     dense = list(range(min(rank, 20) + 1))
     sparse = [int(r) for r in np.geomspace(20, rank, 1 + int(20 * np.log10(rank / 20)))] if rank > 20 else []
     return sorted({*dense, *sparse, rank})
+
+
+def _far_off(distortion: Distortion) -> tuple[str, ...]:
+    """A result that has little to do with its source is never silent."""
+    if distortion.karni_gotsman_percent >= 100:
+        return ("the result is farther off than the middle of every frame; look at the input with osteon view",)
+    if distortion.error_percent > FAR_OFF:
+        return (f"E is {distortion.error_percent:.0f} %: the result shows little of the motion",)
+    return ()
 
 
 def _warnings(sequence: MeshSequence, facts: FitFacts, options: SkinOptions) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from osteon.core.transforms import compose, invert
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.bones import bones_of_skin
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
-from osteon.fit.skin.influences import Influences, select_influences
+from osteon.fit.skin.influences import Influences, better_of, select_influences
 from osteon.fit.skin.refine import refine_skin
 from osteon.fit.skin.relocate import place_bones
 from osteon.pipeline.correct import correct_solution, correct_still_skin
@@ -172,10 +172,22 @@ def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
     joints = problem.from_world(motion)
     helpers = HelperOptions(options.influences, options.helpers, options.bone_type, options.stiffness, task.threads)
     transforms, influences = fit_helper_bones(problem, joints, helpers, on_error)
+    if _same_vertices(task.sequence, rig):
+        influences = better_of(_from_rig(task, rig, transforms), influences)
     bone_type = bone_type_of(joints)
     if options.helpers and bone_type == "rigid":
         bone_type = options.bone_type
     return _RigSkin(transforms, influences, bone_type, skeleton, motion, rounds)
+
+
+def _from_rig(task: SkinTask, rig: SkinnedModel, transforms: Float64) -> Influences:
+    """The rig's own influences, where they are within the limit, as the start of the search."""
+    skin, n_vertices = rig.skin.take(task.vertices), len(task.vertices)
+    order = np.argsort(-skin.weights, axis=1, kind="stable")
+    bones = np.take_along_axis(skin.bones, order, axis=1).astype(np.int64)
+    weights = np.take_along_axis(skin.weights, order, axis=1).astype(np.float64)
+    known = Influences(bones, weights, np.zeros(n_vertices))
+    return select_influences(task.problem, transforms, task.options.influences, earlier=known, threads=task.threads)
 
 
 def _find_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
@@ -211,7 +223,7 @@ def _with_helpers(
         return names, None
     parents, places = list(skeleton.parents), list(skeleton.world_from_joint)
     dense = influences.dense(n_bones)
-    positions = problem.points[:, :3] * problem.scale + problem.rest_center
+    positions = problem.points[:, :3] * problem.rest_scale + problem.rest_center
     for helper in range(n_joints, n_bones):
         share = dense[:, helper]
         parents.append(int((share @ dense[:, :n_joints]).argmax()))

@@ -70,8 +70,10 @@ def skin_sequence(
     options = options or SkinOptions()
     watch = Stopwatch()
     started = time.perf_counter()
+    scaled: tuple[str, ...] = ()
     if rig is None:
         check_used(options, rig=False)
+        sequence, scaled = _at_play_size(sequence)
     else:
         sequence = posed_by_rig(sequence, rig, options)
     n_degenerate = check_sequence(sequence, options)
@@ -84,6 +86,7 @@ def skin_sequence(
         first = None if start is None or options.holdout else Start.from_fit(start.model, start.report)
         task = SkinTask(fitted, problem, vertices, welded_of_vertex, options, watch, progress, first)
         solution = _solve(task, rig)
+        solution = replace(solution, warnings=(*scaled, *solution.warnings))
         if options.model != "lbs":
             solution = fit_model(task, solution)
         if options.holdout:
@@ -95,6 +98,16 @@ def skin_sequence(
                 model = with_normals(model, sequence, threads=options.threads)
     watch.seconds["fit"] = time.perf_counter() - started
     return _measure(sequence, model, solution, task, n_degenerate, kept)
+
+
+def _at_play_size(sequence: MeshSequence) -> tuple[MeshSequence, tuple[str, ...]]:
+    """The sequence with its rest pose as large as it plays, and a note of that: bones need carry no scale."""
+    scale = sequence.play_scale
+    if scale == 1:
+        return sequence, ()
+    times, way = (1 / scale, "larger") if scale < 1 else (scale, "smaller")
+    note = f"the rest pose is {times:.4g} times {way} than what plays; the model's rest pose has the size that plays"
+    return sequence.with_parts(rest=scale * sequence.rest.astype(np.float64)), (note,)
 
 
 def _solve(task: SkinTask, rig: SkinnedModel | None) -> Solution:
@@ -201,7 +214,7 @@ def _build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> 
     """What was found for the welded vertices, for all vertices and frames of the sequence."""
     welded, corrections = task.welded_of_vertex, None
     if solution.columns is not None:
-        basis = task.problem.scale * solution.columns.basis[welded].transpose(1, 0, 2)
+        basis = task.problem.rest_scale * solution.columns.basis[welded].transpose(1, 0, 2)
         corrections = Corrections(
             np.ascontiguousarray(basis, np.float32), solution.columns.coefficients.astype(np.float32)
         )

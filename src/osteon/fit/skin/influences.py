@@ -16,7 +16,7 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.forward_selection import select_forward
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS
 
-__all__ = ["MAX_INFLUENCES", "Influences", "select_influences"]
+__all__ = ["MAX_INFLUENCES", "Influences", "better_of", "select_influences"]
 
 MAX_INFLUENCES = 8
 
@@ -43,6 +43,15 @@ class Influences:
     def to_skin(self) -> Skin:
         """What a model stores."""
         return Skin(self.bones.astype(np.int32), self.weights.astype(np.float32))
+
+
+def better_of(first: Influences, second: Influences) -> Influences:
+    """The influences of the smaller error for every vertex; those of `first` where both are equal."""
+    better = second.errors < first.errors
+    bones, weights = (
+        np.where(better[:, None], b, a) for a, b in ((first.bones, second.bones), (first.weights, second.weights))
+    )
+    return Influences(bones, weights, np.where(better, second.errors, first.errors))
 
 
 def select_influences(
