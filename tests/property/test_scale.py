@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import BoneTrack, bone_type_of
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.sequence import MeshSequence
+from osteon.core.transforms import nearest_rotation
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model
 from osteon.pipeline import skin_sequence
@@ -90,3 +91,18 @@ def test_a_result_that_is_far_off_is_never_silent(cloth: MeshSequence) -> None:
     assert report.error_percent > 50
     assert report.warnings
     assert "E is" in report.warnings[0] or "no use" in report.warnings[0]
+
+
+def test_one_rule_for_rigid_bones() -> None:
+    """Nearly orthogonal bones are rigid, and so are those that all carry one scale; bones that stretch are not."""
+    rng = np.random.default_rng(0)
+    turns = nearest_rotation(rng.normal(size=(4, 5, 3, 3)))
+    shift = rng.normal(size=(4, 5, 3, 1))
+    bones = np.concatenate([turns, shift], axis=3)
+    slightly = np.concatenate([turns @ (np.eye(3) + 8e-5 * np.ones((3, 3))), shift], axis=3)
+    stretched = np.concatenate([turns * [1.0, 1.0, 1.01], shift], axis=3)
+    scaled = np.concatenate([0.01 * turns, shift], axis=3)
+    assert [bone_type_of(t) for t in (bones, slightly, scaled, stretched)] == ["rigid", "rigid", "rigid", "flexible"]
+    one_larger = scaled.copy()
+    one_larger[2, 3, :, :3] *= 1.5
+    assert bone_type_of(one_larger) == "flexible"

@@ -232,6 +232,8 @@ def _check_fit(character: Character, animation: Animation) -> None:
     if track.bone_type not in deformer.bone_types:
         known = ", ".join(deformer.bone_types)
         raise GeometryError(f"bones: a {deformer.kind} deformer blends {known} bones, not {track.bone_type} ones")
+    if deformer.bone_types == ("rigid",) and scale_of_bones(track.transforms) != 1:
+        raise GeometryError(f"bones: a {deformer.kind} deformer blends rotations, but these bones carry a scale")
     for displacement in character.displacements:
         rank = displacement.basis.shape[0]
         checked("coefficients", displacement.coefficients(animation), (animation.n_frames, rank))

@@ -42,7 +42,8 @@ def scale_of_bones(transforms: FloatArray) -> float:
         return 1.0
     step = max(1, len(transforms) // FRAMES)
     volumes = np.abs(np.linalg.det(transforms[::step, :, :, :3].astype(np.float64)))
-    return _plain_scale(float(np.cbrt(np.median(volumes))))
+    ratio = float(np.cbrt(np.median(volumes)))
+    return 1.0 if _is_stretch(ratio) else ratio
 
 
 def _edge_lengths(points: FloatArray, faces: Int32) -> Float64:
@@ -51,9 +52,14 @@ def _edge_lengths(points: FloatArray, faces: Int32) -> Float64:
     return lengths
 
 
+def _is_stretch(ratio: float) -> bool:
+    """Whether a ratio is no scale that a rig carries: near one, or without meaning."""
+    return not np.isfinite(ratio) or ratio <= 0 or 1 / STRETCH <= ratio <= STRETCH
+
+
 def _plain_scale(ratio: float) -> float:
     """One where the ratio is near one or has no meaning, a ratio of units where one is near, or else the ratio."""
-    if not np.isfinite(ratio) or ratio <= 0 or 1 / STRETCH <= ratio <= STRETCH:
+    if _is_stretch(ratio):
         return 1.0
     power = 10.0 ** np.floor(np.log10(ratio))
     usual = [(unit * tens, near) for unit, near in UNITS.items() for tens in (power, 10 * power)]

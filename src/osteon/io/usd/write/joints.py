@@ -23,6 +23,7 @@ from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.kinematics import parents_first
 from osteon.core.model import SkinnedModel
+from osteon.core.play_scale import scale_of_bones
 from osteon.core.quaternions import keep_hemisphere, quaternions_from_matrices
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
 from osteon.core.two_nodes import NodeTracks, split_transforms
@@ -40,7 +41,8 @@ LARGEST_HALF = float(np.finfo(np.float16).max)
 def build_joints(model: SkinnedModel) -> JointTracks:
     """All joints that the bones of `model` need."""
     transforms = model.track.transforms.astype(np.float64)
-    rigid = bone_type_of(transforms, 2 * UNIT) == "rigid"  # as far as float32 can hold a rotation
+    # As far as float32 can hold a rotation; a scale that the rig carries must be written.
+    rigid = bone_type_of(transforms, 2 * UNIT) == "rigid" and scale_of_bones(transforms) == 1
     if rigid and model.skeleton is not None and len(model.skeleton.names) == model.n_bones:
         return _tree_of_joints(model, transforms)
     pivots = _pivots(model)
