@@ -11,6 +11,7 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import Asset, MeshSequence
 from osteon.core.sticks import StickSkeleton
+from osteon.io.doors.optional_packages import Extra
 from osteon.io.doors.options import LoadOptions, ReadRequest, SaveOptions
 from osteon.io.doors.source import Source
 from osteon.io.meshes.mesh import MeshScan
@@ -46,6 +47,7 @@ class SequenceFormat:
     name: str
     read: Callable[[Path, ReadRequest], MeshSequence]
     write: Callable[[Path, MeshSequence], None] | None = None
+    extra: Extra | None = None  # that it needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class ModelFormat:
     read: Callable[[Path], SkinnedModel]
     write: Callable[[Path, SkinnedModel, SaveOptions], None]
     sample: Callable[[Path, LoadOptions], SkinnedModel] | None = None  # for files that have keys, not frames
+    extra: Extra | None = None  # that it needs
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,154 @@
+"""What a command writes: asked about once, before the work, and written together, all of it or nothing.
+
+outputs = plan_outputs([*inputs, files.rig], file_output("--report", files.report), …)
+…                                   # the work
+with outputs.writing():
+    …                               # whatever is written in here appears when the block ends
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from osteon.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from osteon.io.doors.overwriting import Output, OverwriteGuard
+
+__all__ = [
+    "LEDGER",
+    "Outputs",
+    "file_output",
+    "folder_output",
+    "force_option",
+    "model_output",
+    "plan_outputs",
+    "sequence_output",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FORCE = "osteon.force"
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What this run has written, to be told when it ends early."""
+
+    written: list[Path] = field(default_factory=list)
+    begun: bool = False  # it came as far as writing
+
+    def clear(self) -> None:
+        """A new run."""
+        self.written, self.begun = [], False
+
+    def told(self) -> str:
+        """What is there now."""
+        return f"written: {', '.join(map(str, self.written))}" if self.written else "nothing was written"
+
+    def if_nothing(self) -> str:
+        """For the end of an error: that nothing was written, where something should have been."""
+        return "; nothing was written" if self.begun and not self.written else ""
+
+
+LEDGER = Ledger()
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs of a command, none of which takes anyone's work."""
+
+    guard: OverwriteGuard
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """What is written inside the block appears when it ends, all of it or nothing."""
+        from osteon.io.doors.output_batch import OutputBatch, output_batch
+
+        LEDGER.begun = True
+        batch = OutputBatch(self.guard.check)
+        try:
+            with output_batch(batch):
+                yield
+        finally:
+            LEDGER.written += batch.written
+
+
+def force_option(function: F) -> F:
+    """`--force`, which the plan of the outputs asks for."""
+
+    def remember(context: click.Context, _: click.Parameter, value: bool) -> None:
+        context.meta[_FORCE] = value
+
+    return click.option(
+        "--force",
+        is_flag=True,
+        expose_value=False,
+        callback=remember,
+        help="Replace files that Osteon did not write; never an input.",
+    )(function)
+
+
+def plan_outputs(inputs: Iterable[object], *outputs: Output | None) -> Outputs:
+    """Refuse what must not or cannot be written; `inputs` are all files, folders and patterns that are read."""
+    from osteon.io.doors.overwriting import OverwriteGuard, input_files
+
+    wanted = [output for output in outputs if output is not None]
+    force = bool(click.get_current_context().meta.get(_FORCE))
+    if force and not wanted:
+        raise OptionError("--force: nothing is written; leave it away")
+    guard = OverwriteGuard(input_files(inputs) if wanted else (), force)
+    guard.check_all(wanted)
+    return Outputs(guard)
+
+
+def file_output(flag: str, path: object, suffixes: tuple[str, ...] = ()) -> Output | None:
+    """A file, if it was asked for; '-' is standard output."""
+    from osteon.io import check_output
+    from osteon.io.doors.overwriting import Output
+
+    if path is None or path == "-":
+        return None
+    target = Path(str(path))
+    if suffixes and target.suffix.lower() not in suffixes:
+        raise OptionError(f"{flag}: expected a name that ends in {suffixes[0]}, got {target}")
+    check_output(target)
+    return Output(flag, target)
+
+
+def model_output(flag: str, path: str) -> Output | None:
+    """A skinned model, or its frames."""
+    from osteon.io import MODEL_FORMATS
+    from osteon.io.doors.optional_packages import check_extra
+
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    if found is None:
+        return sequence_output(flag, path)
+    check_extra(found, Path(path))
+    return file_output(flag, path)
+
+
+def sequence_output(flag: str, path: str, suffix: str = ".obj") -> Output:
+    """Frames in a folder, or a file for all of them."""
+    from osteon.io import check_sequence_output
+    from osteon.io.doors.overwriting import Output
+    from osteon.io.doors.sequence_out import frames_folder
+
+    check_sequence_output(path, suffix=suffix)
+    folder = frames_folder(path, suffix=suffix)
+    return Output(flag, Path(path) if folder is None else folder, is_folder=folder is not None)
+
+
+def folder_output(flag: str, path: str) -> Output:
+    """A folder that is replaced as a whole, if all in it is ours."""
+    from osteon.io.doors.marks import check_marked
+    from osteon.io.doors.overwriting import Output
+
+    check_marked(Path(path))
+    return Output(flag, Path(path), is_folder=True)

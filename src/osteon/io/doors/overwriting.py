@@ -1,0 +1,150 @@
+"""What a command may write to: never its inputs, no file twice, and what others wrote only if it is told to.
+
+Files are told apart by what they are, not by how they are spelled: links, `./a` and `../x/a`, and `A` where the file
+system does not tell it from `a`.
+"""
+
+from __future__ import annotations
+
+import glob
+import mmap
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from osteon.core.errors import FileFormatError, OptionError
+from osteon.io.doors.marks import is_ours
+from osteon.io.doors.registry import mesh_suffixes
+
+__all__ = ["Output", "OverwriteGuard", "input_files", "same_place"]
+
+#: Files that may name others which are read with them, and how many bytes of them may do so.
+_NAMING = {".obj": 1 << 16, **dict.fromkeys((".mtl", ".gltf", ".usda", ".usdc", ".usd", ".fbx"), 1 << 62)}
+#: What stands before a name in a file: it is not the end of a longer name.
+_BEFORE = b" \t\n\r/\\\"'@\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file, or a folder that is replaced as a whole, and the flag that named it."""
+
+    flag: str
+    path: Path
+    is_folder: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OverwriteGuard:
+    """Refuses outputs that would take someone's work."""
+
+    inputs: tuple[Path, ...] = ()  # every file that is read
+    force: bool = False  # files of others may be replaced
+
+    def check_all(self, outputs: Iterable[Output]) -> None:
+        """Refuse, before the work, what must not be written."""
+        known: list[Output] = []
+        for output in outputs:
+            for other in known:
+                _check_apart(other, output)
+            known.append(output)
+            self.check(output.path, f"{output.flag}: ", is_folder=output.is_folder)
+
+    def check(self, path: Path, flag: str = "", *, is_folder: bool = False) -> None:
+        """Refuse one output; `flag` begins what is said about it."""
+        if is_folder or path.is_dir():
+            within = self._input_in(path) if path.is_dir() else None
+            if within is not None:
+                raise OptionError(f"{flag}{path} holds {within.name}, one of the inputs; name another folder")
+            return
+        if any(_reads(file, path) for file in self.inputs):
+            raise OptionError(f"{flag}{path} is one of the inputs; name another file")
+        if not self.force and path.is_file() and path.stat().st_size and not is_ours(path):
+            raise FileFormatError(
+                f"{flag}{path} is there already, and Osteon did not write it; name another file, or add --force"
+            )
+
+    def _input_in(self, folder: Path) -> Path | None:
+        """An input that lies in a folder."""
+        of_parent = {os.path.dirname(os.path.realpath(file)): file for file in self.inputs}
+        return next((file for parent, file in of_parent.items() if _lies_in(Path(parent, "_"), folder)), None)
+
+
+def input_files(names: Iterable[object]) -> tuple[Path, ...]:
+    """The files that the inputs of a command mean: themselves, the meshes in a folder, what a pattern matches."""
+    return tuple(path for name in names if name is not None for path in _files_of(Path(str(name))))
+
+
+def same_place(one: Path, other: Path) -> bool:
+    """Whether two paths are the same file or folder, or would be if they were written."""
+    if one.exists() and other.exists():
+        return os.path.samefile(one, other)
+    real, real_other = os.path.realpath(one), os.path.realpath(other)
+    if real == real_other:
+        return True
+    return _folded(real) == _folded(real_other) and _folds_case(Path(real).parent)
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield from (file for file in sorted(path.iterdir()) if file.suffix.lower() in mesh_suffixes())
+    elif not path.exists() and glob.has_magic(str(path)):
+        for found in sorted(glob.glob(str(path), recursive=True)):
+            yield from _files_of(Path(found))
+    elif path.exists():
+        yield path
+
+
+def _check_apart(one: Output, other: Output) -> None:
+    """Refuse two outputs of one name, and one inside a folder that is replaced."""
+    if same_place(one.path, other.path):
+        raise OptionError(f"{other.flag}: {other.path} is already written by {one.flag}; name another")
+    for folder, inner in ((one, other), (other, one)):
+        if folder.is_folder and _lies_in(inner.path, folder.path):
+            raise OptionError(
+                f"{inner.flag}: {inner.path} lies in {folder.path}, which {folder.flag} replaces; name another place"
+            )
+
+
+def _reads(file: Path, output: Path) -> bool:
+    """Whether writing `output` would change what is read as `file`: itself, or a file that it names."""
+    return same_place(file, output) or (output.exists() and _names(file, output))
+
+
+def _lies_in(path: Path, folder: Path) -> bool:
+    return any(same_place(parent, folder) for parent in (*path.parents, *Path(os.path.realpath(path)).parents))
+
+
+def _names(file: Path, output: Path, deep: bool = True) -> bool:
+    """Whether a file names another that is read with it: a material library, a buffer, a picture, a layer."""
+    limit = _NAMING.get(file.suffix.lower(), 0)
+    if not limit or not file.is_file() or not file.stat().st_size:
+        return False
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if any(_mentions(data, name.encode(), limit) for name in {output.name, quote(output.name)}):
+            return True
+        libraries = file.parent.glob("*.mtl") if deep and file.suffix.lower() == ".obj" else ()
+        named = [library for library in libraries if _mentions(data, library.name.encode(), limit)]
+    return any(_names(library, output, False) for library in named)
+
+
+def _mentions(data: mmap.mmap, name: bytes, limit: int) -> bool:
+    at = data.find(name, 0, limit)
+    while at > 0 and data[at - 1] not in _BEFORE:
+        at = data.find(name, at + 1, limit)
+    return at >= 0
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()
+
+
+def _folds_case(folder: Path) -> bool:
+    """Whether the file system takes names that differ in case for one, by the first folder above that tells."""
+    for known in (folder, *folder.parents):
+        swapped = known.with_name(known.name.swapcase())
+        if known.exists() and swapped.name != known.name:
+            return swapped.exists() and os.path.samefile(known, swapped)
+    return False
