@@ -79,9 +79,10 @@ def write_json(value: dict[str, Any], target: str | None) -> None:
     if target is None or target == "-":
         return
     from osteon.io import atomic_file
+    from osteon.io.doors.marks import MARK, MARK_KEY
 
     with atomic_file(target) as temporary:
-        temporary.write_text(_json_text(value))
+        temporary.write_text(_json_text({MARK_KEY: MARK, **value}))
 
 
 def print_json(value: dict[str, Any], target: str | None) -> None:
@@ -91,6 +92,4 @@ def print_json(value: dict[str, Any], target: str | None) -> None:
 
 
 def _json_text(value: dict[str, Any]) -> str:
-    from osteon.io.doors.marks import MARK, MARK_KEY
-
-    return json.dumps({MARK_KEY: MARK, **value}, indent=2, allow_nan=False) + "\n"
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"

@@ -54,11 +54,11 @@ def view(
     """
     from osteon.view.bundle import check_bundle
 
-    check_bundle()
     if folder is not None:
         _check_export(folder, port, no_browser, skeleton)
     export = None if folder is None else folder_output("--export", folder)
     outputs = plan_outputs([file, source, skeleton], export, file_output("--json", json_file))
+    check_bundle()
     with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary:
         collection = _load(Path(temporary), file, (source, skeleton), folder is not None, quiet)
         if folder is not None:

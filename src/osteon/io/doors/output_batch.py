@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from osteon.core.errors import FileFormatError
+from osteon.core.errors import FileFormatError, OsteonError
 
 __all__ = ["OutputBatch", "output_batch", "written_path"]
 
@@ -97,7 +97,7 @@ class OutputBatch:
         if any(move.target == target for move in self.moves):
             raise FileFormatError(f"{path}: two outputs have this name; name another")
         move = _Move(path, target, check_all, _beside(target), [])
-        with _refusals_told(path):
+        with _refusals_told(path, move.temporary):
             try:
                 _make_parents(move)
                 yield move.temporary
@@ -112,7 +112,7 @@ class OutputBatch:
         with _interrupts_held():
             try:
                 for move in self.moves:
-                    with _refusals_told(move.path):
+                    with _refusals_told(move.path, move.temporary):
                         move.place(keep=move is not self.moves[-1])
             except BaseException as error:
                 self._take_back(error)
@@ -195,10 +195,14 @@ def _make_parents(move: _Move) -> None:
 
 
 @contextmanager
-def _refusals_told(path: Path) -> Iterator[None]:
-    """What the system refuses (disk full, no permission) becomes an error that names the output."""
+def _refusals_told(path: Path, temporary: Path) -> Iterator[None]:
+    """What the system refuses (disk full, no permission) becomes an error that names the output, as others do."""
     try:
         yield
+    except OsteonError as error:
+        if str(temporary) not in str(error):
+            raise
+        raise type(error)(str(error).replace(str(temporary), str(path))) from error
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be written ({error.strerror or error})") from error
 

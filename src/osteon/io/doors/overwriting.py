@@ -100,7 +100,7 @@ def _files_of(path: Path) -> Iterator[Path]:
 def _check_apart(one: Output, other: Output) -> None:
     """Refuse two outputs of one name, and one inside a folder that is replaced."""
     if same_place(one.path, other.path):
-        raise OptionError(f"{other.flag}: {other.path} is already written by {one.flag}; name another")
+        raise OptionError(f"{other.flag}: {other.path} is written twice, also by {one.flag}; name another")
     for folder, inner in ((one, other), (other, one)):
         if folder.is_folder and _lies_in(inner.path, folder.path):
             raise OptionError(
