@@ -65,13 +65,14 @@ class Outputs:
     """The outputs of a command, none of which takes anyone's work."""
 
     guard: OverwriteGuard
+    any: bool  # one was asked for
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """What is written inside the block appears when it ends, all of it or nothing."""
         from osteon.io.doors.output_batch import OutputBatch, output_batch
 
-        LEDGER.begun = True
+        LEDGER.begun = self.any
         batch = OutputBatch(self.guard.check)
         try:
             with output_batch(batch):
@@ -105,7 +106,7 @@ def plan_outputs(inputs: Iterable[object], *outputs: Output | None) -> Outputs:
         raise OptionError("--force: nothing is written; leave it away")
     guard = OverwriteGuard(input_files(inputs) if wanted else (), force)
     guard.check_all(wanted)
-    return Outputs(guard)
+    return Outputs(guard, bool(wanted))
 
 
 def file_output(flag: str, path: object, suffixes: tuple[str, ...] = ()) -> Output | None:

@@ -97,7 +97,10 @@ def write_sequence(
 def save_sequence(
     sequence: MeshSequence, path: PathLike, *, suffix: str = ".obj", progress: Progress | None = None
 ) -> list[Path]:
-    """Write a sequence: whole to an .npz, else frame by frame as `write_sequence` does. Returns the files."""
+    """Write a sequence: whole to an .npz, else frame by frame as `write_sequence` does. Returns the files.
+
+    A file that is there is replaced, whoever wrote it; a folder only if all it holds are frames that Osteon wrote.
+    """
     found = FORMATS.get(Path(path).suffix.lower())
     if isinstance(found, SequenceFormat) and found.write is not None:
         with atomic_file(path) as temporary:
