@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LEDGER",
     "Outputs",
+    "Wanted",
     "file_output",
     "folder_output",
     "force_option",
@@ -96,60 +97,86 @@ def force_option(function: F) -> F:
     )(function)
 
 
-def plan_outputs(inputs: Iterable[object], *outputs: Output | None) -> Outputs:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An output as the command line names it; `settle` refuses what cannot be written and says what is."""
+
+    flag: str
+    path: Path
+    settle: Callable[[], Output]
+
+
+def plan_outputs(inputs: Iterable[object], *wanted: Wanted | None) -> Outputs:
     """Refuse what must not or cannot be written; `inputs` are all files, folders and patterns that are read."""
-    from osteon.io.doors.overwriting import OverwriteGuard, input_files
+    from osteon.io.doors.overwriting import Output, OverwriteGuard, check_apart, input_files
 
-    wanted = [output for output in outputs if output is not None]
+    asked = [one for one in wanted if one is not None]
     force = bool(click.get_current_context().meta.get(_FORCE))
-    if force and not wanted:
+    if force and not asked:
         raise OptionError("--force: nothing is written; leave it away")
-    guard = OverwriteGuard(input_files(inputs) if wanted else (), force)
-    guard.check_all(wanted)
-    return Outputs(guard, bool(wanted))
+    check_apart([Output(one.flag, one.path) for one in asked])
+    guard = OverwriteGuard(input_files(inputs) if asked else (), force)
+    guard.check_all([one.settle() for one in asked])
+    return Outputs(guard, bool(asked))
 
 
-def file_output(flag: str, path: object, suffixes: tuple[str, ...] = ()) -> Output | None:
+def file_output(flag: str, path: object, suffixes: tuple[str, ...] = ()) -> Wanted | None:
     """A file, if it was asked for; '-' is standard output."""
-    from osteon.io import check_output
-    from osteon.io.doors.overwriting import Output
-
-    if path is None or path == "-":
-        return None
     target = Path(str(path))
-    if suffixes and target.suffix.lower() not in suffixes:
-        raise OptionError(f"{flag}: expected a name that ends in {suffixes[0]}, got {target}")
-    check_output(target)
-    return Output(flag, target)
+
+    def settle() -> Output:
+        from osteon.io import check_output
+        from osteon.io.doors.overwriting import Output
+
+        if suffixes and target.suffix.lower() not in suffixes:
+            raise OptionError(f"{flag}: expected a name that ends in {suffixes[0]}, got {target}")
+        check_output(target)
+        return Output(flag, target)
+
+    return None if path is None or path == "-" else Wanted(flag, target, settle)
 
 
-def model_output(flag: str, path: str) -> Output | None:
+def model_output(flag: str, path: str) -> Wanted:
     """A skinned model, or its frames."""
-    from osteon.io import MODEL_FORMATS
-    from osteon.io.doors.optional_packages import check_extra
 
-    found = MODEL_FORMATS.get(Path(path).suffix.lower())
-    if found is None:
-        return sequence_output(flag, path)
-    check_extra(found, Path(path))
-    return file_output(flag, path)
+    def settle() -> Output:
+        from osteon.io import MODEL_FORMATS, check_output
+        from osteon.io.doors.optional_packages import check_extra
+        from osteon.io.doors.overwriting import Output
+
+        found = MODEL_FORMATS.get(Path(path).suffix.lower())
+        if found is None:
+            return sequence_output(flag, path).settle()
+        check_output(path)
+        check_extra(found, Path(path))
+        return Output(flag, Path(path))
+
+    return Wanted(flag, Path(path), settle)
 
 
-def sequence_output(flag: str, path: str, suffix: str = ".obj") -> Output:
+def sequence_output(flag: str, path: str, suffix: str = ".obj") -> Wanted:
     """Frames in a folder, or a file for all of them."""
-    from osteon.io import check_sequence_output
-    from osteon.io.doors.overwriting import Output
-    from osteon.io.doors.sequence_out import frames_folder
 
-    check_sequence_output(path, suffix=suffix)
-    folder = frames_folder(path, suffix=suffix)
-    return Output(flag, Path(path) if folder is None else folder, is_folder=folder is not None)
+    def settle() -> Output:
+        from osteon.io import check_sequence_output
+        from osteon.io.doors.overwriting import Output
+        from osteon.io.doors.sequence_out import frames_folder
+
+        check_sequence_output(path, suffix=suffix)
+        folder = frames_folder(path, suffix=suffix)
+        return Output(flag, folder or Path(path), is_folder=folder is not None)
+
+    return Wanted(flag, Path(path), settle)
 
 
-def folder_output(flag: str, path: str) -> Output:
+def folder_output(flag: str, path: str) -> Wanted:
     """A folder that is replaced as a whole, if all in it is ours."""
-    from osteon.io.doors.marks import check_marked
-    from osteon.io.doors.overwriting import Output
 
-    check_marked(Path(path))
-    return Output(flag, Path(path), is_folder=True)
+    def settle() -> Output:
+        from osteon.io.doors.marks import check_marked
+        from osteon.io.doors.overwriting import Output
+
+        check_marked(Path(path))
+        return Output(flag, Path(path), is_folder=True)
+
+    return Wanted(flag, Path(path), settle)

@@ -10,8 +10,9 @@ import glob
 import mmap
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,7 +20,7 @@ from osteon.core.errors import FileFormatError, OptionError
 from osteon.io.doors.marks import is_ours
 from osteon.io.doors.registry import mesh_suffixes
 
-__all__ = ["Output", "OverwriteGuard", "input_files", "same_place"]
+__all__ = ["Output", "OverwriteGuard", "check_apart", "input_files", "same_place"]
 
 #: Files that may name others which are read with them, and how many bytes of them may do so.
 _NAMING = {".obj": 1 << 16, **dict.fromkeys((".mtl", ".gltf", ".usda", ".usdc", ".usd", ".fbx"), 1 << 62)}
@@ -43,13 +44,10 @@ class OverwriteGuard:
     inputs: tuple[Path, ...] = ()  # every file that is read
     force: bool = False  # files of others may be replaced
 
-    def check_all(self, outputs: Iterable[Output]) -> None:
+    def check_all(self, outputs: Sequence[Output]) -> None:
         """Refuse, before the work, what must not be written."""
-        known: list[Output] = []
+        check_apart(outputs)
         for output in outputs:
-            for other in known:
-                _check_apart(other, output)
-            known.append(output)
             self.check(output.path, f"{output.flag}: ", is_folder=output.is_folder)
 
     def check(self, path: Path, flag: str = "", *, is_folder: bool = False) -> None:
@@ -97,8 +95,13 @@ def _files_of(path: Path) -> Iterator[Path]:
         yield path
 
 
-def _check_apart(one: Output, other: Output) -> None:
+def check_apart(outputs: Sequence[Output]) -> None:
     """Refuse two outputs of one name, and one inside a folder that is replaced."""
+    for one, other in combinations(outputs, 2):
+        _check_pair(one, other)
+
+
+def _check_pair(one: Output, other: Output) -> None:
     if same_place(one.path, other.path):
         raise OptionError(f"{other.flag}: {other.path} is written twice, also by {one.flag}; name another")
     for folder, inner in ((one, other), (other, one)):
