@@ -9,12 +9,13 @@ from __future__ import annotations
 import glob
 import mmap
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io.doors.marks import is_ours
@@ -24,8 +25,9 @@ __all__ = ["Output", "OverwriteGuard", "check_apart", "input_files", "same_place
 
 #: Files that may name others which are read with them, and how many bytes of them may do so.
 _NAMING = {".obj": 1 << 16, **dict.fromkeys((".mtl", ".gltf", ".usda", ".usdc", ".usd", ".fbx"), 1 << 62)}
-#: What stands before a name in a file: it is not the end of a longer name.
-_BEFORE = b" \t\n\r/\\\"'@\0"
+_LIBRARY = re.compile(rb"^mtllib[ \t]+(.+?)\s*$", re.MULTILINE)
+#: Bytes before a name that may be the folders of its path.
+_LONGEST = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def input_files(names: Iterable[object]) -> tuple[Path, ...]:
 
 def same_place(one: Path, other: Path) -> bool:
     """Whether two paths are the same file or folder, or would be if they were written."""
-    if one.exists() and other.exists():
+    if os.path.exists(one) and os.path.exists(other):
         return os.path.samefile(one, other)
     real, real_other = os.path.realpath(one), os.path.realpath(other)
     if real == real_other:
@@ -120,24 +122,31 @@ def _lies_in(path: Path, folder: Path) -> bool:
     return any(same_place(parent, folder) for parent in (*path.parents, *Path(os.path.realpath(path)).parents))
 
 
-def _names(file: Path, output: Path, deep: bool = True) -> bool:
+def _names(file: Path, output: Path) -> bool:
     """Whether a file names another that is read with it: a material library, a buffer, a picture, a layer."""
     limit = _NAMING.get(file.suffix.lower(), 0)
     if not limit or not file.is_file() or not file.stat().st_size:
         return False
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if any(_mentions(data, name.encode(), limit) for name in {output.name, quote(output.name)}):
+        spellings = {output.name.encode(), quote(output.name).encode()}
+        if any(_leads_to(output, file.parent, word) for name in spellings for word in _words(data, name, limit)):
             return True
-        libraries = file.parent.glob("*.mtl") if deep and file.suffix.lower() == ".obj" else ()
-        named = [library for library in libraries if _mentions(data, library.name.encode(), limit)]
-    return any(_names(library, output, False) for library in named)
+        libraries = _LIBRARY.findall(data[:limit]) if file.suffix.lower() == ".obj" else []
+    return any(_names(file.parent / os.fsdecode(name), output) for name in libraries)
 
 
-def _mentions(data: mmap.mmap, name: bytes, limit: int) -> bool:
+def _words(data: mmap.mmap, name: bytes, limit: int) -> Iterator[bytes]:
+    """All that may be a path to `name` in a file: the name with what stands before it in its line."""
     at = data.find(name, 0, limit)
-    while at > 0 and data[at - 1] not in _BEFORE:
+    while at >= 0:
+        line = re.split(rb"[\n\r\0]", data[max(0, at - _LONGEST) : at])[-1]
+        for start in (0, *(gap.end() for gap in re.finditer(rb"[\s\"'@]", line))):
+            yield line[start:] + name
         at = data.find(name, at + 1, limit)
-    return at >= 0
+
+
+def _leads_to(output: Path, folder: Path, word: bytes) -> bool:
+    return same_place(folder / unquote(os.fsdecode(word)).replace("\\", "/"), output)
 
 
 def _folded(path: str) -> str:

@@ -143,3 +143,18 @@ def test_outputs_inside_one_another(tmp_path, refused):
         with refused(OptionError, "--json", "a.json", "lies in"):
             OverwriteGuard().check_all(outputs)
     OverwriteGuard().check_all([folder, Output("--json", tmp_path / "out.json")])
+
+
+def test_names_in_an_input_lead_to_files(tmp_path, refused):
+    for folder in ("my maps", "out"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "hand.obj").write_text("mtllib my maps/hand.mtl\nv 0 0 0\n")
+    (tmp_path / "my maps" / "hand.mtl").write_text("newmtl a\nmap_Kd -s 1 1 1 sub/../skin.png\n")
+    for name in ("my maps/skin.png", "out/skin.png", "out/hand.mtl", "hand.mtl"):
+        (tmp_path / name).write_text("x")
+    guard = OverwriteGuard((tmp_path / "hand.obj",), force=True)
+    for name in ("my maps/hand.mtl", "my maps/skin.png", "my maps/../my maps/skin.png"):
+        with refused(OptionError, "one of the inputs"):
+            guard.check(tmp_path / name)
+    for name in ("out/skin.png", "out/hand.mtl", "hand.mtl"):  # others of the same name
+        guard.check(tmp_path / name)
