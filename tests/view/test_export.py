@@ -188,6 +188,26 @@ def test_the_command_exports_with_near_rigid_triangles(subjects, tmp_path, monke
     assert {"source", "triangle_cluster"} <= arrays.keys()
 
 
+def test_the_command_replaces_only_what_it_wrote(page, subjects, tmp_path, monkeypatch, capsys):
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    for _ in range(2):
+        assert osteon(monkeypatch, subjects / "tube.npz", "--export", "out", "-q") == 0
+    before = files_in(work)
+    for name in ("app.js", "packs/m1.bin", "scene.json", "index.html"):
+        ours = (work / "out" / name).read_bytes()
+        (work / "out" / name).write_text("somebody's own")
+        for more in ([], ["--force"]):
+            assert osteon(monkeypatch, subjects / "tube.npz", "--export", "out", *more) == 2
+            said = capsys.readouterr().err
+            assert name in said
+            assert "did not write" in said
+        assert (work / "out" / name).read_text() == "somebody's own"
+        (work / "out" / name).write_bytes(ours)
+    assert files_in(work) == before
+
+
 @needs_page
 @pytest.mark.parametrize(
     ("arguments", "part"),

@@ -11,6 +11,7 @@ from osteon.bench.history import BenchHistory, MetricHistory, run_name
 from osteon.bench.rows import Row
 from osteon.bench.stamp import RunStamp
 from osteon.io import atomic_file
+from osteon.io.doors.marks import MARK
 from osteon.report.charts import Axis, Mark, Series, legend, line_chart
 from osteon.report.html import POLICY
 from osteon.report.numbers import number
@@ -37,6 +38,7 @@ def history_page(history: BenchHistory) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="generator" content="{MARK}">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{title}</title><style>{_asset('page.css')}{STYLE}</style></head><body>"
         f'<header><h1>{title}</h1><p class="verdict">{_verdict(history)}</p>{_runs(history.runs)}</header>'

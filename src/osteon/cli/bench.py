@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from osteon.bench.registry import BENCHES, find_bench
-from osteon.cli.common import json_option, write_json
+from osteon.cli.common import json_option, print_json, write_json
+from osteon.cli.outputs import file_output, plan_outputs
 
 if TYPE_CHECKING:
     from osteon.bench.history import BenchHistory
@@ -87,14 +88,23 @@ def _measure(name: str, run: BenchRun, record: Path | None, json_file: str | Non
     from osteon.bench.record import append_run, check_record, record_path
     from osteon.bench.rows import to_json
     from osteon.bench.stamp import stamp_run
+    from osteon.io import FORMATS
 
     if record is not None:
         check_record(record_path(record, name))
+    outputs = plan_outputs(
+        (path for path in run.data.rglob("*") if path.suffix.lower() in FORMATS),
+        file_output("--record", None if record is None else record_path(record, name)),
+        file_output("--json", json_file),
+    )
     stamp = stamp_run()
     rows = find_bench(name)(run)
-    write_json(to_json(name, rows), json_file)
-    if record is not None and rows:
-        append_run(record_path(record, name), stamp, rows)
+    facts = to_json(name, rows)
+    with outputs.writing():
+        write_json(facts, json_file)
+        if record is not None and rows:
+            append_run(record_path(record, name), stamp, rows)
+    print_json(facts, json_file)
     if shown:
         from osteon.cli.bench_tables import print_rows
 
@@ -114,12 +124,16 @@ def _show_history(name: str, folder: Path, out: Path | None, json_file: str | No
     from osteon.bench.history import make_history, to_json
     from osteon.bench.record import read_record, record_path
 
+    outputs = plan_outputs([record_path(folder, name)], file_output("-o", out), file_output("--json", json_file))
     history: BenchHistory = make_history(name, read_record(record_path(folder, name)))
-    write_json(to_json(history), json_file)
-    if out is not None:
-        from osteon.bench.history_page import write_history_page
+    facts = to_json(history)
+    with outputs.writing():
+        write_json(facts, json_file)
+        if out is not None:
+            from osteon.bench.history_page import write_history_page
 
-        write_history_page(out, history)
+            write_history_page(out, history)
+    print_json(facts, json_file)
     if shown:
         from osteon.cli.bench_tables import print_history
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from osteon.cli.outputs import force_option
 from osteon.core.progress import Progress, ProgressEvent
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "console",
     "json_option",
+    "print_json",
     "progress_bar",
     "size_text",
     "write_json",
@@ -27,10 +29,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def json_option(function: F) -> F:
-    """`--json FILE` and `--quiet`."""
+    """`--json FILE`, `--force` and `--quiet`."""
     to_file = click.option("--json", "json_file", metavar="FILE", help="Write a report as JSON ('-': standard output).")
     quiet = click.option("--quiet", "-q", is_flag=True, help="No progress and no table.")
-    return to_file(quiet(function))
+    return to_file(force_option(quiet(function)))
 
 
 def size_text(count: int) -> str:
@@ -72,15 +74,22 @@ def progress_bar(quiet: bool) -> Iterator[Progress | None]:
         yield listen
 
 
-def write_json(value: Any, target: str | None) -> None:
-    """Write a report to a file, whole or not at all, or to standard output for '-'."""
-    if target is None:
-        return
-    text = json.dumps(value, indent=2, allow_nan=False)
-    if target == "-":
-        click.echo(text)
+def write_json(value: dict[str, Any], target: str | None) -> None:
+    """Write a report to a file, whole or not at all; nothing for '-'."""
+    if target is None or target == "-":
         return
     from osteon.io import atomic_file
+    from osteon.io.doors.marks import MARK, MARK_KEY
 
     with atomic_file(target) as temporary:
-        temporary.write_text(text + "\n")
+        temporary.write_text(_json_text({MARK_KEY: MARK, **value}))
+
+
+def print_json(value: dict[str, Any], target: str | None) -> None:
+    """The same to standard output for '-'; after all files are written, so that what is read there is true."""
+    if target == "-":
+        click.echo(_json_text(value), nl=False)
+
+
+def _json_text(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"

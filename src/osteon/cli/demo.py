@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from osteon.cli.common import console, json_option, progress_bar, size_text, write_json
+from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.option_flags import options_of, refuse_given, some_of
+from osteon.cli.outputs import file_output, plan_outputs
 from osteon.core.options import SkinOptions
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ BONES = 32
 #: Corrections and file of each kind of bones.
 RANKS: dict[str, int] = {"flexible": 5, "rigid": 0}
 FILES = {"flexible": "fox.glb", "rigid": "fox-rigid.glb"}
+BESIDE = ("report.html", "report.json", "picture.png")
 
 
 @click.command()
@@ -56,11 +58,14 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
         return
     from osteon.core.progress import report_progress
     from osteon.io import SaveOptions, save_model
+    from osteon.io.doors.output_batch import written_path
     from osteon.pipeline import skin_sequence
     from osteon.report.curves import report_curves
     from osteon.report.html import write_html_report
     from osteon.synth import SUBJECTS
 
+    names = (*FILES.values(), *BESIDE)
+    outputs = plan_outputs([], *(file_output("-o", folder / name) for name in names), file_output("--json", json_file))
     kinds: tuple[BoneType, ...] = ("flexible", "rigid")
     fits: dict[str, SkinFit] = {}
     with progress_bar(quiet) as progress:
@@ -72,18 +77,19 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
         for kind in kinds:
             wanted = replace(options, bone_type=kind, rank=RANKS[kind])
             fits[kind] = skin_sequence(sequence, options=wanted, progress=progress)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, fit in fits.items():
-            path = folder / FILES[name]
-            save_model(fit.model, path, options=SaveOptions(quantize=True))
-            fits[name] = replace(fit, report=fit.report.with_output_bytes(path.stat().st_size))
-        flexible = replace(options, rank=RANKS["flexible"])
-        curves = report_curves(sequence, fits["flexible"].report, flexible, progress)
-        write_html_report(folder / "report.html", fits["flexible"], sequence, curves=curves)
-    report = {name: fit.report.to_json() for name, fit in fits.items()}
-    write_json(report, str(folder / "report.json"))
-    write_json(report, json_file)
-    draw_demo(sequence, fits["flexible"], folder / "picture.png")
+        with outputs.writing():
+            for name, fit in fits.items():
+                path = folder / FILES[name]
+                save_model(fit.model, path, options=SaveOptions(quantize=True))
+                fits[name] = replace(fit, report=fit.report.with_output_bytes(written_path(path).stat().st_size))
+            flexible = replace(options, rank=RANKS["flexible"])
+            curves = report_curves(sequence, fits["flexible"].report, flexible, progress)
+            write_html_report(folder / "report.html", fits["flexible"], sequence, curves=curves)
+            report = {name: fit.report.to_json() for name, fit in fits.items()}
+            write_json(report, str(folder / "report.json"))
+            write_json(report, json_file)
+            draw_demo(sequence, fits["flexible"], folder / "picture.png")
+    print_json(report, json_file)
     if not quiet and json_file != "-":
         _print_table(sequence, fits, folder)
 
@@ -140,5 +146,5 @@ def _print_table(sequence: MeshSequence, fits: dict[str, SkinFit], folder: Path)
     out.print(table)
     source = 12 * sequence.n_frames * sequence.n_vertices
     out.print(f"The source as float32 positions has {size_text(source)}.")
-    out.print(f"Written to {folder}/: {', '.join(FILES.values())}, report.html, report.json, picture.png.")
+    out.print(f"Written to {folder}/: {', '.join((*FILES.values(), *BESIDE))}.")
     out.print("Drop a .glb into any glTF viewer, Blender or an engine, and open report.html in a browser.")

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from osteon.cli.common import progress_bar, write_json
+from osteon.cli.common import print_json, progress_bar, write_json
+from osteon.cli.outputs import file_output, plan_outputs
 
 __all__ = ["pose_demo"]
 
@@ -25,6 +26,8 @@ def pose_demo(subject: str, folder: Path, json_file: str | None, quiet: bool) ->
     from osteon.synth.cartoon import cartoon_poses, make_cartoon
     from osteon.synth.figure import figure_poses, make_figure
 
+    names = [f"{subject}{end}" for end in (".obj", ".json", "-poses.json", "-posed.npz", ".png")]
+    outputs = plan_outputs([], *(file_output("-o", folder / name) for name in names), file_output("--json", json_file))
     make, move = (make_figure, figure_poses) if subject == "figure" else (make_cartoon, cartoon_poses)
     with progress_bar(quiet) as progress:
         vertices, faces, skeleton = make()
@@ -32,20 +35,21 @@ def pose_demo(subject: str, folder: Path, json_file: str | None, quiet: bool) ->
         poser = Poser.of(vertices, faces, skeleton, progress=progress)
         posed = poser.pose(track, progress=progress)
         blended = Poser.of(vertices, faces, skeleton, options=PoserOptions(method="ssd")).pose(track.frame(0))
-    folder.mkdir(parents=True, exist_ok=True)
     rest = vertices.astype(np.float32)
-    save_sequence(MeshSequence(rest[None], faces, rest), folder / f"{subject}.obj")
-    save_skeleton(skeleton, folder / f"{subject}.json")
-    save_poses(track, skeleton, folder / f"{subject}-poses.json", name=subject)
-    save_sequence(
-        MeshSequence(posed.astype(np.float32), faces, rest, track.clips, name=subject), folder / f"{subject}-posed.npz"
-    )
+    moving = MeshSequence(posed.astype(np.float32), faces, rest, track.clips, name=subject)
     ideal = poser.ideal(track.frame(0))[0]
     shown = [PosedMesh("simplex", posed[0], ideal), PosedMesh("SSD", blended[0], ideal)]
     options = PosePictureOptions(title=f"osteon demo {subject}: {track.clips[0].name}")
     drawn = PoseSubject(vertices, faces, skeleton, poser.groups.group)
-    save_png(pose_picture(drawn, shown, track.joints[0], options=options), folder / f"{subject}.png")
-    write_json(describe_poser(poser) | describe_poses(poser, track, posed), json_file)
+    facts = describe_poser(poser) | describe_poses(poser, track, posed)
+    with outputs.writing():
+        save_sequence(MeshSequence(rest[None], faces, rest), folder / names[0])
+        save_skeleton(skeleton, folder / names[1])
+        save_poses(track, skeleton, folder / names[2], name=subject)
+        save_sequence(moving, folder / names[3])
+        save_png(pose_picture(drawn, shown, track.joints[0], options=options), folder / names[4])
+        write_json(facts, json_file)
+    print_json(facts, json_file)
     if not quiet and json_file != "-":
         _print_next_steps(
             subject, folder, f"{track.n_frames} poses of {len(vertices):,} vertices by {skeleton.n_bones} bones"

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, progress_bar, write_json
+from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
 from osteon.cli.model_frames import take_clips
 from osteon.cli.option_flags import options_of, refuse_unused
+from osteon.cli.outputs import file_output, plan_outputs
 from osteon.io import LoadOptions, holds_model, load_model, load_sequence
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quie
     """Tell what a mesh, a sequence, a model or a skeleton holds."""
     from osteon.io.skeletons.files import TEXT_FORMATS
 
+    outputs = plan_outputs([*inputs, load.rest, load.faces], file_output("--json", json_file))
     with progress_bar(quiet) as progress:
         if len(inputs) == 1 and Path(inputs[0]).suffix.lower() in TEXT_FORMATS:
             refuse_unused(input="skeleton")
@@ -41,7 +43,9 @@ def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quie
             facts = describe_model(take_clips(model, load.clips, Path(inputs[0])))
         else:
             facts = describe_sequence(load_sequence(list(inputs), options=load, progress=progress))
-    write_json(facts, json_file)
+    with outputs.writing():
+        write_json(facts, json_file)
+    print_json(facts, json_file)
     if not quiet and json_file != "-":
         print_facts(facts, console())
 

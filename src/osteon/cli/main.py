@@ -8,6 +8,7 @@ from importlib import import_module
 import click
 
 from osteon import __version__
+from osteon.cli.outputs import LEDGER
 from osteon.core.errors import OsteonError
 
 __all__ = ["cli", "main"]
@@ -56,24 +57,27 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line. Bad input is one line on standard error and exit code 2."""
+    LEDGER.clear()
     try:
         cli.main(standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("osteon: stopped; nothing was written", err=True)
+        click.echo(f"osteon: stopped; {LEDGER.told()}", err=True)
         sys.exit(130)
     except OsteonError as error:
-        click.echo(f"osteon: {error}", err=True)
+        click.echo(f"osteon: {error}{LEDGER.if_nothing()}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
         where = f"'{error.filename}': " if error.filename else ""
-        click.echo(f"osteon: {where}{error.strerror or error}", err=True)
+        click.echo(f"osteon: {where}{error.strerror or error}{LEDGER.if_nothing()}", err=True)
         sys.exit(2)
     except MemoryError:
-        click.echo("osteon: not enough memory; fit fewer frames, or a machine with more", err=True)
+        click.echo(
+            "osteon: not enough memory; fit fewer frames, or a machine with more" + LEDGER.if_nothing(), err=True
+        )
         sys.exit(2)

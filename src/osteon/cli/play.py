@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, progress_bar, write_json
+from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
 from osteon.cli.info import describe_clips, print_facts
 from osteon.cli.model_frames import choose_frames, take_frames
 from osteon.cli.option_flags import is_given, options_of, some_of
+from osteon.cli.outputs import file_output, plan_outputs, sequence_output
 from osteon.core.errors import FileFormatError, OptionError
-from osteon.io import MODEL_FORMATS, LoadOptions, check_sequence_output, holds_model, load_model, save_played
+from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model, save_played
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
@@ -61,16 +61,16 @@ def play(
     folder = not Path(output).suffix or output.endswith(("/", "\\")) or Path(output).is_dir()
     if is_given("suffix") and not folder:
         raise OptionError(f"--format: of frames in a folder, but {output} names its own format; leave it away")
-    check_sequence_output(output, suffix=suffix)
-    if os.path.realpath(file) == os.path.realpath(output):
-        raise OptionError(f"-o: {output} is the model itself; name another file")
+    outputs = plan_outputs([file], sequence_output("-o", output, suffix), file_output("--json", json_file))
     with progress_bar(quiet) as progress:
         model = _load(file, load)
         model = take_frames(model, choose_frames(model, load.clips, frames, file))
         model = _cut(model, rank, file)
-        save_played(model, output, suffix=suffix, progress=progress)
-    facts = _describe(model, output) | {"seconds": time.perf_counter() - started}
-    write_json(facts, json_file)
+        with outputs.writing():
+            save_played(model, output, suffix=suffix, progress=progress)
+            facts = _describe(model, output) | {"seconds": time.perf_counter() - started}
+            write_json(facts, json_file)
+    print_json(facts, json_file)
     if not quiet and json_file != "-":
         print_facts(facts, console())
 

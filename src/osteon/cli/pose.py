@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import json_option, progress_bar, write_json
+from osteon.cli.common import json_option, print_json, progress_bar, write_json
 from osteon.cli.option_flags import options_of, refuse_unused, some_of
+from osteon.cli.outputs import file_output, plan_outputs, sequence_output
 from osteon.cli.pose_text import place_warnings, print_pose_report
 from osteon.core.errors import OptionError
 from osteon.core.option_checks import change_options
@@ -20,8 +20,6 @@ from osteon.core.sequence import MeshSequence
 from osteon.io import (
     LoadOptions,
     atomic_file,
-    check_output,
-    check_sequence_output,
     holds_model,
     load_model,
     load_sequence,
@@ -103,9 +101,14 @@ def pose(
 
     started = time.perf_counter()
     refuse_unused(skeleton=not _no_skeleton(skeleton))
-    check_sequence_output(files.output)
     _check_order(mesh, skeleton)
-    _check_outputs([mesh, skeleton, *poses], _outputs(files, json_file))
+    outputs = plan_outputs(
+        [mesh, skeleton, *poses],
+        sequence_output("-o", files.output),
+        file_output("--segments", files.segments, (".npy",)),
+        file_output("--picture", files.picture, (".png",)),
+        file_output("--json", json_file),
+    )
     with progress_bar(quiet) as progress:
         source = _load_mesh(mesh, progress)
         sticks = _load_skeleton(skeleton)
@@ -122,13 +125,15 @@ def pose(
         drawn = None if files.picture is None else _draw(poser, shown, posed[files.frame], source)
         facts = _describe(poser, track, posed) | {"output": files.output}
         facts["exceptions"] = _place_warnings(poser, source, skeleton) + facts.get("exceptions", [])
-        _write(source, track, posed, files.output, progress)  # nothing is written before all is known
-    if files.segments is not None:
-        _write_segments(poser, files.segments)
-    if files.picture is not None and drawn is not None:
-        save_png(drawn, files.picture)
-    facts["seconds"] = seconds | {"total": time.perf_counter() - started}
-    write_json(facts, json_file)
+        with outputs.writing():  # nothing is written before all is known
+            _write(source, track, posed, files.output, progress)
+            if files.segments is not None:
+                _write_segments(poser, files.segments)
+            if files.picture is not None and drawn is not None:
+                save_png(drawn, files.picture)
+            facts["seconds"] = seconds | {"total": time.perf_counter() - started}
+            write_json(facts, json_file)
+    print_json(facts, json_file)
     if not quiet and json_file != "-":
         print_pose_report(facts)
 
@@ -143,30 +148,6 @@ def _check_order(mesh: str, skeleton: str) -> None:
         raise OptionError(f"{mesh}: is no mesh; the mesh comes first: osteon pose MESH SKELETON POSE… -o OUT")
     if Path(skeleton).suffix.lower() in MESH_SUFFIXES:
         raise OptionError(f"{skeleton}: is a mesh; the skeleton comes second: osteon pose MESH SKELETON POSE… -o OUT")
-
-
-def _outputs(files: PoseFiles, json_file: str | None) -> list[tuple[str, str, str]]:
-    """What is written, with the flag that says so and the suffix that it must have."""
-    named = [
-        ("-o", files.output, ""),
-        ("--segments", files.segments, ".npy"),
-        ("--picture", files.picture, ".png"),
-        ("--json", None if json_file == "-" else json_file, ""),
-    ]
-    return [(flag, name, suffix) for flag, name, suffix in named if name is not None]
-
-
-def _check_outputs(inputs: list[str], outputs: list[tuple[str, str, str]]) -> None:
-    """Refuse outputs that cannot be written or would overwrite something of this run, before the work starts."""
-    taken = {os.path.realpath(name): "one of the inputs" for name in inputs}
-    for flag, name, suffix in outputs:
-        if os.path.realpath(name) in taken:
-            raise OptionError(f"{flag}: {name} is {taken[os.path.realpath(name)]}; name another file")
-        taken[os.path.realpath(name)] = f"written by {flag}"
-        if suffix and Path(name).suffix.lower() != suffix:
-            raise OptionError(f"{flag}: expected a name that ends in {suffix}, got {name}")
-        if flag != "-o":
-            check_output(name)
 
 
 def _load_mesh(name: str, progress: Progress | None) -> MeshSequence:

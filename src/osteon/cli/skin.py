@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, progress_bar, size_text, write_json
+from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.option_flags import optional, options_of, refuse_unused
+from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.core.budget import Budget, Try
-from osteon.core.errors import BoundNotReached, OptionError
+from osteon.core.errors import BoundNotReached
 from osteon.core.option_checks import drop_unused
 from osteon.core.option_fields import need, option
 from osteon.core.options import SkinOptions
@@ -22,13 +23,13 @@ from osteon.io import (
     MODEL_FORMATS,
     LoadOptions,
     SaveOptions,
-    check_output,
-    check_sequence_output,
     load_model,
     load_sequence,
     save_model,
     save_played,
 )
+from osteon.io.doors.output_batch import written_path
+from osteon.io.doors.sequence_out import frames_folder
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from osteon.measure.skin_report import SkinReport
     from osteon.pipeline import SkinFit
 
-__all__ = ["check_outputs", "print_report", "skin", "write_outputs"]
+__all__ = ["print_report", "skin", "write_outputs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +101,27 @@ def skin(
         stock=options.model == "lbs",
         input="sequence",
     )
-    check_outputs(files.outputs, files.report)
+    outputs = plan_outputs(
+        [*inputs, files.rig, load.rest, load.faces],
+        *(model_output("-o", path) for path in files.outputs),
+        file_output("--report", files.report, (".html", ".htm")),
+        file_output("--json", json_file),
+    )
     with progress_bar(quiet) as progress:
         sequence = load_sequence(list(inputs), options=load, progress=progress)
         if budget is None:
             found = Found(_fit(sequence, options, files.rig, progress))
         else:
             found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
-        write_outputs(found.fit, files.outputs, save)
-        report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
-        if files.report is not None:
-            fit = replace(found.fit, report=report)
-            _write_page(files.report, fit, sequence, options, files.rig is not None, progress)
-    write_json(report.to_json() | found.to_json(), json_file)
+        with outputs.writing():
+            write_outputs(found.fit, files.outputs, save)
+            report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
+            if files.report is not None:
+                fit = replace(found.fit, report=report)
+                _write_page(files.report, fit, sequence, options, files.rig is not None, progress)
+            facts = report.to_json() | found.to_json()
+            write_json(facts, json_file)
+    print_json(facts, json_file)
     if not quiet and json_file != "-":
         print_report(report, (*files.outputs, *([files.report] if files.report else [])))
     if not found.met:
@@ -188,22 +197,6 @@ def _is_model(path: str) -> bool:
     return Path(path).suffix.lower() in MODEL_FORMATS
 
 
-def check_outputs(outputs: tuple[str, ...], html: str | None = None) -> None:
-    """Refuse a bad output before the work, not after it."""
-    named = (*outputs, *([html] if html else []))
-    if len({Path(name).resolve() for name in named}) != len(named):
-        raise OptionError("-o: the same output is named twice")
-    if html is not None:
-        if Path(html).suffix.lower() not in (".html", ".htm"):
-            raise OptionError(f"--report: '{html}' should end in .html")
-        check_output(html)
-    for path in outputs:
-        if _is_model(path):
-            check_output(path)
-        else:
-            check_sequence_output(path)
-
-
 def write_outputs(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions) -> None:
     """Write every output in the format its name says, with the options that this format has."""
 
@@ -234,11 +227,10 @@ def _sized_as(path: str) -> str:
 
 
 def _size_of(path: str) -> int:
-    target = Path(path)
-    if target.is_file():
-        return target.stat().st_size
-    folder = target if target.is_dir() else target.parent  # frames have a folder of their own
-    return sum(f.stat().st_size for f in folder.iterdir() if f.is_file())
+    folder = None if _is_model(path) else frames_folder(path)
+    if folder is None:
+        return written_path(Path(path)).stat().st_size
+    return sum(f.stat().st_size for f in written_path(folder).iterdir() if f.is_file())
 
 
 def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, progress_bar, write_json
+from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
+from osteon.cli.outputs import Outputs, file_output, folder_output, plan_outputs
 from osteon.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -53,15 +54,17 @@ def view(
     """
     from osteon.view.bundle import check_bundle
 
-    check_bundle()
     if folder is not None:
         _check_export(folder, port, no_browser, skeleton)
+    export = None if folder is None else folder_output("--export", folder)
+    outputs = plan_outputs([file, source, skeleton], export, file_output("--json", json_file))
+    check_bundle()
     with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary:
         collection = _load(Path(temporary), file, (source, skeleton), folder is not None, quiet)
         if folder is not None:
-            _export(collection, folder, json_file, quiet)
+            _export(collection, folder, outputs, json_file, quiet)
         else:
-            _serve(collection, port, not no_browser, json_file, quiet)
+            _serve(collection, port, not no_browser, outputs, json_file, quiet)
 
 
 def _check_export(folder: str, port: int, no_browser: bool, skeleton: str | None) -> None:
@@ -91,24 +94,31 @@ def _load(temporary: Path, file: str, beside: tuple[str | None, str | None], clu
     return collection
 
 
-def _export(collection: Collection, folder: str, json_file: str | None, quiet: bool) -> None:
+def _export(collection: Collection, folder: str, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
     from osteon.view.export import export_view
 
     items = list(collection.items.values())
-    export_view(folder, items)
-    write_json({"folder": folder, "models": [item.to_json() for item in items]}, json_file)
+    facts = {"folder": folder, "models": [item.to_json() for item in items]}
+    with outputs.writing():
+        export_view(folder, items)
+        write_json(facts, json_file)
+    print_json(facts, json_file)
     if not quiet and json_file != "-":
         console().print(f"written to {folder}; to see it: python -m http.server -d {folder}", markup=False)
 
 
-def _serve(collection: Collection, port: int, browser: bool, json_file: str | None, quiet: bool) -> None:
+def _serve(
+    collection: Collection, port: int, browser: bool, outputs: Outputs, json_file: str | None, quiet: bool
+) -> None:
     """Run the server until Ctrl-C, or until the tab that was opened here is closed."""
     from osteon.view.serve import ViewServer
     from osteon.view.session import Session
 
     def ready(address: str) -> None:
         facts: dict[str, Any] = {"address": address, "models": [item.to_json() for item in collection.items.values()]}
-        write_json(facts, json_file)
+        with outputs.writing():
+            write_json(facts, json_file)
+        print_json(facts, json_file)
         if json_file != "-":
             click.echo(address if quiet else f"{address}  (Ctrl-C to end)")
         if browser:

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.atomic import atomic_file
+from osteon.io.doors.marks import MARK
 from osteon.io.doors.source import PathLike
 from osteon.pipeline import SkinFit
 from osteon.report.advice import advise
@@ -67,6 +68,7 @@ def build_page(fit: SkinFit, sequence: MeshSequence, *, curves: ReportCurves, up
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="generator" content="{MARK}">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{name}: skin report</title><style>{_asset('page.css')}</style></head><body>"
         f'<header><h1>{name}</h1><p class="verdict">{verdict(fit.report, sequence.diagonal)}</p>'

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from osteon.core.arrays import Float32, Float64
 from osteon.core.errors import GeometryError, OptionError
 from osteon.io.doors.atomic import atomic_file
+from osteon.io.doors.marks import MARK
 from osteon.io.doors.source import PathLike
 from osteon.report.numbers import nice_ticks
 from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_camera
@@ -236,10 +237,13 @@ def draw_heat_scale(scale: HeatScale, height: int = 300, *, options: PanelOption
 def save_png(image: ArrayLike, path: PathLike) -> None:
     """Write a picture (h,w,3) uint8; it appears whole or not at all."""
     from PIL import Image as Canvas
+    from PIL.PngImagePlugin import PngInfo
 
     pixels = _checked_pixels("image", image)
+    text = PngInfo()
+    text.add_text("Software", MARK)
     with atomic_file(path) as temporary:
-        Canvas.fromarray(pixels).save(temporary, format="PNG", optimize=True)
+        Canvas.fromarray(pixels).save(temporary, format="PNG", optimize=True, pnginfo=text)
 
 
 def _checked_pixels(name: str, image: ArrayLike) -> Image:

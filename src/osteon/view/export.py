@@ -8,16 +8,14 @@ packs/ID.bin                     one file for each model
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from osteon.core.errors import FileFormatError
 from osteon.io import atomic_folder
+from osteon.io.doors.marks import MARK, MARK_KEY
 from osteon.io.doors.source import PathLike
 from osteon.view.bundle import BUNDLE, POLICY, read_bundle
 from osteon.view.collection import Item
@@ -36,11 +34,11 @@ def export_view(folder: PathLike, items: Sequence[Item]) -> None:
     page = {name: read_bundle(name) for name in BUNDLE}
     page["index.html"] = _without_server(page["index.html"])
     models = [{**item.to_json(), "can_save": False} for item in items]
-    scene = {"models": models, "can_fit": False, "limits": {}}
-    check_export(folder)
-    with _put_aside(Path(folder)), atomic_folder(folder, _OURS) as out:
+    scene = {MARK_KEY: MARK, "models": models, "can_fit": False, "limits": {}}
+    with atomic_folder(folder, check_export) as out:
         for name, data in page.items():
-            (out / name).write_bytes(data)
+            mark = b"" if name.endswith(".html") else f"/* {MARK} */\n".encode()
+            (out / name).write_bytes(mark + data)
         (out / SCENE).write_text(json.dumps(scene, indent=1) + "\n", encoding="utf-8")
         (out / PACKS).mkdir()
         for item in items:
@@ -64,26 +62,6 @@ def check_export(folder: PathLike) -> None:
         if strange:
             name = strange[0].relative_to(target)
             raise FileFormatError(f"{target}: holds '{name}', which is no part of an export; name an empty folder")
-
-
-@contextmanager
-def _put_aside(target: Path) -> Iterator[None]:
-    """An earlier export makes room, and comes back if the new one fails."""
-    if not target.is_dir() or not any(target.iterdir()):
-        yield
-        return
-    real = Path(os.path.realpath(target))
-    aside = real.with_name(f".{secrets.token_hex(6)}-{real.name}")
-    try:
-        os.replace(real, aside)
-    except OSError as error:
-        raise FileFormatError(f"{target}: cannot be replaced ({error.strerror or error})") from error
-    try:
-        yield
-    finally:
-        if not real.exists():
-            os.replace(aside, real)
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _without_server(page: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +33,7 @@ METADATA_VERSION = 1
 def write_alembic(path: Path, sequence: MeshSequence) -> None:
     """All of a sequence; `read_alembic` gives the same back."""
     library = load_extra("alembic3d", "alembic", path)
+    _check_space(path, sequence)
     title = f"Osteon {__version__}"
     archive = library.Abc.CreateArchiveWithInfo(str(path), sequence.clips[0].fps, title, sequence.name)
     clock = archive.addTimeSampling(_time_sampling(library, sequence.clips))
@@ -40,6 +42,17 @@ def write_alembic(path: Path, sequence: MeshSequence) -> None:
     schema.setTimeSampling(clock)
     _write_frames(library, schema, sequence)
     _write_extras(library, schema, sequence)
+
+
+def _check_space(path: Path, sequence: MeshSequence) -> None:
+    """Let the system refuse what it has no room for; the library ends the whole program where a disk is full."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    corners = 3 * sequence.n_triangles
+    size = (12 * sequence.n_frames + 40) * sequence.n_vertices + 24 * corners + 256 * sequence.n_frames
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+    path.unlink()
 
 
 def _time_sampling(library: Any, clips: tuple[Clip, ...]) -> Any:

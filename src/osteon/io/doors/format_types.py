@@ -12,6 +12,7 @@ from osteon.core.asset import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
+from osteon.io.doors.optional_packages import Extra
 from osteon.io.doors.options import LoadOptions, ReadRequest, SaveOptions
 from osteon.io.doors.source import Source
 from osteon.io.meshes.mesh import MeshScan
@@ -47,6 +48,7 @@ class SequenceFormat:
     name: str
     read: Callable[[Path, ReadRequest], MeshSequence]
     write: Callable[[Path, MeshSequence], None] | None = None
+    extra: Extra | None = None  # that it needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class ModelFormat:
     read: Callable[[Path], SkinnedModel]
     write: Callable[[Path, SkinnedModel, SaveOptions], None]
     sample: Callable[[Path, LoadOptions], SkinnedModel] | None = None  # for files that have keys, not frames
+    extra: Extra | None = None  # that it needs
 
 
 @dataclass(frozen=True, slots=True)

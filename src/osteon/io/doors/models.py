@@ -22,7 +22,10 @@ def holds_model(path: PathLike) -> bool:
 
 
 def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS) -> None:
-    """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back."""
+    """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back.
+
+    A file that is there is replaced, whoever wrote it.
+    """
     found = model_format_of(path)
     check_used(options, written=Path(path).suffix.lower())
     with atomic_file(path) as temporary:

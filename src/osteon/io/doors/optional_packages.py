@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from osteon.core.errors import FileFormatError
 
-__all__ = ["load_extra"]
+__all__ = ["Extra", "check_extra", "load_extra"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A package that a format is written with, and the extra of Osteon that brings it."""
+
+    module: str
+    name: str
+
+
+class _Format(Protocol):
+    @property
+    def extra(self) -> Extra | None: ...
+
+
+def check_extra(written: _Format, path: Path) -> None:
+    """Refuse, before the work, an output whose format needs a package that is not there."""
+    if written.extra is not None:
+        load_extra(written.extra.module, written.extra.name, path)
 
 
 def load_extra(module: str, extra: str, path: Path) -> Any:

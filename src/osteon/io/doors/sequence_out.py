@@ -23,10 +23,13 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.atomic import atomic_file, atomic_folder, check_folder, check_output
 from osteon.io.doors.format_types import FrameWriter, MeshFormat, SequenceFormat
+from osteon.io.doors.marks import check_marked
+from osteon.io.doors.optional_packages import check_extra
+from osteon.io.doors.output_batch import output_batch
 from osteon.io.doors.registry import FORMATS, format_of, writable_suffixes
 from osteon.io.doors.source import PathLike
 
-__all__ = ["check_sequence_output", "save_sequence", "write_sequence"]
+__all__ = ["check_sequence_output", "frames_folder", "save_sequence", "write_sequence"]
 
 BARE = Asset()
 _COUNTER = re.compile(r"#+|%0?(\d*)d")
@@ -50,6 +53,14 @@ class _Target:
         """Names that this output may replace."""
         return re.compile(rf"{re.escape(self.before)}\d+{re.escape(self.after)}|{_LIBRARY}(\.mtl|_[\w-]+\.(png|jpg))")
 
+    def check(self, path: Path) -> None:
+        """Refuse what must not be replaced: a folder that holds anything but frames that Osteon wrote."""
+        if not self.digits:
+            check_output(path)
+            return
+        check_folder(path, self.pattern())
+        check_marked(path)
+
 
 def write_sequence(
     frames: Iterable[FloatArray],
@@ -62,6 +73,7 @@ def write_sequence(
 ) -> list[Path]:
     """Write each frame (v,3) to a file; all of them appear or none. `suffix` is the format of frames in a folder.
 
+    A file that is there is replaced; a folder only if all it holds are frames that Osteon wrote.
     Frames may come from an iterator; then only one of them is in memory. Returns the files.
     """
     target = _target(path, suffix)
@@ -71,7 +83,7 @@ def write_sequence(
     if not target.digits:
         return _write_one(stored, target, writer)
     written: list[Path] = []
-    with atomic_folder(target.path, target.pattern()) as folder:
+    with atomic_folder(target.path, target.check) as folder:
         for f, frame in enumerate(stored):
             (folder / target.name(f)).write_bytes(writer.frame(frame))
             written.append(target.path / target.name(f))
@@ -86,7 +98,10 @@ def write_sequence(
 def save_sequence(
     sequence: MeshSequence, path: PathLike, *, suffix: str = ".obj", progress: Progress | None = None
 ) -> list[Path]:
-    """Write a sequence: whole to an .npz, else frame by frame as `write_sequence` does. Returns the files."""
+    """Write a sequence: whole to an .npz, else frame by frame as `write_sequence` does. Returns the files.
+
+    A file that is there is replaced, whoever wrote it; a folder only if all it holds are frames that Osteon wrote.
+    """
     found = FORMATS.get(Path(path).suffix.lower())
     if isinstance(found, SequenceFormat) and found.write is not None:
         with atomic_file(path) as temporary:
@@ -100,12 +115,19 @@ def check_sequence_output(path: PathLike, *, suffix: str = ".obj") -> None:
     found = FORMATS.get(Path(path).suffix.lower())
     if isinstance(found, SequenceFormat) and found.write is not None:
         check_output(path)
+        check_extra(found, Path(path))
         return
     target = _target(path, suffix)
-    if target.digits:
-        check_folder(target.path, target.pattern())
-    else:
-        check_output(target.path)
+    target.check(target.path)
+
+
+def frames_folder(path: PathLike, *, suffix: str = ".obj") -> Path | None:
+    """The folder that an output of `save_sequence` replaces; None where it is one file."""
+    found = FORMATS.get(Path(path).suffix.lower())
+    if isinstance(found, SequenceFormat) and found.write is not None:
+        return None
+    target = _target(path, suffix)
+    return target.path if target.digits else None
 
 
 def _target(path: PathLike, suffix: str) -> _Target:
@@ -144,9 +166,10 @@ def _write_one(frames: Iterator[Float32], target: _Target, writer: FrameWriter) 
         raise OptionError(
             f"{target.path}: one file for {found}; name a folder, or {target.path.stem}_####{target.suffix}"
         )
-    with atomic_file(target.path) as temporary:
-        temporary.write_bytes(writer.frame(taken[0]))
-    for name, data in writer.extra_files().items():
-        with atomic_file(target.path.with_name(name)) as temporary:
-            temporary.write_bytes(data)
+    files = {target.path: writer.frame(taken[0])}
+    files |= {target.path.with_name(name): data for name, data in writer.extra_files().items()}
+    with output_batch():
+        for path, data in files.items():
+            with atomic_file(path) as temporary:
+                temporary.write_bytes(data)
     return [target.path]

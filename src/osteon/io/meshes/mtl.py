@@ -14,6 +14,7 @@ from pathlib import Path
 
 from osteon.core.asset import Image, Material
 from osteon.core.errors import FileFormatError
+from osteon.io.doors.marks import picture_line
 from osteon.io.doors.source import Source, inside
 from osteon.io.meshes.pictures import picture_mime
 
@@ -104,4 +105,5 @@ def write_materials(materials: Sequence[Material], pictures: Mapping[Image, str]
         image = material.texture("base_color")
         if image is not None:
             lines.append(f"map_Kd {pictures[image]}")
+    lines += [picture_line(name, image.data) for image, name in pictures.items()]
     return ("\n".join(lines) + "\n").encode()

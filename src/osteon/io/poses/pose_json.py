@@ -8,6 +8,7 @@ from osteon.core.arrays import Float64
 from osteon.core.clips import DEFAULT_FPS, Clip
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.sticks import StickSkeleton
+from osteon.io.doors.marks import MARK_KEY
 from osteon.io.poses.bone_pose import BONE_POSE_KEYS, BonePose, SkeletonNames, read_bone_pose
 from osteon.io.poses.line_pose import define_lines, line_track, pin_track, read_line_poses, read_pins
 from osteon.io.skeletons.checked_json import JsonValue
@@ -15,7 +16,7 @@ from osteon.io.skeletons.checked_json import JsonValue
 __all__ = ["read_pose_json"]
 
 POSE_KEYS = (*BONE_POSE_KEYS, "lines", "pins")
-FILE_KEYS = ("fps", "name", "poses", "lines")
+FILE_KEYS = (MARK_KEY, "fps", "name", "poses", "lines")
 
 
 def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known: dict[str, ControlLine]) -> PoseTrack:
@@ -23,7 +24,8 @@ def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known:
     top, poses = _poses(json_value)
     names = None if skeleton is None else SkeletonNames(skeleton)
     plane = 0.0 if names is None else names.plane
-    fields = [pose.fields((*POSE_KEYS, "name") if pose.path else (*POSE_KEYS, "fps", "name")) for pose in poses]
+    alone = (*POSE_KEYS, MARK_KEY, "fps", "name")
+    fields = [pose.fields((*POSE_KEYS, "name") if pose.path else alone) for pose in poses]
     lines = dict(known)
     if "lines" in top and "poses" in top:
         define_lines(top["lines"], lines, plane, posed=False)

@@ -14,6 +14,7 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import least_rotation
 from osteon.io.doors.atomic import atomic_file
+from osteon.io.doors.marks import MARK, MARK_KEY
 from osteon.io.doors.source import PathLike
 
 __all__ = ["poses_as_json", "save_poses"]
@@ -27,7 +28,8 @@ def save_poses(track: PoseTrack, skeleton: StickSkeleton, path: PathLike, *, nam
     if not str(path).lower().endswith(".json"):
         raise FileFormatError(f"{path}: poses are written as .json")
     with atomic_file(path) as temporary:
-        temporary.write_text(json.dumps(poses_as_json(track, skeleton, name), indent=1) + "\n")
+        marked = {MARK_KEY: MARK, **poses_as_json(track, skeleton, name)}
+        temporary.write_text(json.dumps(marked, indent=1) + "\n")
 
 
 def poses_as_json(track: PoseTrack, skeleton: StickSkeleton, name: str = "") -> dict[str, Any]:

@@ -12,6 +12,7 @@ import json
 
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.format_types import SkeletonFormat
+from osteon.io.doors.marks import MARK, MARK_KEY
 from osteon.io.doors.source import Source, numbered, quote
 from osteon.io.skeletons.build import FileBone, FileJoint, build_skeleton
 from osteon.io.skeletons.checked_json import JsonValue, read_json
@@ -20,7 +21,7 @@ from osteon.io.skeletons.text_lines import nearest_of
 
 __all__ = ["SKELETON_JSON", "holds_skeleton", "read_skeleton_json", "skeleton_json_text", "skeleton_of_json"]
 
-KEYS = ("joints", "bones", "parents", "root")
+KEYS = (MARK_KEY, "joints", "bones", "parents", "root")
 #: Keys that only poses have.
 POSE_KEYS = ("rotate", "translate", "poses", "lines", "pins", "fps")
 
@@ -120,7 +121,8 @@ def skeleton_json_text(skeleton: StickSkeleton) -> str:
     joints = rows([f"{n}: {json.dumps(p)}" for n, p in zip(shown, skeleton.joints.tolist(), strict=True)])
     bones = rows([f"[{shown[a]}, {shown[b]}]" for a, b in skeleton.bones.tolist()])
     root = shown[skeleton.root]
-    return f'{{\n  "joints": {{\n{joints}\n  }},\n  "bones": [\n{bones}\n  ],\n  "root": {root}\n}}\n'
+    mark = f'"{MARK_KEY}": "{MARK}"'
+    return f'{{\n  {mark},\n  "joints": {{\n{joints}\n  }},\n  "bones": [\n{bones}\n  ],\n  "root": {root}\n}}\n'
 
 
 SKELETON_JSON = SkeletonFormat(".json", "skeleton as JSON", read_skeleton_json, skeleton_json_text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from osteon.io.doors.format_types import ModelFormat, SequenceFormat
+from osteon.io.doors.optional_packages import Extra
 from osteon.io.usd.read.model import holds_usd_model, read_usd_model
 from osteon.io.usd.read.sequence import read_usd
 from osteon.io.usd.write.model import write_usd, write_usd_sequence
@@ -11,8 +12,10 @@ __all__ = ["USD", "USD_MODELS"]
 
 _NAMES = {".usda": "USD text", ".usdc": "binary USD", ".usdz": "USD package", ".usd": "USD"}
 
-USD = tuple(SequenceFormat(suffix, name, read_usd, write_usd_sequence) for suffix, name in _NAMES.items())
+_PACKAGE = Extra("pxr", "usd")
+
+USD = tuple(SequenceFormat(suffix, name, read_usd, write_usd_sequence, _PACKAGE) for suffix, name in _NAMES.items())
 USD_MODELS = tuple(
-    ModelFormat(suffix, name, holds_usd_model, read_usd_model, write_usd, read_usd_model)
+    ModelFormat(suffix, name, holds_usd_model, read_usd_model, write_usd, read_usd_model, _PACKAGE)
     for suffix, name in _NAMES.items()
 )

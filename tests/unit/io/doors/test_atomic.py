@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,10 +20,11 @@ from osteon.io import (
     save_sequence,
     write_sequence,
 )
+from osteon.io.doors.atomic import check_folder
 
 FACES = np.array([[0, 1, 2]], np.int32)
 FRAMES = np.arange(27, dtype=np.float32).reshape(3, 3, 3)
-ANY = re.compile(r"f\d+\.txt")
+ANY = partial(check_folder, ours=re.compile(r"f\d+\.txt"))
 
 
 def listing(folder):

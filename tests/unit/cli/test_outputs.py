@@ -1,0 +1,290 @@
+"""Nobody's work is lost: what commands refuse to write to, and what is there when they end early."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from osteon.core.errors import FileFormatError
+from osteon.io import save_model, save_sequence
+from osteon.synth.baked import bake_cylinder
+
+BAKED = bake_cylinder(2)
+SKIN = ("--bones", "2", "--rounds", "1", "-q")
+FOREIGN = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+
+
+@pytest.fixture
+def work(run_here) -> Path:
+    """The folder that commands run in: a sequence, frames and a model in it."""
+    folder = run_here.folder
+    save_sequence(BAKED.sequence, folder / "ok.npz")
+    save_sequence(BAKED.sequence, folder / "src")
+    save_model(BAKED.model, folder / "mine.glb")
+    return folder
+
+
+def state(folder: Path) -> dict[str, str]:
+    """Every file below a folder and the sum of its bytes; hidden ones too."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def refused(run_here, work: Path, *arguments: object, says: tuple[str, ...]) -> None:
+    """The command ends with one line that says so, and changes nothing."""
+    before = state(work)
+    done = run_here(*arguments)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    for word in says:
+        assert word in done.stderr
+    assert state(work) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("skin", "src", "-o", "src/"),
+        ("skin", "src", "-o", "src/frame_####.obj"),
+        ("skin", "src/*.obj", "-o", "./src"),
+        ("skin", "ok.npz", "-o", "ok.npz"),
+        ("skin", "ok.npz", "-o", "../work/ok.npz"),
+        ("skin", "mine.glb", "-o", "mine.glb"),
+        ("skin", "ok.npz", "-o", "new.glb", "--json", "ok.npz"),
+        ("skin", "ok.npz", "-o", "new.glb", "--json", "src/../ok.npz"),
+        ("skin", "ok.npz", "-o", "new.glb", "--rest", "src/frame_0001.obj", "--json", "src/frame_0001.obj"),
+        ("skin", "ok.npz", "--rig", "mine.glb", "-o", "mine.glb"),
+        ("play", "mine.glb", "-o", "new", "--json", "mine.glb"),
+        ("info", "ok.npz", "--json", "ok.npz"),
+        ("view", "mine.glb", "ok.npz", "--no-browser", "--json", "ok.npz"),
+    ],
+)
+@pytest.mark.parametrize("force", [False, True])
+def test_inputs_are_never_written_to(run_here, work, arguments, force):
+    refused(run_here, work, *arguments, *(["--force"] if force else []), says=("one of the inputs",))
+
+
+def test_links_to_an_input_are_that_input(run_here, work):
+    (work / "soft.npz").symlink_to(work / "ok.npz")
+    os.link(work / "ok.npz", work / "hard.npz")
+    (work / "linked").symlink_to(work / "src")
+    for output in ("soft.npz", "hard.npz", "linked/frame_0000.obj"):
+        source = "src" if output.startswith("linked") else "ok.npz"
+        refused(run_here, work, "info", source, "--json", output, "--force", says=("one of the inputs", output))
+    refused(run_here, work, "skin", "src", "-o", "linked/", says=("one of the inputs",))
+
+
+def test_what_is_read_beside_an_input_is_an_input(run_here, work):
+    (work / "mesh.obj").write_text("mtllib looks.mtl\nusemtl skin\n" + FOREIGN)
+    (work / "looks.mtl").write_text("newmtl skin\nmap_Kd coat.png\n")
+    (work / "coat.png").write_bytes(b"\x89PNG and so on")
+    for name in ("looks.mtl", "coat.png"):
+        refused(run_here, work, "info", "mesh.obj", "--json", name, "--force", says=("one of the inputs", name))
+    (work / "scene.gltf").write_text('{"asset": {"version": "2.0"}, "buffers": [{"uri": "my%20data.bin"}]}')
+    (work / "my data.bin").write_bytes(b"1234")
+    refused(run_here, work, "info", "scene.gltf", "--json", "my data.bin", "--force", says=("one of the inputs",))
+
+
+def test_outputs_are_not_each_other(run_here, work):
+    (work / "link").symlink_to(work)
+    for pair in (
+        ("-o", "a.glb", "-o", "./a.glb"),
+        ("-o", "a.glb", "--json", "link/a.glb"),
+        ("-o", "a.glb", "--report", "r.html", "--json", "src/../r.html"),
+    ):
+        refused(run_here, work, "skin", "ok.npz", *pair, says=("written twice",))
+    refused(run_here, work, "play", "mine.glb", "-o", "new/", "--json", "new/facts.json", says=("lies in", "replaces"))
+
+
+def test_files_of_others_need_force(run_here, work):
+    (work / "thesis.json").write_text('{"my": "work"}\n')
+    refused(run_here, work, "info", "ok.npz", "--json", "thesis.json", says=("thesis.json", "--force"))
+    np.savez(work / "data.npz", vertices=np.zeros(3))
+    refused(run_here, work, "play", "mine.glb", "-o", "data.npz", says=("data.npz", "--force"))
+    assert run_here("info", "ok.npz", "--json", "thesis.json", "--force", "-q").returncode == 0
+    assert json.loads((work / "thesis.json").read_text())["kind"] == "sequence"
+    (work / "empty.json").touch()
+    assert run_here("info", "ok.npz", "--json", "empty.json", "-q").returncode == 0
+
+
+def test_force_without_an_output_is_refused(run_here, work):
+    refused(run_here, work, "info", "ok.npz", "--force", says=("--force", "nothing is written"))
+
+
+def test_what_osteon_wrote_is_replaced_without_force(run_here, work):
+    pytest.importorskip("pxr")
+    pytest.importorskip("alembic3d")
+    names = ["a.glb", "a.gltf", "a.npz", "a.usda", "a.usdc", "a.usdz", "a.abc", "frames/", "plies/f_##.ply"]
+    arguments = ["skin", "ok.npz", *SKIN, *(x for name in names for x in ("-o", name))]
+    arguments += ["--report", "a.html", "--json", "a.json"]
+    for _ in range(2):
+        done = run_here(*arguments)
+        assert done.returncode == 0, done.stderr
+    assert not [name for name in os.listdir(work) if name.startswith(".")]
+    assert (work / "frames" / "frame_0000.obj").exists()
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_frames_of_others_are_never_deleted(run_here, work, force):
+    (work / "folder").mkdir()
+    (work / "folder" / "frame_0004.obj").write_text(FOREIGN)
+    more = ["--force"] if force else []
+    for command in (("play", "mine.glb"), ("skin", "ok.npz", *SKIN)):
+        says = ("frame_0004.obj", "did not write", "empty folder")
+        refused(run_here, work, *command, "-o", "folder", *more, says=says)
+    (work / "folder" / "frame_0004.obj").unlink()
+    assert run_here("play", "mine.glb", "-o", "folder", "-q").returncode == 0
+    (work / "folder" / "frame_0001.obj").write_text(FOREIGN)  # one of ours, replaced by somebody
+    refused(run_here, work, "play", "mine.glb", "-o", "folder", *more, says=("frame_0001.obj",))
+    (work / "folder" / "frame_0001.obj").unlink()
+    (work / "folder" / "frame_0001.obj").symlink_to(work / "src" / "frame_0001.obj")
+    refused(run_here, work, "play", "mine.glb", "-o", "folder", *more, says=("frame_0001.obj",))
+
+
+def test_demo_and_pose_ask_as_well(run_here, work):
+    (work / "out").mkdir()
+    (work / "out" / "figure.obj").write_text(FOREIGN)
+    refused(run_here, work, "demo", "figure", "-o", "out", says=("figure.obj", "--force"))
+    (work / "out" / "figure.obj").rename(work / "out" / "report.html")
+    refused(run_here, work, "demo", "-o", "out", says=("report.html", "--force"))
+    for _ in range(2):
+        assert run_here("demo", "cartoon", "-o", "toon", "--json", "facts.json", "-q").returncode == 0
+    toon = ("pose", "toon/cartoon.obj", "toon/cartoon.json", "toon/cartoon-poses.json")
+    (work / "mine.png").write_bytes(b"\x89PNG my holiday")
+    for flag, name in (("--picture", "mine.png"), ("--json", "out/report.html")):
+        refused(run_here, work, *toon, "-o", "new.npz", flag, name, says=(name, "--force"))
+    refused(run_here, work, *toon, "-o", "new.npz", "--json", "toon/cartoon.json", "--force", says=("the inputs",))
+    for _ in range(2):
+        done = run_here(*toon, "-o", "new.npz", "--picture", "new.png", "--json", "new.json", "-q")
+        assert done.returncode == 0, done.stderr
+
+
+def test_records_of_benches_ask_as_well(run_here, work):
+    (work / "records").mkdir()
+    shutil.copy(Path(__file__).parents[3] / "benchmarks" / "results" / "paper.csv", work / "records")
+    history = ("bench", "--history", "paper", "--record", "records")
+    refused(run_here, work, *history, "--json", "records/paper.csv", "--force", says=("one of the inputs",))
+    (work / "page.html").write_text("<p>mine</p>")
+    refused(run_here, work, *history, "-o", "page.html", says=("page.html", "--force"))
+    for _ in range(2):
+        assert run_here(*history, "-o", "new.html", "--json", "new.json", "-q").returncode == 0
+
+
+def test_a_missing_extra_is_found_before_the_work(run_here, work, monkeypatch):
+    for module, extra, output in (("pxr", "usd", "a.usdc"), ("alembic3d", "alembic", "a.abc")):
+        monkeypatch.setitem(sys.modules, module, None)
+        monkeypatch.setattr("osteon.cli.skin.load_sequence", lambda *_, **__: pytest.fail("began to work"))
+        refused(run_here, work, "skin", "ok.npz", "-o", "a.glb", "-o", output, says=(output, f"osteon[{extra}]"))
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_failing_second_output_leaves_none(run_here, work, monkeypatch, old):
+    outputs = ("-o", "a.glb", "-o", "b.npz", "-o", "frames/", "--json", "r.json")
+    if old:
+        assert run_here("skin", "ok.npz", *SKIN, *outputs).returncode == 0
+
+    def fail(*_: object, **__: object) -> None:
+        raise FileFormatError("b.npz: cannot be written (the second writer fails)")
+
+    monkeypatch.setattr("osteon.cli.skin.write_json", fail)
+    refused(run_here, work, "skin", "ok.npz", *SKIN, *outputs, says=("second writer", "nothing was written"))
+
+
+def test_a_failing_rename_takes_the_others_back(run_here, work, monkeypatch):
+    outputs = ("-o", "a.glb", "-o", "frames/", "--json", "r.json")
+    assert run_here("skin", "ok.npz", *SKIN, *outputs).returncode == 0
+    rename = os.replace
+
+    def fail(source: object, target: object) -> None:
+        if str(target).endswith("r.json"):
+            raise OSError(28, "No space left on device")
+        rename(source, target)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "replace", fail)
+    says = ("r.json", "No space left", "nothing was written")
+    refused(run_here, work, "skin", "ok.npz", "--bones", "1", *SKIN[2:], *outputs, says=says)
+
+
+def test_renames_that_cannot_be_taken_back_are_told(run_here, work, monkeypatch):
+    rename = os.replace
+
+    def fail(source: object, target: object) -> None:
+        if str(target).endswith("r.json") or str(source).endswith("/a.glb"):
+            raise OSError(5, "Input/output error")
+        rename(source, target)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "replace", fail)
+    done = run_here("skin", "ok.npz", *SKIN, "-o", "a.glb", "-o", "b.npz", "--json", "r.json")
+    assert done.returncode == 2
+    assert "written all the same: a.glb" in done.stderr
+    assert "nothing was written" not in done.stderr
+    assert [name for name in state(work) if "src" not in name] == ["a.glb", "mine.glb", "ok.npz"]
+
+
+CHILD = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from osteon.cli.main import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+sys.argv = ["osteon", *sys.argv[2:]]
+main()
+"""
+
+
+@pytest.mark.parametrize("output", ["a.npz", "frames/", "a.abc", "a.usdc"])
+def test_a_full_disk_leaves_nothing(work, output):
+    if output.endswith((".abc", ".usdc")):
+        pytest.importorskip({"c": "alembic3d", "dc": "pxr"}["dc" if output.endswith("dc") else "c"])
+    before = state(work)
+    command = [sys.executable, "-c", CHILD, "5000", "play", "mine.glb", "-o", output, "--json", "r.json"]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert output.strip("/") in done.stderr
+    assert "File too large" in done.stderr
+    assert "nothing was written" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert state(work) == before
+
+
+INTERRUPTED = """
+import os, signal, sys
+import osteon.cli.play as play
+from osteon.cli.main import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+moment, write, rename = sys.argv[1], play.write_json, os.replace
+
+def stop(*arguments):
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(1000): pass
+    return (rename if moment == "renaming" else write)(*arguments)
+
+if moment == "renaming":
+    os.replace = stop
+else:
+    play.write_json = stop
+sys.argv = ["osteon", *sys.argv[2:]]
+main()
+"""
+
+
+@pytest.mark.parametrize("moment", ["writing", "renaming"])
+def test_an_interrupt_tells_the_truth(work, moment):
+    before = state(work)
+    command = [sys.executable, "-c", INTERRUPTED, moment, "play", "mine.glb", "-o", "frames/", "--json", "r.json"]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    if moment == "writing":
+        assert done.stderr.strip() == "osteon: stopped; nothing was written"
+        assert state(work) == before
+    else:  # names are changed together, so it was too late
+        assert done.stderr.strip() == "osteon: stopped; written: frames, r.json"
+        assert {"r.json", "frames/frame_0000.obj"} <= set(state(work))
+    assert not [name for name in os.listdir(work) if name.startswith(".")]
