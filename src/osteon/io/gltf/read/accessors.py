@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64
 from osteon.io.doors.source import quote
 from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.read.buffer_views import read_view
 from osteon.io.gltf.read.document import Document
 
 __all__ = ["read_floats", "read_indices"]
@@ -67,7 +68,7 @@ def _component(document: Document, entry: JsonObject, what: str) -> np.dtype[Any
 
 def _zeros(document: Document, dtype: np.dtype[Any], shape: tuple[int, int], what: str) -> NDArray[Any]:
     """An accessor without data is all zeros; it cannot be longer than the data that goes with it."""
-    there = sum(len(document.buffer(i, what)) for i in range(len(document.items("buffers"))))
+    there = document.size()
     if shape[0] > there:
         raise document.error(f"{what} promises {shape[0]} elements, but all buffers together hold {there} bytes")
     return np.zeros(shape, dtype)
@@ -78,20 +79,15 @@ def _from_view(
 ) -> NDArray[Any]:
     """A view into the buffer, checked to lie in it before it is made."""
     view = document.item("bufferViews", entry["bufferView"], what)
-    if "EXT_meshopt_compression" in document.object(view, "extensions", what):
-        raise document.error(f"{what} is compressed with meshopt, which is not read; export it without compression")
-    data = document.buffer(view.get("buffer"), what)
-    start = document.whole(view, "byteOffset", what, 0)
-    length = document.whole(view, "byteLength", what)
+    data = read_view(document, entry["bufferView"], what)
     offset = document.whole(entry, "byteOffset", what, 0)
     size = shape[1] * dtype.itemsize
-    stride = document.whole(view, "byteStride", what, size)
+    stride = document.whole(view, "byteStride", what, size) or size
     if stride < size:
         raise document.error(f"{what} has a byteStride of {stride}, shorter than its elements")
-    end = offset + (shape[0] - 1) * stride + size
-    if end > length or start + length > len(data):
+    if offset + (shape[0] - 1) * stride + size > len(data):
         raise document.error(f"{what} promises {shape[0]} elements but its buffer view is too short for them")
-    return np.ndarray(shape, dtype, data, start + offset, (stride, dtype.itemsize))
+    return np.ndarray(shape, dtype, data, offset, (stride, dtype.itemsize))
 
 
 def _replaced(document: Document, entry: JsonObject, values: NDArray[Any], what: str) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from osteon.core.errors import FileFormatError
 from osteon.core.sequence import AlphaMode, Image, Material, TextureRole
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.addresses import read_address
+from osteon.io.gltf.read.buffer_views import read_view
 from osteon.io.gltf.read.document import Document
 from osteon.io.meshes.pictures import picture_mime
 
@@ -81,7 +82,7 @@ def _read_image(document: Document, entry: JsonObject, number: int) -> Image | N
     uri = entry.get("uri")
     fallback = f"image_{number}"
     if uri is None:
-        data = document.view(entry.get("bufferView"), f"image {number}")
+        data = bytes(read_view(document, entry.get("bufferView"), f"image {number}"))
     else:
         try:
             data = read_address(document.source, uri, f"image {number}")
