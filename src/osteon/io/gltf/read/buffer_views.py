@@ -18,7 +18,7 @@ def read_view(document: Document, index: Any, what: str) -> memoryview:
     if compressed is None:
         return _stored(document, view, what)
     if index not in document.unpacked_views:
-        document.unpacked_views[index] = memoryview(decode_view(document, view, compressed, what))
+        document.unpacked_views[index] = decode_view(document, view, compressed, what)
     return document.unpacked_views[index]
 
 

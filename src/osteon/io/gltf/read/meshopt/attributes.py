@@ -1,8 +1,8 @@
 """The codec for vertices and keys, mode ATTRIBUTES, versions 0 and 1.
 
-Elements of a fixed number of bytes are stored in blocks. A block holds, byte position by byte position, how each element
-differs from the one before it, in groups of 16 differences of equally many bits. A difference that does not fit its bits
-has all of them set, and follows in full after its group. The stream ends with the element before the first one.
+Elements of a fixed number of bytes are stored in blocks. A block holds, byte position by byte position, how each
+element differs from the one before it, in groups of 16 differences of equally many bits. A difference that does not fit
+its bits has all of them set, and follows in full after its group. The stream ends with the element before the first.
 
 Based on: the glTF extensions EXT_meshopt_compression and KHR_meshopt_compression, appendix A, mode 0.
 """
@@ -56,7 +56,7 @@ def decode_attributes(data: Bytes, version: int, out: Bytes) -> bool:
                     return False
             block = out[start : start + n, 4 * channel : 4 * channel + 4]
             _add_deltas(deltas, modes[channel], last[4 * channel : 4 * channel + 4], block)
-    return at == stop
+    return bool(at == stop)
 
 
 @kernel

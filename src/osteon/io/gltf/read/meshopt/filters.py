@@ -21,6 +21,8 @@ Numbers = NDArray[Any]
 
 #: Elements that are worked on at once, so that what is made of them stays near the processor.
 BLOCK = 1 << 13
+#: Added to a number of up to 22 bits, it leaves the whole number in the lowest bits.
+_SNAP = np.float32(3 << 22)
 #: What 1 of a quaternion without its largest number is as 16 bits: the others are no larger than a root of a half.
 _LARGEST = np.float32(32767) / np.sqrt(np.float32(2))
 
@@ -55,17 +57,21 @@ def _rotations(elements: Bytes) -> Numbers:
     one = (stored[:, 3] | 3).astype(np.float32)
     x, y, z = (stored[:, k].astype(np.float32) for k in range(3))
     w = np.sqrt(np.maximum(one * one * np.float32(2) - (x * x + (y * y + z * z)), np.float32(0)))
-    values = np.stack([w, x, y, z], axis=1) * (_LARGEST / one)[:, None]
-    largest = stored[:, 3:] & 3
-    return np.ascontiguousarray(np.take_along_axis(_rounded(values, np.dtype("<i2")), (np.arange(4) - largest) & 3, 1))
+    scale = _LARGEST / one
+    first_largest = np.empty(stored.shape, "<i2")
+    for k, values in enumerate((w, x, y, z)):
+        first_largest[:, k] = _rounded(values * scale, first_largest.dtype)
+    turn = (stored[:, 3:] & 3).astype(np.uint64) * np.uint64(16)
+    whole = first_largest.view("<u8")
+    return np.asarray(whole << turn | whole >> (np.uint64(64) - turn & np.uint64(63)))
 
 
 def _real_numbers(elements: Bytes) -> Numbers:
     """Exponential: 8 bits of exponent and 24 of mantissa, both with a sign."""
     stored = elements.view("<i4")
-    exponent = stored >> 24
-    mantissa = ((stored << 8) >> 8).astype(np.float32)
-    return np.ldexp(mantissa, exponent).astype("<f4")
+    power = ((stored >> 24) + 127 << 23).view("<f4")
+    mantissa = ((stored << 8) >> 8).astype("<f4")
+    return np.asarray(power * mantissa)
 
 
 def _colors(elements: Bytes) -> Numbers:
@@ -77,14 +83,16 @@ def _colors(elements: Bytes) -> Numbers:
     most = (1 << np.frexp(alpha)[1]) - 1
     alpha = alpha & (most >> 1)
     red, blue = brightness + orange - green, brightness - orange - green
-    values = np.stack([red, brightness + green, blue, alpha << 1 | alpha & 1], axis=1).astype(np.float32)
     scale = np.float32(np.iinfo(kind).max) / most.astype(np.float32)
-    return _rounded(values * scale[:, None], kind)
+    out = np.empty(elements.view(kind).shape, kind)
+    for k, values in enumerate((red, brightness + green, blue, alpha << 1 | alpha & 1)):
+        out[:, k] = _rounded(values.astype(np.float32) * scale, kind)
+    return out
 
 
 def _rounded(values: NDArray[np.float32], kind: np.dtype[Any]) -> Numbers:
-    """Whole numbers; what does not fit, or is no number, wraps round or is some number."""
-    return np.rint(values).astype(np.int64).astype(kind)
+    """Whole numbers, halves to the even one; what does not fit keeps its lowest bits."""
+    return (values + _SNAP).view(np.int32).astype(kind)
 
 
 #: By the name that files have for it.

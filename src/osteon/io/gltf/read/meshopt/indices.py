@@ -28,13 +28,13 @@ MISSING = -1  # of an edge or a vertex that was never pushed
 @kernel
 def _read_number(data: Bytes, state: IntArray) -> int:
     """The number at the place in the data: 7 bits a byte, five bytes at most; -1 if it does not end."""
-    value = 0
+    value = np.int64(0)
     for i in range(5):
         byte = np.int64(data[state[AT]])
         state[AT] += 1
         value |= (byte & 127) << (7 * i)
         if byte < 128:
-            return value & MASK
+            return int(value & MASK)
     return -1
 
 
@@ -63,7 +63,7 @@ def decode_indices(data: Bytes, out: NDArray[np.uint32]) -> bool:
         which = value & 1
         last[which] = (last[which] + _unsigned(value >> 1)) & MASK
         out[i] = last[which]
-    return state[AT] == stop
+    return bool(state[AT] == stop)
 
 
 @kernel
@@ -93,17 +93,19 @@ def decode_triangles(data: Bytes, out: NDArray[np.uint32]) -> bool:
                 state[NEXT] = 0
             _apart(data, pair, code == 0xFF, state, vertices, corners)
             _push_edge(state, edges, corners[1], corners[0])
-        if corners.min() < 0:
+        if corners[0] < 0 or corners[1] < 0 or corners[2] < 0:
             return False
         _push_edge(state, edges, corners[2], corners[1])
         _push_edge(state, edges, corners[0], corners[2])
         for k in range(3):
             out[i, k] = corners[k]
-    return state[AT] == stop
+    return bool(state[AT] == stop)
 
 
 @kernel
-def _on_edge(data: Bytes, code: int, state: IntArray, edges: IntArray, vertices: IntArray, corners: IntArray) -> None:
+def _on_edge(
+    data: Bytes, code: np.int64, state: IntArray, edges: IntArray, vertices: IntArray, corners: IntArray
+) -> None:
     """A triangle on one of the last edges, and its third corner: new, one of the last, or beside the last written."""
     edge = (state[EDGES] - 1 - (code >> 4)) & 15
     corners[0], corners[1] = edges[edge, 0], edges[edge, 1]
@@ -122,8 +124,10 @@ def _on_edge(data: Bytes, code: int, state: IntArray, edges: IntArray, vertices:
 
 
 @kernel
-def _apart(data: Bytes, pair: int, first_written: bool, state: IntArray, vertices: IntArray, corners: IntArray) -> None:
-    """A triangle on no edge; a half of `pair` says of its second and third corner: 0 new, 15 written, or which of the last."""
+def _apart(
+    data: Bytes, pair: np.int64, first_written: bool, state: IntArray, vertices: IntArray, corners: IntArray
+) -> None:
+    """A triangle on no edge. The halves of `pair` tell of its other corners: 0 new, 15 written, or one of the last."""
     corners[0] = _written_vertex(data, state) if first_written else _new_vertex(state)
     for k in range(1, 3):
         which = (pair >> 4) if k == 1 else pair & 15
@@ -143,7 +147,7 @@ def _apart(data: Bytes, pair: int, first_written: bool, state: IntArray, vertice
 @kernel
 def _new_vertex(state: IntArray) -> int:
     state[NEXT] = (state[NEXT] + 1) & MASK
-    return (state[NEXT] - 1) & MASK
+    return int((state[NEXT] - 1) & MASK)
 
 
 @kernel
@@ -153,7 +157,7 @@ def _written_vertex(data: Bytes, state: IntArray) -> int:
     if value < 0:
         return MISSING
     state[LAST] = (state[LAST] + _unsigned(value)) & MASK
-    return state[LAST]
+    return int(state[LAST])
 
 
 @kernel

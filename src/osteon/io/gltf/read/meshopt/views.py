@@ -53,7 +53,7 @@ class _Stream:
         return 1 + -(-self.count // 64) * self.stride + max(self.stride, 32)
 
 
-def decode_view(document: Document, view: JsonObject, compressed: JsonObject, what: str) -> NDArray[np.uint8]:
+def decode_view(document: Document, view: JsonObject, compressed: JsonObject, what: str) -> memoryview:
     """The bytes of a view, (count,stride) in a row. Its size is claimed first."""
     stream = _read_stream(document, compressed, what)
     size = stream.count * stream.stride
@@ -65,7 +65,7 @@ def decode_view(document: Document, view: JsonObject, compressed: JsonObject, wh
     decoded = _decode(stream)
     if decoded is None:
         raise document.error(f"{what} is compressed with meshopt, and its data are damaged; export it again")
-    return decoded.reshape(-1)
+    return decoded.reshape(-1).data
 
 
 def _read_stream(document: Document, entry: JsonObject, what: str) -> _Stream:
