@@ -13,7 +13,7 @@ from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.buffer_views import read_view
 from osteon.io.gltf.read.document import Document
 
-__all__ = ["read_floats", "read_indices"]
+__all__ = ["as_floats", "as_indices", "read_floats", "read_indices"]
 
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -22,26 +22,42 @@ _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 def read_floats(document: Document, index: Any, widths: tuple[int, ...], user: str) -> Float64:
     """(count, width) real numbers; normalised integers become -1 … 1 or 0 … 1."""
     entry = document.item("accessors", index, user)
-    values = _read(document, entry, widths, f"accessor {index} ({user})")
-    document.claim(8 * values.size, user)
+    what = f"accessor {index} ({user})"
+    return as_floats(document, entry, _read(document, entry, widths, what), what)
+
+
+def as_floats(document: Document, entry: JsonObject, values: NDArray[Any], what: str) -> Float64:
+    """Stored numbers as the accessor `entry` means them."""
+    document.claim(8 * values.size, what)
     floats: Float64 = values.astype(np.float64)
     if entry.get("normalized") is True and values.dtype.kind in "iu":
-        floats = np.maximum(floats / np.iinfo(values.dtype).max, -1.0)
+        floats = np.maximum(floats / np.iinfo(_component(document, entry, what)).max, -1.0)
     if not np.isfinite(floats).all():
-        raise document.error(f"accessor {index} ({user}) holds NaN or infinity")
+        raise document.error(f"{what} holds NaN or infinity")
     return floats
 
 
-def read_indices(document: Document, index: Any, widths: tuple[int, ...], user: str) -> NDArray[np.int64]:
+def read_indices(
+    document: Document, index: Any, widths: tuple[int, ...], user: str, *, from_floats: bool = False
+) -> NDArray[np.int64]:
     """(count, width) whole numbers from 0."""
     entry = document.item("accessors", index, user)
-    values = _read(document, entry, widths, f"accessor {index} ({user})")
-    if values.dtype.kind == "f":
-        raise document.error(f"accessor {index} ({user}) holds real numbers, expected whole ones")
-    document.claim(8 * values.size, user)
-    if values.min() < 0:
-        raise document.error(f"accessor {index} ({user}) holds negative numbers, expected indices from 0")
+    what = f"accessor {index} ({user})"
+    return as_indices(document, _read(document, entry, widths, what), what, from_floats=from_floats)
+
+
+def as_indices(document: Document, values: NDArray[Any], what: str, *, from_floats: bool = False) -> NDArray[np.int64]:
+    """Stored numbers as whole ones; real numbers only if that is said, and they are whole."""
+    if values.dtype.kind == "f" and not (from_floats and _are_whole(values)):
+        raise document.error(f"{what} holds real numbers, expected whole ones")
+    document.claim(8 * values.size, what)
+    if values.min(initial=0) < 0:
+        raise document.error(f"{what} holds negative numbers, expected indices from 0")
     return values.astype(np.int64)
+
+
+def _are_whole(values: NDArray[Any]) -> bool:
+    return bool((np.abs(values) < 2**31).all() and (np.rint(values) == values).all())
 
 
 def _read(document: Document, entry: JsonObject, widths: tuple[int, ...], what: str) -> NDArray[Any]:
@@ -60,8 +76,8 @@ def _read(document: Document, entry: JsonObject, widths: tuple[int, ...], what: 
 
 
 def _component(document: Document, entry: JsonObject, what: str) -> np.dtype[Any]:
-    code = entry.get("componentType")
-    if not isinstance(code, int) or code not in _COMPONENTS:
+    code = document.enum(entry, "componentType")
+    if code not in _COMPONENTS:
         raise document.error(f"{what} has the unknown componentType {quote(str(code))}")
     return np.dtype(_COMPONENTS[code])
 
@@ -103,8 +119,9 @@ def _replaced(document: Document, entry: JsonObject, values: NDArray[Any], what:
     if "bufferView" not in indices or "bufferView" not in replacements:
         raise document.error(f"the sparse part of {what} has no data")
     dtype = _component(document, indices, what)
-    at = _from_view(document, indices, dtype, (count, 1), what)[:, 0].astype(np.int64)
-    if dtype.kind == "f" or at.min() < 0 or at.max() >= len(values):
+    stored = _from_view(document, indices, dtype, (count, 1), what)
+    at = as_indices(document, stored, f"the sparse part of {what}", from_floats=True)[:, 0]
+    if at.max() >= len(values):
         raise document.error(f"the sparse part of {what} replaces an element that is not there")
     out = values.copy()
     out[at] = _from_view(document, replacements, values.dtype, (count, values.shape[1]), what)

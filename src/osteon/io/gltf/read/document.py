@@ -50,6 +50,7 @@ class Document:
         self._buffers: dict[int, bytes] = {}
         self._lists: dict[str, list[JsonObject]] = {}
         self.unpacked_views: dict[int, memoryview] = {}
+        self.draco_meshes: dict[int, object] | None = None  # by buffer view, once they are unpacked
         self._claimed = 0
         self._unpacked = 0
 
@@ -93,6 +94,13 @@ class Document:
         if not isinstance(value, list) or not all(isinstance(v, int) for v in value):
             raise self.error(f"'{key}' of {what} is not a list of whole numbers")
         return value
+
+    def enum(self, owner: JsonObject, key: str, default: int | None = None) -> int | None:
+        """A number that stands for a word; "5126" is taken as 5126, and anything else is None."""
+        value = owner.get(key, default)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+            return int(value)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def numbers(self, owner: JsonObject, key: str, what: str, default: list[float]) -> list[float]:
         """A list of finite numbers, as long as `default` (which may be empty for any length)."""
