@@ -6,6 +6,7 @@ All streams of a file are decoded at once, the first time that one is asked for.
 from __future__ import annotations
 
 import io
+import os
 import struct
 import subprocess
 import sys
@@ -28,8 +29,12 @@ DRACO = "KHR_draco_mesh_compression"
 
 #: Seconds that all streams of a file may take together.
 LONGEST = 600
+#: The process computes nothing; threads would take of the memory that it may have.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 #: Methods of a stream: triangles one after the other, or from neighbour to neighbour.
 _SEQUENTIAL, _EDGEBREAKER = 0, 1
+#: The version that glTF asks for; earlier ones store their counts in other places.
+_COUNTS_FIRST = (2, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,9 @@ def _decode_all(document: Document) -> dict[int, object]:
     said = b"".join(struct.pack("<Q", len(stream)) + stream for stream in streams.values())
     command = [sys.executable, "-P", str(draco_child.__file__), str(MEMORY)]
     try:
-        done = subprocess.run(command, input=said, capture_output=True, check=True, timeout=LONGEST)
+        done = subprocess.run(
+            command, input=said, capture_output=True, check=True, timeout=LONGEST, env=os.environ | _ONE_THREAD
+        )
     except subprocess.TimeoutExpired as error:
         raise document.error(f"is compressed with Draco, and takes more than {LONGEST} s to unpack") from error
     except subprocess.CalledProcessError as error:
@@ -98,10 +105,11 @@ def _stream(document: Document, view: int) -> bytes | None:
     data = bytes(read_view(document, view, what))
     if len(data) < 12 or data[:5] != b"DRACO" or data[7] != 1 or data[8] not in (_SEQUENTIAL, _EDGEBREAKER):
         return None
-    at = 11 + (data[8] == _EDGEBREAKER)  # after the header, and how edges are walked
-    first, at = _count(data, at)
-    second, _ = _count(data, at)
-    document.claim(36 * max(first, second), what)
+    if (data[5], data[6]) >= _COUNTS_FIRST:
+        at = 11 + (data[8] == _EDGEBREAKER)  # after the header, and how edges are walked
+        first, at = _count(data, at)
+        second, _ = _count(data, at)
+        document.claim(36 * max(first, second), what)
     return data
 
 

@@ -145,6 +145,8 @@ def _check_corners(document: Document, corners: IntArray, count: int, what: str)
 def _read_faces(document: Document, entry: JsonObject, mode: int, count: int, what: str) -> IntArray:
     """Triangles of a list, a strip or a fan; without indices the vertices are taken in order."""
     if "indices" in entry:
+        if document.item("accessors", entry["indices"], what).get("count") == 0:
+            return np.zeros((0, 3), np.int64)
         corners = read_indices(document, entry["indices"], (1,), f"indices of {what}")[:, 0]
         _check_corners(document, corners, count, what)
     else:

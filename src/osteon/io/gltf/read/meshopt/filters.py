@@ -27,13 +27,12 @@ _SNAP = np.float32(3 << 22)
 _LARGEST = np.float32(32767) / np.sqrt(np.float32(2))
 
 
-def apply_filter(name: str, elements: Bytes) -> Bytes:
-    """`elements (count,stride)` as they were before the filter."""
-    out = np.empty_like(elements)
+def apply_filter(name: str, elements: Bytes) -> None:
+    """Make `elements (count,stride)` what they were before the filter."""
     with np.errstate(all="ignore"):  # what no encoder writes comes out as some number
         for start in range(0, len(elements), BLOCK):
-            out[start : start + BLOCK] = FILTERS[name](elements[start : start + BLOCK]).view(np.uint8)
-    return out
+            block = elements[start : start + BLOCK]
+            block[:] = FILTERS[name](block).view(np.uint8)
 
 
 def _unit_vectors(elements: Bytes) -> Numbers:

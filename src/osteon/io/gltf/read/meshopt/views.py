@@ -16,8 +16,9 @@ __all__ = ["EXTENSIONS", "decode_view"]
 #: Two names of one codec; the later one has more, which is read under both.
 EXTENSIONS = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
-#: First byte of a stream, and the fewest bytes after its last element.
+#: First byte of a stream; of attributes it says the version too.
 _HEADS = {"ATTRIBUTES": (0xA0, 0xA1), "TRIANGLES": (0xE1,), "INDICES": (0xD1,)}
+#: Bytes that elements can have, by filter.
 _STRIDES = {
     "OCTAHEDRAL": (4, 8),
     "QUATERNION": (8,),
@@ -98,7 +99,9 @@ def _decode(stream: _Stream) -> NDArray[np.uint8] | None:
         elements = np.empty((stream.count, stream.stride), np.uint8)
         if not decode_attributes(stream.data, stream.version, elements):
             return None
-        return elements if stream.filter == "NONE" else apply_filter(stream.filter, elements)
+        if stream.filter != "NONE":
+            apply_filter(stream.filter, elements)
+        return elements
     indices = np.empty(stream.count, np.uint32)
     if stream.mode == "INDICES":
         whole = decode_indices(stream.data, indices)
