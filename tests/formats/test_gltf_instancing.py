@@ -7,6 +7,7 @@ import pytest
 
 from osteon.core.errors import FileFormatError
 from osteon.io import load_model, load_sequence
+from tests.formats.node_packages import gltfpack
 
 INSTANCING = "EXT_mesh_gpu_instancing"
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
@@ -81,3 +82,18 @@ def test_refused(many, tmp_path, refused):
 def test_nothing_to_place_shows_once(many, tmp_path):
     attributes_of(many).clear()
     assert load_sequence(many.save(tmp_path / "once.glb")).n_triangles == 1
+
+
+def test_gltfpack_makes_instances(triangle_glb, tmp_path):
+    """The same mesh at several nodes, which gltfpack joins into instances of one."""
+    turns = [[0, 0, 0, 1], [0, 0, HALF, HALF], [HALF, 0, 0, HALF]]
+    nodes = [{"mesh": 0, "translation": s.tolist(), "rotation": r} for s, r in zip(SHIFTS, turns, strict=True)]
+    triangle_glb.json |= {"nodes": nodes, "scenes": [{"nodes": [0, 1, 2]}]}
+    expected = load_sequence(triangle_glb.save(tmp_path / "nodes.glb"))
+    packed = gltfpack(tmp_path / "nodes.glb", tmp_path / "packed.glb", "-mi", "-c", "-noq")
+    assert INSTANCING.encode() in packed.read_bytes()
+    found = load_sequence(packed)
+    order = np.argsort(found.rest[found.faces[:, 0]] @ [1, 10, 100])
+    corners = np.sort(found.rest[found.faces][order].reshape(3, 9), axis=1)
+    wanted = np.argsort(expected.rest[expected.faces[:, 0]] @ [1, 10, 100])
+    assert np.allclose(corners, np.sort(expected.rest[expected.faces][wanted].reshape(3, 9), axis=1), atol=1e-3)

@@ -30,8 +30,9 @@ def as_floats(document: Document, entry: JsonObject, values: NDArray[Any], what:
     """Stored numbers as the accessor `entry` means them."""
     document.claim(8 * values.size, what)
     floats: Float64 = values.astype(np.float64)
-    if entry.get("normalized") is True and values.dtype.kind in "iu":
-        floats = np.maximum(floats / np.iinfo(_component(document, entry, what)).max, -1.0)
+    meant = _component(document, entry, what)
+    if entry.get("normalized") is True and values.dtype.kind in "iu" and meant.kind in "iu":
+        floats = np.maximum(floats / np.iinfo(meant).max, -1.0)
     if not np.isfinite(floats).all():
         raise document.error(f"{what} holds NaN or infinity")
     return floats

@@ -84,7 +84,7 @@ def _decode_all(document: Document) -> dict[int, object]:
 
 def _mesh(arrays: dict[str, NDArray[Any]]) -> DracoMesh:
     faces = arrays.pop("faces").astype(np.int64).reshape(-1, 3)
-    return DracoMesh(faces, {int(name): values.reshape(len(values), -1) for name, values in arrays.items()})
+    return DracoMesh(faces, {int(name): np.atleast_2d(values) for name, values in arrays.items()})
 
 
 def _views(document: Document) -> list[int]:
