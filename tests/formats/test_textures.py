@@ -60,11 +60,46 @@ def test_pictures_that_are_not_carried(triangle_glb, tmp_path):
         ({"uri": "empty.png"}, {}),
         ({"uri": "data:image/png;base64,?"}, {}),
         ({"bufferView": view}, {"texCoord": 1}),
-        ({"bufferView": view}, {"extensions": {"KHR_texture_transform": {"scale": [2, 2]}}}),
+        ({"bufferView": view}, {"extensions": {"KHR_texture_transform": {"texCoord": 1}}}),
     ):
         assert only_texture(textured(triangle_glb, image, **extra).save(tmp_path / "t.glb")) is None
     textured(triangle_glb, {"bufferView": view}).json["textures"] = [{"extensions": {"KHR_texture_basisu": {}}}]
     assert only_texture(triangle_glb.save(tmp_path / "t.glb")) is None
+
+
+def test_other_kinds_of_pictures(triangle_glb, tmp_path):
+    """The PNG or JPEG beside a picture of another kind is taken; without one the material keeps all else."""
+    root = textured(triangle_glb, {"bufferView": triangle_glb.view(b"\xabKTX 20\xbb\r\n\x1a\n")}).json
+    root["images"].append({"bufferView": triangle_glb.view(PNG)})
+    root["extensionsRequired"] = ["KHR_texture_basisu", "EXT_texture_webp"]
+    root["materials"][0]["pbrMetallicRoughness"]["roughnessFactor"] = 0.25
+    for extension in ("KHR_texture_basisu", "EXT_texture_webp"):
+        other = {"extensions": {extension: {"source": 0}}}
+        for texture, image in (({**other, "source": 1}, PNG), (other, None)):
+            root["textures"] = [texture]
+            (material,) = load_sequence(triangle_glb.save(tmp_path / "t.glb")).asset.materials
+            assert [found.data for _, found in material.textures] == [image] * (image is not None)
+            assert (material.name, material.roughness) == ("fur", 0.25)
+
+
+def moved(**transform: object) -> dict:
+    return {"index": 0, "extensions": {"KHR_texture_transform": transform}}
+
+
+def test_moved_coordinates(triangle_glb, tmp_path):
+    """What a texture does to coordinates is done to those of its triangles; textures that differ are left out."""
+    root = textured(triangle_glb, {"bufferView": triangle_glb.view(PNG)}).json
+    attributes = root["meshes"][0]["primitives"][0]["attributes"]
+    attributes["TEXCOORD_0"] = triangle_glb.accessor([[0, 0], [4096, 0], [0, 4096]], "u2")
+    scaled = moved(offset=[0.5, 0.25], scale=[1 / 4096, 1 / 8192])
+    root["materials"][0] = {"pbrMetallicRoughness": {"baseColorTexture": scaled}, "normalTexture": scaled}
+    root["materials"][0]["emissiveTexture"] = {"index": 0}
+    asset = load_sequence(triangle_glb.save(tmp_path / "t.glb")).asset
+    assert [role for role, _ in asset.materials[0].textures] == ["base_color", "normal"]
+    assert np.allclose(asset.uvs, [[[0.5, 0.75], [1.5, 0.75], [0.5, 0.25]]])
+    root["materials"][0] = {"normalTexture": moved(rotation=np.pi / 2, scale=[1 / 4096, 1 / 4096])}
+    asset = load_sequence(triangle_glb.save(tmp_path / "t.glb")).asset
+    assert np.allclose(asset.uvs, [[[0, 1], [0, 2], [1, 1]]])  # a quarter to the left, seen with v upward
 
 
 def test_all_roles_and_looks(triangle_glb, tmp_path):

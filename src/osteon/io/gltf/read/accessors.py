@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64
 from osteon.io.doors.source import quote
 from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.read.buffer_views import read_view
 from osteon.io.gltf.read.document import Document
 
-__all__ = ["read_floats", "read_indices"]
+__all__ = ["as_floats", "as_indices", "read_floats", "read_indices"]
 
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -21,26 +22,43 @@ _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 def read_floats(document: Document, index: Any, widths: tuple[int, ...], user: str) -> Float64:
     """(count, width) real numbers; normalised integers become -1 … 1 or 0 … 1."""
     entry = document.item("accessors", index, user)
-    values = _read(document, entry, widths, f"accessor {index} ({user})")
-    document.claim(8 * values.size, user)
+    what = f"accessor {index} ({user})"
+    return as_floats(document, entry, _read(document, entry, widths, what), what)
+
+
+def as_floats(document: Document, entry: JsonObject, values: NDArray[Any], what: str) -> Float64:
+    """Stored numbers as the accessor `entry` means them."""
+    document.claim(8 * values.size, what)
     floats: Float64 = values.astype(np.float64)
-    if entry.get("normalized") is True and values.dtype.kind in "iu":
-        floats = np.maximum(floats / np.iinfo(values.dtype).max, -1.0)
+    meant = _component(document, entry, what)
+    if entry.get("normalized") is True and values.dtype.kind in "iu" and meant.kind in "iu":
+        floats = np.maximum(floats / np.iinfo(meant).max, -1.0)
     if not np.isfinite(floats).all():
-        raise document.error(f"accessor {index} ({user}) holds NaN or infinity")
+        raise document.error(f"{what} holds NaN or infinity")
     return floats
 
 
-def read_indices(document: Document, index: Any, widths: tuple[int, ...], user: str) -> NDArray[np.int64]:
+def read_indices(
+    document: Document, index: Any, widths: tuple[int, ...], user: str, *, from_floats: bool = False
+) -> NDArray[np.int64]:
     """(count, width) whole numbers from 0."""
     entry = document.item("accessors", index, user)
-    values = _read(document, entry, widths, f"accessor {index} ({user})")
-    if values.dtype.kind == "f":
-        raise document.error(f"accessor {index} ({user}) holds real numbers, expected whole ones")
-    document.claim(8 * values.size, user)
-    if values.min() < 0:
-        raise document.error(f"accessor {index} ({user}) holds negative numbers, expected indices from 0")
+    what = f"accessor {index} ({user})"
+    return as_indices(document, _read(document, entry, widths, what), what, from_floats=from_floats)
+
+
+def as_indices(document: Document, values: NDArray[Any], what: str, *, from_floats: bool = False) -> NDArray[np.int64]:
+    """Stored numbers as whole ones; real numbers only if that is said, and they are whole."""
+    if values.dtype.kind == "f" and not (from_floats and _are_whole(values)):
+        raise document.error(f"{what} holds real numbers, expected whole ones")
+    document.claim(8 * values.size, what)
+    if values.min(initial=0) < 0:
+        raise document.error(f"{what} holds negative numbers, expected indices from 0")
     return values.astype(np.int64)
+
+
+def _are_whole(values: NDArray[Any]) -> bool:
+    return bool((np.abs(values) < 2**31).all() and (np.rint(values) == values).all())
 
 
 def _read(document: Document, entry: JsonObject, widths: tuple[int, ...], what: str) -> NDArray[Any]:
@@ -59,15 +77,15 @@ def _read(document: Document, entry: JsonObject, widths: tuple[int, ...], what: 
 
 
 def _component(document: Document, entry: JsonObject, what: str) -> np.dtype[Any]:
-    code = entry.get("componentType")
-    if not isinstance(code, int) or code not in _COMPONENTS:
+    code = document.enum(entry, "componentType")
+    if code not in _COMPONENTS:
         raise document.error(f"{what} has the unknown componentType {quote(str(code))}")
     return np.dtype(_COMPONENTS[code])
 
 
 def _zeros(document: Document, dtype: np.dtype[Any], shape: tuple[int, int], what: str) -> NDArray[Any]:
     """An accessor without data is all zeros; it cannot be longer than the data that goes with it."""
-    there = sum(len(document.buffer(i, what)) for i in range(len(document.items("buffers"))))
+    there = document.size()
     if shape[0] > there:
         raise document.error(f"{what} promises {shape[0]} elements, but all buffers together hold {there} bytes")
     return np.zeros(shape, dtype)
@@ -78,20 +96,15 @@ def _from_view(
 ) -> NDArray[Any]:
     """A view into the buffer, checked to lie in it before it is made."""
     view = document.item("bufferViews", entry["bufferView"], what)
-    if "EXT_meshopt_compression" in document.object(view, "extensions", what):
-        raise document.error(f"{what} is compressed with meshopt, which is not read; export it without compression")
-    data = document.buffer(view.get("buffer"), what)
-    start = document.whole(view, "byteOffset", what, 0)
-    length = document.whole(view, "byteLength", what)
+    data = read_view(document, entry["bufferView"], what)
     offset = document.whole(entry, "byteOffset", what, 0)
     size = shape[1] * dtype.itemsize
-    stride = document.whole(view, "byteStride", what, size)
+    stride = document.whole(view, "byteStride", what, size) or size
     if stride < size:
         raise document.error(f"{what} has a byteStride of {stride}, shorter than its elements")
-    end = offset + (shape[0] - 1) * stride + size
-    if end > length or start + length > len(data):
+    if offset + (shape[0] - 1) * stride + size > len(data):
         raise document.error(f"{what} promises {shape[0]} elements but its buffer view is too short for them")
-    return np.ndarray(shape, dtype, data, start + offset, (stride, dtype.itemsize))
+    return np.ndarray(shape, dtype, data, offset, (stride, dtype.itemsize))
 
 
 def _replaced(document: Document, entry: JsonObject, values: NDArray[Any], what: str) -> NDArray[Any]:
@@ -107,8 +120,9 @@ def _replaced(document: Document, entry: JsonObject, values: NDArray[Any], what:
     if "bufferView" not in indices or "bufferView" not in replacements:
         raise document.error(f"the sparse part of {what} has no data")
     dtype = _component(document, indices, what)
-    at = _from_view(document, indices, dtype, (count, 1), what)[:, 0].astype(np.int64)
-    if dtype.kind == "f" or at.min() < 0 or at.max() >= len(values):
+    stored = _from_view(document, indices, dtype, (count, 1), what)
+    at = as_indices(document, stored, f"the sparse part of {what}", from_floats=True)[:, 0]
+    if at.max() >= len(values):
         raise document.error(f"the sparse part of {what} replaces an element that is not there")
     out = values.copy()
     out[at] = _from_view(document, replacements, values.dtype, (count, values.shape[1]), what)

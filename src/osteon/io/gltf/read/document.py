@@ -28,13 +28,16 @@ def _memory() -> int:
 MEMORY = _memory()
 
 _MAGIC, _JSON_CHUNK, _BINARY_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
-_COMPRESSED = {
-    "KHR_draco_mesh_compression": "Draco",
-    "EXT_meshopt_compression": "meshopt",
-    "KHR_meshopt_compression": "meshopt",
-}
-#: Required extensions that change how a surface looks or how numbers are stored, not where vertices go.
-_HARMLESS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_", "KHR_mesh_quantization", "MSFT_")
+#: Required extensions that are read: how numbers are stored and how often a mesh is shown.
+_READ = (
+    "EXT_mesh_gpu_instancing",
+    "EXT_meshopt_compression",
+    "KHR_draco_mesh_compression",
+    "KHR_mesh_quantization",
+    "KHR_meshopt_compression",
+)
+#: Required extensions that change how a surface looks, not where vertices go.
+_HARMLESS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_", "MSFT_")
 
 
 class Document:
@@ -46,7 +49,10 @@ class Document:
         self._binary = binary
         self._buffers: dict[int, bytes] = {}
         self._lists: dict[str, list[JsonObject]] = {}
+        self.unpacked_views: dict[int, memoryview] = {}
+        self.draco_meshes: dict[int, object] | None = None  # by buffer view, once they are unpacked
         self._claimed = 0
+        self._unpacked = 0
 
     def error(self, problem: str) -> FileFormatError:
         return self.source.format_error(problem)
@@ -89,6 +95,13 @@ class Document:
             raise self.error(f"'{key}' of {what} is not a list of whole numbers")
         return value
 
+    def enum(self, owner: JsonObject, key: str, default: int | None = None) -> int | None:
+        """A number that stands for a word; "5126" is taken as 5126, and anything else is None."""
+        value = owner.get(key, default)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+            return int(value)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
     def numbers(self, owner: JsonObject, key: str, what: str, default: list[float]) -> list[float]:
         """A list of finite numbers, as long as `default` (which may be empty for any length)."""
         value = owner.get(key, default)
@@ -121,14 +134,10 @@ class Document:
             return self._binary
         raise self.error(f"buffer {index} has no data; the file is incomplete or compressed")
 
-    def view(self, index: Any, user: str) -> bytes:
-        """The bytes of a buffer view."""
-        entry = self.item("bufferViews", index, user)
-        data = self.buffer(entry.get("buffer"), user)
-        start, length = self.whole(entry, "byteOffset", user, 0), self.whole(entry, "byteLength", user)
-        if start + length > len(data):
-            raise self.error(f"{user} lies beyond the end of its buffer")
-        return data[start : start + length]
+    def size(self) -> int:
+        """Bytes of all buffers that are there, and of all that was unpacked so far."""
+        there = [i for i, entry in enumerate(self.items("buffers")) if "uri" in entry or (i == 0 and self._binary)]
+        return sum(len(self.buffer(i, "the file")) for i in there) + self._unpacked
 
     def claim(self, n_bytes: int, what: str) -> None:
         """Refuse to go on when all that was asked for is more than the machine has; call before it is made.
@@ -142,6 +151,11 @@ class Document:
                 "load fewer clips, a lower frame rate, or parts of the scene"
             )
 
+    def claim_unpacked(self, n_bytes: int, what: str) -> None:
+        """The same for what is about to be unpacked."""
+        self.claim(n_bytes, what)
+        self._unpacked += n_bytes
+
 
 def open_document(path: Path) -> Document:
     """Read .gltf or .glb (told apart by content) and refuse what cannot be sampled."""
@@ -149,7 +163,9 @@ def open_document(path: Path) -> Document:
     data = source.read()
     text, binary = _chunks(data, source) if data[:4] == _MAGIC else (data, None)
     try:
-        root = json.loads(text.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_unique)
+        root = json.loads(
+            text.decode("utf-8-sig"), parse_constant=_no_constant, parse_float=_number, object_pairs_hook=_unique
+        )
     except _DoubleKeyError as error:
         raise source.format_error(f"is not glTF: an object of its JSON has {error} twice") from error
     except (ValueError, RecursionError) as error:
@@ -167,6 +183,12 @@ def open_document(path: Path) -> Document:
 
 def _no_constant(name: str) -> None:
     raise ValueError(name)
+
+
+def _number(text: str) -> int | float:
+    """A number with a point; 5126.0 is the whole number that whoever wrote it meant."""
+    value = float(text)
+    return int(value) if text[0] != "-" and value < 2**53 and value.is_integer() else value
 
 
 class _DoubleKeyError(Exception):
@@ -208,9 +230,5 @@ def _check_asset(document: Document) -> None:
         raise document.error(f"is glTF version {quote(str(version))}, expected 2.0")
     required = document.root.get("extensionsRequired", [])
     for name in required if isinstance(required, list) else []:
-        if name in _COMPRESSED:
-            raise document.error(
-                f"is compressed with {_COMPRESSED[name]} ({name}), which is not read; export it without compression"
-            )
-        if not str(name).startswith(_HARMLESS):
+        if not str(name).startswith((*_READ, *_HARMLESS)):
             raise document.error(f"requires the extension {quote(str(name))}, which is not known")

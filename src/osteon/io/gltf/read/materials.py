@@ -1,18 +1,26 @@
-"""Materials and their images. Pictures are carried as they are: PNG and JPEG, on the first set of coordinates."""
+"""Materials and their images. Pictures are carried as they are: PNG and JPEG, on the first set of coordinates.
+
+A material whose textures move their coordinates (KHR_texture_transform) moves those of its triangles instead. A picture
+of another kind (KHR_texture_basisu, EXT_texture_webp) is left out unless the file has it as PNG or JPEG too.
+"""
 
 from __future__ import annotations
 
 from pathlib import PurePosixPath
 from typing import cast
 
+import numpy as np
+
+from osteon.core.arrays import Float64
 from osteon.core.asset import AlphaMode, Image, Material, TextureRole
 from osteon.core.errors import FileFormatError
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.addresses import read_address
+from osteon.io.gltf.read.buffer_views import read_view
 from osteon.io.gltf.read.document import Document
 from osteon.io.meshes.pictures import picture_mime
 
-__all__ = ["read_materials"]
+__all__ = ["read_materials", "read_uv_transform"]
 
 _ROLES: dict[str, TextureRole] = {
     "baseColorTexture": "base_color",
@@ -21,6 +29,8 @@ _ROLES: dict[str, TextureRole] = {
     "occlusionTexture": "occlusion",
     "emissiveTexture": "emissive",
 }
+Transform = tuple[float, float, float, float, float]  # shift right and down, turn, scale of both
+_UNMOVED: Transform = (0.0, 0.0, 0.0, 1.0, 1.0)
 _UNNAMED = Material("default", (1.0, 1.0, 1.0, 1.0), 1.0, 1.0)  # what glTF shows where no material is named
 
 
@@ -37,9 +47,10 @@ def _material(document: Document, entry: JsonObject, index: int, images: dict[in
     red, green, blue, alpha = document.numbers(surface, "baseColorFactor", what, [1.0, 1.0, 1.0, 1.0])
     glow = document.numbers(entry, "emissiveFactor", what, [0.0, 0.0, 0.0])
     mode = entry.get("alphaMode")
+    transform = _first_transform(document, entry, what)
     textures = []
-    for key, role in _ROLES.items():
-        image = _image(document, document.object(entry | surface, key, what), images, what)
+    for role, use in _uses(document, entry, what):
+        image = _image(document, use, images, what) if _transform(document, use, what) == transform else None
         if image is not None:
             textures.append((role, image))
     return Material(
@@ -59,14 +70,47 @@ def _factor(document: Document, owner: JsonObject, key: str, default: float, wha
     return document.numbers({key: [owner.get(key, default)]}, key, what, [default])[0]
 
 
-def _image(document: Document, use: JsonObject, images: dict[int, Image | None], what: str) -> Image | None:
-    """The image of a texture, or None if there is none, or none that is carried.
-
-    A texture that lies on another set of coordinates, or moves them, would come out in the wrong place.
-    """
-    moved = document.object(document.object(use, "extensions", what), "KHR_texture_transform", what)
-    if "index" not in use or use.get("texCoord", 0) != 0 or moved:
+def read_uv_transform(document: Document, number: int | None) -> Float64 | None:
+    """(2,3) what a material does to texture coordinates as the file has them; None if it leaves them alone."""
+    transform = (
+        None if number is None else _first_transform(document, document.items("materials")[number], "a material")
+    )
+    if transform is None or transform == _UNMOVED:
         return None
+    right, down, turn, wide, high = transform
+    cosine, sine = np.cos(turn), np.sin(turn)
+    return np.array([[cosine * wide, sine * high, right], [-sine * wide, cosine * high, down]])
+
+
+def _uses(document: Document, entry: JsonObject, what: str) -> list[tuple[TextureRole, JsonObject]]:
+    """The textures of a material that lie on the first set of coordinates: others would come out in the wrong place."""
+    surface = document.object(entry, "pbrMetallicRoughness", what)
+    uses = [(role, document.object(entry | surface, key, what)) for key, role in _ROLES.items()]
+    return [(role, use) for role, use in uses if "index" in use and _coordinates(document, use, what) == 0]
+
+
+def _coordinates(document: Document, use: JsonObject, what: str) -> object:
+    return _moves(document, use, what).get("texCoord", use.get("texCoord", 0))
+
+
+def _moves(document: Document, use: JsonObject, what: str) -> JsonObject:
+    return document.object(document.object(use, "extensions", what), "KHR_texture_transform", what)
+
+
+def _first_transform(document: Document, entry: JsonObject, what: str) -> Transform | None:
+    """How the first texture of a material moves its coordinates; those that do it otherwise are left out."""
+    return next((_transform(document, use, what) for _, use in _uses(document, entry, what)), None)
+
+
+def _transform(document: Document, use: JsonObject, what: str) -> Transform:
+    moves = _moves(document, use, what)
+    right, down = document.numbers(moves, "offset", what, [0.0, 0.0])
+    wide, high = document.numbers(moves, "scale", what, [1.0, 1.0])
+    return right, down, _factor(document, moves, "rotation", 0.0, what), wide, high
+
+
+def _image(document: Document, use: JsonObject, images: dict[int, Image | None], what: str) -> Image | None:
+    """The image of a texture, or None if there is none that is carried."""
     texture = document.item("textures", use["index"], what)
     if "source" not in texture:
         return None
@@ -81,7 +125,7 @@ def _read_image(document: Document, entry: JsonObject, number: int) -> Image | N
     uri = entry.get("uri")
     fallback = f"image_{number}"
     if uri is None:
-        data = document.view(entry.get("bufferView"), f"image {number}")
+        data = bytes(read_view(document, entry.get("bufferView"), f"image {number}"))
     else:
         try:
             data = read_address(document.source, uri, f"image {number}")

@@ -9,7 +9,7 @@ from osteon.core.asset import Asset, Material
 from osteon.core.clips import distinct_names
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.read.document import Document
-from osteon.io.gltf.read.materials import read_materials
+from osteon.io.gltf.read.materials import read_materials, read_uv_transform
 from osteon.io.gltf.read.scene import GltfScene
 
 __all__ = ["merge_instances"]
@@ -31,7 +31,7 @@ def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]
     merged = np.concatenate(faces).astype(np.int32)
     materials, numbers = _materials(document, scene)
     return merged, Asset(
-        uvs=_uvs(scene, merged),
+        uvs=_uvs(document, scene, merged),
         colors=_colors(scene),
         materials=materials,
         triangle_material=np.repeat(np.array(numbers, np.int32), counts) if materials else None,
@@ -40,16 +40,23 @@ def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]
     )
 
 
-def _uvs(scene: GltfScene, faces: Int32) -> Float32 | None:
+def _uvs(document: Document, scene: GltfScene, faces: Int32) -> Float32 | None:
     """(t,3,2) with the origin at the bottom, as in all other formats; zero where an instance has none."""
     if all(instance.geometry.uvs is None for instance in scene.instances):
         return None
     per_vertex = [
-        np.zeros((p.n_vertices, 2)) if p.geometry.uvs is None else p.geometry.uvs * [1, -1] + [0, 1]
-        for p in scene.instances
+        np.tile([0.0, 1.0], (p.n_vertices, 1)) if p.geometry.uvs is None else p.geometry.uvs for p in scene.instances
     ]
-    uvs: Float32 = as_float32(np.concatenate(per_vertex))[faces]
-    return uvs
+    uvs = np.concatenate(per_vertex)[faces]
+    start = 0
+    for instance in scene.instances:
+        for piece in instance.geometry.pieces:
+            stop = start + len(piece.faces)
+            matrix = None if instance.geometry.uvs is None else read_uv_transform(document, piece.material)
+            if matrix is not None:
+                uvs[start:stop] = uvs[start:stop] @ matrix[:, :2].T + matrix[:, 2]
+            start = stop
+    return as_float32(uvs * [1, -1] + [0, 1])
 
 
 def _colors(scene: GltfScene) -> Float32 | None:

@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
+from osteon.io.doors.source import quote
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.accessors import read_floats, read_indices
+from osteon.io.gltf.read.attributes import Attributes, draco_view, open_attributes
 from osteon.io.gltf.read.document import Document
+from osteon.io.gltf.read.draco import read_draco
 
 __all__ = ["Geometry", "Influences", "Piece", "read_geometry"]
 
@@ -61,10 +64,22 @@ def read_geometry(document: Document, mesh: int) -> list[Geometry]:
     found: dict[tuple[frozenset[tuple[str, int]], ...], list[tuple[int, JsonObject]]] = {}
     for index, primitive in enumerate(document.objects(entry, "primitives", f"mesh {mesh}")):
         what = f"primitive {index} of mesh {mesh}"
-        if document.whole(primitive, "mode", what, TRIANGLES) in (TRIANGLES, STRIP, FAN):
-            named = (document.object(primitive, "attributes", what), *document.objects(primitive, "targets", what))
+        if _mode(document, primitive, what) in (TRIANGLES, STRIP, FAN):
+            stream = draco_view(document, primitive, what) or {}
+            named = (
+                document.object(primitive, "attributes", what),
+                *document.objects(primitive, "targets", what),
+                {"": stream.get("bufferView", -1)},
+            )
             found.setdefault(tuple(_accessors(each) for each in named), []).append((index, primitive))
     return [_read_geometry(document, primitives, mesh) for primitives in found.values()]
+
+
+def _mode(document: Document, primitive: JsonObject, what: str) -> int:
+    mode = document.enum(primitive, "mode", TRIANGLES)
+    if mode is None:
+        raise document.error(f"'mode' of {what} is {quote(str(primitive.get('mode')))}, expected a number from 0 to 6")
+    return mode
 
 
 def _accessors(named: JsonObject) -> frozenset[tuple[str, int]]:
@@ -76,16 +91,16 @@ def _read_geometry(document: Document, primitives: list[tuple[int, JsonObject]],
     """The vertices of the first primitive, and the triangles of all."""
     number, entry = primitives[0]
     what = f"primitive {number} of mesh {mesh}"
-    attributes = document.object(entry, "attributes", what)
+    attributes = open_attributes(document, entry, what)
     if "POSITION" not in attributes:
         raise document.error(f"{what} has no POSITION")
-    positions = read_floats(document, attributes["POSITION"], (3,), f"POSITION of {what}")
+    positions = attributes.floats("POSITION", (3,))
     count = len(positions)
 
     def attribute(name: str, widths: tuple[int, ...]) -> Float64 | None:
         if name not in attributes:
             return None
-        values = read_floats(document, attributes[name], widths, f"{name} of {what}")
+        values = attributes.floats(name, widths)
         _check_count(document, len(values), count, f"{name} of {what}")
         return values
 
@@ -109,8 +124,12 @@ def _read_piece(document: Document, entry: JsonObject, number: int, count: int, 
     material = entry.get("material")
     if material is not None:
         document.item("materials", material, what)
-    mode = document.whole(entry, "mode", what, TRIANGLES)
-    return Piece(_read_faces(document, entry, mode, count, what), material, number)
+    compressed = draco_view(document, entry, what)
+    if compressed is None:
+        return Piece(_read_faces(document, entry, _mode(document, entry, what), count, what), material, number)
+    faces = read_draco(document, compressed, what).faces
+    _check_corners(document, faces, count, what)
+    return Piece(faces, material, number)
 
 
 def _check_count(document: Document, got: int, count: int, what: str) -> None:
@@ -118,12 +137,18 @@ def _check_count(document: Document, got: int, count: int, what: str) -> None:
         raise document.error(f"{what} has {got} entries for {count} vertices")
 
 
+def _check_corners(document: Document, corners: IntArray, count: int, what: str) -> None:
+    if corners.size and corners.max() >= count:
+        raise document.error(f"{what} names vertex {int(corners.max())} of {count}")
+
+
 def _read_faces(document: Document, entry: JsonObject, mode: int, count: int, what: str) -> IntArray:
     """Triangles of a list, a strip or a fan; without indices the vertices are taken in order."""
     if "indices" in entry:
+        if document.item("accessors", entry["indices"], what).get("count") == 0:
+            return np.zeros((0, 3), np.int64)
         corners = read_indices(document, entry["indices"], (1,), f"indices of {what}")[:, 0]
-        if corners.max() >= count or corners.min() < 0:
-            raise document.error(f"{what} names vertex {int(corners.max())} of {count}")
+        _check_corners(document, corners, count, what)
     else:
         corners = np.arange(count)
     n = len(corners)
@@ -151,13 +176,13 @@ def _read_deltas(document: Document, entry: JsonObject, name: str, count: int, w
     return deltas
 
 
-def _read_influences(document: Document, attributes: JsonObject, count: int, what: str) -> Influences | None:
+def _read_influences(document: Document, attributes: Attributes, count: int, what: str) -> Influences | None:
     """All sets JOINTS_n, WEIGHTS_n; weights are scaled to a sum of one, a vertex without any follows joint 0."""
     joints, weights = [], []
     n = 0
     while f"JOINTS_{n}" in attributes and f"WEIGHTS_{n}" in attributes:
-        joints.append(read_indices(document, attributes[f"JOINTS_{n}"], (4,), f"JOINTS_{n} of {what}"))
-        weights.append(read_floats(document, attributes[f"WEIGHTS_{n}"], (4,), f"WEIGHTS_{n} of {what}"))
+        joints.append(attributes.joints(f"JOINTS_{n}"))
+        weights.append(attributes.floats(f"WEIGHTS_{n}", (4,)))
         _check_count(document, len(joints[n]), count, f"JOINTS_{n} of {what}")
         _check_count(document, len(weights[n]), count, f"WEIGHTS_{n} of {what}")
         n += 1

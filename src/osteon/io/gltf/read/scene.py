@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32, Float64
 from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.document import Document
+from osteon.io.gltf.read.instancing import place_geometries, read_placements
 from osteon.io.gltf.read.nodes import NodeTree, read_nodes, scene_nodes
 from osteon.io.gltf.read.primitives import Geometry, Influences, read_geometry
 
@@ -78,17 +79,24 @@ def read_scene(document: Document) -> GltfScene:
             number = entry["skin"]
             document.item("skins", number, f"node {node}")
             skin = skins[number] = skins.get(number) or _read_skin(document, number)
-        instances += _parts_of(document, node, meshes[mesh], skin)
+        placements = read_placements(document, node)
+        if placements is None:
+            instances += _parts_of(document, node, meshes[mesh], skin)
+        else:
+            for number, geometries in enumerate(place_geometries(document, meshes[mesh], placements, node)):
+                instances += _parts_of(document, node, geometries, skin, f"_{number}")
     if not any(len(piece.faces) for instance in instances for piece in instance.geometry.pieces):
         raise document.source.geometry_error("holds no triangles; export the scene with its meshes")
     return GltfScene(tree, instances)
 
 
-def _parts_of(document: Document, node: int, geometries: list[Geometry], skin: SkinJoints | None) -> list[MeshInstance]:
+def _parts_of(
+    document: Document, node: int, geometries: list[Geometry], skin: SkinJoints | None, suffix: str = ""
+) -> list[MeshInstance]:
     entry = document.items("nodes")[node]
     mesh = entry["mesh"]
     mesh_entry = document.items("meshes")[mesh]
-    name = document.text(entry, "name", document.text(mesh_entry, "name", f"mesh_{mesh}"))
+    name = document.text(entry, "name", document.text(mesh_entry, "name", f"mesh_{mesh}")) + suffix
     n_targets = max((len(g.deltas) for g in geometries), default=0)
     owner = entry if "weights" in entry else mesh_entry
     weights = np.array(document.numbers(owner, "weights", f"node {node}", []))

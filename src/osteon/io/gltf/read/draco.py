@@ -1,0 +1,123 @@
+"""Primitives that Draco compressed: triangles and attributes in one stream, decoded by DracoPy in a process of its own.
+
+All streams of a file are decoded at once, the first time that one is asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.read import draco_child
+from osteon.io.gltf.read.buffer_views import read_view
+from osteon.io.gltf.read.document import MEMORY, Document
+
+__all__ = ["DRACO", "DracoMesh", "read_draco"]
+
+DRACO = "KHR_draco_mesh_compression"
+
+#: Seconds that all streams of a file may take together.
+LONGEST = 600
+#: The process computes nothing; threads would take of the memory that it may have.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+#: Methods of a stream: triangles one after the other, or from neighbour to neighbour.
+_SEQUENTIAL, _EDGEBREAKER = 0, 1
+#: The version that glTF asks for; earlier ones store their counts in other places.
+_COUNTS_FIRST = (2, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class DracoMesh:
+    """What a stream holds."""
+
+    faces: NDArray[np.int64]  # (t,3)
+    attributes: dict[int, NDArray[Any]]  # (v,n) by unique id
+
+
+def read_draco(document: Document, compressed: JsonObject, what: str) -> DracoMesh:
+    """The mesh of a primitive, whose extension `compressed` is."""
+    if document.draco_meshes is None:
+        if find_spec("DracoPy") is None:
+            raise document.error(
+                "is compressed with Draco, and what reads that is not installed; run: pip install 'osteon[draco]'"
+            )
+        document.draco_meshes = _decode_all(document)
+    view = document.whole(compressed, "bufferView", what)
+    mesh = document.draco_meshes.get(view)
+    if not isinstance(mesh, DracoMesh):
+        raise document.error(f"{what} is compressed with Draco, and its data are damaged; export it again")
+    return mesh
+
+
+def _decode_all(document: Document) -> dict[int, object]:
+    """By buffer view; without those that are damaged."""
+    streams = {view: stream for view in _views(document) if (stream := _stream(document, view)) is not None}
+    said = b"".join(struct.pack("<Q", len(stream)) + stream for stream in streams.values())
+    command = [sys.executable, "-P", str(draco_child.__file__), str(MEMORY)]
+    try:
+        done = subprocess.run(
+            command, input=said, capture_output=True, check=True, timeout=LONGEST, env=os.environ | _ONE_THREAD
+        )
+    except subprocess.TimeoutExpired as error:
+        raise document.error(f"is compressed with Draco, and takes more than {LONGEST} s to unpack") from error
+    except subprocess.CalledProcessError as error:
+        raise document.error("is compressed with Draco, and the library failed on it; export it again") from error
+    document.claim_unpacked(len(done.stdout), "what Draco unpacks")
+    arrays: dict[int, dict[str, NDArray[Any]]] = defaultdict(dict)
+    with np.load(io.BytesIO(done.stdout), allow_pickle=False) as stored:
+        for key, values in stored.items():
+            number, _, name = key.partition("_")
+            arrays[int(number)][name] = values
+    return {view: _mesh(arrays[i]) for i, view in enumerate(streams) if "faces" in arrays[i]}
+
+
+def _mesh(arrays: dict[str, NDArray[Any]]) -> DracoMesh:
+    faces = arrays.pop("faces").astype(np.int64).reshape(-1, 3)
+    return DracoMesh(faces, {int(name): np.atleast_2d(values) for name, values in arrays.items()})
+
+
+def _views(document: Document) -> list[int]:
+    """Buffer views of all streams of the file."""
+    found = []
+    for number, mesh in enumerate(document.items("meshes")):
+        for primitive in document.objects(mesh, "primitives", f"mesh {number}"):
+            extensions = document.object(primitive, "extensions", f"mesh {number}")
+            view = document.object(extensions, DRACO, f"mesh {number}").get("bufferView")
+            if isinstance(view, int):
+                found.append(view)
+    return list(dict.fromkeys(found))
+
+
+def _stream(document: Document, view: int) -> bytes | None:
+    """The bytes of a stream, or None if they do not begin as Draco's. Its triangles are claimed first."""
+    what = f"buffer view {view}"
+    data = bytes(read_view(document, view, what))
+    if len(data) < 12 or data[:5] != b"DRACO" or data[7] != 1 or data[8] not in (_SEQUENTIAL, _EDGEBREAKER):
+        return None
+    if (data[5], data[6]) >= _COUNTS_FIRST:
+        at = 11 + (data[8] == _EDGEBREAKER)  # after the header, and how edges are walked
+        first, at = _count(data, at)
+        second, _ = _count(data, at)
+        document.claim(36 * max(first, second), what)
+    return data
+
+
+def _count(data: bytes, at: int) -> tuple[int, int]:
+    """A count of seven bits a byte, and where the next one is."""
+    value = 0
+    for i, byte in enumerate(data[at : at + 5]):
+        value |= (byte & 127) << (7 * i)
+        if byte < 128:
+            return value, at + i + 1
+    return value, at + 5

@@ -1,0 +1,1 @@
+"""Buffer views that meshoptimizer compressed: three codecs and four filters."""
