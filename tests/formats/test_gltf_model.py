@@ -28,7 +28,8 @@ QUARTER = [0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]  # 90 degrees about z
         ("MorphStressTest", 1, 8, 0),
         ("RiggedFigure", 19, 0, 19),
         ("RiggedSimple", 2, 0, 2),
-        ("Soldier", 51, 0, 0),
+        ("Soldier", 49, 0, 49),
+        ("FpsArms", 50, 0, 50),
     ],
 )
 def test_characters(name, bones, rank, joints):
@@ -87,6 +88,22 @@ def test_one_skin(triangle_glb, tmp_path):
     assert np.allclose(model.track.transforms[-1, 1], [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]])
     assert model.skeleton.names == ("hip", "foot")
     assert model.skeleton.parents.tolist() == [-1, 0]  # a node between them that is no joint is passed over
+
+
+def test_skins_that_share_joints(triangle_glb, tmp_path):
+    """Two skins on the same joints are one rig: a joint is one bone unless its binds differ."""
+    skinned(triangle_glb, [[[0, 1, 0, 0]] * 3], [[[0.5, 0.5, 0, 0]] * 3], [np.eye(4), np.eye(4)])
+    root, moved = triangle_glb.json, np.eye(4)
+    moved[0, 3] = 1.0
+    second = triangle_glb.accessor([b.T.ravel() for b in (np.eye(4), moved)], "f4", "MAT4")
+    root["skins"].append({"joints": [2, 1], "inverseBindMatrices": second})
+    root["nodes"].append({"mesh": 0, "skin": 1})
+    root["scenes"][0]["nodes"].append(4)
+    model = assert_readers_agree(turn_foot(triangle_glb).save(tmp_path / "t.glb"))
+    assert model.track.names == ("hip", "foot", "hip_")
+    assert model.skin.bones[:, :2].tolist() == [[0, 1]] * 3 + [[1, 2]] * 3
+    assert model.skeleton.parents.tolist() == [-1, 0, -1]
+    assert model.track.bone_type == "rigid"
 
 
 def test_units_of_the_mesh_go_into_the_rest_pose(triangle_glb, tmp_path):

@@ -111,7 +111,7 @@ def _skin_rig(document: Document, scene: GltfScene, skin: SkinJoints) -> Rig:
         raise document.source.geometry_error(f"the joint {flat} was bound flat, so it stands nowhere; bind it again")
     with np.errstate(over="ignore", invalid="ignore"):
         places = compose(_placement(scene, skin)[:3], invert(skin.joint_from_mesh[:, :3]))[..., 3]
-    return Rig(names, parents_of_joints(scene, skin), places)
+    return Rig(names, parents_of_joints(scene, skin.nodes), places)
 
 
 def _completed(rig: Rig, flesh: list[Flesh]) -> Rig:

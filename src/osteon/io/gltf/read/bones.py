@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.arrays import Float32, Float64, Int32, Int64
 from osteon.core.clips import distinct_names
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
@@ -25,17 +25,19 @@ __all__ = ["Bones", "gather_bones", "gather_skeleton", "gather_skin"]
 
 #: glTF has any number of sets of four; more than this many bones a vertex are not kept.
 MOST_INFLUENCES = 8
+#: Inverse bind matrices of a node that differ by less than this part of their size are one.
+SAME_BIND = 1e-5
 #: A bind matrix that squeezes more than this cannot be undone in float32.
 WORST_CONDITION = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Bones:
-    """All bones of a scene, skin by skin and node by node in order of first use."""
+    """All bones of a scene in order of first use; a joint that several skins bind alike is one bone."""
 
     nodes: list[int]  # (b,)
     node_from_rest: Float64  # (b,4,4) B M^-1
-    first: list[int]  # for each instance: its first bone
+    of_joint: list[Int64]  # for each instance: (j,) the bone of each joint of its skin, or of its node alone
 
     def transforms(self, pose: ScenePose) -> Float32:
         """(f,b,3,4) posed_from_rest; what grows beyond all bounds becomes infinite."""
@@ -49,26 +51,35 @@ class Bones:
 
 
 def gather_bones(scene: GltfScene, placements: list[Float64]) -> Bones:
-    """Bones of all instances; those on one skin, or on one node, share theirs."""
+    """Bones of all instances; those on one skin, on one node, or on joints that are bound alike, share theirs."""
     nodes: list[int] = []
     matrices: list[Float64] = []
-    first: dict[tuple[str, int], int] = {}
-    of_part: list[int] = []
+    bones_of_node: dict[int, list[int]] = {}
+    of_joint: list[Int64] = []
     for instance, world_from_mesh in zip(scene.instances, placements, strict=True):
-        owner = ("node", instance.node) if instance.skin is None else ("skin", instance.skin.number)
-        if owner not in first:
-            first[owner] = len(nodes)
-            joints = [instance.node] if instance.skin is None else instance.skin.nodes
-            bind = np.eye(4)[None] if instance.skin is None else instance.skin.joint_from_mesh
-            nodes += joints
-            matrices.append(bind @ np.linalg.inv(world_from_mesh))
-        of_part.append(first[owner])
-    return Bones(nodes, np.concatenate(matrices), of_part)
+        joints = [instance.node] if instance.skin is None else instance.skin.nodes
+        bind = np.eye(4)[None] if instance.skin is None else instance.skin.joint_from_mesh
+        found = []
+        for node, matrix in zip(joints, bind @ np.linalg.inv(world_from_mesh), strict=True):
+            known = bones_of_node.setdefault(node, [])
+            bone = next((b for b in known if _same_bind(matrices[b], matrix)), len(nodes))
+            if bone == len(nodes):
+                nodes.append(node)
+                matrices.append(matrix)
+                known.append(bone)
+            found.append(bone)
+        of_joint.append(np.array(found, np.int64))
+    return Bones(nodes, np.stack(matrices), of_joint)
+
+
+def _same_bind(one: Float64, other: Float64) -> bool:
+    """Whether two inverse bind matrices of a node are one, as far as float32 can tell."""
+    return bool(np.abs(one - other).max() <= SAME_BIND * np.abs(one).max())
 
 
 def gather_skin(scene: GltfScene, bones: Bones) -> Skin:
     """Influences of all vertices, at most eight each, scaled to a sum of one."""
-    instances = [_influences(instance, first) for instance, first in zip(scene.instances, bones.first, strict=True)]
+    instances = [_influences(instance, of) for instance, of in zip(scene.instances, bones.of_joint, strict=True)]
     width = max(weights.shape[1] for _, weights in instances)
     indices = np.zeros((scene.n_vertices, width), np.int32)
     values = np.zeros((scene.n_vertices, width))
@@ -81,28 +92,25 @@ def gather_skin(scene: GltfScene, bones: Bones) -> Skin:
     return Skin(indices, values)
 
 
-def _influences(instance: MeshInstance, first: int) -> tuple[Int32, Float64]:
+def _influences(instance: MeshInstance, bone_of_joint: Int64) -> tuple[Int32, Float64]:
     """(v,k) bones and weights of one instance; unused slots name bone 0."""
     influences = instance.geometry.influences
     if instance.skin is None or influences is None:
-        return np.full((instance.n_vertices, 1), first, np.int32), np.ones((instance.n_vertices, 1))
+        return np.full((instance.n_vertices, 1), bone_of_joint[0], np.int32), np.ones((instance.n_vertices, 1))
     joints, weights = influences.joints, influences.weights
     if weights.shape[1] > MOST_INFLUENCES:
         order = np.argsort(-weights, axis=1, kind="stable")[:, :MOST_INFLUENCES]
         joints, weights = np.take_along_axis(joints, order, axis=1), np.take_along_axis(weights, order, axis=1)
         weights = weights / weights.sum(axis=1, keepdims=True)
-    return np.where(weights > 0, joints + first, 0).astype(np.int32), weights
+    return np.where(weights > 0, bone_of_joint[joints], 0).astype(np.int32), weights
 
 
 def gather_skeleton(document: Document, scene: GltfScene, bones: Bones) -> Skeleton | None:
-    """The joints as a tree, if the scene has one skin and nothing else moves; rest placement is that of the bind."""
-    skin = scene.instances[0].skin
-    if skin is None or any(
-        instance.skin is None or instance.skin.number != skin.number for instance in scene.instances
-    ):
+    """The joints of all skins as a tree, if nothing but skins moves; rest placement is that of the bind."""
+    if any(instance.skin is None for instance in scene.instances):
         return None
     if np.linalg.cond(bones.node_from_rest[:, :3, :3]).max() > WORST_CONDITION:
         return None  # a joint that was bound flat stands nowhere
-    parents = parents_of_joints(scene, skin)
+    parents = parents_of_joints(scene, bones.nodes)
     world_from_joint = as_float32(invert(bones.node_from_rest[:, :3]))
     return Skeleton(bones.names(document), np.array(parents, np.int32), world_from_joint)

@@ -164,12 +164,12 @@ def _skin(shape: Float64, influences: Influences, matrices: Float64) -> Float32:
     return posed
 
 
-def parents_of_joints(scene: GltfScene, skin: SkinJoints) -> list[int]:
+def parents_of_joints(scene: GltfScene, nodes: list[int]) -> list[int]:
     """(j,) the nearest joint above each; nodes between them that are no joints are passed over."""
-    where = {node: j for j, node in enumerate(skin.nodes)}
+    where = {node: j for j, node in reversed(list(enumerate(nodes)))}  # the first joint of a node
     above = [-1] * len(scene.tree.parents)
     for node in scene.tree.order:
         parent = scene.tree.parents[node]
         if parent >= 0:
             above[node] = where.get(parent, above[parent])
-    return [above[node] for node in skin.nodes]
+    return [above[node] for node in nodes]
