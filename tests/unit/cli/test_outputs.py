@@ -100,7 +100,7 @@ def test_outputs_are_not_each_other(run_here, work):
         ("-o", "a.glb", "--json", "link/a.glb"),
         ("-o", "a.glb", "--report", "r.html", "--json", "src/../r.html"),
     ):
-        refused(run_here, work, "skin", "ok.npz", *pair, says=("written twice",))
+        refused(run_here, work, "skin", "ok.npz", *pair, says=("named twice",))
     refused(run_here, work, "play", "mine.glb", "-o", "new/", "--json", "new/facts.json", says=("lies in", "replaces"))
 
 

@@ -105,7 +105,7 @@ def check_apart(outputs: Sequence[Output]) -> None:
 
 def _check_pair(one: Output, other: Output) -> None:
     if same_place(one.path, other.path):
-        raise OptionError(f"{other.flag}: {other.path} is written twice, also by {one.flag}; name another")
+        raise OptionError(f"{other.flag}: {other.path} is named twice, it is written by {one.flag}; name another")
     for folder, inner in ((one, other), (other, one)):
         if folder.is_folder and _lies_in(inner.path, folder.path):
             raise OptionError(
