@@ -21,6 +21,7 @@ from osteon.io.doors.source import Source, quote
 
 __all__ = ["Archive", "open_archive", "pack_header", "write_archive"]
 
+
 class _Member:
     """A file of the archive; whatever the libraries that unpack it raise becomes one line that names the archive."""
 
@@ -56,15 +57,15 @@ class Archive:
     def _open(self, key: str) -> Iterator[StoredArray]:
         info = self._members.get(key)
         if info is None:
-            there = ", ".join(sorted(self._members)[:12]) or "nothing"
-            raise self.source.format_error(f"lacks the array '{key}'; it holds {there}")
-        self._claims.unpack(info.file_size, f"'{key}'")
+            there = ", ".join(name if name.isprintable() else quote(name) for name in sorted(self._members)[:12])
+            raise self.source.format_error(f"lacks the array '{key}'; it holds {there or 'nothing'}")
+        self._claims.unpack(info.file_size, quote(key))
         try:
             file = self._file.open(info)
         except Exception as error:
             raise _damaged(self.source, error) from error
         with file:
-            yield open_array(_Member(self.source, file), info.file_size, self.source, f"'{key}'")
+            yield open_array(_Member(self.source, file), info.file_size, self.source, quote(key))
 
     def array(self, key: str) -> NDArray[Any]:
         with self._open(key) as stored:

@@ -28,8 +28,9 @@ LARGEST_SIZE = 1 << 62
 _VALUES = {
     "descr": r"'(?P<descr>[<>|=]?[A-Za-z?]\d{0,9}(\[\w{1,8}\])?)'",
     "fortran_order": r"(?P<order>True|False)",
-    "shape": r"\((?P<shape>(\d{1,18}L?\s*,?\s*)*)\)",
+    "shape": r"\((?P<shape>[\dL, ]*)\)",
 }
+_SIZE = re.compile(r"\d{1,18}L?")
 _ENTRY = re.compile(r"\s*'(\w+)'\s*:\s*")
 
 
@@ -69,9 +70,9 @@ def read_array_header(file: ByteReader, source: Source, name: str) -> ArrayHeade
         raise source.format_error(
             f"{name} is not a NumPy array of plain numbers, its header is {quote(text)}; save it again with numpy.save"
         )
-    shape = tuple(int(size) for size in re.findall(r"\d+", values["shape"]))
-    if len(shape) > MOST_DIMENSIONS or math.prod(max(1, size) for size in shape) > LARGEST_SIZE:
-        raise source.format_error(f"{name} promises the shape {quote(str(shape))}, larger than any array")
+    shape = _shape(values["shape"])
+    if shape is None or len(shape) > MOST_DIMENSIONS or math.prod(max(1, size) for size in shape) > LARGEST_SIZE:
+        raise source.format_error(f"{name} promises the shape {quote(values['shape'])}, which no array has")
     return ArrayHeader(shape, _dtype(values["descr"], source, name), values["order"] == "True", 8 + width + length)
 
 
@@ -92,6 +93,14 @@ def _parse(text: str) -> dict[str, str] | None:
         comma = re.compile(r"\s*,?").match(body, at)
         at = comma.end() if comma else at
     return found if not keys and body[at:].strip() == "}" else None
+
+
+def _shape(written: str) -> tuple[int, ...] | None:
+    """The sizes between the brackets; old Pythons put an L behind a large one."""
+    sizes = [size.strip() for size in written.removesuffix(",").split(",")] if written.strip() else []
+    if not all(_SIZE.fullmatch(size) for size in sizes):
+        return None
+    return tuple(int(size.removesuffix("L")) for size in sizes)
 
 
 def _dtype(written: str, source: Source, name: str) -> np.dtype[Any]:

@@ -68,9 +68,10 @@ def open_array(file: ByteReader, size: int, source: Source, name: str) -> Stored
     """Read the header of an array that may take `size` bytes with it."""
     header = read_array_header(file, source, name)
     there = size - header.n_bytes
-    if header.data_bytes > there:
+    needed = header.data_bytes
+    if needed > there:
         raise source.format_error(
-            f"{name} promises shape {header.shape} ({header.data_bytes} bytes) but {there} bytes follow; it is truncated"
+            f"{name} promises shape {header.shape} ({needed} bytes) but {there} bytes follow; it is truncated"
         )
     return StoredArray(source, name, file, header.shape, header.dtype, header.fortran_order)
 

@@ -61,8 +61,8 @@ class Claims:
             self._refuse(what, "more than this machine has")
 
     def _refuse(self, what: str, reason: str) -> None:
-        total = f"{(self._unpacked + self._sampled) // 10**6} MB"
+        megabytes = min(self._unpacked + self._sampled, 1 << 80) // 10**6
         raise self.source.format_error(
-            f"{what} brings what it unpacks to up to {total if len(total) < 20 else 'a number of 20 digits'}, {reason}; "
+            f"with {what} it unpacks to {megabytes} MB, {reason}; "
             "load fewer clips, a lower frame rate, or parts of the scene"
         )

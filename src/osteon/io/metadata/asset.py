@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from osteon.core.sequence import Asset, Clip, Image, Material
 from osteon.io.archives.archive import Archive
-from osteon.io.doors.source import Source
+from osteon.io.doors.source import Source, quote
 
 __all__ = ["damage_named", "pack_asset", "pack_clips", "unpack_asset", "unpack_clips"]
 
@@ -92,4 +92,4 @@ def damage_named(source: Source) -> Iterator[None]:
         with source.naming():
             yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise source.format_error(f"its header cannot be used ({type(error).__name__}: {error})") from error
+        raise source.format_error(f"its header cannot be used ({type(error).__name__}: {quote(str(error))})") from error

@@ -23,7 +23,8 @@ def read_floats(document: Document, index: Any, widths: tuple[int, ...], user: s
     entry = document.item("accessors", index, user)
     values = _read(document, entry, widths, f"accessor {index} ({user})")
     document.claim(8 * values.size, user)
-    floats: Float64 = values.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # NaN is named below
+        floats: Float64 = values.astype(np.float64)
     if entry.get("normalized") is True and values.dtype.kind in "iu":
         floats = np.maximum(floats / np.iinfo(values.dtype).max, -1.0)
     if not np.isfinite(floats).all():

@@ -193,10 +193,10 @@ def _check_asset(document: Document) -> None:
     if not isinstance(version, str) or not version.startswith("2."):
         raise document.error(f"is glTF version {quote(str(version))}, expected 2.0")
     required = document.root.get("extensionsRequired", [])
-    for name in required if isinstance(required, list) else []:
+    for name in map(str, required if isinstance(required, list) else []):
         if name in _COMPRESSED:
             raise document.error(
                 f"is compressed with {_COMPRESSED[name]} ({name}), which is not read; export it without compression"
             )
-        if not str(name).startswith(_HARMLESS):
-            raise document.error(f"requires the extension {quote(str(name))}, which is not known")
+        if not name.startswith(_HARMLESS):
+            raise document.error(f"requires the extension {quote(name)}, which is not known")
