@@ -14,7 +14,7 @@ from osteon.core.errors import OsteonError
 CORPUS = Path(__file__).parent / "corpus"
 KEPT = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 #: Damaged files a reader: about a minute of one core in all.
-INPUTS = 900
+INPUTS = 700
 SLOW = {"usd": 150, "usdc": 150, "fbx": 150}
 
 

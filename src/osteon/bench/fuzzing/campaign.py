@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ def fuzz_reader(
     """Read `inputs` inputs (None: as many as there is time for), the same ones for the same seed."""
     found = Campaign(reader)
     stop = sys.maxsize if inputs is None else inputs
-    while found.inputs < stop and found.seconds < seconds and found.crashes + found.hangs < MOST_FAILURES:
+    while found.inputs < stop and found.seconds < seconds and len(found.failed) < MOST_FAILURES:
         with tempfile.TemporaryDirectory(prefix="osteon-fuzz-", dir=_quick_folder()) as folder:
             _run_batch(found, Batch(Path(folder)), seed, stop, seconds - found.seconds)
         say(f"{reader.name}: {found.inputs} inputs, {len(found.failed)} failed")
@@ -105,9 +105,10 @@ def _run_batch(found: Campaign, batch: Batch, seed: int, stop: int, seconds: flo
     failures = {line["number"]: Failure(line["kind"], line["what"]) for line in _noted(batch.failures)}
     if process.returncode != 0:
         what = f"the process ended with {process.returncode}" if ended else f"takes more than {SLOWEST:g} s"
-        kind = "library" if found.reader.native else "crash" if ended else "hang"
-        failures[reached] = Failure(kind, what)
+        failures[reached] = Failure("library" if ended and found.reader.native else "crash" if ended else "hang", what)
         reached += 1
+    if found.reader.native:  # what is slow in Python is not slow for ten seconds
+        failures = {n: replace(f, kind="library") if f.kind == "hang" else f for n, f in failures.items()}
     seeds = found.reader.seeds()
     found.failed += [FailedInput(n, f, make_input(found.reader, seeds, seed, n)) for n, f in sorted(failures.items())]
     found.lines_run |= {(file, line) for file, line in json.loads(batch.lines.read_text() or "[]")}
