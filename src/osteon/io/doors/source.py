@@ -79,10 +79,12 @@ class Source:
 
     @contextmanager
     def naming(self) -> Iterator[None]:
-        """Errors about arrays made inside the block are told with the file they came from."""
+        """Errors about arrays made inside the block are told with the file they came from, once."""
         try:
             yield
         except GeometryError as error:
+            if str(error).startswith(str(self.path)):
+                raise
             raise self.geometry_error(_one_line(str(error))) from error
 
     @contextmanager

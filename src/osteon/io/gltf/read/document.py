@@ -119,6 +119,7 @@ class Document:
         start, length = self.whole(entry, "byteOffset", user, 0), self.whole(entry, "byteLength", user)
         if start + length > len(data):
             raise self.error(f"{user} lies beyond the end of its buffer")
+        self.claim(length, user)
         return data[start : start + length]
 
     def claim(self, n_bytes: int, what: str, *, sampled: bool = False) -> None:

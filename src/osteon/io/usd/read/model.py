@@ -147,8 +147,7 @@ def _skin(meshes: list[ShownMesh], bones: _Bones) -> Skin:
     weights = np.concatenate([np.pad(w, ((0, 0), (0, width - w.shape[1]))) for _, w in found])
     sums = weights.sum(axis=1, keepdims=True)
     free = np.abs(sums[:, 0]) < 1e-12
-    with np.errstate(over="ignore", invalid="ignore"):  # weights that are no numbers are refused by the skin
-        weights = weights / np.where(free[:, None], 1, sums)
+    weights = weights / np.where(free[:, None], 1, sums)
     weights[free, 0] = 1
     return Skin(numbers.astype(np.int32), as_float32(weights))
 

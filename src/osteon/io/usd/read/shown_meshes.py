@@ -88,7 +88,6 @@ class ShownMesh:
             self.skin.ComputeSkinnedPoints(self.skeleton.ComputeSkinningTransforms(code), points, code)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what grows beyond all bounds is named by the frame it is in
 def _moved(matrix: Float64, points: Float64) -> Float64:
     return np.asarray(points @ matrix[:, :3].T + matrix[:, 3])
 
