@@ -14,7 +14,7 @@ import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.io import holds_model, load_model, load_sequence
-from osteon.io.gltf.read import document
+from osteon.io.doors import limits
 
 READERS = (load_sequence, load_model, holds_model)
 _opened: list[str] | None = None
@@ -201,7 +201,7 @@ def test_bind_matrices_that_cannot_be_undone(triangle_glb, tmp_path, matrix):
 @pytest.mark.parametrize("what", ["targets", "nodes", "primitives", "animations"])
 def test_small_files_that_ask_for_much(triangle_glb, tmp_path, refused, monkeypatch, what):
     """The same numbers named again and again: refused before the memory is taken."""
-    monkeypatch.setattr(document, "MEMORY", 1 << 20)
+    monkeypatch.setattr(limits, "MEMORY", 1 << 20)
     root = triangle_glb.json
     primitive = root["meshes"][0]["primitives"][0]
     if what == "targets":

@@ -110,6 +110,72 @@ def test_spoiled_archives(tmp_path, refused, content, kind, says):
         load_sequence(path)
 
 
+def npy(header: str, body: bytes = b"") -> bytes:
+    """An array with a header written by hand."""
+    text = header.encode("latin1") + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + body
+
+
+def packed(method: int = zipfile.ZIP_STORED, **members: bytes) -> bytes:
+    """An archive of these members and otherwise sound ones."""
+    sound = {"frames": FRAMES.astype("<f4"), "faces": FACES}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, array in sound.items():
+            saved = io.BytesIO()
+            np.save(saved, array)
+            archive.writestr(f"{name}.npy", members.get(name, saved.getvalue()))
+        for name in set(members) - set(sound):
+            archive.writestr(f"{name}.npy", members[name])
+    return out.getvalue()
+
+
+PLAIN = "{'descr': '<f4', 'fortran_order': False, 'shape': "
+
+
+@pytest.mark.parametrize(
+    ("member", "content", "says"),
+    [
+        ("frames", npy(PLAIN + "(3, 4, 3"), "header"),
+        ("frames", npy(PLAIN + "(True, 4, 3)}", bytes(200)), "header"),
+        ("frames", npy(PLAIN + "(-1, 4, 3)}", bytes(200)), "header"),
+        ("frames", npy(PLAIN + f"({'9' * 30},)}}"), "shape"),
+        ("frames", npy(PLAIN + f"({'3' * 60}"), "header"),
+        ("frames", npy(PLAIN + "(" * 9000), "header"),
+        ("frames", npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}"), "header"),
+        ("format", npy("{'descr': '<U0', 'fortran_order': False, 'shape': ()}"), "<U0"),
+        ("format", npy("{'descr': '<U1', 'fortran_order': False, 'shape': ()}", b"\xff\xff\xff\x7f"), "letters"),
+        ("format", npy("{'descr': '<U2', 'fortran_order': False, 'shape': ()}", "a\n".encode("utf-32-le")), r"'a'"),
+    ],
+)
+def test_headers_that_numpy_trips_over(tmp_path, refused, member, content, says):
+    (tmp_path / "bad.npz").write_bytes(packed(**{member: content}))
+    with refused(FileFormatError, "bad.npz", says):
+        load_sequence(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_damaged_inside_any_compression(tmp_path, refused, method):
+    data = bytearray(packed(method))
+    (tmp_path / "bad.npz").write_bytes(data)
+    assert load_sequence(tmp_path / "bad.npz").n_frames == 3
+    data[60:72] = b"\xff" * 12
+    (tmp_path / "bad.npz").write_bytes(data)
+    with refused(FileFormatError, "bad.npz"):
+        load_sequence(tmp_path / "bad.npz")
+
+
+def test_headers_of_old_and_careful_writers(tmp_path):
+    """Keys in another order, a long with an L, no comma at the end, version 2.0."""
+    body = FRAMES.astype("<f4").tobytes()
+    odd = npy("{ 'shape':(3L, 4, 3,) , 'descr' : '<f4','fortran_order':False}   ", body)
+    header = odd[10 : -len(body)]
+    second = b"\x93NUMPY\x02\x00" + struct.pack("<I", len(header)) + header + body
+    for content in (odd, second):
+        (tmp_path / "a.npz").write_bytes(packed(frames=content))
+        assert np.array_equal(load_sequence(tmp_path / "a.npz").frames, FRAMES.astype(np.float32))
+
+
 def test_truncated_archive(tmp_path, refused):
     path = tmp_path / "bad.npz"
     np.savez_compressed(path, frames=FRAMES, faces=FACES)
@@ -133,7 +199,7 @@ def test_damaged_archive_members(tmp_path):
 
 
 def test_zip_bomb(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("osteon.io.archives.archive.LARGEST_UNPACKED", 1 << 20)
+    monkeypatch.setattr("osteon.io.doors.limits.LARGEST_UNPACKED", 1 << 20)
     np.savez_compressed(tmp_path / "bomb.npz", frames=np.zeros((1, 200_000, 3)), faces=FACES)
     with refused(FileFormatError, "bomb.npz", "unpacks to"):
         load_sequence(tmp_path / "bomb.npz")

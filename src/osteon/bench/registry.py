@@ -29,6 +29,7 @@ BENCHES = {
     "files": Bench("size and truth of files, and whether three.js, USD and Khronos' validator agree"),
     "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),
     "deformers": Bench("families of deformers: a twisted bar, agreement with the paper, error and cost"),
+    "fuzz": Bench("damaged files: inputs, lines run, crashes and hangs of every reader", ("threads", "inputs")),
     "view": Bench("the page: a crowd against streamed vertices, its first picture, its bundle"),
 }
 

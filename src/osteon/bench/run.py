@@ -1,4 +1,4 @@
-"""What every bench gets: where its data lies, how many threads it may use, and where it says what it misses."""
+"""What every bench gets: where its data lies, how much it may use, and where it says what it misses."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class BenchRun:
     threads: int
     say: Callable[[str], None] = _silent  # progress: what is measured now
     missing: list[str] = field(default_factory=list)
+    inputs: int | None = None  # of what is counted, a trial's number instead of the bench's own
 
     def miss(self, line: str) -> None:
         """Something is not there, so that rows are left out; said once however often it is missed."""

@@ -38,6 +38,7 @@ _HELP = f"""Measure Osteon, or show what earlier runs measured.
 @click.option("--history", type=click.Choice(list(BENCHES)), metavar="NAME", help="Show all recorded runs of a bench.")
 @click.option("--data", type=click.Path(path_type=Path), help=f"Folder of sequences.  [default: {DATA.as_posix()}]")
 @click.option("--threads", type=int, help=f"Threads of what is measured.  [default: {THREADS}]")
+@click.option("--inputs", type=click.IntRange(1), help="Damaged files a reader, for a trial of bench fuzz.")
 @click.option(
     "--record",
     type=click.Path(path_type=Path),
@@ -53,13 +54,14 @@ def bench(
     history: str | None,
     data: Path | None,
     threads: int | None,
+    inputs: int | None,
     record: Path | None,
     out: Path | None,
     json_file: str | None,
     quiet: bool,
 ) -> None:
     """Measure a bench, or show its history."""
-    _check_use(name, history, {"data": data, "threads": threads}, out)
+    _check_use(name, history, {"data": data, "threads": threads, "inputs": inputs}, out)
     shown = not quiet and json_file != "-"
     if history is not None:
         _show_history(history, record or RECORDS, out, json_file, shown)
@@ -67,7 +69,8 @@ def bench(
         from osteon.bench.run import BenchRun
 
         say = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
-        _measure(name, BenchRun(data or DATA, THREADS if threads is None else threads, say), record, json_file, shown)
+        run = BenchRun(data or DATA, THREADS if threads is None else threads, say, inputs=inputs)
+        _measure(name, run, record, json_file, shown)
 
 
 def _check_use(name: str | None, history: str | None, settings: dict[str, object], out: Path | None) -> None:

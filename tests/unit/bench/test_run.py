@@ -32,6 +32,7 @@ def test_options_are_those_that_a_bench_reads(name):
     """Of its file and, for data, of what looks for data."""
     text = inspect.getsource(inspect.getmodule(find_bench(name)))
     assert ("run.threads" in text) == ("threads" in BENCHES[name].options)
+    assert ("run.inputs" in text) == ("inputs" in BENCHES[name].options)
     looks_for_data = any(word in text for word in ("find_sequence(run", "horse_or_fox(run", "load_pose_cases(run"))
     assert looks_for_data == ("data" in BENCHES[name].options)
 

@@ -101,6 +101,8 @@ def test_history_is_read_from_the_checkout_by_default(run_here):
         (["growth", "--history", "growth"], "either"),
         (["growth", "--data", "x"], "--data has no effect"),
         (["simplex", "--threads", "1"], "--threads has no effect"),
+        (["growth", "--inputs", "9"], "--inputs has no effect"),
+        (["fuzz", "--data", "x"], "--data has no effect"),
         (["--history", "growth", "--threads", "1"], "--threads has no effect"),
         (["--history", "growth", "--data", "x"], "--data has no effect"),
         (["growth", "-o", "x.html"], "--history"),

@@ -20,15 +20,13 @@ from osteon.core.sequence import MeshSequence
 from osteon.io.alembic.asset import merge_alembic_meshes
 from osteon.io.alembic.meshes import AlembicMesh, array_of, library_errors, metadata_of, read_alembic_meshes
 from osteon.io.doors.clip_choice import select_names
+from osteon.io.doors.limits import MOST_FRAMES, Claims
 from osteon.io.doors.options import LoadOptions, ReadRequest
 from osteon.io.doors.source import Source, numbered
 from osteon.io.doors.timeline import frame_times, key_rate
 from osteon.io.metadata.asset import unpack_clips
 
 __all__ = ["read_alembic"]
-
-#: Nine hours at 30 frames a second; a time beyond that is a damaged file.
-MOST_FRAMES = 1_000_000
 
 
 def read_alembic(path: Path, request: ReadRequest) -> MeshSequence:
@@ -100,6 +98,8 @@ def _sample(
 ) -> tuple[Float32, tuple[Clip, ...]]:
     n_vertices = [len(part.positions.values[0]) for part in parts]
     moments = np.concatenate([times for _, _, times in spans])
+    what = f"its {len(moments)} frames of {sum(n_vertices)} vertices"
+    Claims(source, source.path.stat().st_size).sample(12 * len(moments) * sum(n_vertices), what)
     frames = np.empty((len(moments), sum(n_vertices), 3), np.float32)
     for f, moment in enumerate(moments):
         start = 0

@@ -4,33 +4,45 @@ from __future__ import annotations
 
 import json
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32
+from osteon.core.errors import FileFormatError
 from osteon.core.progress import Progress
 from osteon.io.archives.stored_array import StoredArray, open_array
-from osteon.io.doors.source import Source
+from osteon.io.doors.limits import Claims
+from osteon.io.doors.source import Source, quote
 
 __all__ = ["Archive", "open_archive", "pack_header", "write_archive"]
 
-#: Positions shrink to a tenth at best. What unpacks to more than this, a hundred times its size, is no mesh.
-LARGEST_UNPACKED = 1 << 30  # bytes
-LARGEST_RATIO = 100
+
+class _Member:
+    """A file of the archive; whatever the libraries that unpack it raise becomes one line that names the archive."""
+
+    def __init__(self, source: Source, file: IO[bytes]) -> None:
+        self._source = source
+        self._file = file
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return self._file.read(size)
+        except Exception as error:  # zlib, bz2 and lzma have no error in common
+            raise _damaged(self._source, error) from error
 
 
 class Archive:
     """An open .npz."""
 
-    def __init__(self, source: Source, file: zipfile.ZipFile) -> None:
+    def __init__(self, source: Source, file: zipfile.ZipFile, size: int) -> None:
         self.source = source
         self._file = file
+        self._claims = Claims(source, size)
         self._members = {i.filename.removesuffix(".npy"): i for i in file.infolist()}
 
     @property
@@ -45,12 +57,15 @@ class Archive:
     def _open(self, key: str) -> Iterator[StoredArray]:
         info = self._members.get(key)
         if info is None:
-            there = ", ".join(sorted(self._members)[:12]) or "nothing"
-            raise self.source.format_error(f"lacks the array '{key}'; it holds {there}")
-        if info.file_size > LARGEST_UNPACKED and info.file_size > LARGEST_RATIO * info.compress_size:
-            raise self.source.format_error(f"'{key}' unpacks to {info.file_size} bytes, more than a mesh can need")
-        with self._file.open(info) as file:
-            yield open_array(file, info.file_size, self.source, f"'{key}'")
+            there = ", ".join(name if name.isprintable() else quote(name) for name in sorted(self._members)[:12])
+            raise self.source.format_error(f"lacks the array '{key}'; it holds {there or 'nothing'}")
+        self._claims.unpack(info.file_size, quote(key))
+        try:
+            file = self._file.open(info)
+        except Exception as error:
+            raise _damaged(self.source, error) from error
+        with file:
+            yield open_array(_Member(self.source, file), info.file_size, self.source, quote(key))
 
     def array(self, key: str) -> NDArray[Any]:
         with self._open(key) as stored:
@@ -94,11 +109,17 @@ class Archive:
 def open_archive(source: Source) -> Iterator[Archive]:
     """The archive, with everything that can be wrong with a zip told as a FileFormatError."""
     with source.open() as file:
+        size = file.seek(0, 2)
         try:
-            with zipfile.ZipFile(file) as zipped:
-                yield Archive(source, zipped)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            raise source.format_error(f"is not an intact .npz archive ({error})") from error
+            zipped = zipfile.ZipFile(file)
+        except Exception as error:  # a damaged list of contents is told in many ways
+            raise _damaged(source, error) from error
+        with zipped:
+            yield Archive(source, zipped, size)
+
+
+def _damaged(source: Source, error: Exception) -> FileFormatError:
+    return source.format_error(f"is not an intact .npz archive ({quote(str(error) or type(error).__name__)})")
 
 
 def pack_header(header: Mapping[str, Any]) -> NDArray[np.str_]:

@@ -25,7 +25,7 @@ from osteon.io.archives.archive import Archive, open_archive, pack_header, write
 from osteon.io.archives.sequence_npz import check_version
 from osteon.io.doors.format_types import ModelFormat
 from osteon.io.doors.options import SaveOptions
-from osteon.io.doors.source import Source
+from osteon.io.doors.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 from osteon.io.metadata.families import PLAIN_KINDS, family_arrays, read_deformer, read_displacement, read_fallback
 
@@ -79,7 +79,7 @@ def read_npz_model(path: Path) -> SkinnedModel:
     with open_archive(source) as archive:
         found = archive.text("format")
         if found != MODEL_FORMAT:
-            what = f"'{found}'" if found else "no format name"
+            what = quote(found) if found else "no format name"
             raise source.format_error(f"holds {what}, expected '{MODEL_FORMAT}'; is it a mesh sequence?")
         check_version(archive, MODEL_FORMAT, 1, MODEL_VERSION)
         header = archive.header()

@@ -20,7 +20,7 @@ from osteon.io.archives.stored_array import fans_of_faces
 from osteon.io.doors.clip_choice import select_clips
 from osteon.io.doors.format_types import SequenceFormat
 from osteon.io.doors.options import ReadRequest
-from osteon.io.doors.source import Source
+from osteon.io.doors.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 
 __all__ = ["NPZ", "SEQUENCE_FORMAT", "SEQUENCE_VERSION", "check_version", "read_npz", "write_npz"]
@@ -35,7 +35,7 @@ def read_npz(path: Path, request: ReadRequest) -> MeshSequence:
     with open_archive(source) as archive:
         found = archive.text("format")
         if found not in ("", SEQUENCE_FORMAT):
-            raise source.format_error(f"holds '{found}', not a mesh sequence; use load_model for a skinned model")
+            raise source.format_error(f"holds {quote(found)}, not a mesh sequence; use load_model for a skinned model")
         if found:
             check_version(archive, SEQUENCE_FORMAT, SEQUENCE_VERSION)
         frames = archive.frames("frames", request.progress)

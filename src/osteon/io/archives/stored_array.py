@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32
 from osteon.core.progress import Progress, report_progress
+from osteon.io.archives.array_header import ByteReader, read_array_header
 from osteon.io.doors.source import Source
 from osteon.io.meshes.mesh import Fans, IntArray, Polygons
 
 __all__ = ["StoredArray", "fans_of_faces", "open_array"]
+
+LAST_LETTER = 0x10FFFF  # of Unicode
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class StoredArray:
 
     source: Source
     name: str  # how messages call it
-    file: IO[bytes]
+    file: ByteReader
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     fortran_order: bool
@@ -31,7 +34,10 @@ class StoredArray:
     def read(self) -> NDArray[Any]:
         """The whole array."""
         data = self._take(math.prod(self.shape) * self.dtype.itemsize)
-        return np.frombuffer(data, self.dtype).reshape(self.shape, order="F" if self.fortran_order else "C")
+        values = np.frombuffer(data, self.dtype) if data else np.zeros(0, self.dtype)
+        if self.dtype.kind == "U" and (values.view(self.dtype.byteorder + "u4") > LAST_LETTER).any():
+            raise self.source.format_error(f"{self.name} holds text with letters that do not exist; it is damaged")
+        return values.reshape(self.shape, order="F" if self.fortran_order else "C")
 
     def read_frames(self, progress: Progress | None = None) -> Float32:
         """(f,v,3) positions, converted frame by frame; (v,3) is one frame."""
@@ -58,29 +64,16 @@ class StoredArray:
         return data
 
 
-def open_array(file: IO[bytes], size: int, source: Source, name: str) -> StoredArray:
+def open_array(file: ByteReader, size: int, source: Source, name: str) -> StoredArray:
     """Read the header of an array that may take `size` bytes with it."""
-    try:
-        version = np.lib.format.read_magic(file)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }.get(version)
-        if read_header is None:
-            raise source.format_error(f"{name} is of .npy version {version}, expected 1.0 or 2.0")
-        shape, fortran_order, dtype = read_header(file)
-    except (ValueError, EOFError, SyntaxError, TypeError) as error:
-        raise source.format_error(f"{name} is not a NumPy array; save it again with numpy.save") from error
-    if dtype.hasobject:
-        raise source.format_error(f"{name} holds Python objects (a pickle), which are not read; save plain numbers")
-    if dtype.kind not in "biufUS":
-        raise source.format_error(f"{name} holds {dtype}, expected numbers")
-    needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if any(n < 0 for n in shape) or needed > there:
+    header = read_array_header(file, source, name)
+    there = size - header.n_bytes
+    needed = header.data_bytes
+    if needed > there:
         raise source.format_error(
-            f"{name} promises shape {shape} ({needed} bytes) but {there} bytes follow; it is truncated"
+            f"{name} promises shape {header.shape} ({needed} bytes) but {there} bytes follow; it is truncated"
         )
-    return StoredArray(source, name, file, shape, dtype, fortran_order)
+    return StoredArray(source, name, file, header.shape, header.dtype, header.fortran_order)
 
 
 def fans_of_faces(faces: NDArray[Any], source: Source) -> tuple[IntArray, Fans]:

@@ -23,6 +23,8 @@ PathLike = str | os.PathLike[str]
 
 #: Characters of a file's own text that a message quotes at most.
 QUOTE_LENGTH = 48
+#: Characters of a message about arrays that is passed on.
+MESSAGE_LENGTH = 300
 
 
 def quote(text: bytes | str) -> str:
@@ -30,6 +32,12 @@ def quote(text: bytes | str) -> str:
     shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     shown = shown.strip()
     return repr(shown if len(shown) <= QUOTE_LENGTH else shown[: QUOTE_LENGTH - 1] + "…")
+
+
+def _one_line(message: str) -> str:
+    """A message of ours that may hold words of a file, safe to show."""
+    shown = message if message.isprintable() else "".join(c if c.isprintable() else "?" for c in message)
+    return shown if len(shown) <= MESSAGE_LENGTH else shown[: MESSAGE_LENGTH - 1] + "…"
 
 
 def numbered(count: int, noun: str) -> str:
@@ -71,11 +79,13 @@ class Source:
 
     @contextmanager
     def naming(self) -> Iterator[None]:
-        """Errors about arrays made inside the block are told with the file they came from."""
+        """Errors about arrays made inside the block are told with the file they came from, once."""
         try:
             yield
         except GeometryError as error:
-            raise self.geometry_error(str(error)) from error
+            if str(error).startswith(str(self.path)):
+                raise
+            raise self.geometry_error(_one_line(str(error))) from error
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -83,6 +93,8 @@ class Source:
         try:
             if self.path.is_dir():
                 raise self.format_error("is a folder, expected a file")
+            if self.path.exists() and not self.path.is_file():
+                raise self.format_error("is a pipe or a device, expected a file")  # reading it might never end
             file = self.path.open("rb")
         except FileNotFoundError as error:
             raise self.format_error("there is no such file") from error

@@ -20,15 +20,13 @@ from osteon.core.asset import Asset
 from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, numbered, quote
 from osteon.io.meshes.mesh import Fans, Polygons
-from osteon.io.meshes.text import Int64, Lines, parse_numbers, token_starts
+from osteon.io.meshes.text import Int64, Lines, is_count, parse_numbers, token_starts
 
 __all__ = ["MEDIT", "MeditScan", "scan_medit"]
 
 #: A word that begins with a letter starts a section; nan and inf are coordinates, which are refused later.
 _KEYWORD = re.compile(rb"(?<!\S)(?![+-]?(?i:nan|inf|infinity)(?!\S))[A-Za-z]\S*")
 _SURFACE = ("triangles", "quadrilaterals")
-#: A count with more digits is a mistake.
-_MOST_DIGITS = 15
 _CORNERS = {"triangles": 3, "quadrilaterals": 4, "tetrahedra": 4}
 #: Faces of a tetrahedron of positive volume, seen from outside.
 _OUTWARD = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -110,7 +108,7 @@ class MeditScan:
     def _count(self, name: str) -> int:
         """The rows that a section promises; none if there is no such section."""
         word = (self.sections.get(name, b"0").split(maxsplit=1) or [b""])[0]
-        if not word.isdigit() or len(word) > _MOST_DIGITS:
+        if not is_count(word):
             raise self.source.format_error(f"expected a count after {name.capitalize()}, got {quote(word)}")
         return int(word)
 

@@ -7,6 +7,7 @@ likewise is left out.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -51,6 +52,7 @@ def _read_beside(folder: Path, path: Path) -> bytes | None:
 def _parse(text: str, folder: Path, base: Path) -> dict[str, Material]:
     """Materials of a library that lies in `base`; pictures must lie in `folder`."""
     found: dict[str, Material] = {}
+    pictures: dict[str, Image | None] = {}
     name = ""
     for line in text.splitlines():
         key, _, rest = line.strip().partition(" ")
@@ -58,19 +60,22 @@ def _parse(text: str, folder: Path, base: Path) -> dict[str, Material]:
             name = rest.strip() or "default"
             found[name] = Material(name)
         elif key == "map_Kd" and name:
-            image = _picture(rest, folder, base)
+            image = _picture(rest, folder, base, pictures)
             found[name] = replace(found[name], textures=() if image is None else (("base_color", image),))
         elif name:
             found[name] = _apply(found[name], key, rest.split())
     return found
 
 
-def _picture(statement: str, folder: Path, base: Path) -> Image | None:
-    """The picture that a map_Kd names, after options such as `-s 1 1 1` or `-clamp on`."""
+def _picture(statement: str, folder: Path, base: Path, pictures: dict[str, Image | None]) -> Image | None:
+    """The picture that a map_Kd names, after options such as `-s 1 1 1` or `-clamp on`; each file is read once."""
     path = base / _OPTION.sub("", statement.strip()).strip().replace("\\", "/")
-    data = _read_beside(folder, path)
-    mime = None if data is None else picture_mime(data)
-    return None if data is None or mime is None else Image(path.stem, mime, data)
+    key = os.path.normpath(path)
+    if key not in pictures:
+        data = _read_beside(folder, path)
+        mime = None if data is None else picture_mime(data)
+        pictures[key] = None if data is None or mime is None else Image(path.stem, mime, data)
+    return pictures[key]
 
 
 def _apply(material: Material, key: str, words: list[str]) -> Material:

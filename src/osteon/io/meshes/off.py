@@ -12,7 +12,7 @@ from osteon.core.asset import Asset
 from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, as_float32, quote
 from osteon.io.meshes.mesh import Fans, Polygons
-from osteon.io.meshes.text import Lines, parse_rows, parse_table
+from osteon.io.meshes.text import Lines, is_count, parse_rows, parse_table
 
 __all__ = ["OFF", "OffScan", "scan_off"]
 
@@ -29,7 +29,7 @@ def scan_off(data: bytes, source: Source) -> OffScan:
     rest, begin = first[match.end() :].split(), 1
     if not rest and len(lines) > 1:
         rest, begin = lines.line(1).split(), 2
-    if not 2 <= len(rest) <= 3 or not all(word.isdigit() for word in rest):
+    if not 2 <= len(rest) <= 3 or not all(is_count(word) for word in rest):
         raise source.format_error(f"expected the counts of vertices, faces and edges, got {quote(b' '.join(rest))}")
     n_vertices, n_faces = int(rest[0]), int(rest[1])
     if n_vertices + n_faces > len(lines) - begin:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from osteon.io.doors.source import Source, quote
+from osteon.io.meshes.text import is_count
 
 __all__ = ["TYPES", "Element", "Header", "Property", "parse_header"]
 
@@ -79,7 +80,7 @@ def parse_header(data: bytes, source: Source) -> Header:
             continue
         if words[0] == "format" and len(words) >= 2 and words[1] in ENCODINGS:
             encoding, order = words[1], ENCODINGS[words[1]]
-        elif words[0] == "element" and len(words) == 3 and words[2].isdecimal():
+        elif words[0] == "element" and len(words) == 3 and is_count(words[2]):
             elements.append(Element(words[1], int(words[2]), ()))
         elif words[0] == "property" and elements and order:
             elements[-1] = _with_property(elements[-1], words, order, source)

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64
 from osteon.io.doors.source import Source, quote
 
-__all__ = ["Int64", "Lines", "parse_numbers", "parse_rows", "parse_table", "token_starts"]
+__all__ = ["Int64", "Lines", "is_count", "parse_numbers", "parse_rows", "parse_table", "token_starts"]
 
 Int64 = NDArray[np.int64]
 
+MOST_DIGITS = 15
 _SPACE = 32  # bytes up to the blank separate tokens
 
 
@@ -78,6 +79,11 @@ def _cut(data: bytes) -> tuple[Int64, Int64, NDArray[np.uint8]]:
     stops = np.flatnonzero(view == 10)
     starts = np.concatenate([[0], stops[:-1] + 1])
     return starts, stops, view[starts]
+
+
+def is_count(word: bytes | str) -> bool:
+    """Whether a word is a count; one of more digits is a mistake, which Python refuses to read."""
+    return word.isascii() and word.isdigit() and len(word) <= MOST_DIGITS
 
 
 def token_starts(block: bytes) -> tuple[Int64, Int64]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from osteon.core.asset import Asset, Image, Material
 from osteon.core.clips import Clip
 from osteon.io.archives.archive import Archive
-from osteon.io.doors.source import Source
+from osteon.io.doors.source import Source, quote
 
 __all__ = ["damage_named", "pack_asset", "pack_clips", "unpack_asset", "unpack_clips"]
 
@@ -93,4 +93,4 @@ def damage_named(source: Source) -> Iterator[None]:
         with source.naming():
             yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise source.format_error(f"its header cannot be used ({type(error).__name__}: {error})") from error
+        raise source.format_error(f"its header cannot be used ({type(error).__name__}: {quote(str(error))})") from error

@@ -58,7 +58,7 @@ def read_rig_motions(path: Path, options: LoadOptions) -> list[RigMotion]:
     skins = _skins(document, scene)
     planned = plan_clips(document, scene, options)
     n_frames, n_joints = planned[-1].clip.stop, sum(len(skin.nodes) for skin in skins)
-    document.claim(96 * n_frames * n_joints, f"its {n_frames} frames of {n_joints} joints")
+    document.claim(96 * n_frames * n_joints, f"its {n_frames} frames of {n_joints} joints", sampled=True)
     blocks: list[list[Float64]] = [[] for _ in skins]
     bound = [skin.joint_from_mesh @ np.linalg.inv(_placement(scene, skin)) for skin in skins]
     for pose in sample_blocks(scene, planned):

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from osteon.io.doors.optional_packages import load_extra
 from osteon.io.doors.source import Source, inside, quote
 
@@ -47,7 +49,8 @@ def _quiet(pxr: Any) -> Iterator[None]:
 def _reading(pxr: Any, source: Source) -> Iterator[None]:
     """What USD raises, or what values that contradict each other cause, becomes one line that names the file."""
     try:
-        with _quiet(pxr):
+        # Numbers that grow beyond all bounds are refused where they are used.
+        with _quiet(pxr), source.naming(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             yield
     except pxr.Tf.ErrorException as error:
         raise source.format_error(f"cannot be read as USD ({_reason(error)}); export it again") from error

@@ -29,7 +29,8 @@ def read_floats(document: Document, index: Any, widths: tuple[int, ...], user: s
 def as_floats(document: Document, entry: JsonObject, values: NDArray[Any], what: str) -> Float64:
     """Stored numbers as the accessor `entry` means them."""
     document.claim(8 * values.size, what)
-    floats: Float64 = values.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # NaN is named below
+        floats: Float64 = values.astype(np.float64)
     meant = _component(document, entry, what)
     if entry.get("normalized") is True and values.dtype.kind in "iu" and meant.kind in "iu":
         floats = np.maximum(floats / np.iinfo(meant).max, -1.0)

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import FileFormatError
+from osteon.io.doors.limits import Claims
 from osteon.io.doors.source import Source, quote
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.addresses import check_address, read_address
 
-__all__ = ["MEMORY", "Document", "open_document"]
-
-
-def _memory() -> int:
-    """Bytes of memory of this machine; 64 GiB where the system does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 64 << 30
-
-
-MEMORY = _memory()
+__all__ = ["Document", "open_document"]
 
 _MAGIC, _JSON_CHUNK, _BINARY_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
 #: Required extensions that are read: how numbers are stored and how often a mesh is shown.
@@ -43,7 +32,7 @@ _HARMLESS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_", "M
 class Document:
     """The JSON of a file, with access that complains instead of failing."""
 
-    def __init__(self, source: Source, root: JsonObject, binary: bytes | None) -> None:
+    def __init__(self, source: Source, root: JsonObject, binary: bytes | None, stored: int) -> None:
         self.source = source
         self.root = root
         self._binary = binary
@@ -51,7 +40,7 @@ class Document:
         self._lists: dict[str, list[JsonObject]] = {}
         self.unpacked_views: dict[int, memoryview] = {}
         self.draco_meshes: dict[int, object] | None = None  # by buffer view, once they are unpacked
-        self._claimed = 0
+        self._claims = Claims(source, stored)
         self._unpacked = 0
 
     def error(self, problem: str) -> FileFormatError:
@@ -129,7 +118,9 @@ class Document:
 
     def _load_buffer(self, entry: JsonObject, index: int) -> bytes:
         if entry.get("uri") is not None:
-            return read_address(self.source, entry["uri"], f"buffer {index}")
+            data = read_address(self.source, entry["uri"], f"buffer {index}")
+            self._claims.stored += len(data)
+            return data
         if index == 0 and self._binary is not None:
             return self._binary
         raise self.error(f"buffer {index} has no data; the file is incomplete or compressed")
@@ -139,17 +130,12 @@ class Document:
         there = [i for i, entry in enumerate(self.items("buffers")) if "uri" in entry or (i == 0 and self._binary)]
         return sum(len(self.buffer(i, "the file")) for i in there) + self._unpacked
 
-    def claim(self, n_bytes: int, what: str) -> None:
-        """Refuse to go on when all that was asked for is more than the machine has; call before it is made.
-
-        A file of a few kilobytes can name the same numbers a million times.
-        """
-        self._claimed += n_bytes
-        if self._claimed > MEMORY:
-            raise self.error(
-                f"{what} brings this file to {self._claimed / 1e9:.0f} GB, more than this machine has; "
-                "load fewer clips, a lower frame rate, or parts of the scene"
-            )
+    def claim(self, n_bytes: int, what: str, *, sampled: bool = False) -> None:
+        """Refuse what is too much, before it is made: numbers that are stored, or `sampled` from keys."""
+        if sampled:
+            self._claims.sample(n_bytes, what)
+        else:
+            self._claims.unpack(n_bytes, what)
 
     def claim_unpacked(self, n_bytes: int, what: str) -> None:
         """The same for what is about to be unpacked."""
@@ -172,7 +158,7 @@ def open_document(path: Path) -> Document:
         raise source.format_error("is not glTF: its JSON cannot be parsed") from error
     if not isinstance(root, dict):
         raise source.format_error("is not glTF: its JSON is not an object")
-    document = Document(source, root, binary)
+    document = Document(source, root, binary, len(data))
     _check_asset(document)
     for key in ("buffers", "images"):
         for index, entry in enumerate(document.items(key)):

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.io.doors.limits import MEMORY
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read import draco_child
 from osteon.io.gltf.read.buffer_views import read_view
-from osteon.io.gltf.read.document import MEMORY, Document
+from osteon.io.gltf.read.document import Document
 
 __all__ = ["DRACO", "DracoMesh", "read_draco"]
 

@@ -73,7 +73,7 @@ def _sample(
 ) -> tuple[Float32, dict[int, Float64]]:
     """(f,b,3,4) transforms, and (f,m) morph weights by node."""
     n_frames = planned[-1].clip.stop
-    document.claim(48 * n_frames * len(bones.nodes), f"its {n_frames} frames of {len(bones.nodes)} bones")
+    document.claim(48 * n_frames * len(bones.nodes), f"its {n_frames} frames of {len(bones.nodes)} bones", sampled=True)
     transforms = np.empty((n_frames, len(bones.nodes), 3, 4), np.float32)
     weights = {
         instance.node: np.empty((n_frames, len(instance.weights)))

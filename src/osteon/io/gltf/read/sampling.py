@@ -16,6 +16,7 @@ from osteon.core.arrays import Float64
 from osteon.core.clips import Clip
 from osteon.core.progress import Progress, report_progress
 from osteon.io.doors.clip_choice import select_names
+from osteon.io.doors.limits import MOST_FRAMES
 from osteon.io.doors.options import LoadOptions
 from osteon.io.doors.source import quote
 from osteon.io.doors.timeline import KEY_TOLERANCE, key_rate
@@ -28,9 +29,6 @@ from osteon.io.gltf.read.scene import GltfScene, MeshInstance
 
 __all__ = ["SampledClip", "ScenePose", "plan_clips", "sample_blocks"]
 
-
-#: Nine hours at 30 frames a second; a key time beyond that is a damaged file.
-MOST_FRAMES = 1_000_000
 BLOCK = 64  # frames whose node matrices are held at once
 BLOCK_MATRICES = 1 << 18  # matrices held at once, where a file has very many nodes
 
@@ -104,7 +102,7 @@ def _sample_times(animation: Animation, options: LoadOptions, document: Document
         name = quote(animation.name)
         raise document.error(f"animation {name} lasts {end - start:g} s, more than {MOST_FRAMES} frames")
     n_frames = int(np.ceil(count - KEY_TOLERANCE)) + 1
-    document.claim(8 * n_frames, f"animation {quote(animation.name)}")
+    document.claim(8 * n_frames, f"animation {quote(animation.name)}", sampled=True)
     steps = np.arange(n_frames)
     moments = start + steps / rate
     moments[-1] = end

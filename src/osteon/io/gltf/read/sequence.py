@@ -28,7 +28,9 @@ def read_gltf(path: Path, request: ReadRequest) -> MeshSequence:
     scene = read_scene(document)
     planned = plan_clips(document, scene, request.options)
     n_frames = planned[-1].clip.stop
-    document.claim(12 * n_frames * scene.n_vertices, f"its {n_frames} frames of {scene.n_vertices} vertices")
+    document.claim(
+        12 * n_frames * scene.n_vertices, f"its {n_frames} frames of {scene.n_vertices} vertices", sampled=True
+    )
     frames = np.empty((n_frames, scene.n_vertices, 3), np.float32)
     for pose in sample_blocks(scene, planned, request.progress):
         stop = pose.start + len(pose.world[0])

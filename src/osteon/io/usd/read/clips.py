@@ -14,15 +14,13 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.clips import Clip
 from osteon.io.doors.clip_choice import select_names
+from osteon.io.doors.limits import MOST_FRAMES
 from osteon.io.doors.options import LoadOptions
 from osteon.io.doors.source import Source
 from osteon.io.doors.timeline import frame_times
 from osteon.io.usd.metadata import clips_of_metadata
 
-__all__ = ["MOST_FRAMES", "PlannedClip", "plan_clips", "planned_codes"]
-
-#: Nine hours at 30 frames a second; a time beyond that is a damaged file.
-MOST_FRAMES = 1_000_000
+__all__ = ["PlannedClip", "plan_clips", "planned_codes"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,103 @@
+"""What runs in a process of its own: inputs FIRST to STOP of a reader, one after the other, through its doors in turn.
+
+    python -m osteon.bench.fuzzing.child READER SEED FIRST STOP SECONDS FOLDER
+
+FOLDER/progress holds the number of the input that is being read (-1 before the first), FOLDER/failures a line of JSON
+for each failure, FOLDER/lines the lines that were run. Whoever started this process watches the number: a native
+library may take the process with it, or never come back.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import struct
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from osteon.bench.fuzzing.attempt import attempt_file
+from osteon.bench.fuzzing.lines import LineCount
+from osteon.bench.fuzzing.readers import READERS, FuzzReader, make_input
+
+__all__ = ["Batch", "fuzz_batch"]
+
+#: Of so many inputs the lines of one a door are counted; they are written down less often.
+TRACED, NOTED = 50, 500
+MEMORY = 4 << 30  # bytes that the process may take beyond what it has when it begins
+
+
+class Batch:
+    """Files of a run in its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.progress, self.failures, self.lines = folder / "progress", folder / "failures", folder / "lines"
+
+    def number(self) -> int:
+        data = self.progress.read_bytes() if self.progress.exists() else b""
+        return int(struct.unpack("<q", data)[0]) if len(data) == 8 else -1
+
+
+def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: float, folder: Path) -> None:
+    """Read the inputs until `stop`, or until the time is over."""
+    batch = Batch(folder)
+    batch.progress.write_bytes(struct.pack("<q", -1))
+    batch.lines.write_text("[]")
+    inner = folder / "files"
+    inner.mkdir(exist_ok=True)
+    for name, data in reader.beside().items():
+        (inner / name).write_bytes(data)
+    seeds, doors, path = reader.seeds(), reader.doors(), inner / f"input{reader.suffix}"
+    count = LineCount(reader.modules)
+    for data in seeds:  # compiles and imports, so that no input is blamed for it
+        path.write_bytes(data)
+        attempt_file(doors, path)
+    _limit_memory()
+    until = time.monotonic() + seconds
+    with batch.progress.open("r+b") as file, mmap.mmap(file.fileno(), 8) as shown:
+        for number in range(first, stop):
+            path.write_bytes(make_input(reader, seeds, seed, number))
+            shown[:] = struct.pack("<q", number)
+            chosen = (doors[number % len(doors)],)
+            if number % TRACED < len(doors):
+                with count.counting():
+                    failure = attempt_file(chosen, path)
+            else:
+                failure = attempt_file(chosen, path)
+            if failure is not None:
+                _note(batch.failures, {"number": number, "kind": failure.kind, "what": failure.what})
+            if number % NOTED == 0:
+                batch.lines.write_text(json.dumps(sorted(count.run)))
+            if time.monotonic() > until:
+                stop = number + 1
+                break
+        batch.lines.write_text(json.dumps(sorted(count.run)))
+        shown[:] = struct.pack("<q", stop)
+
+
+def _note(path: Path, failure: dict[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(failure) + "\n")
+
+
+def _limit_memory() -> None:
+    """An input that asks for gigabytes shall fail here, not on a smaller machine."""
+    try:
+        import resource
+    except ImportError:
+        return
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 0
+    if pages:
+        limit = pages * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def main() -> None:
+    name, seed, first, stop, seconds, folder = sys.argv[1:]
+    fuzz_batch(READERS[name], int(seed), int(first), int(stop), float(seconds), Path(folder))
+
+
+if __name__ == "__main__":
+    main()
