@@ -98,9 +98,16 @@ class FitProblem:
 
 
 def pose_problem(
-    sequence: MeshSequence, vertices: Int32 | None = None, frames: Int32 | None = None, *, still: bool = False
+    sequence: MeshSequence,
+    vertices: Int32 | None = None,
+    frames: Int32 | None = None,
+    *,
+    play_scale: float = 1.0,
+    still: bool = False,
 ) -> FitProblem:
     """Centre and scale a sequence, or only some vertices and frames of it, for fitting.
+
+    `play_scale` is how much larger the body plays than its rest pose is (`MeshSequence.play_scale`).
 
     Frames that do not differ are refused unless `still` allows them; their error in percent has no meaning.
     """
@@ -113,7 +120,7 @@ def pose_problem(
     rest_scale = float(np.sqrt((rest**2).sum(axis=1).mean()))
     if rest_scale <= 0:
         raise GeometryError("rest: all vertices lie in one point; give a rest pose with an extent")
-    scale = rest_scale * sequence.play_scale
+    scale = rest_scale * play_scale
     centers = frame_centers(source)
     targets = vertex_tracks(source, chosen)  # in the units of the input; each row becomes what it should be below
     energy = np.empty(n_vertices)

@@ -16,6 +16,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
+from osteon.core.play_scale import scale_of_frames
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import degenerate_triangles
@@ -73,15 +74,17 @@ def skin_sequence(
     scaled: tuple[str, ...] = ()
     if rig is None:
         check_used(options, rig=False)
-        sequence, scaled = _at_play_size(sequence)
     else:
         sequence = posed_by_rig(sequence, rig, options)
     n_degenerate = check_sequence(sequence, options)
     kept = _kept_frames(sequence, options)
+    if rig is None:
+        sequence, scaled = _at_play_size(sequence, kept)
     with single_threaded_blas():
         with watch.stage("prepare"):
             vertices, welded_of_vertex = weld_vertices(sequence)
-            problem = pose_problem(sequence, vertices, kept if options.holdout else None)
+            play_scale = 1.0 if rig is None else sequence.play_scale
+            problem = pose_problem(sequence, vertices, kept if options.holdout else None, play_scale=play_scale)
         fitted = sequence.take_frames(kept) if options.holdout else sequence
         first = None if start is None or options.holdout else Start.from_fit(start.model, start.report)
         task = SkinTask(fitted, problem, vertices, welded_of_vertex, options, watch, progress, first)
@@ -100,9 +103,9 @@ def skin_sequence(
     return _measure(sequence, model, solution, task, n_degenerate, kept)
 
 
-def _at_play_size(sequence: MeshSequence) -> tuple[MeshSequence, tuple[str, ...]]:
+def _at_play_size(sequence: MeshSequence, kept: Int32) -> tuple[MeshSequence, tuple[str, ...]]:
     """The sequence with its rest pose as large as it plays, and a note of that: bones need carry no scale."""
-    scale = sequence.play_scale
+    scale = scale_of_frames(sequence.rest, sequence.faces, sequence.source.take(kept))
     if scale == 1:
         return sequence, ()
     times, way = (1 / scale, "larger") if scale < 1 else (scale, "smaller")

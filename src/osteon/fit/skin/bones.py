@@ -53,6 +53,6 @@ def fit_bones(sequence: MeshSequence, skin: Skin, *, options: SkinOptions | None
     if len(skin.weights) != sequence.n_vertices:
         raise GeometryError(f"skin: {len(skin.weights)} rows for {sequence.n_vertices} vertices")
     with single_threaded_blas():
-        problem = pose_problem(sequence)
+        problem = pose_problem(sequence, play_scale=sequence.play_scale)
         solved = bones_of_skin(problem, skin, int(skin.bones.max()) + 1, options)
     return BoneTrack(problem.to_world(solved).astype(np.float32), options.bone_type)

@@ -46,6 +46,6 @@ def fit_weights(sequence: MeshSequence, track: BoneTrack, *, options: SkinOption
         raise GeometryError(f"track: {track.n_frames} frames for a sequence of {sequence.n_frames}")
     vertices, welded_of_vertex = weld_vertices(sequence)
     with single_threaded_blas():
-        problem = pose_problem(sequence, vertices)
+        problem = pose_problem(sequence, vertices, play_scale=sequence.play_scale)
         influences = weigh_bones(problem, problem.from_world(track.transforms), options)
     return influences.to_skin().take(welded_of_vertex)

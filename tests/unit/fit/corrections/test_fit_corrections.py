@@ -90,6 +90,7 @@ def test_a_skin_without_error_needs_no_corrections():
         problem.energy,
         problem.rest_center,
         problem.frame_centers,
+        problem.rest_scale,
         problem.scale,
         problem.motion,
     )
