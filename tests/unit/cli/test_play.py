@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.cli.model_frames import parse_frames
 from osteon.core.asset import Asset, Material
 from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
@@ -17,6 +16,7 @@ from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import load_sequence, save_model
+from osteon.io.doors.frame_choice import parse_frames
 from osteon.synth.baked import bake_cylinder
 from tests.tolerance import assert_same_points
 

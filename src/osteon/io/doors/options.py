@@ -29,6 +29,7 @@ _GLTF = (".glb", ".gltf")
 _USD = (".usda", ".usdc", ".usdz", ".usd")
 _MOVES = need(input=("sequence", "model"), says="a skeleton file has no frames; leave it away")
 _OWN_REST = need(rest_pose="sequence", says="the rig tells the rest pose that it was bound in; leave it away")
+_ALL_FRAMES = need(input=("sequence", "skeleton"), says="chooses frames of a sequence; play chooses those of a model")
 _FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest pose and triangles; leave it away")
 
 
@@ -84,6 +85,23 @@ class LoadOptions:
         metavar="NAME",
         shown_default="all",
         needs=(_MOVES,),
+    )
+
+    frames: str | None = option(
+        None,
+        help="Only these frames: A:B (B not included), A:B:STEP, or numbers with commas; negative ones count back.",
+        flags=("--frames",),
+        metavar="A:B",
+        shown_default="all",
+        needs=(_MOVES, _ALL_FRAMES),
+    )
+    step: int = option(
+        1,
+        help="Only every N-th frame of each clip, at the rate that goes with it.",
+        flags=("--step",),
+        metavar="N",
+        minimum=1,
+        needs=(_MOVES, _ALL_FRAMES),
     )
 
     def __post_init__(self) -> None:

@@ -20,6 +20,7 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence, join_clips
 from osteon.io.archives.sequence_npy import read_npy_faces, read_npy_frames
 from osteon.io.doors.format_types import MeshFormat
+from osteon.io.doors.frame_choice import choose_sequence_frames
 from osteon.io.doors.inputs import Take, resolve_inputs
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, Connectivity, LoadOptions, ReadRequest
 from osteon.io.doors.registry import format_of
@@ -54,7 +55,7 @@ def load_sequence(
         raise GeometryError(f"{named[0]}: {NO_TRIANGLES}")
     if connectivity is not None and not any(np.shares_memory(s.faces, connectivity.faces) for s in sequences):
         raise OptionError(f"faces: {named[0]} holds its own triangles; leave --faces away")
-    return _with_rest(sequence, options)
+    return choose_sequence_frames(_with_rest(sequence, options), options.frames, options.step)
 
 
 def _read_take(take: Take, request: ReadRequest) -> MeshSequence:

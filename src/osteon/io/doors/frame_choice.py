@@ -1,0 +1,57 @@
+"""Frames by number: `A:B`, `A:B:STEP`, numbers with commas, and every N-th."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from osteon.core.clips import Clip
+from osteon.core.errors import OptionError
+from osteon.core.sequence import MeshSequence
+
+__all__ = ["choose_sequence_frames", "clips_of_frames", "parse_frames"]
+
+
+def choose_sequence_frames(sequence: MeshSequence, frames: str | None, step: int) -> MeshSequence:
+    """The sequence with the frames that are named, and of these every `step`-th of each clip; its rest pose stays."""
+    chosen = list(range(sequence.n_frames)) if frames is None else parse_frames(frames, sequence.n_frames)
+    if frames is not None:
+        clips = clips_of_frames(sequence.clips, chosen)
+        sequence = sequence.with_parts(frames=sequence.source.take(np.array(chosen, np.int32)), clips=clips)
+    if step == 1:
+        return sequence
+    kept = [f for clip in sequence.clips for f in range(clip.start, clip.stop, step)]
+    slower = tuple(replace(clip, fps=clip.fps / step) for clip in clips_of_frames(sequence.clips, kept))
+    return sequence.with_parts(frames=sequence.source.take(np.array(kept, np.int32)), clips=slower)
+
+
+def clips_of_frames(clips: Sequence[Clip], frames: Sequence[int]) -> tuple[Clip, ...]:
+    """The clips of some frames; a run of frames of one clip stays a clip."""
+    found: list[Clip] = []
+    of_frame = [next(clip for clip in clips if clip.start <= f < clip.stop) for f in frames]
+    for clip, run in groupby(of_frame):
+        start = found[-1].stop if found else 0
+        found.append(Clip(clip.name, start, start + len(list(run)), clip.fps))
+    return tuple(found)
+
+
+def parse_frames(text: str, count: int) -> list[int]:
+    """Frame numbers in a list of numbers and ranges A:B or A:B:STEP (B not included); negative ones count back."""
+    found: list[int] = []
+    for word in text.split(","):
+        try:
+            numbers = [int(part) if part.strip() else None for part in word.split(":")]
+        except ValueError:
+            numbers = []
+        if not 1 <= len(numbers) <= 3 or numbers == [None] or numbers[2:] == [0]:
+            raise OptionError(f"--frames: expected A:B or numbers with commas, got {text!r}")
+        ends = [n for n in numbers[:2] if n is not None]
+        if any(not -count <= n <= count for n in ends) or (len(numbers) == 1 and count in ends):
+            raise OptionError(f"--frames: {word.strip()} is beyond the {count} frames there are, 0 … {count - 1}")
+        found += range(count)[slice(*numbers)] if len(numbers) > 1 else [range(count)[ends[0]]]
+    if not found:
+        raise OptionError(f"--frames: {text} names no frame")
+    return found
