@@ -19,7 +19,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run `osteon ARGUMENTS` in an empty folder of its own, in a process of its own."""
-    work = tmp_path / "work"
+    work = tmp_path / "here"
     work.mkdir()
 
     def call(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
@@ -35,7 +35,7 @@ def run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     """Like `run`, in this process: a second quicker each time, for tests that do not depend on a fresh start."""
     from osteon.cli.main import main
 
-    work = tmp_path / "work"
+    work = tmp_path / "here"
     work.mkdir()
 
     def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

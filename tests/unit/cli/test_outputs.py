@@ -56,7 +56,7 @@ def refused(run_here, work: Path, *arguments: object, says: tuple[str, ...]) -> 
         ("skin", "src", "-o", "src/frame_####.obj"),
         ("skin", "src/*.obj", "-o", "./src"),
         ("skin", "ok.npz", "-o", "ok.npz"),
-        ("skin", "ok.npz", "-o", "../work/ok.npz"),
+        ("skin", "ok.npz", "-o", "../here/ok.npz"),
         ("skin", "mine.glb", "-o", "mine.glb"),
         ("skin", "ok.npz", "-o", "new.glb", "--json", "ok.npz"),
         ("skin", "ok.npz", "-o", "new.glb", "--json", "src/../ok.npz"),
