@@ -1,0 +1,90 @@
+"""One command of Osteon in a process of its own: what it said, how long it took, how much memory it had."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CommandRun", "run_command"]
+
+#: Seconds after which a command is stopped.
+PATIENCE = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """How a command ended."""
+
+    words: tuple[str, ...]
+    code: int  # exit code; negative: the signal that ended it
+    out: str
+    said: str  # standard error
+    seconds: float
+    megabytes: float  # most memory of the process or of a child of it
+
+    @property
+    def done(self) -> bool:
+        return self.code == 0
+
+    @property
+    def broke(self) -> bool:
+        """Neither done nor refused: a traceback, a signal, a code that stands for nothing."""
+        return self.code not in (0, 2) or "Traceback (most recent call last)" in self.said
+
+    @property
+    def reason(self) -> str:
+        """The last line it said."""
+        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
+        return lines[-1] if lines else f"exit code {self.code} without a word"
+
+    def facts(self) -> dict[str, Any]:
+        """What `--json -` printed."""
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+def run_command(*words: str) -> CommandRun:
+    """Run `osteon WORDS`; its group of processes ends with it, at the latest when patience does."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "osteon", *words],
+            stdout=out,
+            stderr=said,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        stop = threading.Timer(PATIENCE, _end_group, (process.pid,))
+        stop.start()
+        try:
+            _, status, used = os.wait4(process.pid, 0)
+        finally:
+            stop.cancel()
+            _end_group(process.pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - started
+        texts = []
+        for file in (out, said):
+            file.seek(0)
+            texts.append(file.read().decode("utf-8", "replace"))
+    return CommandRun(words, process.returncode, texts[0], texts[1], seconds, _megabytes(used.ru_maxrss))
+
+
+def _end_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _megabytes(most: float) -> float:
+    """`ru_maxrss` counts kilobytes, on a Mac bytes."""
+    return most / 1e6 if sys.platform == "darwin" else most * 1024 / 1e6
