@@ -8,27 +8,34 @@ from typing import Literal, get_args
 import numpy as np
 
 from osteon.core.arrays import Float32, FloatArray, Int32, checked
+from osteon.core.bone_axes import off_axes
 from osteon.core.clips import Clip, clips_or_one
 from osteon.core.errors import GeometryError
 from osteon.core.play_scale import scale_of_bones
 
 __all__ = ["Animation", "BoneTrack", "BoneType", "bone_type_of"]
 
-BoneType = Literal["rigid", "flexible"]
+BoneType = Literal["rigid", "scaled", "flexible"]
 
-#: Floats that a bone needs in a frame: quaternion and translation, or all of [A | t].
-FLOATS_A_BONE: dict[BoneType, int] = {"rigid": 7, "flexible": 12}
+#: Floats that a bone needs in a frame: quaternion and translation, three scales besides, or all of [A | t].
+FLOATS_A_BONE: dict[BoneType, int] = {"rigid": 7, "scaled": 10, "flexible": 12}
 #: A bone is rigid if no entry of A'A differs from the identity's by more than this; files of others are 1.6e-4 off.
 RIGID = 2.5e-4
 
 
 def bone_type_of(transforms: FloatArray, tolerance: float = RIGID) -> BoneType:
-    """Rigid if every transform (f,b,3,4) is a rotation and a shift, besides one scale that all may carry."""
+    """The least that transforms (f,b,3,4) need, besides one scale that all may carry.
+
+    Rigid: rotations and shifts. Scaled: rotations of stretches along axes that a bone keeps. Flexible: anything else.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         linear = transforms[..., :3].astype(np.float64) / scale_of_bones(transforms)
+        if not np.isfinite(linear).all() or not (np.linalg.det(linear) > 0).all():
+            return "flexible"
         off = np.abs(np.swapaxes(linear, -1, -2) @ linear - np.eye(3)).max(initial=0.0)
-        turned = bool(off <= tolerance) and bool((np.linalg.det(linear) > 0).all())
-    return "rigid" if turned else "flexible"
+        if off <= tolerance:
+            return "rigid"
+        return "scaled" if off_axes(linear) <= tolerance else "flexible"
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,13 +147,16 @@ class SkinOptions:
     )
     stiffness: float = option(
         5e-3,
-        help="Pull of flexible bones towards rotations.",
+        help="Pull of scaled and flexible bones towards rotations.",
         flags=("--stiffness",),
         minimum=0,
         maximum=1e6,
         unit="of the data's own weight",
         needs=(
-            need(bone_type="flexible", says="rigid bones are rotations already; use --bone-type flexible"),
+            need(
+                bone_type=("scaled", "flexible"),
+                says="rigid bones are rotations already; use --bone-type scaled or flexible",
+            ),
             need(
                 preset="default",
                 holdout=GIVEN,

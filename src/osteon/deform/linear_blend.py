@@ -26,7 +26,7 @@ class LinearBlend(SkinFamily):
     """Weighted sums of bone matrices, which every player knows."""
 
     kind: ClassVar[str] = "linear_blend"
-    bone_types: ClassVar[tuple[BoneType, ...]] = ("rigid", "flexible")
+    bone_types: ClassVar[tuple[BoneType, ...]] = ("rigid", "scaled", "flexible")
 
     def palette(self, transforms: FloatArray) -> Float64:
         """(f,b,3,4) the transforms themselves."""

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float32, Float64
+from osteon.core.bone_axes import axes_of_bones
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.corrections.columns import (
@@ -52,6 +53,7 @@ from osteon.fit.corrections.solve_columns import basis_of_vertex, pair_products,
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.nonnegative import minimise_on_simplex
+from osteon.fit.skin.scaled_bones import sweep_scaled
 from osteon.fit.skin.solve_bones import bone_pull, solve_frame_flexible, solve_frame_rigid, step_ahead
 
 __all__ = ["CorrectedSkin", "JointOptions", "fit_frames", "refine_corrected_skin"]
@@ -61,6 +63,8 @@ KEEP = 0.5
 #: Rounds on all vertices that follow the rounds on a sample.
 FULL_ROUNDS = 4
 LOOK_BACK = 3
+#: Sweeps over the scaled bones of a frame.
+SWEEPS = 3
 #: The sample has at least and at most so many vertices.
 SAMPLE_VERTICES = (1_500, 4_000)
 
@@ -234,6 +238,7 @@ class _Joint:
         plain, plain_x = blend_moments(problem, skin.bones, skin.weights, n_bones, options.threads)
         pull = (1 + self.keep) * bone_pull(plain, options.stiffness)
         transforms = skin.transforms.copy()
+        axes = axes_of_bones(transforms) if options.bone_type == "scaled" else None
 
         def work(start: int, stop: int) -> None:
             for f in range(start, stop):
@@ -251,6 +256,8 @@ class _Joint:
                 )
                 if options.bone_type == "flexible":
                     transforms[f] = solve_frame_flexible(zz, zx, transforms[f], pull)
+                elif axes is not None:
+                    sweep_scaled(zz, zx, transforms[f : f + 1], axes, pull[::4], SWEEPS)
                 else:
                     solve_frame_rigid(zz, zx, transforms[f : f + 1])
 

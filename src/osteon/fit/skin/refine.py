@@ -43,6 +43,7 @@ from osteon.core.progress import Progress, report_progress
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.relocate import relocate_bones
+from osteon.fit.skin.scaled_bones import project_scaled
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 
 __all__ = ["RefineFit", "RefineOptions", "refine_skin"]
@@ -60,6 +61,8 @@ EXTENSION = 8
 SMALL = 40_000
 #: Rounds on all vertices that follow the rounds on a sample.
 FULL_ROUNDS = 10
+#: Rounds that settle scaled bones on the weights of flexible ones.
+SETTLE_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ class _Descent:
         self, problem: FitProblem, options: RefineOptions, graph: csr_array | None, on_error: Callable[[float], None]
     ) -> None:
         self.problem, self.options, self.on_error = problem, options, on_error
+        self.bone_type = options.bone_type
         self.threads = available_threads(options.threads)
         self.stopped_by = "rounds"  # why the last run ended
         self.rounds = 0  # done so far, those of ways given up included
@@ -162,11 +166,11 @@ class _Descent:
                 state.influences.bones,
                 state.influences.weights,
                 state.transforms,
-                options.bone_type,
+                self.bone_type,
                 stiffness=options.stiffness,
                 threads=self.threads,
             )
-            ahead = solved if done == 0 or last else step_ahead(solved, state.last, beta, options.bone_type)
+            ahead = solved if done == 0 or last else step_ahead(solved, state.last, beta, self.bone_type)
             influences = self.weigh(ahead, state.influences, thorough=last and self.final)
             if ahead is not solved:
                 beta = min(1.1 * beta, MAX_BETA)
@@ -184,6 +188,29 @@ class _Descent:
             if last:
                 break
         return state
+
+    def best_start(self, states: list[_State], rounds: int) -> _State:
+        """The start that leads furthest in a few rounds; scaled bones find their axes as flexible ones."""
+        scaled = self.bone_type == "scaled"
+        self.bone_type = "flexible" if scaled else self.bone_type
+        best = min((self.run(state, rounds) for state in states), key=lambda s: s.error)
+        self.bone_type = self.options.bone_type
+        return self.settle_scaled(best) if scaled else best
+
+    def settle_scaled(self, state: _State) -> _State:
+        """Scaled bones for the weights of flexible ones."""
+        transforms = project_scaled(state.transforms)
+        for _ in range(SETTLE_ROUNDS):
+            transforms = solve_bones(
+                self.problem,
+                state.influences.bones,
+                state.influences.weights,
+                transforms,
+                "scaled",
+                stiffness=self.options.stiffness,
+                threads=self.threads,
+            )
+        return _State(transforms, self.weigh(transforms, state.influences), transforms, state.history)
 
     def move_bones(self, state: _State) -> _State:
         """Move a tenth of the bones, if that is the better way on."""
@@ -226,7 +253,7 @@ def refine_skin(
     states = [descent.start(transforms) for transforms in starts]
     if options.rounds:
         tried = min(TRIAL_ROUNDS, options.rounds)
-        state = min((descent.run(state, tried) for state in states), key=lambda s: s.error)
+        state = descent.best_start(states, tried)
         state = descent.move_bones(state)
         descent.final = not sampled
         state = descent.run(state, max(0, options.rounds - tried), extend=True)

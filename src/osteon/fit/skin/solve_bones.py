@@ -37,6 +37,7 @@ from osteon.core.parallel import for_blocks
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
+from osteon.fit.skin.scaled_bones import project_scaled, solve_scaled
 
 __all__ = [
     "bone_pull",
@@ -173,6 +174,8 @@ def solve_from_moments(
     """The same from Z'Z (4b,4b) and Z'X (4b,3f)."""
     if bone_type == "flexible":
         return _solve_flexible(zz, zx, transforms, bone_pull(zz, stiffness))
+    if bone_type == "scaled":
+        return solve_scaled(zz, zx, transforms, stiffness * _spreads(zz), sweeps, threads)
     out = transforms.copy()
     for_blocks(lambda a, b: _rigid_sweeps(zz, zx, out, a, b, sweeps), len(out), 8, threads)
     return out
@@ -185,4 +188,6 @@ def step_ahead(transforms: Float64, last: Float64, beta: float, bone_type: BoneT
         rotations = np.empty((*ahead.shape[:2], 3, 3))
         rotations_of(ahead, rotations)
         ahead[..., :3] = rotations
+    elif bone_type == "scaled":
+        ahead = project_scaled(ahead)
     return ahead
