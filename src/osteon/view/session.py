@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,9 @@ from osteon.core.options import SkinOptions
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view import posing, tasks
 from osteon.view.collection import Collection, Item
-from osteon.view.jobs import PageJob, Worker
+from osteon.view.confinement import reading_limits
+from osteon.view.jobs import PageJob, TaskError, Worker, WorkerBroke
+from osteon.view.keeper import Keeper
 from osteon.view.posable_mesh import PoseFiles
 from osteon.view.pose_request import PoseRequest
 from osteon.view.uploads import Dropped, Uploads
@@ -22,6 +25,9 @@ from osteon.view.uploads import Dropped, Uploads
 __all__ = ["Busy", "Session", "Unknown"]
 
 Work = Callable[[PageJob], Awaitable[dict[str, Any]]]
+
+#: Seconds after which a job ends that no page ever followed.
+FIRST_FOLLOWER = 30.0
 
 
 class Busy(OsteonError):
@@ -42,19 +48,27 @@ class Session:
 
     collection: Collection
     uploads: Uploads
-    patience: float = 5.0  # seconds without any tab after which the worker ends
+    worker: Worker
+    patience: float = 5.0  # seconds without any tab after which the worker ends, and a job that no page follows
     on_idle: Callable[[], None] = _nothing  # called then
-    worker: Worker = field(default_factory=Worker)
     jobs: dict[str, PageJob] = field(default_factory=dict)
     skeletons: dict[str, str] = field(default_factory=dict)  # files that were dropped, by item
     running: PageJob | None = None
     tabs: int = 0
+    visited: threading.Event = field(default_factory=threading.Event)  # set by the first tab
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     background: set[asyncio.Task[None]] = field(default_factory=set)
 
     @staticmethod
-    def of(collection: Collection, patience: float = 5.0, on_idle: Callable[[], None] = _nothing) -> Session:
-        return Session(collection, Uploads(collection.folder / "dropped"), patience, on_idle)
+    def of(
+        collection: Collection,
+        patience: float = 5.0,
+        on_idle: Callable[[], None] = _nothing,
+        keeper: Keeper | None = None,
+    ) -> Session:
+        folder = collection.folder
+        worker = Worker(folder / "scratch", keeper)
+        return Session(collection, Uploads(folder / "dropped"), worker, patience, on_idle)
 
     def item(self, item_id: str) -> Item:
         found = self.collection.items.get(item_id)
@@ -77,12 +91,21 @@ class Session:
         self._check_free()
         item_id, inputs = self.collection.new_id(), drop.inputs()
         pack = self.collection.pack_of(item_id)
-        found = await self.worker.run(tasks.open_files, inputs, str(pack))
+        found = await self._read(drop, tasks.open_files, inputs, str(pack))
         is_sequence = found["kind"] == "sequence"
         kind: Literal["model", "sequence"] = "sequence" if is_sequence else "model"
         item = Item(item_id, str(found["name"]), kind, pack, inputs if is_sequence else (), inputs=inputs)
         self.collection.add(item)
         return item
+
+    async def _read(self, drop: Dropped, task: tasks.Task, *arguments: Any) -> Any:
+        """Let the worker look into dropped files; one that it breaks on ends the worker, not the server."""
+        name = next(iter(drop.files.values())).name
+        try:
+            return await self.worker.run(task, *arguments, limits=reading_limits(drop.size))
+        except WorkerBroke as error:
+            how = str(error).partition(";")[0]
+            raise TaskError(f"{name}: cannot be read, it may be damaged ({how}); export it again") from error
 
     def fit(self, item: Item, options: SkinOptions) -> PageJob:
         """Skin the source of an item; the result becomes another item."""
@@ -139,7 +162,7 @@ class Session:
         """Pose an item by a dropped skeleton from now on."""
         self._check_free()
         (file,) = drop.files.values()
-        await self.worker.run(posing.check_skeleton, PoseFiles(str(item.pack), str(file)))
+        await self._read(drop, posing.check_skeleton, PoseFiles(str(item.pack), str(file)))
         self.skeletons[item.id] = str(file)
 
     async def pose(self, item: Item, task: posing.PoseTask, request: PoseRequest) -> bytes:
@@ -170,6 +193,7 @@ class Session:
         job = self.running = PageJob(f"j{len(self.jobs) + 1}")
         self.jobs[job.id] = job
         self._later(self._carry_out(job, work))
+        self._later(self._cancel_if_alone(job, FIRST_FOLLOWER))
         return job
 
     async def _carry_out(self, job: PageJob, work: Work) -> None:
@@ -177,8 +201,27 @@ class Session:
             last = await work(job)
         except OsteonError as error:
             last = {"cancelled": True} if job.cancelled else {"error": self.uploads.hide_folders(str(error))}
+        except (LookupError, TypeError, ValueError):  # the worker said something else than it should
+            last = {"error": "the worker gave no answer that makes sense; try again"}
         self.running = None
         job.add(last)
+
+    async def follow(self, job: PageJob) -> AsyncGenerator[dict[str, Any], None]:
+        """What a job tells. A page that goes away may not get to say so: a job that nobody follows any more ends."""
+        job.followers += 1
+        try:
+            async for message in job.follow():
+                yield message
+        finally:
+            job.followers -= 1
+            if not self.closing.is_set():
+                self._later(self._cancel_if_alone(job, self.patience))
+
+    async def _cancel_if_alone(self, job: PageJob, patience: float) -> None:
+        if not job.ended and not job.followers:
+            await asyncio.sleep(patience)
+            if not job.followers:
+                self.cancel(job)
 
     def cancel(self, job: PageJob) -> None:
         """Stop a job, also in the midst of its work."""
@@ -189,6 +232,7 @@ class Session:
     async def tab(self) -> AsyncGenerator[dict[str, Any], None]:
         """Counts as a tab for as long as somebody listens. There is nothing to hear."""
         self.tabs += 1
+        self.visited.set()
         try:
             await self.closing.wait()
         finally:
