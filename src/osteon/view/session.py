@@ -92,20 +92,23 @@ class Session:
         item_id, inputs = self.collection.new_id(), drop.inputs()
         pack = self.collection.pack_of(item_id)
         found = await self._read(drop, tasks.open_files, inputs, str(pack))
-        is_sequence = found["kind"] == "sequence"
+        is_sequence = found.get("kind") == "sequence"
         kind: Literal["model", "sequence"] = "sequence" if is_sequence else "model"
-        item = Item(item_id, str(found["name"]), kind, pack, inputs if is_sequence else (), inputs=inputs)
+        item = Item(item_id, str(found.get("name", "")), kind, pack, inputs if is_sequence else (), inputs=inputs)
         self.collection.add(item)
         return item
 
-    async def _read(self, drop: Dropped, task: tasks.Task, *arguments: Any) -> Any:
+    async def _read(self, drop: Dropped, task: tasks.Task, *arguments: Any) -> dict[str, Any]:
         """Let the worker look into dropped files; one that it breaks on ends the worker, not the server."""
         name = next(iter(drop.files.values())).name
         try:
-            return await self.worker.run(task, *arguments, limits=reading_limits(drop.size))
+            found = await self.worker.run(task, *arguments, limits=reading_limits(drop.size))
         except WorkerBroke as error:
             how = str(error).partition(";")[0]
             raise TaskError(f"{name}: cannot be read, it may be damaged ({how}); export it again") from error
+        if not isinstance(found, dict):
+            raise TaskError(f"{name}: cannot be read, what reads it gave no answer; export it again")
+        return found
 
     def fit(self, item: Item, options: SkinOptions) -> PageJob:
         """Skin the source of an item; the result becomes another item."""

@@ -117,10 +117,8 @@ def _outcome(task: Task, arguments: tuple[Any, ...], memory: int, progress: Prog
     except OsteonError as error:
         return {"error": str(error)}
     except MemoryError:
-        given = f"{memory / 1e9:.2g} GB"
-        return {
-            "error": f"this needs more memory than the {given} it may take here; use fewer frames, or the command line"
-        }
+        most = f"{memory / 1e9:.2g} GB"
+        return {"error": f"this needs more than the {most} of memory that it may take here; use fewer frames"}
     except OSError as error:
         return {"error": f"cannot be read or written ({error.strerror or error})"}
     except Exception as error:  # a bug must end the task, not the worker
