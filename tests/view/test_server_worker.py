@@ -46,6 +46,10 @@ def start_child(inputs, pack, progress):
     note.with_suffix(".new").rename(note)
     ctypes.PyDLL(None).sleep(600)  # as a native reader may: no other thread of the worker runs
 
+def write_half(inputs, out, progress):
+    Path(out).write_bytes(b"half")
+    os._exit(3)
+
 def say_much(inputs, pack, progress):
     return {"kind": "sequence", "name": "n" * 5_000_000}
 
@@ -160,6 +164,18 @@ def test_a_worker_that_breaks_takes_its_children_along(running: Served, hostile,
     os.kill(worker, signal.SIGSEGV)
     assert "code -11" in running.result(job)["error"]
     assert wait_until(lambda: not alive(child))
+
+
+def test_what_a_worker_began_to_write_is_never_shown(running: Served, hostile, frames, monkeypatch):
+    item = running.drop(frames).json()
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "cluster_source", hostile.write_half)
+        job = running.post("clusters", {"id": item["id"]}).json()["job"]
+        assert "code 3" in running.result(job)["error"]
+        patch.setattr(tasks, "open_files", hostile.write_half)
+        assert running.drop(frames).status == 400
+    assert running.get(f"clusters/{item['id']}").status == 404
+    assert [file.name for file in running.folder.glob("m*")] == [f"{item['id']}.bin"]
 
 
 def test_a_job_that_no_page_follows_any_more_ends(tmp_path, hostile, frames, monkeypatch):

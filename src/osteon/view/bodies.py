@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 from osteon.core.errors import OsteonError
@@ -24,6 +25,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_REQUEST = 65_536
 #: Seconds without a single byte of a body that is not complete.
 SILENCE = 30.0
+#: Seconds and bytes of a refused body that are still taken and thrown away: who sends must get to hear the refusal.
+LINGER = 1.0
+LINGER_BYTES = 8_000_000
 #: Bytes a second that a body must come with, after as many seconds; slower than any line people upload over.
 SLOWEST = 10_000
 
@@ -68,6 +72,16 @@ class Body:
             self.complete = not message.get("more_body", False)
             self._check(self.size)
         return message
+
+    async def linger(self) -> None:
+        """Throw away some of what is left of a body that was answered already."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER):
+                thrown = 0
+                while not self.complete and thrown < LINGER_BYTES:
+                    message = await self._receive()
+                    thrown += len(message.get("body", b""))
+                    self.complete = message["type"] != "http.request" or not message.get("more_body", False)
 
     def _patience(self) -> float:
         """Seconds to wait for the next bytes."""

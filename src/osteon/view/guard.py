@@ -93,9 +93,13 @@ def guarded(app: App, guard: Guard) -> App:
 def _with_headers(send: Send, body: Body) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            # What is left of a body that nobody wants is not read: the line is closed instead.
             close = [] if body.complete else [(b"connection", b"close")]
             message["headers"] = [*message.get("headers", []), *_RAW_HEADERS, *close]
+        elif not body.complete and not message.get("more_body", False):
+            # Nobody wants what is left of the body: the line is closed, but not before the answer is heard.
+            await send({**message, "more_body": True})
+            await body.linger()
+            message = {"type": "http.response.body", "body": b""}
         await send(message)
 
     return sending

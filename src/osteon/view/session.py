@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -91,7 +92,8 @@ class Session:
         self._check_free()
         item_id, inputs = self.collection.new_id(), drop.inputs()
         pack = self.collection.pack_of(item_id)
-        found = await self._read(drop, tasks.open_files, inputs, str(pack))
+        with _whole_or_not_at_all(pack):
+            found = await self._read(drop, tasks.open_files, inputs, str(pack))
         is_sequence = found.get("kind") == "sequence"
         kind: Literal["model", "sequence"] = "sequence" if is_sequence else "model"
         item = Item(item_id, str(found.get("name", "")), kind, pack, inputs if is_sequence else (), inputs=inputs)
@@ -117,7 +119,8 @@ class Session:
         pack, model = self.collection.pack_of(item_id), self.collection.folder / f"{item_id}.npz"
 
         async def work(job: PageJob) -> dict[str, Any]:
-            found = await self.worker.run(tasks.fit_source, source, options, str(pack), str(model), job=job)
+            with _whole_or_not_at_all(pack, model):
+                found = await self.worker.run(tasks.fit_source, source, options, str(pack), str(model), job=job)
             self.collection.add(Item(item_id, str(found["name"]), "model", pack, source, model))
             return {"done": item_id, "error_percent": found["error_percent"]}
 
@@ -129,7 +132,8 @@ class Session:
 
         async def work(job: PageJob) -> dict[str, Any]:
             if not out.is_file():
-                await self.worker.run(tasks.cluster_source, source, str(out), job=job)
+                with _whole_or_not_at_all(out):
+                    await self.worker.run(tasks.cluster_source, source, str(out), job=job)
             return {"done": item.id}
 
         return self._start(work)
@@ -144,7 +148,8 @@ class Session:
         self._check_free()
         out = self.collection.folder / f"{item.id}-saved{suffix}"
         if not out.is_file():
-            await self.worker.run(tasks.save_as, str(item.model), str(out))
+            with _whole_or_not_at_all(out):
+                await self.worker.run(tasks.save_as, str(item.model), str(out))
         return out
 
     def start_posing(self, item: Item) -> PageJob:
@@ -267,6 +272,17 @@ class Session:
         task = asyncio.create_task(work)
         self.background.add(task)  # the loop itself keeps only a weak reference
         task.add_done_callback(self.background.discard)
+
+
+@contextmanager
+def _whole_or_not_at_all(*files: Path) -> Iterator[None]:
+    """Remove what the worker had begun to write when it was ended."""
+    try:
+        yield
+    except BaseException:
+        for file in files:
+            file.unlink(missing_ok=True)
+        raise
 
 
 def _may_have_rig(file: str) -> bool:
