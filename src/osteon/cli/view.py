@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -18,8 +19,12 @@ from osteon.core.errors import OptionError
 
 if TYPE_CHECKING:
     from osteon.view.collection import Collection
+    from osteon.view.session import Session
 
 __all__ = ["view"]
+
+#: Seconds after which somebody who waits for the browser is told what else to do.
+BROWSER_SECONDS = 15.0
 
 
 @click.command()
@@ -53,18 +58,20 @@ def view(
     osteon view horse.glb horse/ --export page/
     """
     from osteon.view.bundle import check_bundle
+    from osteon.view.keeper import Keeper
+    from osteon.view.session import Session
 
     if folder is not None:
         _check_export(folder, port, no_browser, skeleton)
     export = None if folder is None else folder_output("--export", folder)
     outputs = plan_outputs([file, source, skeleton], export, file_output("--json", json_file))
     check_bundle()
-    with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary:
+    with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary, Keeper(Path(temporary)) as keeper:
         collection = _load(Path(temporary), file, (source, skeleton), folder is not None, quiet)
         if folder is not None:
             _export(collection, folder, outputs, json_file, quiet)
         else:
-            _serve(collection, port, not no_browser, outputs, json_file, quiet)
+            _serve(Session.of(collection, keeper=keeper), port, not no_browser, outputs, json_file, quiet)
 
 
 def _check_export(folder: str, port: int, no_browser: bool, skeleton: str | None) -> None:
@@ -107,16 +114,15 @@ def _export(collection: Collection, folder: str, outputs: Outputs, json_file: st
         console().print(f"written to {folder}; to see it: python -m http.server -d {folder}", markup=False)
 
 
-def _serve(
-    collection: Collection, port: int, browser: bool, outputs: Outputs, json_file: str | None, quiet: bool
-) -> None:
+def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
     """Run the server until Ctrl-C, or until the tab that was opened here is closed."""
     from osteon.view.serve import ViewServer
-    from osteon.view.session import Session
+
+    collection = session.collection
 
     def ready(address: str) -> None:
         facts: dict[str, Any] = {"address": address, "models": [item.to_json() for item in collection.items.values()]}
-        with outputs.writing():
+        with outputs.writing(), _for_the_owner_only():
             write_json(facts, json_file)
         print_json(facts, json_file)
         if json_file != "-":
@@ -125,14 +131,15 @@ def _serve(
             threading.Thread(target=open_tab, args=(address,), daemon=True).start()
 
     def open_tab(address: str) -> None:
-        import webbrowser
+        from osteon.view.doorway import open_browser
 
-        if webbrowser.open(address):
-            session.on_idle = server.stop
-        elif json_file != "-":
-            click.echo("no browser was found; open the address in one")
+        if not open_browser(address, collection.folder):
+            click.echo("no browser was found; open the address in one", err=True)
+            return
+        session.on_idle = server.stop
+        if not session.visited.wait(BROWSER_SECONDS) and not server.should_exit:
+            click.echo("the browser shows nothing yet; if it stays so, open the address in it yourself", err=True)
 
-    session = Session.of(collection)
     server = ViewServer(session, port, ready)
     try:
         with _handling(lambda number: server.stop()) as ended:
@@ -144,6 +151,16 @@ def _serve(
         session.worker.stop()
     if ended:
         raise SystemExit(128 + ended[0])
+
+
+@contextmanager
+def _for_the_owner_only() -> Iterator[None]:
+    """Files that are written meanwhile can be read by nobody else: the address holds the token."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 @contextmanager
