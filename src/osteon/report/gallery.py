@@ -244,7 +244,7 @@ def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, max
     panels = (
         ("source", source, np.asarray(NEUTRAL), ""),
         ("result", result, np.asarray(NEUTRAL), ""),
-        ("distance", result, heat_colors(distance, maximum), f"{distance.max():.2g} %"),
+        ("distance, % of the body’s size,", result, heat_colors(distance, maximum), f"{distance.max():.2g} %"),
     )
     return [
         _Shot(
@@ -254,7 +254,7 @@ def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, max
             view,
             camera,
             f"{name} in frame {worst.frame}; the worst vertex, {worst.vertex}, is marked",
-            f"{name}, frame {worst.frame}",
+            f"{name.rstrip(',')}, frame {worst.frame}",
             (_spot(points[worst.vertex], camera, view, label, kind),),
         )
         for name, points, colors, label in panels

@@ -97,7 +97,8 @@ def _bones(fit: SkinFit, gallery: Gallery) -> str:
 
 def _advice(curves: ReportCurves, evidence: Evidence) -> str:
     found = proposal_table(curves.own, curves.trials) + advice_list(advise(evidence))
-    return found or "<p>Nothing stands out: no measurement points to one cause, and nothing else was tried.</p>"
+    none = "<p>Nothing stands out: no measurement points to one cause, and nothing else was tried.</p>"
+    return f'<div class="beside">{found or none}</div>'
 
 
 def _where(fit: SkinFit, sequence: MeshSequence, gallery: Gallery, evidence: Evidence) -> str:

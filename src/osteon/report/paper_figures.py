@@ -54,7 +54,7 @@ def tolerance_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
         f"figure 5). Near-rigid at {number(report.tolerance)}: {share(report.near_rigid_fraction)} of the triangles."
     )
     marks = [Mark(report.tolerance, f"used: {number(report.tolerance)}", quiet=True)]
-    axes = Axis("tolerance, eps", log=True), Axis("bones", whole=True)
+    axes = Axis("tolerance, eps: entries of a rotation matrix", log=True), Axis("bones", whole=True)
     chart = line_chart([line], title=title, x=axes[0], y=axes[1], marks=marks)
     rows = tuple((number(p.tolerance), str(p.bones), share(p.near_rigid_fraction)) for p in points)
     return Figure(title, chart, "", note, ("tolerance", "bones", "near-rigid"), rows)
@@ -76,7 +76,7 @@ def weights_figure(skin: Skin) -> Figure:
         if lowest >= 0
         else f"; the most negative is {lowest:.2f}, a sign of over-fitting (the paper's figure 7)."
     )
-    chart = line_chart(lines, title=title, x=Axis("% of the vertices"), y=Axis("weight"))
+    chart = line_chart(lines, title=title, x=Axis("% of the vertices"), y=Axis("weight, of 1"))
     rows = tuple(
         (name, f"{column.mean():.3f}", f"{column.min():.3f}", f"{column.max():.3f}")
         for name, column in zip(names, weights.T, strict=True)

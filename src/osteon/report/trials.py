@@ -42,6 +42,8 @@ SizeOf = Callable[[SkinnedModel], int]
 MORE_WITHIN = 0.5
 #: How many times the bones are tried, by the E % from which on.
 GROWTH = ((15.0, 3.0), (5.0, 2.0), (0.1, 1.5))
+#: A poor result is tried with at least so many.
+SOME_BONES = 8
 #: Bones in place of corrections: how many times the model's own.
 INSTEAD_OF_RANK = (2.0, 3.0)
 #: A smaller model has this part of the bones.
@@ -132,6 +134,8 @@ def changes_to_try(report: SkinReport, options: SkinOptions, sequence: MeshSeque
         counts = _counts(report, sequence, INSTEAD_OF_RANK)
         return tuple(_other(options, bones=count, rank=0) for count in counts)
     grown = next((growth for error, growth in GROWTH if report.error_percent > error), FEWER)
+    if report.error_percent > GROWTH[0][0]:
+        grown = max(grown, SOME_BONES / report.bones)
     counts = _counts(report, sequence, (grown, FEWER))
     return tuple(_other(options, bones=count) for count in counts)
 
