@@ -24,8 +24,9 @@ def proposal_table(own: Trial | None, trials: Sequence[Trial]) -> str:
         return f"<p>Tried: {tried}. Neither clearly closer to the source nor clearly smaller than this model.</p>"
     rows = "".join(_proposal(trial, own) for trial in (own, *kept))
     return (
-        '<div class="proposals"><table><thead><tr><th scope="col">change</th><th scope="col">E<small>% of the motion</small></th>'
-        f'<th scope="col">file</th></tr></thead><tbody>{rows}</tbody></table>'
+        '<div class="proposals"><table><thead><tr><th scope="col">change</th>'
+        '<th scope="col">E<small>% of the motion</small></th><th scope="col">file</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
         f'<p class="note">Measured, not guessed: {fits} of all vertices and frames, and the file written of each. Add '
         "the option to the same command, in place of what it changes there; small figures compare with this model."
         "</p></div>"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from osteon.cli.main import main
+from osteon.cli.skin import skin
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model
@@ -49,7 +49,9 @@ def _subjects() -> dict[str, tuple[MeshSequence, list[str]]]:
 def _skin(source: Path, folder: Path, arguments: list[str]) -> tuple[float, int]:
     """E % and bytes of what the command line makes."""
     out = folder / "out.glb"
-    done = CliRunner().invoke(main, ["skin", str(source), *arguments, "-o", str(out), "--json", str(folder / "a.json")])
+    done = CliRunner().invoke(
+        skin, [str(source), *arguments, "-o", str(out), "--json", str(folder / "a.json"), "--force"]
+    )
     assert done.exit_code == 0, done.output
     return json.loads((folder / "a.json").read_text())["error_percent"], out.stat().st_size
 
