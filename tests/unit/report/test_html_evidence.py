@@ -162,3 +162,16 @@ def test_both_sides_mirror_the_long_axis() -> None:
 @pytest.mark.parametrize(("value", "top"), [(0.1234, 0.13), (1.0, 1.0), (99.2, 100.0), (0.00041, 0.00041), (0, 1e-6)])
 def test_scales_end_at_round_numbers(value: float, top: float) -> None:
     assert round_up(value) == pytest.approx(top)
+
+
+def test_bones_that_carry_a_scale_do_not_flatten(tube: MeshSequence) -> None:
+    """A rig whose bones shrink a large rest pose to what plays is no sign of flat blends."""
+    fit = skin_sequence(tube, options=OPTIONS)
+    transforms = fit.model.track.transforms.copy()
+    transforms[..., :3] /= 100
+    model = fit.model.with_parts(rest=100 * tube.rest, track=BoneTrack(transforms, "flexible"))
+    small = {key: value / 100 for key, value in fit.report.smallest_singular_value.items()}
+    report = replace(fit.report, quality=replace(fit.report.quality, smallest_singular_value=small))
+    scaled = gather_evidence(replace(fit, model=model, report=report), tube.with_parts(rest=100 * tube.rest))
+    assert scaled.smallest_singular == pytest.approx(gather_evidence(fit, tube).smallest_singular, rel=0.1)
+    assert scaled.worst == pytest.approx(gather_evidence(fit, tube).worst, rel=0.02)
