@@ -20,7 +20,7 @@ from osteon.report.trials import SizeOf, Trial, changes_to_try, file_bytes, rig_
 
 __all__ = ["ReportCurves", "TolerancePoint", "rank_of", "report_curves", "tolerance_curve"]
 
-#: Triangles and frames of the clusterings of figure 5: together they cost a tenth of a usual fit.
+#: Triangles and frames of the clusterings of figure 5.
 CLUSTER_TRIANGLES = 512
 CLUSTER_FRAMES = 16
 TOLERANCES = (0.02, 0.05, 0.1, 0.2)
