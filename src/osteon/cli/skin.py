@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from osteon.core.progress import Progress
     from osteon.measure.skin_report import SkinReport
     from osteon.pipeline import SkinFit
+    from osteon.report.curves import ReportCurves
 
 __all__ = ["print_report", "skin", "write_outputs"]
 
@@ -113,12 +114,12 @@ def skin(
             found = Found(_fit(sequence, options, files.rig, progress))
         else:
             found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
+        curves = _curves(files, found.fit, sequence, options, save, progress)
         with outputs.writing():
             write_outputs(found.fit, files.outputs, save)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
-            if files.report is not None:
-                fit = replace(found.fit, report=report)
-                _write_page(files.report, fit, sequence, options, files.rig is not None, progress)
+            if files.report is not None and curves is not None:
+                _write_page(files.report, replace(found.fit, report=report), sequence, curves)
             facts = report.to_json() | found.to_json()
             write_json(facts, json_file)
     print_json(facts, json_file)
@@ -181,15 +182,28 @@ def _search(
     return Found(found.fit, found.tries, found.met)
 
 
-def _write_page(
-    path: str, fit: SkinFit, sequence: MeshSequence, options: SkinOptions, rigged: bool, progress: Progress | None
-) -> None:
-    from osteon.report.curves import ReportCurves, report_curves
+def _curves(
+    files: SkinFiles,
+    fit: SkinFit,
+    sequence: MeshSequence,
+    options: SkinOptions,
+    save: SaveOptions,
+    progress: Progress | None,
+) -> ReportCurves | None:
+    """What other options give, if a report is asked for; files are weighed as the first output will be written."""
+    if files.report is None:
+        return None
+    from osteon.report.curves import report_curves
+
+    found = replace(options, rank=fit.report.rank)
+    rig = None if files.rig is None else load_model(files.rig)
+    size_of = _sizer(files.outputs[0], save)
+    return report_curves(sequence, fit, found, size_of=size_of, rig=rig, progress=progress)
+
+
+def _write_page(path: str, fit: SkinFit, sequence: MeshSequence, curves: ReportCurves) -> None:
     from osteon.report.html import write_html_report
 
-    # Quick fits find their own bones; beside a rig's they would say nothing.
-    found = replace(options, rank=fit.report.rank)
-    curves = ReportCurves() if rigged else report_curves(sequence, fit.report, found, progress)
     write_html_report(path, fit, sequence, curves=curves)
 
 
