@@ -1,4 +1,4 @@
-"""No measured sequence fits worse, is worse conditioned or larger than it was: every case of measured.toml has its bounds.
+"""No measured sequence fits worse, or is worse conditioned or larger, than it was: measured.toml has the bounds.
 
 Runs where the data folder beside the repository exists.
 """
