@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from osteon.bench.players.tools import find_chromium
 from osteon.core.clips import Clip
 from osteon.core.options import SkinOptions
 from osteon.pipeline import skin_sequence
@@ -19,8 +20,8 @@ from osteon.report.trials import Trial
 
 from ...subjects import bent_tube
 
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no chromium on this system")
+CHROMIUM = find_chromium()
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this system")
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 CURVES = ReportCurves(
