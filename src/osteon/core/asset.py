@@ -61,6 +61,8 @@ class Asset:
     polygon_of_triangle: Int32 | None = None  # (t,) consecutive triangles of one fan share a number
     primitive_of_triangle: Int32 | None = None  # (t,) which primitive of the input file
     primitive_names: tuple[str, ...] = ()
+    joint_of_vertex: Int32 | None = None  # (v,) the joint of the input's own rig that moved it most; never written
+    joint_names: tuple[str, ...] = ()
 
     def checked(self, n_vertices: int, n_triangles: int) -> Asset:
         """The same asset with every array checked against the mesh it belongs to."""
@@ -68,6 +70,7 @@ class Asset:
         def per_triangle(name: str, value: Int32 | None, count: int) -> Int32 | None:
             return None if value is None else checked_indices(name, value, (n_triangles,), count)
 
+        joints = self.joint_of_vertex
         return replace(
             self,
             uvs=None if self.uvs is None else checked("uvs", self.uvs, (n_triangles, 3, 2)),
@@ -77,4 +80,7 @@ class Asset:
             primitive_of_triangle=per_triangle(
                 "primitive_of_triangle", self.primitive_of_triangle, max(1, len(self.primitive_names))
             ),
+            joint_of_vertex=None
+            if joints is None
+            else checked_indices("joint_of_vertex", joints, (n_vertices,), len(self.joint_names)),
         )

@@ -48,6 +48,7 @@ def unpack_asset(archive: Archive, header: dict[str, Any]) -> Asset:
         **{key: archive.optional(key) for key in ASSET_ARRAYS},
         materials=tuple(_material(m, images) for m in header.get("materials", [])),
         primitive_names=tuple(str(name) for name in header.get("primitive_names", [])),
+        joint_names=(),
     )
 
 
