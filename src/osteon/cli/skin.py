@@ -29,6 +29,7 @@ from osteon.io import (
     save_played,
 )
 from osteon.io.doors.clip_files import play_on_rig
+from osteon.io.doors.models import note_lost_pictures
 from osteon.io.doors.output_batch import written_path
 from osteon.io.doors.played import played_sequence
 from osteon.io.doors.sequence_out import frames_folder
@@ -119,6 +120,8 @@ def skin(
         with outputs.writing():
             write_outputs(found.fit, files.outputs, save)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
+            lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
+            report = replace(report, warnings=(*report.warnings, *lost))
             if files.report is not None:
                 fit = replace(found.fit, report=report)
                 _write_page(files.report, fit, sequence, options, files.rig is not None, progress)

@@ -59,6 +59,7 @@ class SequenceFormat:
     read: Callable[[Path, ReadRequest], MeshSequence]
     write: Callable[[Path, MeshSequence], None] | None = None
     extra: Extra | None = None  # that it needs
+    plain_pictures: bool = False  # it holds PNG and JPEG only
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class ModelFormat:
     write: Callable[[Path, SkinnedModel, SaveOptions], None]
     sample: Callable[[Path, LoadOptions], SkinnedModel] | None = None  # for files that have keys, not frames
     extra: Extra | None = None  # that it needs
+    plain_pictures: bool = False  # it holds PNG and JPEG only
     clip_files: ClipFiles | None = None  # for files of this format that hold joints and clips, and no mesh
 
 
