@@ -12,6 +12,7 @@ from osteon.cli.model_frames import take_clips
 from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import file_output, plan_outputs
 from osteon.io import LoadOptions, holds_model, load_model, load_sequence
+from osteon.io.doors.clip_files import describe_clips_only, holds_clips_only
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +30,7 @@ __all__ = ["describe_clips", "describe_model", "describe_sequence", "describe_sk
 @options_of(load=LoadOptions)
 @json_option
 def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quiet: bool) -> None:
-    """Tell what a mesh, a sequence, a model or a skeleton holds."""
+    """Tell what a mesh, a sequence, a model, a skeleton or a file of clips holds."""
     from osteon.io.skeletons.files import TEXT_FORMATS
 
     outputs = plan_outputs([*inputs, load.rest, load.faces], file_output("--json", json_file))
@@ -37,6 +38,9 @@ def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quie
         if len(inputs) == 1 and Path(inputs[0]).suffix.lower() in TEXT_FORMATS:
             refuse_unused(input="skeleton")
             facts = describe_skeleton(inputs[0])
+        elif len(inputs) == 1 and holds_clips_only(inputs[0]):
+            refuse_unused(input="clips")
+            facts = describe_clip_file(inputs[0], load)
         # A rest pose of one's own, or triangles, are questions about a sequence of frames.
         elif len(inputs) == 1 and load.rest is None and load.faces is None and holds_model(inputs[0]):
             model = load_model(inputs[0], options=load)
@@ -67,6 +71,21 @@ def describe_skeleton(path: str) -> dict[str, Any]:
         "bone_lengths": {"least": float(lengths.min()), "largest": float(lengths.max())},
         "size": np.ptp(skeleton.joints, axis=0).tolist(),
         "names": list(skeleton.names),
+    }
+
+
+def describe_clip_file(path: str, options: LoadOptions) -> dict[str, Any]:
+    """Facts about a file of joints and clips without a mesh."""
+    found = describe_clips_only(path, options)
+    return {
+        "kind": "clips",
+        "name": Path(path).stem,
+        "frames": sum(clip.n_frames for clip in found.clips),
+        "joints": len(found.joints),
+        "clips": describe_clips(found.clips),
+        "seconds": sum((clip.n_frames - 1) / clip.fps for clip in found.clips),
+        "names": list(found.joints),
+        "use": "osteon skin --rig CHARACTER",
     }
 
 

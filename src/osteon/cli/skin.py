@@ -28,7 +28,10 @@ from osteon.io import (
     save_model,
     save_played,
 )
+from osteon.io.doors.clip_files import play_on_rig
+from osteon.io.doors.models import note_lost_pictures
 from osteon.io.doors.output_batch import written_path
+from osteon.io.doors.played import played_sequence
 from osteon.io.doors.sequence_out import frames_folder
 
 if TYPE_CHECKING:
@@ -86,13 +89,14 @@ def skin(
     """Turn a mesh sequence into a skinned model.
 
     INPUTS are a folder of meshes, a pattern, files in order, or one animated file; several folders or animated files
-    become several clips on one rig.
+    become several clips on one rig. With --rig they may be glTF without a mesh: clips for the joints of the character.
 
     \b
     osteon skin cloth/ -o cloth.glb --rank 5
     osteon skin face.abc --max-error 0.5 -o face.glb --report face.html
     osteon skin walk/ run/ --bones 40 -o both.usdc
     osteon skin anim.abc --rig character.glb --helpers 4 -o character2.glb
+    osteon skin run.glb walk.glb --rig character.glb -o moving.glb
     """
     refuse_unused(
         rig=files.rig is not None,
@@ -109,15 +113,17 @@ def skin(
         file_output("--json", json_file),
     )
     with progress_bar(quiet) as progress:
-        sequence = load_sequence(list(inputs), options=load, progress=progress)
+        sequence, rig, notes = _load(inputs, files.rig, load, progress)
         if budget is None:
-            found = Found(_fit(sequence, options, files.rig, progress))
+            found = Found(_fit(sequence, options, rig, notes, progress))
         else:
             found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
-        curves = _curves(files, found.fit, sequence, options, save, progress)
+        curves = _curves(files, found.fit, sequence, options, save, rig, progress)
         with outputs.writing():
             write_outputs(found.fit, files.outputs, save)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
+            lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
+            report = replace(report, warnings=(*report.warnings, *lost))
             if files.report is not None and curves is not None:
                 _write_page(files.report, replace(found.fit, report=report), sequence, curves)
             facts = report.to_json() | found.to_json()
@@ -147,15 +153,32 @@ def _written(outputs: tuple[str, ...], budget: Budget | None) -> frozenset[str]:
     return frozenset([Path(path).suffix.lower() for path in outputs if _is_model(path)] + sized)
 
 
-def _fit(sequence: MeshSequence, options: SkinOptions, rig: Path | None, progress: Progress | None) -> SkinFit:
+def _load(
+    inputs: tuple[str, ...], rig: Path | None, options: LoadOptions, progress: Progress | None
+) -> tuple[MeshSequence, SkinnedModel | None, tuple[str, ...]]:
+    """The frames, the rig, and notes on both. Clips without a mesh move the rig, and the frames are what it plays."""
+    if rig is None:
+        return load_sequence(list(inputs), options=options, progress=progress), None, ()
+    played = play_on_rig(rig, inputs, options=options)
+    if played is not None:
+        return played_sequence(played.model), played.model, played.notes
+    return load_sequence(list(inputs), options=options, progress=progress), load_model(rig), ()
+
+
+def _fit(
+    sequence: MeshSequence,
+    options: SkinOptions,
+    rig: SkinnedModel | None,
+    notes: tuple[str, ...],
+    progress: Progress | None,
+) -> SkinFit:
     from osteon.pipeline import skin_sequence
     from osteon.pipeline.rig import rig_circumstances
 
-    if rig is None:
-        return skin_sequence(sequence, options=options, progress=progress)
-    joints = load_model(rig)
-    refuse_unused(**rig_circumstances(sequence, joints))
-    return skin_sequence(sequence, options=options, rig=joints, progress=progress)
+    if rig is not None:
+        refuse_unused(**rig_circumstances(sequence, rig))
+    fit = skin_sequence(sequence, options=options, rig=rig, progress=progress)
+    return replace(fit, report=replace(fit.report, warnings=(*notes, *fit.report.warnings)))
 
 
 def _search(
@@ -188,6 +211,7 @@ def _curves(
     sequence: MeshSequence,
     options: SkinOptions,
     save: SaveOptions,
+    rig: SkinnedModel | None,
     progress: Progress | None,
 ) -> ReportCurves | None:
     """What other options give, if a report is asked for; files are weighed as the first output will be written."""
@@ -196,7 +220,6 @@ def _curves(
     from osteon.report.curves import report_curves
 
     found = replace(options, rank=fit.report.rank)
-    rig = None if files.rig is None else load_model(files.rig)
     size_of = _sizer(files.outputs[0], save)
     return report_curves(sequence, fit, found, size_of=size_of, rig=rig, progress=progress)
 

@@ -14,8 +14,11 @@ _NAMES = {".usda": "USD text", ".usdc": "binary USD", ".usdz": "USD package", ".
 
 _PACKAGE = Extra("pxr", "usd")
 
-USD = tuple(SequenceFormat(suffix, name, read_usd, write_usd_sequence, _PACKAGE) for suffix, name in _NAMES.items())
+USD = tuple(
+    SequenceFormat(suffix, name, read_usd, write_usd_sequence, _PACKAGE, plain_pictures=True)
+    for suffix, name in _NAMES.items()
+)
 USD_MODELS = tuple(
-    ModelFormat(suffix, name, holds_usd_model, read_usd_model, write_usd, read_usd_model, _PACKAGE)
+    ModelFormat(suffix, name, holds_usd_model, read_usd_model, write_usd, read_usd_model, _PACKAGE, plain_pictures=True)
     for suffix, name in _NAMES.items()
 )

@@ -62,7 +62,7 @@ from osteon.io.gltf.write.deformer import write_deformer
 from osteon.io.gltf.write.fewer_keys import reduce_keys
 from osteon.io.gltf.write.influences import store_influences
 from osteon.io.gltf.write.keys_between import add_between
-from osteon.io.gltf.write.materials import plain_material, usable_roles, write_materials
+from osteon.io.gltf.write.materials import plain_material, texture_extensions, usable_roles, write_materials
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
 from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints, build_nodes, place_joints
 from osteon.io.gltf.write.short_rotations import short_turns
@@ -100,8 +100,6 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
         )
     kept = reduce_keys(keyed, joints, nodes, options.key_error) if options.key_error > 0 else {}
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
-    if options.quantize:
-        root |= {key: ["KHR_mesh_quantization"] for key in ("extensionsUsed", "extensionsRequired")}
     root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}]}
     root["nodes"] = [{"name": model.name, "mesh": 0, "skin": 0}, *nodes.entries]
     root |= {"meshes": [mesh.entry], "skins": [_skin(joints, nodes, mesh.packed, buffer)]}
@@ -109,6 +107,7 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
     roles = usable_roles(layout.uvs is not None, options.normals)
     root |= write_materials(model.asset.materials + plain, roles, buffer)
+    root |= _extensions(root.get("textures", []), options)
     extras = _extras(model, layout, mesh.packed, buffer)
     if whole is not model:
         extras["deformer"] = write_deformer(whole.deformer, buffer)
@@ -116,6 +115,14 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     root["accessors"] = buffer.accessors
     root["bufferViews"], data = buffer.finish()
     return root, data
+
+
+def _extensions(textures: list[JsonObject], options: SaveOptions) -> JsonObject:
+    """What a program must know to read the file, and what it may."""
+    numbers = ["KHR_mesh_quantization"] if options.quantize else []
+    used, needed = texture_extensions(textures)
+    listed = {"extensionsUsed": numbers + used, "extensionsRequired": numbers + needed}
+    return {key: names for key, names in listed.items() if names}
 
 
 def _skin(joints: Joints, nodes: JointNodes, packed: PackedMesh, buffer: BufferWriter) -> JsonObject:
