@@ -129,7 +129,7 @@ def write_skin_report(
     seconds: dict[str, float],
 ) -> SkinReport:
     """Gather what is known about a fit."""
-    by_rank = error_percent_by_rank(model, sequence, threads=options.threads)
+    by_rank = error_percent_by_rank(model, sequence, threads=options.threads) if model.rank else np.zeros(1)
     by_rank[-1] = distortion.error_percent  # of the vertices as they are stored, which are rounded once more
     return SkinReport(
         input={
