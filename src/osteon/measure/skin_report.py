@@ -139,7 +139,7 @@ def write_skin_report(
             "degenerate_triangles": facts.n_degenerate,
             "clips": len(sequence.clips),
         },
-        quality=_quality(model, distortion, measure_conditioning(model), facts),
+        quality=_quality(model, distortion, measure_conditioning(model, threads=options.threads), facts),
         method=Method(model.deformer.kind, asdict(options), facts.stages),
         ladder=tuple(Rung("rank", r, float(by_rank[r])) for r in shown_ranks(model.rank)),
         warnings=_far_off(distortion) + _warnings(sequence, facts, options) + facts.warnings,
