@@ -19,6 +19,7 @@ from statistics import median
 
 import numpy as np
 
+from osteon.bench.command import command_rows
 from osteon.bench.rows import Row, at_least, at_most, figure
 from osteon.bench.run import BenchRun, find_sequence
 from osteon.core.animation import BoneType
@@ -53,7 +54,7 @@ def bench_peers(run: BenchRun) -> list[Row]:
     run.say("cylinder with several bends")
     for bends in (3, 5):
         rows += _cylinder_rows(run, bends, peer)
-    return rows + _first_run_rows(run)
+    return rows + _first_run_rows(run) + command_rows(run)
 
 
 def _cylinder_rows(run: BenchRun, bends: int, peer: bool) -> list[Row]:

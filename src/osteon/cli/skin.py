@@ -13,6 +13,7 @@ import click
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.option_flags import optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.budget import Budget, Try
 from osteon.core.errors import BoundNotReached
 from osteon.core.option_checks import drop_unused
@@ -93,6 +94,7 @@ def skin(
     osteon skin walk/ run/ --bones 40 -o both.usdc
     osteon skin anim.abc --rig character.glb --helpers 4 -o character2.glb
     """
+    clock = WallTime.of_command()
     refuse_unused(
         rig=files.rig is not None,
         bound=budget is not None,
@@ -108,21 +110,31 @@ def skin(
         file_output("--json", json_file),
     )
     with progress_bar(quiet) as progress:
-        sequence = load_sequence(list(inputs), options=load, progress=progress)
-        if budget is None:
-            found = Found(_fit(sequence, options, files.rig, progress))
-        else:
-            found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
+        with clock.stage("load"):
+            sequence = load_sequence(list(inputs), options=load, progress=progress)
+        with clock.stage("import"):
+            import osteon.pipeline  # noqa: F401  compiled kernels, which take a while
+        with clock.stage("fit"):
+            if budget is None:
+                found = Found(_fit(sequence, options, files.rig, progress))
+            else:
+                found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
+        taken = {name: found.fit.report.seconds[name] for name in ("measure", "fit")}
+        clock.split("fit", taken, "other" if budget is None else "search")
         with outputs.writing():
-            write_outputs(found.fit, files.outputs, save)
+            with clock.stage("write"):
+                write_outputs(found.fit, files.outputs, save)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
             if files.report is not None:
-                fit = replace(found.fit, report=report)
-                _write_page(files.report, fit, sequence, options, files.rig is not None, progress)
+                with clock.stage("page"):
+                    fit = replace(found.fit, report=report)
+                    _write_page(files.report, fit, sequence, options, files.rig is not None, progress)
+            report = report.with_seconds(clock.seconds())
             facts = report.to_json() | found.to_json()
             write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
+        report = report.with_seconds(clock.seconds())
         print_report(report, (*files.outputs, *([files.report] if files.report else [])))
     if not found.met:
         raise BoundNotReached("the bound was not reached; the best that was found has been written")
@@ -261,7 +273,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
         ("held out", "" if report.heldout_error_percent is None else f"{report.heldout_error_percent:.3f} %"),
         ("smaller by", f"{report.compression_ratio:.1f} x (as floats)"),
         ("size", "" if report.output_bytes is None else size_text(report.output_bytes)),
-        ("time", f"{report.seconds['fit']:.2f} s"),
+        ("time", time_text(report.seconds)),
         ("written", ", ".join(outputs)),
     ]
     for name, value in rows:
