@@ -13,6 +13,7 @@ from osteon.cli.model_frames import choose_frames, take_frames
 from osteon.cli.option_flags import is_given, options_of, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output
 from osteon.cli.wall_time import WallTime, time_text
+from osteon.core.command_text import command_text
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model, save_played
 
@@ -84,7 +85,8 @@ def _load(file: Path, options: LoadOptions) -> SkinnedModel:
     if not file.exists():
         raise FileFormatError(f"{file}: there is no such file")
     if file.is_file() and file.suffix.lower() in MODEL_FORMATS and not holds_model(file):
-        raise FileFormatError(f"{file}: nothing in it moves by bones or corrections; name a skinned model")
+        skin = command_text("osteon", "skin", file, "-o", file.with_name(f"{file.stem}-skinned.glb"))
+        raise FileFormatError(f"{file}: is no skinned model, nothing in it moves by bones; make one with: {skin}")
     return load_model(file, options=options)
 
 

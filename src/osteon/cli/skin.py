@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.error_words import naming_input
 from osteon.cli.option_flags import optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
@@ -114,7 +115,7 @@ def skin(
             sequence = load_sequence(list(inputs), options=load, progress=progress)
         with clock.stage("import"):
             import osteon.pipeline  # noqa: F401  compiled kernels, which take a while
-        with clock.stage("fit"):
+        with clock.stage("fit"), naming_input(inputs, sequence.name):
             if budget is None:
                 found = Found(_fit(sequence, options, files.rig, progress))
             else:

@@ -15,7 +15,7 @@ __all__ = ["Conditioning", "measure_conditioning"]
 
 #: Pairs of frame and vertex that are looked at, at most.
 MAX_PAIRS = 400_000
-#: What the cosine formula may be off, as a part of the mean square: it keeps half the digits where two values are equal.
+#: What the cosine formula may be off, as a part of the mean square: half the digits stay where values are equal.
 ROUNDING = 1e-6
 
 
