@@ -77,7 +77,8 @@ class WallTime:
     def seconds(self) -> dict[str, float]:
         """Seconds by stage, what no stage took, and all of it."""
         wall = self._now() - self._began
-        return {**self._stages, "other": max(0.0, wall - sum(self._stages.values())), "wall": wall}
+        named = {name: spent for name, spent in self._stages.items() if name != "other"}
+        return {**named, "other": max(0.0, wall - sum(named.values())), "wall": wall}
 
 
 def process_began() -> float:
