@@ -89,7 +89,8 @@ def _measure_frames(
 
 def _squared(vectors: Float64) -> Float64:
     """(v,) squared lengths."""
-    return np.einsum("vi,vi->v", vectors, vectors)
+    squared: Float64 = np.einsum("vi,vi->v", vectors, vectors)
+    return squared
 
 
 def measure_distortion(

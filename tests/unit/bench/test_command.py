@@ -21,7 +21,8 @@ def test_rows_are_of_the_run_in_the_middle(tmp_path: Path, monkeypatch: pytest.M
     rows = {row.metric: row for row in command.command_rows(BenchRun(tmp_path, 2))}
     bounded = rows["all but the fit / fit, from command to file"]
     assert bounded.value == pytest.approx(0.7)
-    assert bounded.bound == command.BOUND and not bounded.ok
+    assert bounded.bound == command.BOUND
+    assert not bounded.ok
     assert rows["seconds, process"].value == 3.4
     assert rows["seconds, load"].value == 0.1
 

