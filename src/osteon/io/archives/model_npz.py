@@ -79,7 +79,9 @@ def read_npz_model(path: Path) -> SkinnedModel:
         found = archive.text("format")
         if found != MODEL_FORMAT:
             what = quote(found) if found else "no format name"
-            raise source.format_error(f"is no skinned model, it holds {what}; make one with osteon skin")
+            raise source.format_error(
+                f"is no skinned model: it holds {what}, expected '{MODEL_FORMAT}'; make one with osteon skin"
+            )
         check_version(archive, MODEL_FORMAT, 1, MODEL_VERSION)
         header = archive.header()
         with damage_named(source):

@@ -60,7 +60,7 @@ def _not_a_sequence(found: str, path: Path) -> str:
     """What to do with an archive of something else."""
     if found != MODEL_FORMAT:
         return f"holds {quote(found)}, not a mesh sequence; name an .npz with frames (f,v,3) and faces (t,3)"
-    frames = path.with_name(f"{path.stem}-frames.npz")
+    frames = f"{path.stem}-frames.npz"
     play = command_text("osteon", "play", path, "-o", frames)
     return f"is a skinned model, not a sequence of frames; write its frames first, {play}, and name those"
 
