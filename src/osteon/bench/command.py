@@ -7,6 +7,7 @@ are all there. Each ratio is of one run, so a busy machine slows both of its sid
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -59,7 +60,9 @@ def time_command(source: Path, threads: int) -> dict[str, float]:
         outputs = ["-o", str(Path(folder) / "out.glb"), "--json", str(report)]
         start = time.perf_counter()
         command = [sys.executable, "-m", "osteon", *given, *outputs]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # Installed packages have their byte code; a checkout may leave it behind too.
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         seconds = time.perf_counter() - start
         if done.returncode != 0:
             raise OsteonError(f"osteon skin failed: {done.stderr.strip()}")
