@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
+from osteon.bench.command import command_rows
 from osteon.bench.dem_bones import (
     DEFAULTS,
     MOST_ACCURATE,
@@ -63,7 +64,7 @@ def bench_peers(run: BenchRun) -> list[Row]:
     run.say("cylinder with several bends")
     for bends in (3, 5):
         rows += _cylinder_rows(run, bends, peer)
-    return rows + _first_run_rows(run)
+    return rows + _first_run_rows(run) + command_rows(run)
 
 
 def _cylinder_rows(run: BenchRun, bends: int, peer: bool) -> list[Row]:

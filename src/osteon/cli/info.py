@@ -11,6 +11,7 @@ from osteon.cli.common import console, json_option, print_json, progress_bar, wr
 from osteon.cli.model_frames import take_clips
 from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import file_output, plan_outputs
+from osteon.cli.wall_time import WallTime, time_text
 from osteon.io import LoadOptions, holds_model, load_model, load_sequence
 from osteon.io.doors.clip_files import describe_clips_only, holds_clips_only
 
@@ -33,8 +34,9 @@ def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quie
     """Tell what a mesh, a sequence, a model, a skeleton or a file of clips holds."""
     from osteon.io.skeletons.files import TEXT_FORMATS
 
+    clock = WallTime.of_command()
     outputs = plan_outputs([*inputs, load.rest, load.faces], file_output("--json", json_file))
-    with progress_bar(quiet) as progress:
+    with progress_bar(quiet) as progress, clock.stage("load"):
         if len(inputs) == 1 and Path(inputs[0]).suffix.lower() in TEXT_FORMATS:
             refuse_unused(input="skeleton")
             facts = describe_skeleton(inputs[0])
@@ -51,7 +53,7 @@ def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quie
         write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
-        print_facts(facts, console())
+        print_facts(facts | {"time": time_text(clock.seconds())}, console())
 
 
 def describe_skeleton(path: str) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.error_words import naming_input
 from osteon.cli.option_flags import optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.budget import Budget, Try
 from osteon.core.errors import BoundNotReached
 from osteon.core.option_checks import drop_unused
@@ -98,6 +100,7 @@ def skin(
     osteon skin anim.abc --rig character.glb --helpers 4 -o character2.glb
     osteon skin run.glb walk.glb --rig character.glb -o moving.glb
     """
+    clock = WallTime.of_command()
     refuse_unused(
         rig=files.rig is not None,
         bound=budget is not None,
@@ -113,23 +116,36 @@ def skin(
         file_output("--json", json_file),
     )
     with progress_bar(quiet) as progress:
-        sequence, rig, notes = _load(inputs, files.rig, load, progress)
-        if budget is None:
-            found = Found(_fit(sequence, options, rig, notes, progress))
-        else:
-            found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
-        curves = _curves(files, found.fit, sequence, options, save, rig, progress)
+        with clock.stage("load"):
+            sequence, rig, notes = _load(inputs, files.rig, load, progress)
+        with clock.stage("import"):
+            import osteon.pipeline  # noqa: F401  compiled kernels, which take a while
+        with clock.stage("fit"), naming_input(inputs, sequence.name):
+            if budget is None:
+                found = Found(_fit(sequence, options, rig, notes, progress))
+            else:
+                found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
+        taken = {name: found.fit.report.seconds[name] for name in ("measure", "fit")}
+        clock.split("fit", taken, "other" if budget is None else "search")
+        curves = None
+        if files.report is not None:
+            with clock.stage("page"):
+                curves = _curves(files, found.fit, sequence, options, save, rig, progress)
         with outputs.writing():
-            write_outputs(found.fit, files.outputs, save)
+            with clock.stage("write"):
+                write_outputs(found.fit, files.outputs, save)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
             lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
             report = replace(report, warnings=(*report.warnings, *lost))
             if files.report is not None and curves is not None:
-                _write_page(files.report, replace(found.fit, report=report), sequence, curves)
+                with clock.stage("page"):
+                    _write_page(files.report, replace(found.fit, report=report), sequence, curves)
+            report = report.with_seconds(clock.seconds())
             facts = report.to_json() | found.to_json()
             write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
+        report = report.with_seconds(clock.seconds())
         print_report(report, (*files.outputs, *([files.report] if files.report else [])))
     if not found.met:
         raise BoundNotReached("the bound was not reached; the best that was found has been written")
@@ -213,10 +229,8 @@ def _curves(
     save: SaveOptions,
     rig: SkinnedModel | None,
     progress: Progress | None,
-) -> ReportCurves | None:
-    """What other options give, if a report is asked for; files are weighed as the first output will be written."""
-    if files.report is None:
-        return None
+) -> ReportCurves:
+    """What other options give; files are weighed as the first output will be written."""
     from osteon.report.curves import report_curves
 
     found = replace(options, rank=fit.report.rank)
@@ -298,7 +312,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
         ("held out", "" if report.heldout_error_percent is None else f"{report.heldout_error_percent:.3f} %"),
         ("smaller by", f"{report.compression_ratio:.1f} x (as floats)"),
         ("size", "" if report.output_bytes is None else size_text(report.output_bytes)),
-        ("time", f"{report.seconds['fit']:.2f} s"),
+        ("time", time_text(report.seconds)),
         ("written", ", ".join(outputs)),
     ]
     for name, value in rows:

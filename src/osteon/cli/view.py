@@ -15,6 +15,7 @@ import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
 from osteon.cli.outputs import Outputs, file_output, folder_output, plan_outputs
+from osteon.core.command_text import command_text
 from osteon.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ def _export(collection: Collection, folder: str, outputs: Outputs, json_file: st
         write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
-        console().print(f"written to {folder}; to see it: python -m http.server -d {folder}", markup=False)
+        console().print(
+            f"written to {folder}; to see it: {command_text('python', '-m', 'http.server', '-d', folder)}", markup=False
+        )
 
 
 def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_file: str | None, quiet: bool) -> None:

@@ -129,7 +129,7 @@ def write_skin_report(
     seconds: dict[str, float],
 ) -> SkinReport:
     """Gather what is known about a fit."""
-    by_rank = error_percent_by_rank(model, sequence, threads=options.threads)
+    by_rank = error_percent_by_rank(model, sequence, threads=options.threads) if model.rank else np.zeros(1)
     by_rank[-1] = distortion.error_percent  # of the vertices as they are stored, which are rounded once more
     return SkinReport(
         input={
@@ -139,7 +139,7 @@ def write_skin_report(
             "degenerate_triangles": facts.n_degenerate,
             "clips": len(sequence.clips),
         },
-        quality=_quality(model, distortion, measure_conditioning(model), facts),
+        quality=_quality(model, distortion, measure_conditioning(model, threads=options.threads), facts),
         method=Method(model.deformer.kind, asdict(options), facts.stages),
         ladder=tuple(Rung("rank", r, float(by_rank[r])) for r in shown_ranks(model.rank)),
         warnings=far_off_warnings(distortion) + _warnings(sequence, facts, options) + facts.warnings,

@@ -164,7 +164,9 @@ def check_sequence(sequence: MeshSequence, options: SkinOptions) -> int:
     if sequence.n_triangles == 0:
         raise GeometryError(f"'{sequence.name}' has no triangles; give a mesh with faces")
     if sequence.n_frames < 2:
-        raise GeometryError(f"'{sequence.name}' has one frame; a sequence needs at least two")
+        raise GeometryError(
+            f"'{sequence.name}' has one frame; a sequence needs at least two: name all files of it, or a folder"
+        )
     if options.bones > sequence.n_triangles:
         raise OptionError(f"bones: {options.bones} asked for, but the mesh has only {sequence.n_triangles} triangles")
     degenerate = int(degenerate_triangles(sequence.rest, sequence.faces).sum())

@@ -22,7 +22,7 @@ from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
-from osteon.io.archives.sequence_npz import check_version
+from osteon.io.archives.sequence_npz import MODEL_FORMAT, check_version
 from osteon.io.doors.format_types import ModelFormat
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.source import Source, quote
@@ -33,7 +33,6 @@ __all__ = ["MODEL_FORMAT", "MODEL_VERSION", "NPZ_MODEL", "holds_npz_model", "rea
 
 Family = TypeVar("Family")
 
-MODEL_FORMAT = "osteon-model"
 #: Version 2 is one that holds another deformer than linear blending; what version 1 can say is written as version 1.
 MODEL_VERSION = 2
 SKIN_ARRAYS = ("bones", "weights")
@@ -80,7 +79,9 @@ def read_npz_model(path: Path) -> SkinnedModel:
         found = archive.text("format")
         if found != MODEL_FORMAT:
             what = quote(found) if found else "no format name"
-            raise source.format_error(f"holds {what}, expected '{MODEL_FORMAT}'; is it a mesh sequence?")
+            raise source.format_error(
+                f"is no skinned model: it holds {what}, expected '{MODEL_FORMAT}'; make one with osteon skin"
+            )
         check_version(archive, MODEL_FORMAT, 1, MODEL_VERSION)
         header = archive.header()
         with damage_named(source):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset
@@ -27,7 +28,19 @@ __all__ = [
     "PlayedClips",
     "SequenceFormat",
     "SkeletonFormat",
+    "WhenCalled",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class WhenCalled:
+    """A function whose module is imported when it is first called: a run pays for the formats that it uses."""
+
+    module: str
+    name: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        return getattr(import_module(self.module), self.name)(*arguments)
 
 
 class FrameWriter(Protocol):

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from osteon.core.command_text import command_text
 from osteon.core.errors import FileFormatError
 
 __all__ = ["Extra", "check_extra", "load_extra"]
@@ -37,5 +38,6 @@ def load_extra(module: str, extra: str, path: Path) -> Any:
         return import_module(module)
     except ImportError as error:
         raise FileFormatError(
-            f"{path}: '{path.suffix}' needs a package that is not installed; run: pip install 'osteon[{extra}]'"
+            f"{path}: '{path.suffix}' needs a package that is not installed; "
+            f"run: {command_text('pip', 'install', f'osteon[{extra}]')}"
         ) from error

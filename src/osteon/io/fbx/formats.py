@@ -1,8 +1,7 @@
 """FBX for the registries."""
 
-from osteon.io.doors.format_types import SequenceFormat
-from osteon.io.fbx.read import read_fbx
+from osteon.io.doors.format_types import SequenceFormat, WhenCalled
 
 __all__ = ["FBX"]
 
-FBX = SequenceFormat(".fbx", "FBX", read_fbx)
+FBX = SequenceFormat(".fbx", "FBX", WhenCalled("osteon.io.fbx.read", "read_fbx"))

@@ -64,7 +64,7 @@ from osteon.io.gltf.write.influences import store_influences
 from osteon.io.gltf.write.keys_between import add_between
 from osteon.io.gltf.write.materials import plain_material, texture_extensions, usable_roles, write_materials
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
-from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints, build_nodes, place_joints
+from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints
 from osteon.io.gltf.write.short_rotations import short_turns
 from osteon.io.metadata.stock import stock_model
 
@@ -89,16 +89,15 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     influences = store_influences(model.skin, model.n_bones, options.quantize)
     mesh = write_mesh(model, layout, influences, buffer, options)
     keyed = add_between(model)
-    joints = place_joints(keyed.model)
-    nodes = build_nodes(joints, [clip.start for clip in keyed.model.clips], keyed.moments, keyed.has_key)
-    short = short_turns(keyed, joints, nodes) if options.quantize else np.zeros(model.n_bones, bool)
+    joints, nodes = keyed.joints, keyed.nodes
+    short = short_turns(keyed) if options.quantize else np.zeros(model.n_bones, bool)
     tracks = joint_tracks(nodes, short)
     if keyed.model.corrections is not None and model.rank:
         morph_range = mesh.packed.morph_range
         tracks.append(
             weights_track(MESH_NODE, morph_range.weights(keyed.model.corrections.coefficients), morph_range.rest)
         )
-    kept = reduce_keys(keyed, joints, nodes, options.key_error) if options.key_error > 0 else {}
+    kept = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
     root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}]}
     root["nodes"] = [{"name": model.name, "mesh": 0, "skin": 0}, *nodes.entries]
