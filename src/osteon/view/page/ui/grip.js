@@ -42,6 +42,7 @@ export function makeGrip(home, store, title) {
   });
   store.watch(["sheet"], () => {
     say(word, isDown() ? `Draw ${title} up` : `Draw ${title} down`);
+    document.body.classList.toggle("drawn-down", isDown());
     home.style.setProperty("--sheet", store.state.sheet === null ? "" : `${store.state.sheet}px`);
   });
   return grip;

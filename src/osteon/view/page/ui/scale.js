@@ -24,7 +24,7 @@ export function heatScale(color, text = share, what = " of the diagonal", width 
     marks,
   );
   const set = (most) => {
-    const shown = [...ticks(most, Math.round(width / 67)).filter((tick) => tick < (1 - 54 / width) * most), most];
+    const shown = [...ticks(most, Math.round(width / 67)).filter((tick) => tick < (1 - 46 / width) * most), most];
     const places = shown.map((tick) => EDGE + (width * tick) / most);
     marks.replaceChildren(
       ...shown.flatMap((tick, i) => [
