@@ -1,4 +1,4 @@
-"""What opens by itself: posing for who names a skeleton or brings a mesh that stands still, and no timeline for that."""
+"""What opens by itself: posing for who names a skeleton or brings a mesh that stands still, which has no timeline."""
 
 from __future__ import annotations
 
@@ -95,9 +95,7 @@ def test_a_dropped_still_mesh_opens_pose_and_no_timeline(chromium: Any, files: A
     person.leaves()
 
 
-def test_what_moves_still_opens_fit_and_its_timeline(
-    chromium: Any, files: Any, empty: Served, tmp_path: Path
-) -> None:
+def test_what_moves_still_opens_fit_and_its_timeline(chromium: Any, files: Any, empty: Served, tmp_path: Path) -> None:
     save_sequence(fox()[0], tmp_path / "frames.npz")
     person = Person(chromium, empty.server.address, "small", reduced_motion="reduce")
     person.waits_for("s.scene.can_fit")

@@ -33,7 +33,7 @@ _MODE = re.compile(rb'<meta\s+name="osteon-mode"\s+content="server"\s*/?>')
 
 
 def export_view(target: PathLike, items: Sequence[Item]) -> int:
-    """Write the page and its models, whole or not at all, and give their size in bytes. An earlier export is replaced."""
+    """Write the page and its models, whole or not at all; gives their size in bytes. An earlier export is replaced."""
     models = [{**item.to_json(), "can_save": False} for item in items]
     scene = {MARK_KEY: MARK, "models": models, "can_fit": False, "limits": {}}
     if is_single_page(target):

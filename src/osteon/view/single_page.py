@@ -62,8 +62,8 @@ def export_page(path: PathLike, scene: dict[str, Any], items: Sequence[Item]) ->
 def _check_size(path: PathLike, size: int) -> None:
     if size > MOST_BYTES:
         raise OptionError(
-            f"--export: {path} would have {size / 1e6:,.0f} MB, and browsers open at most {MOST_BYTES / 1e6:,.0f} MB well; "
-            "name a folder instead, or show fewer frames"
+            f"--export: {path} would have {size / 1e6:,.0f} MB, and browsers open at most {MOST_BYTES / 1e6:,.0f} MB "
+            "well; name a folder instead, or show fewer frames"
         )
 
 
