@@ -105,6 +105,7 @@ def test_the_legend_is_of_what_is_drawn(person: Person) -> None:
 
 def rests(person: Person) -> tuple[float, float]:
     """The pointer on the mesh, until the tip is there."""
+    drawn(person)  # a panel that just opened has left the mesh less room
     x, y = point_on_mesh(person)
     person.page.mouse.move(x, y)
     person.page.locator(".tip").wait_for()
@@ -120,7 +121,6 @@ def assert_tip_is_true(person: Person) -> None:
 
 @pytest.mark.parametrize("how", ["keys", "wheel", "whole mesh"])
 def test_a_tip_vanishes_when_the_view_moves_and_comes_back_for_what_is_there(person: Person, how: str) -> None:
-    person.page.evaluate("() => window.osteon.engine.eye.controls.rotateLeft?.(0)")
     rests(person)
     assert_tip_is_true(person)
     before = person.page.locator(".tip").inner_text()

@@ -120,8 +120,10 @@ class Page {
 
   /** Files that were dropped or chosen; a skeleton alone is for the mesh that is shown. */
   take(files) {
-    if (files.length === 1 && store.state.pack && isSkeleton(files[0].name)) return this.pose.take(files[0]);
-    return this.opener.open(files);
+    const open = () => this.opener.open(files);
+    if (files.length !== 1 || !store.state.pack || !isSkeleton(files[0].name)) return open();
+    // What may be a mesh as well is opened where it has no skeleton of this one.
+    return holdsMeshes(files[0].name) ? this.pose.take(files[0], open) : this.pose.take(files[0]);
   }
 
   /** The title and what readers call the mesh. */
@@ -256,9 +258,15 @@ function posedView({ poseView, posePaint, poseMeasure, poseMax }) {
 /** Formats of rigs hold meshes too: those are opened, unless the Pose panel asks for a skeleton. */
 function isSkeleton(name) {
   const { panel, scene } = store.state;
-  const { skeletons = [], suffixes = [] } = scene.limits;
-  const suffix = name.slice(name.lastIndexOf(".")).toLowerCase();
-  return skeletons.includes(suffix) && (!suffixes.includes(suffix) || panel === "pose");
+  return (scene.limits.skeletons ?? []).includes(suffixOf(name)) && (!holdsMeshes(name) || panel === "pose");
+}
+
+function holdsMeshes(name) {
+  return (store.state.scene.limits.suffixes ?? []).includes(suffixOf(name));
+}
+
+function suffixOf(name) {
+  return name.slice(name.lastIndexOf(".")).toLowerCase();
 }
 
 function nextMode(now) {
