@@ -75,7 +75,7 @@ def test_a_dropped_still_mesh_opens_pose_and_no_timeline(chromium: Any, files: A
     person = Person(chromium, empty.server.address, "small")
     person.waits_for("s.scene.can_fit")
     person.drops(files[0])
-    person.waits_for("s.pack && s.panel !== ''", 40)
+    person.waits_for("s.pack && s.panel !== ''", 90)
     assert person.state("panel") == "pose"
     assert_still(person)
     assert panel_of(person).get_by_role("button", name="Pose by lines and pins").is_visible()
@@ -100,9 +100,9 @@ def test_what_moves_still_opens_fit_and_its_timeline(chromium: Any, files: Any, 
     person = Person(chromium, empty.server.address, "small", reduced_motion="reduce")
     person.waits_for("s.scene.can_fit")
     person.drops(files[0])
-    person.waits_for("s.pack && s.panel === 'pose'", 40)
+    person.waits_for("s.pack && s.panel === 'pose'", 90)
     person.drops(tmp_path / "frames.npz")  # which might have held a skeleton of the mesh
-    person.waits_for("s.panel === 'fit' && s.pack.counts.frames > 1", 60)
+    person.waits_for("s.panel === 'fit' && s.pack.counts.frames > 1", 90)
     person.complaints.clear()  # the browser's own words about that
     assert person.page.locator("#stage [role=alert]").is_hidden()
     assert person.page.locator("#timeline").is_visible()
