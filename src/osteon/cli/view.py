@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
-from osteon.cli.outputs import Outputs, file_output, folder_output, plan_outputs
+from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.outputs import Outputs, Wanted, file_output, folder_output, plan_outputs
 from osteon.core.command_text import command_text
 from osteon.core.errors import OptionError
 
@@ -34,7 +34,12 @@ BROWSER_SECONDS = 15.0
 @click.option("--skeleton", metavar="FILE", help="A stick skeleton to pose the mesh by: .tgf, .skel, .json, glTF.")
 @click.option("--port", default=0, help="Where to listen on 127.0.0.1.  [any that is free]")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option("--export", "folder", metavar="DIR", help="Write the page as static files instead of serving it.")
+@click.option(
+    "--export",
+    "target",
+    metavar="PATH",
+    help="Write the page instead of serving it: NAME.html, one file to open from disk, or a folder for a web server.",
+)
 @json_option
 def view(
     file: str,
@@ -42,7 +47,7 @@ def view(
     skeleton: str | None,
     port: int,
     no_browser: bool,
-    folder: str | None,
+    target: str | None,
     json_file: str | None,
     quiet: bool,
 ) -> None:
@@ -56,33 +61,37 @@ def view(
     osteon view horse.glb horse/
     osteon view cloth/
     osteon view arm.obj --skeleton arm.tgf
+    osteon view horse.glb horse/ --export horse.html
     osteon view horse.glb horse/ --export page/
     """
     from osteon.view.bundle import check_bundle
     from osteon.view.keeper import Keeper
     from osteon.view.session import Session
 
-    if folder is not None:
-        _check_export(folder, port, no_browser, skeleton)
-    export = None if folder is None else folder_output("--export", folder)
+    export = None if target is None else _export_output(target, port, no_browser, skeleton)
     outputs = plan_outputs([file, source, skeleton], export, file_output("--json", json_file))
     check_bundle()
     with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary, Keeper(Path(temporary)) as keeper:
-        collection = _load(Path(temporary), file, (source, skeleton), folder is not None, quiet)
-        if folder is not None:
-            _export(collection, folder, outputs, json_file, quiet)
+        collection = _load(Path(temporary), file, (source, skeleton), target is not None, quiet)
+        if target is not None:
+            _export(collection, target, outputs, json_file, quiet)
         else:
             _serve(Session.of(collection, keeper=keeper), port, not no_browser, outputs, json_file, quiet)
 
 
-def _check_export(folder: str, port: int, no_browser: bool, skeleton: str | None) -> None:
+def _export_output(target: str, port: int, no_browser: bool, skeleton: str | None) -> Wanted | None:
+    """The file or the folder that an export writes."""
     from osteon.view.export import check_export
+    from osteon.view.single_page import is_single_page
 
     if port or no_browser:
         raise OptionError("--export: writes files and serves nothing; leave --port and --no-browser out")
     if skeleton is not None:
         raise OptionError("--export: a page without a server cannot pose; leave --skeleton out")
-    check_export(folder)
+    if is_single_page(target):
+        return file_output("--export", target)
+    check_export(target)
+    return folder_output("--export", target)
 
 
 def _load(temporary: Path, file: str, beside: tuple[str | None, str | None], clusters: bool, quiet: bool) -> Collection:
@@ -102,19 +111,30 @@ def _load(temporary: Path, file: str, beside: tuple[str | None, str | None], clu
     return collection
 
 
-def _export(collection: Collection, folder: str, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
+def _export(collection: Collection, target: str, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
     from osteon.view.export import export_view
+    from osteon.view.single_page import is_single_page
 
     items = list(collection.items.values())
-    facts = {"folder": folder, "models": [item.to_json() for item in items]}
+    kind = "file" if is_single_page(target) else "folder"
+    facts: dict[str, Any] = {kind: target, "models": [item.to_json() for item in items]}
     with outputs.writing():
-        export_view(folder, items)
+        facts["bytes"] = export_view(target, items)
         write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
-        console().print(
-            f"written to {folder}; to see it: {command_text('python', '-m', 'http.server', '-d', folder)}", markup=False
-        )
+        console().print(_how_to_see(target, kind == "file", facts["bytes"]), markup=False, soft_wrap=True)
+
+
+def _how_to_see(target: str, is_file: bool, size: int) -> str:
+    """What was written, how large it is, and how to look at it."""
+    from osteon.view.single_page import SLOW_BYTES
+
+    written = f"written to {target}, {size_text(size)}; "
+    if not is_file:
+        return f"{written}to see it: {command_text('python', '-m', 'http.server', '-d', target)}"
+    slow = "; a browser takes a while for that, a folder opens sooner" if size > SLOW_BYTES else ""
+    return f"{written}open it in a browser, it needs no server{slow}"
 
 
 def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
