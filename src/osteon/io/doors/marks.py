@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import re
-from importlib import import_module
 from pathlib import Path
 
 from osteon import __version__
@@ -92,16 +91,10 @@ def _holds(path: Path, words: bytes) -> bool:
 
 
 def _usd_comment(path: Path) -> str:
-    """Of the layer; empty where USD is not installed or cannot read it."""
-    try:
-        usd = import_module("pxr.Sdf")
-    except ImportError:
-        return ""
-    try:
-        layer = usd.Layer.OpenAsAnonymous(str(path), True)
-    except Exception:  # whatever the library makes of a file of others
-        return ""
-    return "" if layer is None else str(layer.comment)
+    """Of the layer, which may be anyone's: a child looks. Empty where USD is not installed or cannot read it."""
+    from osteon.io.usd.near_side import usd_comment
+
+    return usd_comment(path)
 
 
 def _is_known_picture(path: Path) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from osteon.io.doors.format_types import ModelFormat, SequenceFormat
 from osteon.io.doors.optional_packages import Extra
-from osteon.io.usd.read.model import holds_usd_model, read_usd_model
-from osteon.io.usd.read.sequence import read_usd
+from osteon.io.usd.near_side import holds_usd_model, read_usd, read_usd_model
 from osteon.io.usd.write.model import write_usd, write_usd_sequence
 
 __all__ = ["USD", "USD_MODELS"]
