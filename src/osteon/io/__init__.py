@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from osteon.io.doors.atomic import atomic_file, atomic_folder, check_output
     from osteon.io.doors.models import holds_model, load_model, save_model
     from osteon.io.doors.options import LoadOptions, SaveOptions
-    from osteon.io.doors.outline import load_outline
     from osteon.io.doors.played import save_played
     from osteon.io.doors.registry import FORMATS, MODEL_FORMATS
-    from osteon.io.doors.sequence_in import load_sequence
+    from osteon.io.doors.sequence_in import load_outline, load_sequence
     from osteon.io.doors.sequence_out import check_sequence_output, save_sequence, write_sequence
 
 __all__ = [
@@ -43,8 +42,7 @@ _HOMES = {
     **dict.fromkeys(("LoadOptions", "SaveOptions"), "options"),
     **dict.fromkeys(("FORMATS", "MODEL_FORMATS"), "registry"),
     **dict.fromkeys(("check_sequence_output", "save_sequence", "write_sequence"), "sequence_out"),
-    "load_outline": "outline",
-    "load_sequence": "sequence_in",
+    **dict.fromkeys(("load_outline", "load_sequence"), "sequence_in"),
     "save_played": "played",
 }
 

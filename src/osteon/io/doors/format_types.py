@@ -14,6 +14,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.optional_packages import Extra
 from osteon.io.doors.options import LoadOptions, ReadRequest, SaveOptions
+from osteon.io.doors.outline import Outline
 from osteon.io.doors.source import Source
 from osteon.io.meshes.mesh import MeshScan
 
@@ -49,6 +50,7 @@ class SequenceFormat:
     read: Callable[[Path, ReadRequest], MeshSequence]
     write: Callable[[Path, MeshSequence], None] | None = None
     extra: Extra | None = None  # that it needs
+    outline: Callable[[Path, ReadRequest], Outline] | None = None  # where that is much quicker than to read it
 
 
 @dataclass(frozen=True, slots=True)

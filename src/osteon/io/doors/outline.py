@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from osteon.core.clips import Clip
 from osteon.core.mesh import Mesh
-from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 
-__all__ = ["Outline", "load_outline"]
+__all__ = ["Outline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +17,6 @@ class Outline:
     mesh: Mesh
     clips: tuple[Clip, ...]
 
-
-def load_outline(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> Outline | None:
-    """The outline of a file whose format can tell it without posing; None if all of it must be read."""
-    return None
+    @property
+    def n_frames(self) -> int:
+        return self.clips[-1].stop
