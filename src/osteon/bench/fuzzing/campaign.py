@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +54,6 @@ class Campaign:
     @property
     def hangs(self) -> int:
         return sum(one.failure.kind == "hang" for one in self.failed)
-
-    @property
-    def deaths(self) -> int:
-        """Inputs that ended, or held up, the process of a native library."""
-        return sum(one.failure.kind == "library" for one in self.failed)
 
     @property
     def coverage(self) -> float:
@@ -105,10 +100,8 @@ def _run_batch(found: Campaign, batch: Batch, seed: int, stop: int, seconds: flo
     failures = {line["number"]: Failure(line["kind"], line["what"]) for line in _noted(batch.failures)}
     if process.returncode != 0:
         what = f"the process ended with {process.returncode}" if ended else f"takes more than {SLOWEST:g} s"
-        failures[reached] = Failure("library" if ended and found.reader.native else "crash" if ended else "hang", what)
+        failures[reached] = Failure("crash" if ended else "hang", what)
         reached += 1
-    if found.reader.native:  # what is slow in Python is not slow for ten seconds
-        failures = {n: replace(f, kind="library") if f.kind == "hang" else f for n, f in failures.items()}
     seeds = found.reader.seeds()
     found.failed += [FailedInput(n, f, make_input(found.reader, seeds, seed, n)) for n, f in sorted(failures.items())]
     found.lines_run |= {(file, line) for file, line in json.loads(batch.lines.read_text() or "[]")}
