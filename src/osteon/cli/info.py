@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from osteon.core.sequence import MeshSequence
     from osteon.io.doors.outline import Outline
 
-__all__ = ["describe_clips", "describe_model", "describe_outline", "describe_sequence", "describe_skeleton", "info", "print_facts"]
+__all__ = [
+    "describe_clips",
+    "describe_model",
+    "describe_outline",
+    "describe_sequence",
+    "describe_skeleton",
+    "info",
+    "print_facts",
+]
 
 
 @click.command()

@@ -88,7 +88,8 @@ def _run_batch(found: Campaign, batch: Batch, seed: int, stop: int, seconds: flo
     """One child, to its end or to the input that ended it."""
     span = [str(seed), str(found.inputs), str(stop), str(min(seconds, 1e9)), str(batch.folder)]
     command = [sys.executable, "-m", child.__name__, found.reader.name, *span]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    one_thread = os.environ | {"PXR_WORK_THREAD_LIMIT": "1"}  # those of USD do not live on in a fork
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=one_thread)
     try:
         started, ended = _watch(process, batch)
     finally:

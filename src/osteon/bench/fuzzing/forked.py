@@ -23,9 +23,6 @@ from osteon.io.doors.native_child import NativeTask
 
 __all__ = ["forked_children"]
 
-#: The threads of USD do not live on in a fork.
-os.environ.setdefault("PXR_WORK_THREAD_LIMIT", "1")
-
 
 @contextmanager
 def forked_children() -> Iterator[None]:

@@ -56,7 +56,7 @@ class NativeTask:
 
     kind: str  # as people call it
     module: str
-    silence: float = 8.0  # seconds that a small file may take between two signs of life
+    silence: float = 6.0  # seconds that a small file may take between two signs of life
 
 
 class Process(Protocol):
@@ -142,7 +142,8 @@ class NativeChild:
                 message = read_message(file)
                 if message.kind == "frames" and room is not None:
                     ((_, _, shape),) = message.arrays
-                    read_array(file, room.place(*message.value, shape))
+                    first, total = message.value
+                    read_array(file, room.place(int(first), int(total), shape))
                     room.count(shape[0])
                 elif message.kind == "answer":
                     return Answer(message.value, {n: read_array(file, np.empty(s, t)) for n, t, s in message.arrays})

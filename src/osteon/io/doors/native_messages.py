@@ -40,9 +40,11 @@ class Message:
     arrays: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]  # name, type and shape
 
 
-def write_message(file: BinaryIO, kind: str, value: Any = None, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
+def write_message(
+    file: BinaryIO, kind: str, value: Any = None, arrays: Mapping[str, NDArray[Any]] | None = None
+) -> None:
     """Say one thing, at once."""
-    stored = {name: np.ascontiguousarray(array) for name, array in (arrays or {}).items()}
+    stored = {name: np.asarray(array, order="C") for name, array in (arrays or {}).items()}
     shapes = [[name, array.dtype.str, array.shape] for name, array in stored.items()]
     head = json.dumps([kind, value, shapes]).encode()
     file.write(_LENGTH.pack(len(head)) + head)

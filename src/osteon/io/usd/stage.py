@@ -3,6 +3,8 @@
 Before a stage is composed, every layer it would draw in (sublayers, references, payloads, in all variants) is looked
 up. One that lies outside the folder of the file, on the network, or behind a variable is refused, and so are value
 clips. What USD itself wants to say goes nowhere but into our one line.
+
+All reading here happens in a child (`far_side.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 from osteon.io.doors.native_far_side import Outlet
 from osteon.io.doors.optional_packages import load_extra
 from osteon.io.doors.source import Source, inside, quote
+from osteon.io.usd.write.pictures import PACKAGE, write_pictures
 
 __all__ = ["check_head", "layer_comment", "load_pxr", "open_stage", "save_stage"]
 
@@ -38,7 +41,9 @@ def load_pxr(path: Path) -> Any:
 
 @contextmanager
 def _quiet(pxr: Any) -> Iterator[None]:
-    """What USD would print is dropped."""
+    """What USD would print is dropped. Never while a file of others is read: with this, USD waits for itself forever
+    on some damaged ones; the child prints to nowhere anyway.
+    """
     delegate = pxr.UsdUtils.CoalescingDiagnosticDelegate()
     try:
         yield
@@ -51,7 +56,7 @@ def _reading(pxr: Any, source: Source) -> Iterator[None]:
     """What USD raises, or what values that contradict each other cause, becomes one line that names the file."""
     try:
         # Numbers that grow beyond all bounds are refused where they are used.
-        with _quiet(pxr), source.naming(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with source.naming(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             yield
     except pxr.Tf.ErrorException as error:
         raise source.format_error(f"cannot be read as USD ({_reason(error)}); export it again") from error
@@ -138,8 +143,7 @@ def layer_comment(path: Path) -> str:
     """What the layer says about itself; empty where USD cannot read it."""
     pxr = load_pxr(path)
     try:
-        with _quiet(pxr):
-            layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path), True)
+        layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path), True)
     except Exception:  # whatever the library makes of a file of others
         return ""
     return "" if layer is None else str(layer.comment)
@@ -162,7 +166,7 @@ def _refuse_value_clips(pxr: Any, layer: Any, source: Source) -> None:
 
 
 def save_stage(pxr: Any, stage: Any, path: Path, files: dict[str, bytes]) -> None:
-    """Write a stage that lives in memory; `files` are what it refers to, by name, and only packages hold them."""
+    """Write a stage that lives in memory; `files` are what it refers to, by address: in a package, or beside it."""
     source = Source(path)
     try:
         with _quiet(pxr):
@@ -174,7 +178,8 @@ def save_stage(pxr: Any, stage: Any, path: Path, files: dict[str, bytes]) -> Non
 
 
 def _export(pxr: Any, layer: Any, path: Path, files: dict[str, bytes]) -> bool:
-    if path.suffix.lower() != ".usdz":
+    if path.suffix.lower() != PACKAGE:
+        write_pictures(path.parent, files)
         return bool(layer.Export(str(path)))
     with tempfile.TemporaryDirectory(prefix="osteon-usd-") as folder:
         inner = Path(folder, "model.usdc")
