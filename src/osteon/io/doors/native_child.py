@@ -87,6 +87,7 @@ class FrameRoom:
     frames: Float32 | None = None  # (f,v,3)
     done: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _thread: int = field(default_factory=threading.get_ident)  # that is told how far it is
 
     def place(self, first: int, total: int, shape: tuple[int, ...]) -> Float32:
         """Where frames (n,v,3) belong."""
@@ -104,7 +105,7 @@ class FrameRoom:
         with self._lock:
             self.done += n
             total = self.done if self.frames is None else len(self.frames)
-        if threading.current_thread() is threading.main_thread():
+        if threading.get_ident() == self._thread:
             report_progress(self.progress, "load", self.done / max(1, total))
 
 

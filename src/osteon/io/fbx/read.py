@@ -18,7 +18,6 @@ import numpy as np
 from osteon.core.arrays import Int32
 from osteon.core.asset import Asset, Material
 from osteon.core.clips import Clip, distinct_names
-from osteon.core.errors import OsteonError
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.clip_choice import select_names
@@ -117,13 +116,13 @@ def n_helpers(left: float, opening: float, n_cores: int) -> int:
 
 
 def _ask_together(parts: list[tuple[NativeChild, dict[str, Any]]], room: FrameRoom) -> None:
-    """Each child its own question, all at once; the first that fails ends them all."""
-    failed: list[BaseException] = []
+    """Each child its own question, all at once; the first that fails is told, and the caller ends them all."""
+    failed: list[Exception] = []
 
     def receive(one: NativeChild) -> None:
         try:
             one.receive(room)
-        except BaseException as error:
+        except Exception as error:
             failed.append(error)
 
     for one, question in parts:
@@ -131,12 +130,11 @@ def _ask_together(parts: list[tuple[NativeChild, dict[str, Any]]], room: FrameRo
     threads = [threading.Thread(target=receive, args=(one,), daemon=True) for one, _ in parts[1:]]
     for thread in threads:
         thread.start()
-    receive(parts[0][0])
-    while any(thread.is_alive() for thread in threads) and not failed:
-        threads[0].join(0.05)
-        threads = [thread for thread in threads if thread.is_alive()] or threads
+    parts[0][0].receive(room)
+    while not failed and any(thread.is_alive() for thread in threads):
+        time.sleep(0.01)
     if failed:
-        raise next((error for error in failed if isinstance(error, OsteonError)), failed[0])
+        raise failed[0]
 
 
 def _outline(about: Answer, request: ReadRequest, source: Source) -> Outline:

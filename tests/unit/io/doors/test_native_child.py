@@ -19,7 +19,7 @@ from osteon.io.doors.source import Source
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals and limits of POSIX")
 
-FAR_SIDE = '''
+FAR_SIDE = """
 import ctypes, os
 from pathlib import Path
 import numpy as np
@@ -48,7 +48,7 @@ def answer(request, outlet):
         outlet._file.write(b"x" * 100)
         outlet._file.flush()
     ctypes.PyDLL(None).sleep(100)  # holds the lock of the interpreter, as a library does
-'''
+"""
 
 
 @pytest.fixture
@@ -112,7 +112,9 @@ def test_a_kept_child_answers_again(far: NativeTask, tmp_path: Path) -> None:
         ("hang", FileFormatError, "the library does not come to an end with it"),
     ],
 )
-def test_whatever_happens_there_is_one_line_here(far: NativeTask, tmp_path: Path, refused, question, kind, said) -> None:
+def test_whatever_happens_there_is_one_line_here(
+    far: NativeTask, tmp_path: Path, refused, question, kind, said
+) -> None:
     with refused(kind, "a.bin", said):
         ask_native(far, Source(tmp_path / "a.bin"), {"question": question})
     assert is_gone(pid_of(tmp_path / "a.pid"))

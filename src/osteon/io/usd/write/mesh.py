@@ -70,9 +70,7 @@ def define_mesh(pxr: Any, stage: Any, where: str, faces: Int32, asset: Asset, re
     return mesh
 
 
-def define_materials(
-    pxr: Any, stage: Any, mesh: Any, faces: Int32, asset: Asset, pictures: dict[Image, str]
-) -> None:
+def define_materials(pxr: Any, stage: Any, mesh: Any, faces: Int32, asset: Asset, pictures: dict[Image, str]) -> None:
     """Materials beside the mesh, bound to it, or to a subset of its polygons where there are several."""
     if asset.triangle_material is None or not asset.materials:
         return
