@@ -1,4 +1,4 @@
-"""Pictures of a stage that is no package: files beside it that USD itself finds, and nobody's work is taken for them."""
+"""Pictures of a stage that is no package: files beside it that USD itself finds, and nobody's work is lost to them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 Every format that has a place for it says `Osteon VERSION` or `written by Osteon` near its beginning: glTF its
 generator, USD the comment of its layer, Alembic its application, .npz its `format`, OBJ and PLY a comment, JSON the key
 `generator`, a page a meta tag, a PNG a text. Pictures beside an OBJ are copies of someone's own; the material library
-that names them also has their sums. An .npy has no place for a mark.
+that names them also has their sums. Those beside a USD stage have theirs in their names, so one that is there is never
+written again. An .npy has no place for a mark.
 """
 
 from __future__ import annotations

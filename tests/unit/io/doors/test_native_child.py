@@ -32,7 +32,8 @@ def answer(request, outlet):
     if what == "frames":
         for f in range(3):
             outlet.frames(f, 3, np.full((1, 2, 3), f, np.float32))
-        return {"name": "\\ud800"}, {"none": np.empty((0, 3)), "one": np.float64(7), "turned": np.arange(6).reshape(2, 3).T}
+        turned = np.arange(6).reshape(2, 3).T
+        return {"name": "\\ud800"}, {"none": np.empty((0, 3)), "one": np.float64(7), "turned": turned}
     if what == "refuse":
         raise GeometryError(f"{path} (frame 3): is bent")
     if what == "bug":
