@@ -1,6 +1,6 @@
 """Alembic for the registries."""
 
-from osteon.io.alembic.read import read_alembic
+from osteon.io.alembic.near_side import read_alembic
 from osteon.io.alembic.write import write_alembic
 from osteon.io.doors.format_types import SequenceFormat
 from osteon.io.doors.optional_packages import Extra

@@ -8,8 +8,8 @@ from typing import Any
 from osteon.io.archives.model_npz import pack_model
 from osteon.io.doors.native_far_side import Outlet
 from osteon.io.doors.native_messages import Arrays
+from osteon.io.doors.native_sequence import pack_sequence
 from osteon.io.doors.options import LoadOptions
-from osteon.io.metadata.asset import pack_asset, pack_clips
 from osteon.io.usd.read.model import read_stage_model, stage_holds_model
 from osteon.io.usd.read.sequence import send_stage_frames
 from osteon.io.usd.stage import layer_comment, load_pxr
@@ -34,5 +34,4 @@ def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
         arrays, header = pack_model(read_stage_model(path, options, outlet))
         return header, arrays
     mesh, clips = send_stage_frames(path, options, outlet)
-    arrays, header = pack_asset(mesh.asset)
-    return header | {"name": mesh.name, "clips": pack_clips(clips)}, arrays | {"rest": mesh.rest, "faces": mesh.faces}
+    return pack_sequence(mesh, clips)

@@ -11,10 +11,10 @@ from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import HeldArrays
 from osteon.io.archives.model_npz import unpack_model
 from osteon.io.doors.native_child import NativeTask, ask_native
+from osteon.io.doors.native_sequence import ask_sequence
 from osteon.io.doors.optional_packages import find_extra
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
 from osteon.io.doors.source import Source
-from osteon.io.metadata.asset import unpack_asset, unpack_clips
 from osteon.io.usd.stage import check_head
 
 __all__ = ["holds_usd_model", "read_usd", "read_usd_model", "usd_comment"]
@@ -37,19 +37,7 @@ def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> S
 
 def read_usd(path: Path, request: ReadRequest) -> MeshSequence:
     """The meshes of the stage as one, with the clips that Osteon wrote or one clip named after the file."""
-    source = _checked(path)
-    asked = {"question": "sequence", **_asked(request.options)}
-    found = ask_native(USD_TASK, source, asked, progress=request.progress)
-    held, header = HeldArrays(source, found.arrays), found.value
-    with source.naming():
-        return MeshSequence(
-            held.array("frames"),
-            held.array("faces"),
-            held.array("rest"),
-            unpack_clips(header["clips"]),
-            unpack_asset(held, header),
-            header["name"],
-        )
+    return ask_sequence(USD_TASK, _checked(path), request)
 
 
 def usd_comment(path: Path) -> str:
