@@ -1,6 +1,6 @@
 """Reading Alembic from this side: the outline of the file is checked here, the library reads it in a child.
 
-About one damaged file of a thousand passes the check and still ends the process of the library.
+About one damaged file of nine hundred passes the check and still ends the process of the library.
 """
 
 from __future__ import annotations
