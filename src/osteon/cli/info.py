@@ -12,7 +12,7 @@ from osteon.cli.model_frames import take_clips
 from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import file_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
-from osteon.io import LoadOptions, holds_model, load_model, load_sequence
+from osteon.io import LoadOptions, holds_model, load_model, load_outline, load_sequence
 from osteon.io.doors.clip_files import describe_clips_only, holds_clips_only
 
 if TYPE_CHECKING:
@@ -22,8 +22,17 @@ if TYPE_CHECKING:
     from osteon.core.clips import Clip
     from osteon.core.model import SkinnedModel
     from osteon.core.sequence import MeshSequence
+    from osteon.io.doors.outline import Outline
 
-__all__ = ["describe_clips", "describe_model", "describe_sequence", "describe_skeleton", "info", "print_facts"]
+__all__ = [
+    "describe_clips",
+    "describe_model",
+    "describe_outline",
+    "describe_sequence",
+    "describe_skeleton",
+    "info",
+    "print_facts",
+]
 
 
 @click.command()
@@ -47,6 +56,8 @@ def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quie
         elif len(inputs) == 1 and load.rest is None and load.faces is None and holds_model(inputs[0]):
             model = load_model(inputs[0], options=load)
             facts = describe_model(take_clips(model, load.clips, Path(inputs[0])))
+        elif (outline := load_outline(inputs, options=load)) is not None:
+            facts = describe_outline(outline)
         else:
             facts = describe_sequence(load_sequence(list(inputs), options=load, progress=progress))
     with outputs.writing():
@@ -94,6 +105,22 @@ def describe_clip_file(path: str, options: LoadOptions) -> dict[str, Any]:
 def describe_clips(clips: tuple[Clip, ...]) -> list[dict[str, Any]]:
     """Name, number of frames and rate of each."""
     return [{"name": c.name, "frames": c.n_frames, "fps": c.fps} for c in clips]
+
+
+def describe_outline(outline: Outline) -> dict[str, Any]:
+    """Facts about a sequence whose frames were not looked at: how far it travels is not known."""
+    from osteon.core.sequence import MeshSequence
+
+    mesh = outline.mesh
+    return {
+        "kind": "sequence" if outline.n_frames > 1 else "mesh",
+        "name": mesh.name,
+        "frames": outline.n_frames,
+        **_describe_mesh(MeshSequence(mesh.rest[None], mesh.faces, mesh.rest)),
+        "travel": None,
+        "clips": describe_clips(outline.clips),
+        **_describe_asset(mesh.asset),
+    }
 
 
 def describe_sequence(sequence: MeshSequence) -> dict[str, Any]:
@@ -189,6 +216,8 @@ def print_facts(facts: dict[str, Any], out: Console) -> None:
 def _shown(key: str, value: Any) -> str:
     if key == "clips":
         return ", ".join(f"{c['name']} ({c['frames']} frames at {c['fps']:g} fps)" for c in value)
+    if value is None:
+        return "-"
     if isinstance(value, dict):
         return ", ".join(f"{k} {_shown('', v)}" for k, v in value.items())
     if isinstance(value, list):

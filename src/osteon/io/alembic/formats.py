@@ -8,7 +8,7 @@ __all__ = ["ALEMBIC"]
 ALEMBIC = SequenceFormat(
     ".abc",
     "Alembic",
-    WhenCalled("osteon.io.alembic.read", "read_alembic"),
+    WhenCalled("osteon.io.alembic.near_side", "read_alembic"),
     WhenCalled("osteon.io.alembic.write", "write_alembic"),
     Extra("alembic3d", "alembic"),
 )

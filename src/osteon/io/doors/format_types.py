@@ -16,6 +16,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.optional_packages import Extra
 from osteon.io.doors.options import LoadOptions, ReadRequest, SaveOptions
+from osteon.io.doors.outline import Outline
 from osteon.io.doors.source import Source
 from osteon.io.meshes.mesh import MeshScan
 
@@ -73,6 +74,7 @@ class SequenceFormat:
     write: Callable[[Path, MeshSequence], None] | None = None
     extra: Extra | None = None  # that it needs
     plain_pictures: bool = False  # it holds PNG and JPEG only
+    outline: Callable[[Path, ReadRequest], Outline] | None = None  # where that is much quicker than to read it
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,4 +4,7 @@ from osteon.io.doors.format_types import SequenceFormat, WhenCalled
 
 __all__ = ["FBX"]
 
-FBX = SequenceFormat(".fbx", "FBX", WhenCalled("osteon.io.fbx.read", "read_fbx"))
+_READ = WhenCalled("osteon.io.fbx.read", "read_fbx")
+_OUTLINE = WhenCalled("osteon.io.fbx.read", "outline_fbx")
+
+FBX = SequenceFormat(".fbx", "FBX", _READ, outline=_OUTLINE)

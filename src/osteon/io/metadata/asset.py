@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from osteon.core.asset import Asset, Image, Material
 from osteon.core.clips import Clip
-from osteon.io.archives.archive import Archive
+from osteon.io.archives.archive import NamedArrays
 from osteon.io.doors.source import Source, quote
 
 __all__ = ["damage_named", "pack_asset", "pack_clips", "unpack_asset", "unpack_clips"]
@@ -44,7 +44,7 @@ def _packed(material: Material, images: list[Image]) -> dict[str, Any]:
     return stored | {"textures": [[role, images.index(image)] for role, image in material.textures]}
 
 
-def unpack_asset(archive: Archive, header: dict[str, Any]) -> Asset:
+def unpack_asset(archive: NamedArrays, header: dict[str, Any]) -> Asset:
     """The asset that `pack_asset` took apart; absent parts stay absent."""
     stored = header.get("images", [])
     alone = [Image(str(s["name"]), str(s["mime"]), _bytes(archive, f"image_{i}")) for i, s in enumerate(stored)]
@@ -60,7 +60,7 @@ def unpack_asset(archive: Archive, header: dict[str, Any]) -> Asset:
     )
 
 
-def _bytes(archive: Archive, key: str) -> bytes:
+def _bytes(archive: NamedArrays, key: str) -> bytes:
     array = archive.array(key)
     if array.dtype != np.uint8 or array.ndim != 1:
         raise archive.source.format_error(f"'{key}' is {array.dtype} of shape {array.shape}, expected bytes in a row")

@@ -11,10 +11,10 @@ _NAMES = {".usda": "USD text", ".usdc": "binary USD", ".usdz": "USD package", ".
 
 _PACKAGE = Extra("pxr", "usd")
 
-_READ = WhenCalled("osteon.io.usd.read.sequence", "read_usd")
+_READ = WhenCalled("osteon.io.usd.near_side", "read_usd")
 _WRITE = WhenCalled("osteon.io.usd.write.model", "write_usd_sequence")
-_HOLDS_MODEL = WhenCalled("osteon.io.usd.read.model", "holds_usd_model")
-_READ_MODEL = WhenCalled("osteon.io.usd.read.model", "read_usd_model")
+_HOLDS_MODEL = WhenCalled("osteon.io.usd.near_side", "holds_usd_model")
+_READ_MODEL = WhenCalled("osteon.io.usd.near_side", "read_usd_model")
 _WRITE_MODEL = WhenCalled("osteon.io.usd.write.model", "write_usd")
 
 USD = tuple(
