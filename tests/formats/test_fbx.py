@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,9 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
-from osteon.io import LoadOptions, load_sequence
+from osteon.io import LoadOptions, load_outline, load_sequence
+from osteon.io.doors.native_child import NativeChild
+from osteon.io.fbx import read
 
 pytest.importorskip("ufbx")
 
@@ -31,6 +35,7 @@ class Bar:
     shape: bool = False  # a blend shape that lifts vertex 6 by z, animated from 0 to 100 %
     up: int = 1  # axis: 1 y, 2 z
     stacks: tuple[str, ...] = ("Take 001",)
+    seconds: int = 1  # that each stack lasts
 
 
 def numbers(key: str, values: object) -> str:
@@ -106,7 +111,9 @@ def write_bar(path: Path, bar: Bar | None = None) -> Path:
         add(72, "Geometry|Geometry::lift|Shape", shape, 71)
     for i, name in enumerate(bar.stacks if bar.animated else ()):
         base = 100 + 20 * i
-        stop = "\n".join(f'P: "{p}", "KTime", "Time", "", {t}' for p, t in (("LocalStart", 0), ("LocalStop", SECOND)))
+        stop = "\n".join(
+            f'P: "{p}", "KTime", "Time", "", {t}' for p, t in (("LocalStart", 0), ("LocalStop", bar.seconds * SECOND))
+        )
         add(base, f"AnimationStack|AnimStack::{name}|", f"Properties70: {{\n{stop}\n}}")
         add(base + 1, "AnimationLayer|AnimLayer::base|", "", base)
         if bar.shape:
@@ -248,6 +255,94 @@ def test_a_scene_without_meshes_is_refused(tmp_path: Path, refused) -> None:
     (tmp_path / "a.fbx").write_text("; FBX 7.4.0 project file\nFBXHeaderExtension: {\nFBXVersion: 7400\n}\n")
     with refused(GeometryError, "a.fbx", "holds no polygons"):
         load_sequence(tmp_path / "a.fbx")
+
+
+def test_info_poses_nothing(tmp_path: Path) -> None:
+    """Ten hours at 24 frames a second: to pose them takes minutes."""
+    path = write_bar(tmp_path / "bar.fbx", Bar(seconds=36_000))
+    started = time.monotonic()
+    command = [sys.executable, "-m", "osteon", "info", str(path), "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert time.monotonic() - started < 20  # less than one, on a machine that does nothing else
+    facts = json.loads(done.stdout)
+    assert (facts["kind"], facts["frames"], facts["vertices"], facts["triangles"]) == ("sequence", 864_001, 7, 5)
+    assert facts["clips"] == [{"name": "Take 001", "frames": 864_001, "fps": 24.0}]
+    assert facts["materials"] == ["paint0", "paint1"]
+    assert facts["travel"] is None
+
+
+def test_an_outline_says_what_reading_says(tmp_path: Path, quick_children) -> None:
+    path = write_bar(tmp_path / "bar.fbx", Bar(stacks=("slow", "fast")))
+    options = LoadOptions(fps=8, clips=("fast",))
+    outline, sequence = load_outline([path], options=options), load_sequence(path, options=options)
+    assert outline.clips == sequence.clips
+    np.testing.assert_array_equal(outline.mesh.rest, sequence.rest)
+    np.testing.assert_array_equal(outline.mesh.faces, sequence.faces)
+    assert outline.mesh.asset.materials == sequence.asset.materials
+    assert load_outline([path], options=LoadOptions(rest=0)) is None
+    assert load_outline([path, path]) is None
+
+
+def test_several_children_pose_the_same_frames(tmp_path: Path, monkeypatch, quick_children) -> None:
+    path = write_bar(tmp_path / "bar.fbx", Bar(stacks=("slow", "fast")))
+    alone = load_sequence(path)
+    seen: list[float] = []
+    monkeypatch.setattr(read, "n_helpers", lambda left, opening, n_cores: 2)
+    together = load_sequence(path, progress=lambda event: seen.append(event.fraction))
+    np.testing.assert_array_equal(alone.frames, together.frames)
+    assert alone.clips == together.clips
+    assert seen == sorted(seen)
+
+
+def test_a_helper_that_fails_ends_all(tmp_path: Path, monkeypatch, refused, quick_children) -> None:
+    path = write_bar(tmp_path / "bar.fbx")
+    monkeypatch.setattr(read, "n_helpers", lambda left, opening, n_cores: 2)
+    made: list[NativeChild] = []
+
+    class Watched(NativeChild):
+        def __init__(self, *arguments) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+        def send(self, request) -> None:
+            super().send(request)
+            if self is made[-1] and len(made) == 3:
+                self._process.kill()
+
+    monkeypatch.setattr(read, "NativeChild", Watched)
+    with refused(FileFormatError, "bar.fbx"):
+        load_sequence(path)
+    assert len(made) == 3
+    assert not any(child.is_alive for child in made)
+
+
+def test_ctrl_c_while_several_pose_leaves_none(tmp_path: Path, monkeypatch, quick_children) -> None:
+    path = write_bar(tmp_path / "bar.fbx", Bar(seconds=600))
+    monkeypatch.setattr(read, "n_helpers", lambda left, opening, n_cores: 1)
+    made: list[NativeChild] = []
+    whole = read.NativeChild
+
+    def watched(*arguments) -> NativeChild:
+        made.append(whole(*arguments))
+        return made[-1]
+
+    def stop(event) -> None:
+        if len(made) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(read, "NativeChild", watched)
+    with pytest.raises(KeyboardInterrupt):
+        load_sequence(path, progress=stop)
+    assert len(made) == 2
+    assert not any(child.is_alive for child in made)
+
+
+@pytest.mark.parametrize(
+    ("left", "opening", "cores", "more"),
+    [(0.5, 0.1, 8, 0), (60, 0.5, 1, 0), (60, 0.5, 2, 1), (60, 0.5, 8, 7), (60, 40, 8, 0), (5, 0.5, 8, 2)],
+)
+def test_helpers_only_where_they_pay(left: float, opening: float, cores: int, more: int) -> None:
+    assert read.n_helpers(left, opening, cores) == more
 
 
 def test_without_the_package_the_extra_is_named(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_spoiled_models(model, tmp_path, refused, change, kind, says):
 
 def test_a_model_is_no_sequence_and_the_reverse(model, tmp_path, refused):
     save_model(model, tmp_path / "model.npz")
-    with refused(FileFormatError, "model.npz", "load_model"):
+    with refused(FileFormatError, "model.npz", "is a skinned model"):
         load_sequence(tmp_path / "model.npz")
     np.savez(tmp_path / "plain.npz", frames=REST[None], faces=FACES)
     with refused(FileFormatError, "plain.npz", "osteon-model"):

@@ -89,7 +89,7 @@ def bad_archives():
         (good | {"rest": REST + np.inf}, GeometryError, "vertex 0"),
         (good | {"fps": np.array([1, 2])}, FileFormatError, "'fps'"),
         (good | {"fps": 0}, GeometryError, "frame rate"),
-        (good | {"format": "osteon-model"}, FileFormatError, "load_model"),
+        (good | {"format": "osteon-model"}, FileFormatError, "is a skinned model"),
         (good | {"format": "osteon-sequence", "version": 9}, FileFormatError, "version 9"),
         (good | {"format": "osteon-sequence"}, FileFormatError, "no version"),
         (good | {"header": "{"}, FileFormatError, "JSON"),

@@ -11,7 +11,9 @@ import pytest
 from osteon.core.asset import Asset, Image, Material
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.sequence import MeshSequence
-from osteon.io import load_sequence, save_sequence
+from osteon.io import SaveOptions, load_model, load_sequence, save_model, save_sequence
+from osteon.io.doors.models import note_lost_pictures
+from osteon.io.gltf.texture_extensions import TEXTURE_EXTENSIONS
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 JPEG = b"\xff\xd8\xff\xe0 and so on"
@@ -68,14 +70,15 @@ def test_pictures_that_are_not_carried(triangle_glb, tmp_path):
 
 
 def test_other_kinds_of_pictures(triangle_glb, tmp_path):
-    """The PNG or JPEG beside a picture of another kind is taken; without one the material keeps all else."""
-    root = textured(triangle_glb, {"bufferView": triangle_glb.view(b"\xabKTX 20\xbb\r\n\x1a\n")}).json
+    """The PNG or JPEG beside a picture of another kind comes first; one of the wrong kind is as if it was not there."""
+    compressed = b"\xabKTX 20\xbb\r\n\x1a\n"
+    root = textured(triangle_glb, {"bufferView": triangle_glb.view(compressed)}).json
     root["images"].append({"bufferView": triangle_glb.view(PNG)})
     root["extensionsRequired"] = ["KHR_texture_basisu", "EXT_texture_webp"]
     root["materials"][0]["pbrMetallicRoughness"]["roughnessFactor"] = 0.25
-    for extension in ("KHR_texture_basisu", "EXT_texture_webp"):
+    for extension, alone in (("KHR_texture_basisu", compressed), ("EXT_texture_webp", None)):
         other = {"extensions": {extension: {"source": 0}}}
-        for texture, image in (({**other, "source": 1}, PNG), (other, None)):
+        for texture, image in (({**other, "source": 1}, PNG), (other, alone)):
             root["textures"] = [texture]
             (material,) = load_sequence(triangle_glb.save(tmp_path / "t.glb")).asset.materials
             assert [found.data for _, found in material.textures] == [image] * (image is not None)
@@ -238,3 +241,89 @@ def test_a_material_refuses_what_it_cannot_be():
     with pytest.raises(GeometryError, match="roles"):
         Material("m", textures=(("smell", Image("x", "image/png", PNG)),))
     assert Material("m").texture("normal") is None
+
+
+KTX2 = b"\xabKTX 20\xbb\r\n\x1a\n and so on"
+WEBP = b"RIFF\x0c\0\0\0WEBP and so on"
+AVIF = b"\0\0\0\x1cftypavif and so on"
+RARE = {"KHR_texture_basisu": KTX2, "EXT_texture_webp": WEBP, "EXT_texture_avif": AVIF}
+
+
+def rarely_textured(glb, extension: str, fallback: bool):
+    """A triangle with coordinates whose material has a picture of a rare kind, perhaps beside a PNG."""
+    glb.json["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_0"] = glb.accessor([[0.0, 0], [1, 0], [0, 1]])
+    made = textured(glb, {"bufferView": glb.view(RARE[extension]), "name": "fur"})
+    made.json["textures"] = [{"extensions": {extension: {"source": 0}}}]
+    made.json["extensionsUsed"] = [extension]
+    if fallback:
+        made.json["images"].append({"bufferView": glb.view(PNG), "mimeType": "image/png", "name": "fur"})
+        made.json["textures"][0]["source"] = 1
+    else:
+        made.json["extensionsRequired"] = [extension]
+    return made
+
+
+def saved_json(model, path) -> dict:
+    save_model(model, path)
+    return json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("extension", list(RARE))
+@pytest.mark.parametrize("fallback", [False, True])
+def test_rare_pictures_are_carried_from_gltf_to_gltf(triangle_glb, tmp_path, extension, fallback):
+    path = rarely_textured(triangle_glb, extension, fallback).save(tmp_path / "a.glb")
+    rare = Image("fur", TEXTURE_EXTENSIONS[extension], RARE[extension])
+    expected = Image("fur", "image/png", PNG, (rare,)) if fallback else rare
+    assert only_texture(path) == expected
+    model = load_model(path)
+    root = saved_json(model, tmp_path / "b.gltf")
+    assert root["extensionsUsed"] == [extension]
+    assert root.get("extensionsRequired", []) == ([] if fallback else [extension])
+    assert sorted(image["mimeType"] for image in root["images"]) == sorted({expected.mime, rare.mime})
+    (texture,) = root["textures"]
+    number = texture["extensions"][extension]["source"]
+    assert root["images"][number]["mimeType"] == rare.mime
+    assert ("source" in texture) == fallback
+    assert load_model(tmp_path / "b.gltf").asset.materials == model.asset.materials
+    assert only_texture(tmp_path / "b.gltf") == expected
+    quantized = tmp_path / "c.gltf"
+    save_model(model, quantized, options=SaveOptions(quantize=True))
+    assert json.loads(quantized.read_text())["extensionsUsed"] == ["KHR_mesh_quantization", extension]
+    save_model(model, tmp_path / "d.npz")
+    save_sequence(load_sequence(path), tmp_path / "e.npz")
+    assert load_model(tmp_path / "d.npz").asset.materials == model.asset.materials
+    assert only_texture(tmp_path / "e.npz") == expected
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+def test_formats_without_rare_pictures_take_the_plain_one_or_none(triangle_glb, tmp_path, fallback):
+    path = rarely_textured(triangle_glb, "KHR_texture_basisu", fallback).save(tmp_path / "a.glb")
+    model, sequence = load_model(path), load_sequence(path)
+    expected = PNG if fallback else None
+    save_sequence(sequence, tmp_path / "frames")
+    save_model(model, tmp_path / "m.usdz")
+    for written in (tmp_path / "frames", tmp_path / "m.usdz"):
+        image = only_texture(written)
+        assert (None if image is None else image.data) == expected
+        assert image is None or image.others == ()
+    notes = note_lost_pictures(model, "m.usdz")
+    assert notes == (() if fallback else ("m.usdz: USD package holds PNG and JPEG only; 1 ktx2 picture left out",))
+    assert note_lost_pictures(model, "m.glb") == ()
+
+
+def test_a_picture_that_is_not_what_its_extension_says_is_left_out(triangle_glb, tmp_path):
+    made = rarely_textured(triangle_glb, "EXT_texture_webp", True)
+    made.json["textures"][0]["extensions"]["KHR_texture_basisu"] = {"source": 0}  # WebP again
+    assert only_texture(made.save(tmp_path / "a.glb")).others == (Image("fur", "image/webp", WEBP),)
+    made.json["textures"][0]["extensions"]["KHR_texture_basisu"] = {"source": 7}
+    with pytest.raises(FileFormatError, match="texture 0 refers to images '7'"):
+        load_sequence(made.save(tmp_path / "a.glb"))
+
+
+def test_the_page_shows_what_browsers_read(triangle_glb, tmp_path):
+    from osteon.view.pack import SHOWN_PICTURES
+
+    for extension, data in RARE.items():
+        asset = load_sequence(rarely_textured(triangle_glb, extension, False).save(tmp_path / "a.glb")).asset
+        shown = asset.with_pictures(SHOWN_PICTURES).materials[0].texture("base_color")
+        assert (None if shown is None else shown.data) == (None if data is KTX2 else data)

@@ -16,7 +16,7 @@ from osteon.fit.skin.weights import fit_weights
 from osteon.measure.distortion import measure_distortion
 from osteon.pipeline import skin_sequence
 
-from ..tolerance import assert_near, assert_plays
+from ..tolerance import RECOVERED, assert_near, assert_plays
 
 SEQUENCES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "sequences"
 pytestmark = pytest.mark.skipif(not SEQUENCES.is_dir(), reason="no shared data beside the repository")
@@ -31,9 +31,19 @@ def load(name: str) -> tuple[MeshSequence, np.ndarray, np.ndarray]:
         return sequence, data["gt_weights"].astype(np.float64), data["gt_bones"].astype(np.float64)
 
 
-#: Its vertices follow up to eleven bones and we keep eight: even with the true bones the best eight leave an RMS of
-#: 0.7e-4 of the diagonal and a worst vertex of 4e-3. Found blindly: RMS 4e-4 (flexible), 8e-4 (rigid).
-OUT_OF_REACH = pytest.mark.xfail(strict=True, reason="the truth has up to eleven influences a vertex")
+#: Why the Cheburashka is not found again; worst vertex and RMS in parts of the diagonal:
+#: 1. The descent ends in a valley beside the truth: 1.2e-2 and 7e-4 with rigid bones, 0.8e-2 and 4e-4 with flexible
+#:    ones, nearly all vertices beyond 1e-4, where the true bones would leave a tenth (2.). This is most of it: a truth
+#:    of eight influences is missed by as much (test_the_truth_with_eight_influences). More starts are what is missing.
+#: 2. 6 % of its vertices follow nine to eleven bones, and we keep eight: even with the true bones the best eight leave
+#:    4e-3 and 0.7e-4 (test_weights_of_known_bones_are_found_again).
+#: 3. Frames, weights and bones of the file are rounded, and one vertex misses by 1.3e-4: even the truth does not play
+#:    the file to 1e-4 (test_the_truth_itself).
+OUT_OF_REACH = pytest.mark.xfail(
+    strict=True,
+    reason="ends in a local minimum; the truth has up to 11 influences a vertex, we have 8; it is itself off by 1.3e-4",
+)
+BESIDE_THE_TRUTH = pytest.mark.xfail(strict=True, reason="ends in a local minimum")
 
 
 @pytest.mark.parametrize("bone_type", ["rigid", "flexible"])
@@ -47,6 +57,36 @@ def test_known_bones_are_found_again(name, bone_type):
     fit = skin_sequence(sequence, options=options)
     assert fit.model.n_bones == N_BONES[name] == bones.shape[1]
     assert_plays(fit.model, sequence)
+
+
+def play(rest: np.ndarray, weights: np.ndarray, bones: np.ndarray) -> np.ndarray:
+    """Linear blending of all bones, in double precision."""
+    points = np.concatenate([rest.astype(np.float64), np.ones((len(rest), 1))], axis=1)
+    return np.einsum("vb,fbij,vj->fvi", weights, bones, points, optimize=True)
+
+
+def eight_largest(weights: np.ndarray) -> np.ndarray:
+    """Weights (v,b) with all but eight of a vertex left away."""
+    out = weights.copy()
+    np.put_along_axis(out, np.argsort(-weights, axis=1)[:, 8:], 0.0, axis=1)
+    return out / out.sum(axis=1, keepdims=True)
+
+
+def test_the_truth_itself():
+    sequence, weights, bones = load("cheburashka")
+    assert 0.05 < ((weights > 1e-4).sum(axis=1) > 8).mean() < 0.07
+    apart = np.linalg.norm(play(sequence.rest, weights, bones) - sequence.frames, axis=2) / sequence.diagonal
+    assert RECOVERED < apart.max() < 1.5 * RECOVERED
+    assert np.sqrt((apart**2).mean()) < 2e-6
+
+
+@BESIDE_THE_TRUTH
+def test_the_truth_with_eight_influences():
+    sequence, weights, bones = load("cheburashka")
+    frames = play(sequence.rest, eight_largest(weights), bones).astype(np.float32)
+    cut = MeshSequence(frames, sequence.faces, sequence.rest)
+    fit = skin_sequence(cut, options=SkinOptions(bones=11, bone_type="rigid", influences=8))
+    assert_plays(fit.model, cut)
 
 
 def test_weights_of_known_bones_are_found_again():

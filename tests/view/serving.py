@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -142,3 +143,51 @@ def wait_until(true: Any, seconds: float = 10.0) -> bool:
     while not true() and time.monotonic() < end:
         time.sleep(0.02)
     return bool(true())
+
+
+class RawLine:
+    """A line to a server over which exactly these bytes go."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=15)
+        self.port = port
+
+    def begin(self, method: str, path: str, *headers: str) -> None:
+        """The head of a request; its body may follow."""
+        head = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", *headers, "", ""]
+        self.socket.sendall("\r\n".join(head).encode())
+
+    def pour(self, data: bytes, most: int) -> int:
+        """Send the same bytes again and again; how many the other side let through before it closed the line."""
+        sent = 0
+        try:
+            while sent < most:
+                self.socket.sendall(data)
+                sent += len(data)
+        except OSError:
+            pass
+        return sent
+
+    def drip(self, byte: bytes, seconds: float = 12) -> bool:
+        """Send a byte at a time; whether the other side closed the line before so many seconds."""
+        end = time.monotonic() + seconds
+        try:
+            while time.monotonic() < end:
+                self.socket.sendall(byte)
+                time.sleep(0.05)
+        except OSError:
+            return True
+        return False
+
+    def rest(self) -> bytes:
+        """All that comes until the line is closed."""
+        found = b""
+        try:
+            while data := self.socket.recv(65_536):
+                found += data
+        except ConnectionError:
+            pass
+        return found
+
+    def close(self) -> None:
+        self.socket.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import signal
@@ -209,6 +210,63 @@ def test_the_command_replaces_only_what_it_wrote(page, subjects, tmp_path, monke
 
 
 @needs_page
+def test_the_command_exports_one_file(subjects, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for more in ([], []):  # its own file it replaces
+        assert osteon(monkeypatch, subjects / "tube.npz", subjects / "frames", "--export", "tube.html", *more) == 0
+    said = capsys.readouterr().out
+    page = (tmp_path / "tube.html").read_bytes()
+    assert files_in(tmp_path) == ["tube.html"]
+    assert re.search(rf"written to tube\.html, {len(page) / 1e3:,.0f} kB; open it in a browser", said)
+    assert not re.search(rb'(?:src|href)="(?!data:)', page)  # it asks nobody for anything
+    assert page.count(b"</script>") == page.count(b"<script")
+    assert re.search(rb"default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'", page)
+    pack = b"".join(base64.b64decode(piece) for piece in re.findall(rb'data-pack="m1">([^<]+)<', page))
+    header, arrays = read_pack(pack)
+    assert header["kind"] == "model"
+    assert {"source", "triangle_cluster"} <= arrays.keys()
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "other.htm", "--json", "-") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["file"] == "other.htm"
+    assert facts["bytes"] == (tmp_path / "other.htm").stat().st_size
+
+
+@needs_page
+def test_one_file_takes_nobodys_work(subjects, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    mine = tmp_path / "mine.html"
+    mine.write_text("<!doctype html><p>mine")
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html") == 2
+    said = capsys.readouterr().err
+    assert "--export: mine.html is there already, and Osteon did not write it" in said
+    assert mine.read_text() == "<!doctype html><p>mine"
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html", "--force", "-q") == 0
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html", "-q") == 0  # ours now
+    before = mine.read_bytes()
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html", "--json", "mine.html") == 2
+    (tmp_path / "folder.html").mkdir()
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "folder.html") == 2
+    assert "is a folder" in capsys.readouterr().err
+    monkeypatch.setattr("osteon.view.single_page.MOST_BYTES", 100_000)
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html") == 2
+    said = capsys.readouterr().err
+    assert "mine.html would have" in said
+    assert "name a folder instead" in said
+    assert said.count("\n") == 1
+    monkeypatch.setattr("osteon.view.single_page.MOST_BYTES", 10**9)
+    monkeypatch.setattr("osteon.view.single_page.SLOW_BYTES", 100_000)
+    assert mine.read_bytes() == before
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "slow.html") == 0
+    assert "takes a while" in capsys.readouterr().out
+
+
+def test_a_page_that_is_not_the_bundled_one_is_no_file(page, item, tmp_path, refused):
+    with refused(FileFormatError, "index.html", "install Osteon again"):
+        export_view(tmp_path / "out.html", [item])
+    assert not (tmp_path / "out.html").exists()
+
+
+@needs_page
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
@@ -218,6 +276,8 @@ def test_the_command_replaces_only_what_it_wrote(page, subjects, tmp_path, monke
         (["{s}/tube.npz", "--port", "99999"], "--port"),
         (["{s}/tube.npz", "--export", "{s}"], "no part of an export"),
         (["{s}/tube.npz", "--export", "x", "--no-browser"], "leave --port and --no-browser out"),
+        (["{s}/tube.npz", "--export", "x.html", "--skeleton", "a.tgf"], "leave --skeleton out"),
+        (["{s}/tube.npz", "--export", "{s}/tube.npz/x.html"], "is not a folder"),
     ],
 )
 def test_bad_arguments_are_one_line(subjects, tmp_path, monkeypatch, capsys, arguments, part):

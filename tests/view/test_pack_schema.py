@@ -24,7 +24,7 @@ from .test_pack import read_pack
 
 PAGE = Path(pack_arrays.__file__).parent / "page"
 #: What pack.js adds to a header when it reads a pack.
-DERIVED = {"counts", "skinned", "hasSource"}
+DERIVED = {"counts", "skinned", "hasSource", "still"}
 
 
 def full_pack() -> tuple[dict, dict[str, np.ndarray]]:

@@ -16,11 +16,13 @@ import pytest
 from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model, save_sequence
-from osteon.view.collection import Collection, prepare_item
+from osteon.view.collection import Collection, Item, prepare_item
 from osteon.view.export import export_view
+from osteon.view.pack import pack_model
 
 from .page_person import Person, fox
 from .serving import Served, served, wait_until
+from .test_engine_pictures import dressed
 
 NASTY = "<img src=x onerror=alert(1)>"
 
@@ -168,7 +170,8 @@ def test_a_fit_is_cancelled(person: Person, server: Served, tmp_path: Path) -> N
     panel.get_by_role("progressbar").first.wait_for(timeout=30_000)
     assert server.session.running is not None
     person.page.reload()
-    assert wait_until(lambda: server.session.running is None)  # a page that is gone wants no result
+    # A page that is gone wants no result. The browser may drop its last request; the server sees the line close.
+    assert wait_until(lambda: server.session.running is None, 20)
 
 
 def test_a_server_that_ended_is_told_in_words(person: Person, server: Served) -> None:
@@ -202,6 +205,64 @@ def test_the_export_needs_no_server(chromium: Any, subjects: Path, tmp_path: Pat
         finally:
             static.shutdown()
             thread.join()
+
+
+def test_an_export_in_one_file_opens_from_disk(chromium: Any, subjects: Path, tmp_path: Path) -> None:
+    sequence, fit = fox()
+    names = ("</script><img src=x onerror=alert(1)>", *(f"bone_{b}" for b in range(1, fit.model.n_bones)))
+    named = replace(fit.model, track=replace(fit.model.track, names=names), name="</script>")
+    save_model(named, tmp_path / "fox.npz")
+    collection = Collection(tmp_path)
+    item = prepare_item(
+        collection.new_id(), (str(tmp_path / "fox.npz"),), tmp_path / "m1.bin", source=(str(subjects / "frames"),)
+    )
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    out = alone / "näme #1 & 100 %.html"
+    assert export_view(out, [item]) == out.stat().st_size
+    assert [path.name for path in alone.iterdir()] == [out.name]  # one file, and nothing beside it
+    asked: list[str] = []
+    person = Person(chromium, out.as_uri(), "small", reduced_motion="reduce")
+    person.page.on("request", lambda request: asked.append(request.url))
+    person.page.reload()
+    person.sees_model()
+    person.measures_all()
+    frames = person.page.evaluate("() => window.osteon.store.state.pack.counts.frames")
+    assert frames == sequence.n_frames
+    assert NASTY[:4] in person.opens("Bones").inner_text()
+    assert person.page.locator("img").count() == 0
+    assert "needs the program" in person.opens("Pose").inner_text()
+    look_at_export(person)
+    assert [url for url in asked if not url.startswith("data:")] == [out.as_uri()]  # itself, and nobody else
+
+
+def test_pictures_of_materials_are_seen_in_one_file(chromium: Any, tmp_path: Path) -> None:
+    (tmp_path / "m1.bin").write_bytes(pack_model(dressed()))
+    export_view(tmp_path / "dressed.html", [Item("m1", "dressed", "model", tmp_path / "m1.bin")])
+    person = Person(chromium, (tmp_path / "dressed.html").as_uri(), "small", reduced_motion="reduce")
+    person.waits_for("s.pack && window.osteon.engine.character.pictures[0]")
+    person.leaves()
+
+
+def test_a_still_mesh_in_one_file_has_no_timeline_and_opens_nothing(
+    chromium: Any, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    item = prepare_item("m1", (str(files[0]),), tmp_path / "m1.bin", clusters=True)
+    export_view(tmp_path / "tube.html", [item])
+    person = Person(chromium, (tmp_path / "tube.html").as_uri(), "small")
+    person.waits_for("s.pack")
+    assert person.state("panel") == ""  # nobody could pose it
+    assert person.page.locator("#timeline").is_hidden()
+    person.leaves()
+
+
+def test_a_large_model_comes_in_pieces(chromium: Any, subjects: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("osteon.view.single_page.PIECE", 3 * 20_000)
+    item = prepare_item("m1", (str(subjects / "fox.glb"),), tmp_path / "m1.bin", source=(str(subjects / "frames"),))
+    export_view(tmp_path / "fox.html", [item])
+    assert (tmp_path / "fox.html").read_bytes().count(b'data-pack="m1"') > 3
+    person = Person(chromium, (tmp_path / "fox.html").as_uri(), "small", reduced_motion="reduce")
+    look_at_export(person)
 
 
 def look_at_export(person: Person) -> None:

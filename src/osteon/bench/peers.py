@@ -1,7 +1,8 @@
-"""Osteon against Dem Bones on the same arrays, bones, influences and threads, in turn, three times each.
+"""Osteon against Dem Bones on the same arrays, bones, influences and threads.
 
-Dem Bones 1.2 as PyPI's `py-dem-bones` (extra `[bench]`) builds it: at its defaults, and at its most accurate, with
-`transAffine` 0 (its default of 10 draws bones to a translation and costs a third of its accuracy).
+On the horse in turn, three times each, at Dem Bones' defaults; there and on two more sequences also at its most
+accurate, which is what a search over its own options found (bench/dem_bones.py). `--search` searches anew, for an hour
+or so, prints all that was tried, and compares with the best of what it finds and what was found before.
 """
 
 from __future__ import annotations
@@ -12,48 +13,58 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
-import numpy as np
-
+from osteon.bench.command import command_rows
+from osteon.bench.dem_bones import (
+    DEFAULTS,
+    MOST_ACCURATE,
+    DemBonesOptions,
+    PeerFit,
+    run_dem_bones,
+    search_options,
+    thinned,
+)
 from osteon.bench.rows import Row, at_least, at_most, figure
 from osteon.bench.run import BenchRun, find_sequence
 from osteon.core.animation import BoneType
-from osteon.core.arrays import Float64
 from osteon.core.errors import OsteonError
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 
 __all__ = ["bench_peers"]
 
-BONES, INFLUENCES, REPEATS = 30, 4, 3
+INFLUENCES, REPEATS = 4, 3
+#: By sequence, the paper's number.
+BONES = {"horse": 30, "elasticcow": 18, "clothhorse": 6}
 #: Time and error over those of Dem Bones at its defaults, and error over its most accurate.
 BOUNDS: dict[BoneType, tuple[float, float, float]] = {"rigid": (0.33, 0.58, 0.80), "flexible": (0.33, 0.40, 0.55)}
 CONDITIONING = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    seconds: float
-    error_percent: float
-    bones: int
+#: What the options found before may lose against those that a new search finds.
+FOUND_BEFORE = 1.01
+#: As many influences as Dem Bones has by default.
+MANY = 8
 
 
 def bench_peers(run: BenchRun) -> list[Row]:
-    """Rows for the horse, for a bent cylinder, and for a first run that has to compile."""
+    """Rows for three sequences, for a bent cylinder, and for a first run that has to compile."""
     os.environ.setdefault("OMP_NUM_THREADS", str(run.threads))
     peer = find_spec("py_dem_bones") is not None
     if not peer:
         run.miss("Dem Bones: left out, it is not installed; install the extra osteon[bench]")
-    horse = find_sequence(run, "horse")
-    rows = [] if horse is None else _horse_rows(run, horse, peer)
+    rows: list[Row] = []
+    for name in BONES:
+        sequence = find_sequence(run, name)
+        if sequence is not None and name == "horse":
+            rows += _horse_rows(run, sequence, peer)
+        elif sequence is not None and peer:
+            rows += _accuracy_rows(run, name, sequence)
     run.say("cylinder with several bends")
     for bends in (3, 5):
         rows += _cylinder_rows(run, bends, peer)
-    return rows + _first_run_rows(run)
+    return rows + _first_run_rows(run) + command_rows(run)
 
 
 def _cylinder_rows(run: BenchRun, bends: int, peer: bool) -> list[Row]:
@@ -68,15 +79,24 @@ def _cylinder_rows(run: BenchRun, bends: int, peer: bool) -> list[Row]:
         figure(case, "E %, Osteon", ours.error_percent),
     ]
     if peer:
-        theirs = _run_dem_bones(sequence, 10.0, asked)
+        theirs = run_dem_bones(sequence, asked)
         rows.append(figure(case, "bones, Dem Bones", theirs.bones))
         rows.append(figure(case, "E %, Dem Bones", theirs.error_percent))
     return rows
 
 
+def _case(run: BenchRun, name: str) -> str:
+    return f"{name}, {BONES[name]} bones, {INFLUENCES} influences, {run.threads} threads"
+
+
 def _horse_rows(run: BenchRun, sequence: MeshSequence, peer: bool) -> list[Row]:
-    case = f"horse, {BONES} bones, {INFLUENCES} influences, {run.threads} threads"
+    """Time and error, and how well-conditioned flexible bones are."""
+    case = _case(run, "horse")
+    best, searched = _most_accurate(run, "horse", sequence) if peer else (DEFAULTS, [])
     fits = _take_turns(run, sequence, peer)
+    if peer:
+        run.say(f"horse, Dem Bones at its most accurate: {best.text()}")
+        fits["accurate"] = [run_dem_bones(sequence, BONES["horse"], best)]
     seconds = {name: median(fit.seconds for fit in each) for name, each in fits.items()}
     errors = {name: median(fit.error_percent for fit in each) for name, each in fits.items()}
     conditioning = _conditioning(sequence, run.threads)
@@ -85,27 +105,27 @@ def _horse_rows(run: BenchRun, sequence: MeshSequence, peer: bool) -> list[Row]:
         at_least(case, "1st percentile of the smallest singular value, flexible", conditioning, CONDITIONING),
         *(figure(case, f"seconds, {name}", value) for name, value in seconds.items()),
         *(figure(case, f"E %, {name}", value) for name, value in errors.items()),
+        *(_option_rows(case, best) if peer else []),
+        *searched,
     ]
 
 
-def _take_turns(run: BenchRun, sequence: MeshSequence, peer: bool) -> dict[str, list[_Fit]]:
+def _take_turns(run: BenchRun, sequence: MeshSequence, peer: bool) -> dict[str, list[PeerFit]]:
     """Several fits of each, in turn, so that a busy moment of the machine meets all of them."""
-    fit: dict[str, Callable[[], _Fit]] = {
-        "defaults": lambda: _run_dem_bones(sequence, 10.0, BONES),
-        "rigid": lambda: _run_osteon(sequence, "rigid", run.threads),
-        "accurate": lambda: _run_dem_bones(sequence, 0.0, BONES),
-        "flexible": lambda: _run_osteon(sequence, "flexible", run.threads),
+    fit: dict[str, Callable[[], PeerFit]] = {
+        "defaults": lambda: run_dem_bones(sequence, BONES["horse"]),
+        "rigid": lambda: _run_osteon(sequence, "rigid", run.threads, BONES["horse"]),
+        "flexible": lambda: _run_osteon(sequence, "flexible", run.threads, BONES["horse"]),
     }
     run.say("warming up")
     fit["rigid"]()
     fit["flexible"]()
-    names = ("defaults", "accurate", "rigid", "flexible") if peer else ("rigid", "flexible")
-    fits: dict[str, list[_Fit]] = {name: [] for name in names}
+    names = ("defaults", "rigid", "flexible") if peer else ("rigid", "flexible")
+    fits: dict[str, list[PeerFit]] = {name: [] for name in names}
     for turn in range(REPEATS):
         run.say(f"horse, turn {turn + 1} of {REPEATS}")
-        for name in fit:
-            if name in fits:
-                fits[name].append(fit[name]())
+        for name in names:
+            fits[name].append(fit[name]())
     return fits
 
 
@@ -121,44 +141,75 @@ def _ratio_rows(case: str, seconds: dict[str, float], errors: dict[str, float]) 
     return rows
 
 
-def _options(bone_type: BoneType, threads: int, bones: int = BONES) -> SkinOptions:
+def _accuracy_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
+    """Errors alone, a fit each."""
+    case, bones = _case(run, name), BONES[name]
+    best, searched = _most_accurate(run, name, sequence)
+    run.say(f"{name}, Dem Bones at its defaults and at its most accurate: {best.text()}")
+    errors = {
+        "defaults": run_dem_bones(sequence, bones).error_percent,
+        "accurate": run_dem_bones(sequence, bones, best).error_percent,
+        "rigid": _run_osteon(sequence, "rigid", run.threads, bones).error_percent,
+        "flexible": _run_osteon(sequence, "flexible", run.threads, bones).error_percent,
+    }
+    opponents = {"Dem Bones": "defaults", "Dem Bones at its most accurate": "accurate"}
+    return [
+        *(
+            figure(case, f"E, {bone_type} / {text}", errors[bone_type] / errors[opponent])
+            for bone_type in BOUNDS
+            for text, opponent in opponents.items()
+        ),
+        *(figure(case, f"E %, {fit}", value) for fit, value in errors.items()),
+        *_option_rows(case, best),
+        *searched,
+    ]
+
+
+def _option_rows(case: str, best: DemBonesOptions) -> list[Row]:
+    return [figure(case, f"Dem Bones at its most accurate, {name}", value) for name, value in best.values().items()]
+
+
+def _most_accurate(run: BenchRun, name: str, sequence: MeshSequence) -> tuple[DemBonesOptions, list[Row]]:
+    """The options of least error: those found before, or with `--search` the better of these and new ones."""
+    before = MOST_ACCURATE[name]
+    if not run.search:
+        return before, []
+    bones, sample = BONES[name], thinned(sequence)
+    case = f"{name}, Dem Bones searched on {sample.n_frames} frames"
+    rows: list[Row] = []
+
+    def error_of(options: DemBonesOptions) -> float:
+        run.say(f"{case}: {options.text()}")
+        rows.append(figure(case, f"E %, {options.text()}", run_dem_bones(sample, bones, options).error_percent))
+        return rows[-1].value
+
+    found = search_options(error_of)
+    run.say(f"{name}, Dem Bones on all frames: {found.text()}; found before: {before.text()}")
+    errors = {options: run_dem_bones(sequence, bones, options).error_percent for options in (before, found)}
+    best = min(errors, key=lambda options: errors[options])
+    many = run_dem_bones(sequence, bones, best, MANY).error_percent
+    metric = "E, options found before / best found"
+    rows.append(at_most(_case(run, name), metric, errors[before] / errors[best], FOUND_BEFORE))
+    rows.append(figure(_case(run, name), f"E %, Dem Bones at its most accurate with {MANY} influences", many))
+    return best, rows
+
+
+def _options(bone_type: BoneType, threads: int, bones: int) -> SkinOptions:
     return SkinOptions(bones=bones, bone_type=bone_type, influences=INFLUENCES, threads=threads)
 
 
-def _run_osteon(sequence: MeshSequence, bone_type: BoneType, threads: int, bones: int = BONES) -> _Fit:
+def _run_osteon(sequence: MeshSequence, bone_type: BoneType, threads: int, bones: int) -> PeerFit:
     from osteon.pipeline import skin_sequence
 
     report = skin_sequence(sequence, options=_options(bone_type, threads, bones)).report
-    return _Fit(report.seconds["fit"], report.error_percent, report.bones)
+    return PeerFit(report.seconds["fit"], report.error_percent, report.bones)
 
 
 def _conditioning(sequence: MeshSequence, threads: int) -> float:
     from osteon.pipeline import skin_sequence
 
-    report = skin_sequence(sequence, options=_options("flexible", threads)).report
+    report = skin_sequence(sequence, options=_options("flexible", threads, BONES["horse"])).report
     return report.smallest_singular_value["percentile_1"]
-
-
-def _run_dem_bones(sequence: MeshSequence, trans_affine: float, bones: int) -> _Fit:
-    import py_dem_bones as dem
-
-    rest, frames = sequence.rest.astype(np.float64), sequence.frames.astype(np.float64)
-    solver = dem._py_dem_bones.DemBones()
-    solver.transAffine = trans_affine
-    faces = sequence.faces.tolist()
-    start = time.perf_counter()
-    result = dem.solve_skinning(rest, frames, bones, faces=faces, max_influences=INFLUENCES, solver=solver)
-    seconds = time.perf_counter() - start
-    posed = _play(rest, result.weights, result.transforms)
-    error = 100 * np.linalg.norm(frames - posed) / np.linalg.norm(frames - frames.mean(axis=0))
-    return _Fit(seconds, float(error), len(result.weights))
-
-
-def _play(rest: Float64, weights: Float64, transforms: Float64) -> Float64:
-    """Linear blend skinning of weights (b,v) and transforms (f,b,4,4), in plain NumPy."""
-    points = np.concatenate([rest, np.ones((len(rest), 1))], axis=1)
-    posed: Float64 = np.einsum("bv,fbij,vj->fvi", weights, transforms[:, :, :3], points, optimize=True)
-    return posed
 
 
 def _first_run_rows(run: BenchRun) -> list[Row]:

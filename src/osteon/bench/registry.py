@@ -24,7 +24,9 @@ class Bench:
 
 BENCHES = {
     "paper": Bench("Table 1 of Skinning Mesh Animations, the paper's figures beside ours"),
-    "peers": Bench("against Dem Bones on the same arrays, bones, influences and threads"),
+    "peers": Bench(
+        "against Dem Bones on the same arrays, bones, influences and threads", ("data", "threads", "search")
+    ),
     "growth": Bench("time and memory while frames, vertices and bones double", ("threads",)),
     "files": Bench("size and truth of files, and whether three.js, USD and Khronos' validator agree"),
     "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -47,6 +47,6 @@ def figure(case: str, metric: str, value: float) -> Row:
     return Row(case, metric, float(value), None, "max")
 
 
-def to_json(name: str, rows: Iterable[Row]) -> dict[str, Any]:
-    """The rows of a bench as `--json` writes them."""
-    return {"bench": name, "rows": [row.to_json() for row in rows]}
+def to_json(name: str, rows: Iterable[Row], run: Mapping[str, str]) -> dict[str, Any]:
+    """The rows of a bench as `--json` writes them; `run` says of which commit they are, when and where."""
+    return {"bench": name, "run": dict(run), "rows": [row.to_json() for row in rows]}

@@ -7,43 +7,34 @@ those that Osteon makes itself.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import splu
 
 from osteon.bench.pose_cases import PoseCase, bent_pose, load_pose_cases
-from osteon.bench.rows import Row, at_least, at_most, figure
+from osteon.bench.rows import Row, at_most, figure
 from osteon.bench.run import BenchRun
+from osteon.bench.simplex_times import time_rows
 from osteon.core.arrays import Float64
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
-from osteon.core.topology import shells, triangle_neighbors
+from osteon.core.topology import bounding_diagonal, shells, triangle_neighbors
 from osteon.core.transforms import apply, rotation_from_axis_angle
 from osteon.measure.strain import flipped, triangle_distortion
-from osteon.simplex.factor import SymmetricFactor
 from osteon.simplex.poser import Poser, PoserOptions
-from osteon.simplex.segmentation.segment import Segmentation, SegmentMethod, SegmentOptions, segment_mesh
-from osteon.simplex.simplices import full_system, reduced_system
 from osteon.synth.cartoon import make_cartoon
 from osteon.synth.figure import make_figure
 
 __all__ = ["bench_simplex"]
-
-#: Timed runs of each step; the best counts, as the machine is never quite quiet.
-RUNS = 9
 
 
 def bench_simplex(run: BenchRun) -> list[Row]:
     """All rows; the measured meshes lie beside the folder of sequences."""
     cases = load_pose_cases(run) or _built_in_cases()
     largest = max(cases, key=lambda body: len(body.vertices))
-    rows = _times(run, largest)
+    rows = time_rows(run, largest)
     for body in cases:
         poser = Poser.of(body.vertices, body.faces, body.skeleton)
         run.say(f"{body.name}: exactness")
@@ -62,93 +53,10 @@ def _built_in_cases() -> list[PoseCase]:
     return found
 
 
-def _best(*works: Callable[[], Any], runs: int = RUNS) -> list[float]:
-    """Seconds of the fastest run of each; they take turns, so that a busy moment of the machine meets all of them."""
-    seconds: list[list[float]] = [[] for _ in works]
-    for _ in range(runs + 1):
-        for work, found in zip(works, seconds, strict=True):
-            start = time.perf_counter()
-            work()
-            found.append(time.perf_counter() - start)
-    return [min(found[1:]) for found in seconds]
-
-
-def _times(run: BenchRun, body: PoseCase) -> list[Row]:
-    """Table 1, the ratios that must hold, and that the eliminated system is the full one."""
-    case = f"{body.name}, {len(body.vertices)} vertices"
-    run.say(f"{case}: times")
-    Poser.of(body.vertices, body.faces, body.skeleton)  # compiles
-    poser = Poser.of(body.vertices, body.faces, body.skeleton)
-    solver = poser.solver
-    if solver is None:
-        raise RuntimeError("the default method has a solver")
-    track = next(iter(body.poses.values()))
-    transforms = poser.motion(track).transforms[0]
-    reduced, full = reduced_system(solver.simplices), full_system(solver.simplices)
-    rows = solver._rows(transforms)[solver.group].reshape(-1, solver.simplices.dimension)
-    load = full.load @ rows
-    plain_factor = splu(full.stiffness)
-    ordered_factor = splu(full.stiffness, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-    pose, whole_pose, splu_solve, splu_ordered, factorise = _best(
-        lambda: solver.pose(transforms),
-        lambda: poser.pose(track),
-        lambda: plain_factor.solve(load),
-        lambda: ordered_factor.solve(load),
-        lambda: SymmetricFactor.of(reduced.stiffness),
-    )
-    apart = np.abs(
-        plain_factor.solve(load)[: len(reduced.vertices)]
-        - (solver.pose(transforms) - solver.simplices.centre)[:, : load.shape[1]]
-    )
-    fast, traversed, plain = _segmentations(run, body)
-    whole = {name: sum(found.seconds.values()) for name, found in (("fast", fast), ("plain", plain))}
-    return [
-        figure(case, "tree (s)", fast.seconds["tree"]),
-        figure(case, "segmentation (s)", fast.seconds["segmentation"]),
-        figure(case, "segmentation with preparing, paths and islands (s)", whole["fast"] - fast.seconds["tree"]),
-        figure(case, "Cholesky (s)", factorise),
-        figure(case, "back substitution (s)", pose),
-        figure(case, "a pose with its bone transforms (s)", whole_pose),
-        at_most(case, "a pose over the full system with SciPy's splu factor", pose / splu_solve, 1 / 8),
-        figure(case, "a pose over the same, splu ordered for symmetric matrices", pose / splu_ordered),
-        at_most(case, "a pose over its own factorisation", pose / factorise, 1 / 20),
-        at_most(
-            case, "eliminated and full system apart, of the diagonal", apart.max() / _diagonal(body.vertices), 1e-8
-        ),
-        *(
-            at_least(case, f"plain test of all pairs over {name}, time", _segmenting(plain) / _segmenting(found), 5)
-            for name, found in (("the accelerated one", fast), ("the traversal of 4.2", traversed))
-        ),
-        figure(case, "plain over accelerated with tree, preparing, paths and islands", whole["plain"] / whole["fast"]),
-        at_most(case, "triangles with another bone in the plain segmentation", (fast.bone != plain.bone).sum(), 0),
-        figure(case, "the same, traversal of 4.2", (traversed.bone != plain.bone).sum()),
-    ]
-
-
-def _segmentations(run: BenchRun, body: PoseCase) -> list[Segmentation]:
-    """By blocks, by the traversal of 4.2, and plain: each the fastest of several runs that take turns."""
-    run.say(f"{body.name}: segmentations")
-    methods: tuple[SegmentMethod, ...] = ("blocks", "traverse", "plain")
-    runs = [
-        [segment_mesh(body.vertices, body.faces, body.skeleton, options=SegmentOptions(method=m)) for m in methods]
-        for _ in range(5)
-    ]
-    return [min(found, key=_segmenting) for found in zip(*runs, strict=True)]
-
-
-def _segmenting(found: Segmentation) -> float:
-    """Seconds of testing triangles against bones, which is what differs."""
-    return found.seconds["segmentation"]
-
-
-def _diagonal(vertices: Float64) -> float:
-    return float(np.linalg.norm(np.ptp(vertices, axis=0)))
-
-
 def _exactness(body: PoseCase, poser: Poser) -> list[Row]:
     """Identity, one rigid motion, and turning, moving and scaling everything."""
     case, skeleton = body.name, body.skeleton
-    diagonal = _diagonal(body.vertices)
+    diagonal = bounding_diagonal(body.vertices)
     still = poser.pose(PoseTrack(skeleton.joints[None]))[0]
     motion = _similarity(1.0, poser.dimension)
     together = poser.pose(PoseTrack(apply(motion, skeleton.joints)[None]))[0]

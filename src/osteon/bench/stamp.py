@@ -28,6 +28,10 @@ class RunStamp:
     date: str = ""  # ISO 8601, UTC, to the minute
     machine: str = ""  # processor, cores, Python
 
+    def text(self) -> str:
+        """On one line."""
+        return f"{self.version}, commit {self.commit or 'unknown'}, {self.date}, {self.machine}"
+
 
 def stamp_run() -> RunStamp:
     """The stamp of a run that begins now."""

@@ -1,9 +1,7 @@
 """What the page costs: a crowd by matrix palettes against streamed vertices, its first picture, its bundle.
 
-Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Comparison to vertex buffer objects".
-The comparison poses every instance in script and sends its positions and normals, picture by picture, as theirs did.
-Bytes are counted at the calls that send them. A software rasteriser hides what a graphics card would gain: the frame
-rates are for information, and the bounds are on what does not depend on it.
+The crowd is in bench/crowd.py. A software rasteriser hides what a graphics card would gain: the frame rates are for
+information, and the bounds are on what does not depend on it.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
@@ -24,6 +21,8 @@ from statistics import median
 from threading import Thread
 from typing import Any
 
+from osteon.bench import crowd
+from osteon.bench.crowd import crowd_rows
 from osteon.bench.players.browser import ARGUMENTS
 from osteon.bench.players.tools import find_chromium
 from osteon.bench.rows import Row, at_most, figure
@@ -41,13 +40,8 @@ from osteon.view.pack import write_pack
 __all__ = ["bench_view"]
 
 BONES = 30
-CROWD = 1000
-#: Pictures of the crowd that are measured by each method, after one that is not.
-PICTURES = 2
 #: Times that each page is opened, each in a browser of its own.
 OPENINGS = 5
-SCRIPT_BOUND = 1 / 6  # the paper's ratio of frame rates
-BYTES_BOUND = 1 / 50
 FIRST_BOUND = 2.0
 BUNDLE_BOUND = 350.0  # kB
 PAGES = Path(__file__).resolve().parent / "view_pages"
@@ -90,8 +84,10 @@ def _browser_rows(run: BenchRun, model: SkinnedModel) -> list[Row]:
         _prepare(model, Path(name))
         run.say("first picture, and that of a bare three.js page")
         rows = _first_rows(model, address)
-        run.say(f"a crowd of {CROWD}, by palettes and by streaming; minutes on a software rasteriser")
-        return rows + _crowd_rows(model.name, address)
+        run.say(f"a crowd of {crowd.CROWD}, by palettes and by streaming; minutes on a software rasteriser")
+        with _page(480, 270) as page:
+            page.goto(f"{address}/crowd.html")
+            return rows + crowd_rows(model.name, page)
 
 
 def _lacking_tools() -> list[str]:
@@ -205,46 +201,3 @@ def _first_picture(url: str, elements: int) -> float:
         page.goto(url, wait_until="commit")
         page.wait_for_function("typeof window.firstPicture === 'number'", timeout=120_000)
         return float(page.evaluate("window.firstPicture"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Cost:
-    """Of one picture of the crowd: medians."""
-
-    script: float  # ms on the page's thread
-    pose: float  # ms of that spent on posing
-    bytes: float  # sent to the graphics card
-    picture: float  # ms until it is drawn
-    triangles: int
-
-    @property
-    def rate(self) -> float:
-        return 1000 / self.picture
-
-
-def _crowd_rows(name: str, address: str) -> list[Row]:
-    with _page(480, 270) as page:
-        page.goto(f"{address}/crowd.html")
-        page.wait_for_function("window.bench !== undefined", timeout=60_000)
-        page.evaluate("bench.load('model.bin')")
-        palette, stream = (_measure(page, method) for method in ("palette", "stream"))
-    case = f"crowd of {CROWD}, {name}"
-    return [
-        at_most(case, "script, palettes / streaming without its sending", palette.script / stream.pose, SCRIPT_BOUND),
-        figure(case, "script, palettes / streaming in all", palette.script / stream.script),
-        figure(case, "ms of script a picture, palettes", palette.script),
-        figure(case, "ms of script a picture, streaming", stream.script),
-        figure(case, "ms of that for posing", stream.pose),
-        at_most(case, "bytes sent a picture, palettes / streaming", palette.bytes / stream.bytes, BYTES_BOUND),
-        figure(case, "bytes a picture, palettes", palette.bytes),
-        figure(case, "bytes a picture, streaming", stream.bytes),
-        figure(case, "pictures a second, palettes", palette.rate),
-        figure(case, "pictures a second, streaming", stream.rate),
-        figure(case, "million triangles a second, palettes", palette.rate * palette.triangles / 1e6),
-    ]
-
-
-def _measure(page: Any, method: str) -> _Cost:
-    found = page.evaluate("(settings) => bench.measure(...settings)", [CROWD, method, PICTURES])
-    middle = {key: median(row[key] for row in found["rows"]) for key in ("script", "pose", "bytes", "picture")}
-    return _Cost(**middle, triangles=found["triangles"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ _HELP = f"""Measure Osteon, or show what earlier runs measured.
 @click.option("--data", type=click.Path(path_type=Path), help=f"Folder of sequences.  [default: {DATA.as_posix()}]")
 @click.option("--threads", type=int, help=f"Threads of what is measured.  [default: {THREADS}]")
 @click.option("--inputs", type=click.IntRange(1), help="Damaged files a reader, for a trial of bench fuzz.")
+@click.option("--search", is_flag=True, default=None, help="Search for Dem Bones' best options anew; an hour.")
 @click.option(
     "--record",
     type=click.Path(path_type=Path),
@@ -55,13 +57,14 @@ def bench(
     data: Path | None,
     threads: int | None,
     inputs: int | None,
+    search: bool | None,
     record: Path | None,
     out: Path | None,
     json_file: str | None,
     quiet: bool,
 ) -> None:
     """Measure a bench, or show its history."""
-    _check_use(name, history, {"data": data, "threads": threads, "inputs": inputs}, out)
+    _check_use(name, history, {"data": data, "threads": threads, "inputs": inputs, "search": search}, out)
     shown = not quiet and json_file != "-"
     if history is not None:
         _show_history(history, record or RECORDS, out, json_file, shown)
@@ -69,7 +72,7 @@ def bench(
         from osteon.bench.run import BenchRun
 
         say = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
-        run = BenchRun(data or DATA, THREADS if threads is None else threads, say, inputs=inputs)
+        run = BenchRun(data or DATA, THREADS if threads is None else threads, say, inputs=inputs, search=bool(search))
         _measure(name, run, record, json_file, shown)
 
 
@@ -102,7 +105,7 @@ def _measure(name: str, run: BenchRun, record: Path | None, json_file: str | Non
     )
     stamp = stamp_run()
     rows = find_bench(name)(run)
-    facts = to_json(name, rows)
+    facts = to_json(name, rows, asdict(stamp))
     with outputs.writing():
         write_json(facts, json_file)
         if record is not None and rows:
@@ -112,6 +115,7 @@ def _measure(name: str, run: BenchRun, record: Path | None, json_file: str | Non
         from osteon.cli.bench_tables import print_rows
 
         print_rows(rows)
+        click.echo(f"osteon {stamp.text()}")
     _exit_if_short(name, rows, run.missing)
 
 

@@ -12,6 +12,7 @@ import click
 
 from osteon.cli.outputs import force_option
 from osteon.core.progress import Progress, ProgressEvent
+from osteon.core.progress_time import RemainingTime, duration_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,27 +52,42 @@ def console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Progress | None]:
-    """A bar on standard error with the stage and the current error; gone when the work is done."""
+    """A bar on standard error with the stage, the current error and the time left; gone when the work is done."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
+    remaining = RemainingTime()
+
     columns = (
         TextColumn("{task.description:<10}"),
         BarColumn(),
         TextColumn("{task.fields[error]}"),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
     )
     with Bar(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("start", total=1.0, error="")
+        task = bar.add_task("start", total=1.0, error="", left=_TimeLeft(remaining))
 
         def listen(event: ProgressEvent) -> None:
+            remaining.hear(event)
             error = "" if event.error_percent is None else f"E {event.error_percent:.3f} %"
             bar.update(task, description=event.stage, completed=event.fraction, error=error)
 
         yield listen
+
+
+class _TimeLeft:
+    """What the bar says of the time left; asked anew whenever the bar is drawn."""
+
+    def __init__(self, remaining: RemainingTime) -> None:
+        self._remaining = remaining
+
+    def __format__(self, _: str) -> str:
+        left = self._remaining.left()
+        return "" if left is None else f"about {duration_text(left)} left in this stage"
 
 
 def write_json(value: dict[str, Any], target: str | None) -> None:

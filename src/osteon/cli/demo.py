@@ -15,6 +15,7 @@ from osteon.core.options import SkinOptions
 
 if TYPE_CHECKING:
     from osteon.core.animation import BoneType
+    from osteon.core.model import SkinnedModel
     from osteon.core.sequence import MeshSequence
     from osteon.pipeline import SkinFit
 
@@ -77,13 +78,13 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
         for kind in kinds:
             wanted = replace(options, bone_type=kind, rank=RANKS[kind])
             fits[kind] = skin_sequence(sequence, options=wanted, progress=progress)
+        flexible = replace(options, rank=RANKS["flexible"])
+        curves = report_curves(sequence, fits["flexible"], flexible, size_of=_quantized, progress=progress)
         with outputs.writing():
             for name, fit in fits.items():
                 path = folder / FILES[name]
                 save_model(fit.model, path, options=SaveOptions(quantize=True))
                 fits[name] = replace(fit, report=fit.report.with_output_bytes(written_path(path).stat().st_size))
-            flexible = replace(options, rank=RANKS["flexible"])
-            curves = report_curves(sequence, fits["flexible"].report, flexible, progress)
             write_html_report(folder / "report.html", fits["flexible"], sequence, curves=curves)
             report = {name: fit.report.to_json() for name, fit in fits.items()}
             write_json(report, str(folder / "report.json"))
@@ -92,6 +93,14 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     print_json(report, json_file)
     if not quiet and json_file != "-":
         _print_table(sequence, fits, folder)
+
+
+def _quantized(model: SkinnedModel) -> int:
+    """Bytes of a model as the demo writes it."""
+    from osteon.io import SaveOptions
+    from osteon.report.trials import file_bytes
+
+    return file_bytes(model, ".glb", SaveOptions(quantize=True))
 
 
 def draw_demo(sequence: MeshSequence, fit: SkinFit, path: Path) -> None:

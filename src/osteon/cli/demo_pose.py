@@ -9,6 +9,7 @@ import numpy as np
 
 from osteon.cli.common import print_json, progress_bar, write_json
 from osteon.cli.outputs import file_output, plan_outputs
+from osteon.core.command_text import command_text
 
 __all__ = ["pose_demo"]
 
@@ -59,6 +60,7 @@ def pose_demo(subject: str, folder: Path, json_file: str | None, quiet: bool) ->
 def _print_next_steps(subject: str, folder: Path, done: str) -> None:
     mesh, sticks, poses = (folder / f"{subject}{end}" for end in (".obj", ".json", "-poses.json"))
     click.echo(f"{done}. Written to {folder}/: {subject}.obj, .json, -poses.json, -posed.npz, .png. Try:")
-    click.echo(f"  osteon pose {mesh} {sticks} {poses} -o {folder / subject}-frames/")
-    click.echo(f"  osteon skin {folder / subject}-posed.npz --bones 24 -o {folder / subject}.glb")
-    click.echo(f"  osteon view {mesh} --skeleton {sticks}")
+    frames, posed = f"{folder / subject}-frames/", f"{folder / subject}-posed.npz"
+    click.echo(f"  {command_text('osteon', 'pose', mesh, sticks, poses, '-o', frames)}")
+    click.echo(f"  {command_text('osteon', 'skin', posed, '--bones', 24, '-o', folder / f'{subject}.glb')}")
+    click.echo(f"  {command_text('osteon', 'view', mesh, '--skeleton', sticks)}")

@@ -11,7 +11,9 @@ from osteon.cli.common import console, json_option, print_json, progress_bar, wr
 from osteon.cli.model_frames import take_clips
 from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import file_output, plan_outputs
-from osteon.io import LoadOptions, holds_model, load_model, load_sequence
+from osteon.cli.wall_time import WallTime, time_text
+from osteon.io import LoadOptions, holds_model, load_model, load_outline, load_sequence
+from osteon.io.doors.clip_files import describe_clips_only, holds_clips_only
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,8 +22,17 @@ if TYPE_CHECKING:
     from osteon.core.clips import Clip
     from osteon.core.model import SkinnedModel
     from osteon.core.sequence import MeshSequence
+    from osteon.io.doors.outline import Outline
 
-__all__ = ["describe_clips", "describe_model", "describe_sequence", "describe_skeleton", "info", "print_facts"]
+__all__ = [
+    "describe_clips",
+    "describe_model",
+    "describe_outline",
+    "describe_sequence",
+    "describe_skeleton",
+    "info",
+    "print_facts",
+]
 
 
 @click.command()
@@ -29,25 +40,31 @@ __all__ = ["describe_clips", "describe_model", "describe_sequence", "describe_sk
 @options_of(load=LoadOptions)
 @json_option
 def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quiet: bool) -> None:
-    """Tell what a mesh, a sequence, a model or a skeleton holds."""
+    """Tell what a mesh, a sequence, a model, a skeleton or a file of clips holds."""
     from osteon.io.skeletons.files import TEXT_FORMATS
 
+    clock = WallTime.of_command()
     outputs = plan_outputs([*inputs, load.rest, load.faces], file_output("--json", json_file))
-    with progress_bar(quiet) as progress:
+    with progress_bar(quiet) as progress, clock.stage("load"):
         if len(inputs) == 1 and Path(inputs[0]).suffix.lower() in TEXT_FORMATS:
             refuse_unused(input="skeleton")
             facts = describe_skeleton(inputs[0])
+        elif len(inputs) == 1 and holds_clips_only(inputs[0]):
+            refuse_unused(input="clips")
+            facts = describe_clip_file(inputs[0], load)
         # A rest pose of one's own, or triangles, are questions about a sequence of frames.
         elif len(inputs) == 1 and load.rest is None and load.faces is None and holds_model(inputs[0]):
             model = load_model(inputs[0], options=load)
             facts = describe_model(take_clips(model, load.clips, Path(inputs[0])))
+        elif (outline := load_outline(inputs, options=load)) is not None:
+            facts = describe_outline(outline)
         else:
             facts = describe_sequence(load_sequence(list(inputs), options=load, progress=progress))
     with outputs.writing():
         write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
-        print_facts(facts, console())
+        print_facts(facts | {"time": time_text(clock.seconds())}, console())
 
 
 def describe_skeleton(path: str) -> dict[str, Any]:
@@ -70,9 +87,40 @@ def describe_skeleton(path: str) -> dict[str, Any]:
     }
 
 
+def describe_clip_file(path: str, options: LoadOptions) -> dict[str, Any]:
+    """Facts about a file of joints and clips without a mesh."""
+    found = describe_clips_only(path, options)
+    return {
+        "kind": "clips",
+        "name": Path(path).stem,
+        "frames": sum(clip.n_frames for clip in found.clips),
+        "joints": len(found.joints),
+        "clips": describe_clips(found.clips),
+        "seconds": sum((clip.n_frames - 1) / clip.fps for clip in found.clips),
+        "names": list(found.joints),
+        "use": "osteon skin --rig CHARACTER",
+    }
+
+
 def describe_clips(clips: tuple[Clip, ...]) -> list[dict[str, Any]]:
     """Name, number of frames and rate of each."""
     return [{"name": c.name, "frames": c.n_frames, "fps": c.fps} for c in clips]
+
+
+def describe_outline(outline: Outline) -> dict[str, Any]:
+    """Facts about a sequence whose frames were not looked at: how far it travels is not known."""
+    from osteon.core.sequence import MeshSequence
+
+    mesh = outline.mesh
+    return {
+        "kind": "sequence" if outline.n_frames > 1 else "mesh",
+        "name": mesh.name,
+        "frames": outline.n_frames,
+        **_describe_mesh(MeshSequence(mesh.rest[None], mesh.faces, mesh.rest)),
+        "travel": None,
+        "clips": describe_clips(outline.clips),
+        **_describe_asset(mesh.asset),
+    }
 
 
 def describe_sequence(sequence: MeshSequence) -> dict[str, Any]:
@@ -168,6 +216,8 @@ def print_facts(facts: dict[str, Any], out: Console) -> None:
 def _shown(key: str, value: Any) -> str:
     if key == "clips":
         return ", ".join(f"{c['name']} ({c['frames']} frames at {c['fps']:g} fps)" for c in value)
+    if value is None:
+        return "-"
     if isinstance(value, dict):
         return ", ".join(f"{k} {_shown('', v)}" for k, v in value.items())
     if isinstance(value, list):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from importlib import import_module
 
@@ -9,6 +11,7 @@ import click
 
 from osteon import __version__
 from osteon.cli.outputs import LEDGER
+from osteon.cli.wall_time import process_began
 from osteon.core.errors import OsteonError
 
 __all__ = ["cli", "main"]
@@ -55,11 +58,22 @@ def cli() -> None:
     """
 
 
+def _spare_collector() -> None:
+    """Look for garbage less often, and not at the end.
+
+    Imports make half a million objects that stay. Walking through them took 0.1 s while they were made and 0.3 s when
+    the process ended, a tenth of the time from command to file of a small sequence.
+    """
+    gc.set_threshold(100_000, 20, 20)
+    atexit.register(gc.freeze)
+
+
 def main() -> None:
     """Run the command line. Bad input is one line on standard error and exit code 2."""
+    _spare_collector()
     LEDGER.clear()
     try:
-        cli.main(standalone_mode=False)
+        cli.main(standalone_mode=False, obj=process_began())
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -18,6 +18,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from osteon.cli.error_words import in_flags
 from osteon.core.errors import OptionError
 from osteon.core.option_checks import first_unused, make_options
 from osteon.core.option_fields import OptionField, Place, options_in
@@ -69,9 +70,10 @@ def options_of(**groups: type | FlagGroup) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         @wraps(function)
         def call(*arguments: Any, **values: Any) -> Any:
-            made = read_options(click.get_current_context(), offered)
-            others = {name: value for name, value in values.items() if name.partition(".")[0] not in offered}
-            return function(*arguments, **others, **made)
+            with in_flags(of for found in offered.values() for of in found.fields()):
+                made = read_options(click.get_current_context(), offered)
+                others = {name: value for name, value in values.items() if name.partition(".")[0] not in offered}
+                return function(*arguments, **others, **made)
 
         decorated: Function = call
         for name, found in reversed(offered.items()):

@@ -146,12 +146,21 @@ def model_output(flag: str, path: str) -> Wanted:
 
         found = MODEL_FORMATS.get(Path(path).suffix.lower())
         if found is None:
+            _refuse_unwritable(flag, path, models=True)
             return sequence_output(flag, path).settle()
         check_output(path)
         check_extra(found, Path(path))
         return Output(flag, Path(path))
 
     return Wanted(flag, Path(path), settle)
+
+
+def _refuse_unwritable(flag: str, path: str, *, models: bool) -> None:
+    from osteon.io.doors.unwritable import why_unwritable
+
+    why = why_unwritable(path, models=models)
+    if why is not None:
+        raise OptionError(f"{flag}: {why}")
 
 
 def sequence_output(flag: str, path: str, suffix: str = ".obj") -> Wanted:
@@ -162,6 +171,7 @@ def sequence_output(flag: str, path: str, suffix: str = ".obj") -> Wanted:
         from osteon.io.doors.overwriting import Output
         from osteon.io.doors.sequence_out import frames_folder
 
+        _refuse_unwritable(flag, path, models=False)
         check_sequence_output(path, suffix=suffix)
         folder = frames_folder(path, suffix=suffix)
         return Output(flag, folder or Path(path), is_folder=folder is not None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,8 @@ from osteon.cli.info import describe_clips, print_facts
 from osteon.cli.model_frames import choose_frames, take_frames
 from osteon.cli.option_flags import is_given, options_of, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output
+from osteon.cli.wall_time import WallTime, time_text
+from osteon.core.command_text import command_text
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model, save_played
 
@@ -57,29 +58,35 @@ def play(
     osteon play fox.glb --clip Walk --frames 0:10 -o walk/fox_####.ply
     osteon play cloth.glb --rank 0 -o cloth-rank0.npz
     """
-    started = time.perf_counter()
+    clock = WallTime.of_command()
     folder = not Path(output).suffix or output.endswith(("/", "\\")) or Path(output).is_dir()
     if is_given("suffix") and not folder:
         raise OptionError(f"--format: of frames in a folder, but {output} names its own format; leave it away")
     outputs = plan_outputs([file], sequence_output("-o", output, suffix), file_output("--json", json_file))
     with progress_bar(quiet) as progress:
-        model = _load(file, load)
-        model = take_frames(model, choose_frames(model, load.clips, frames, file))
-        model = _cut(model, rank, file)
+        with clock.stage("load"):
+            model = _load(file, load)
+            model = take_frames(model, choose_frames(model, load.clips, frames, file))
+            model = _cut(model, rank, file)
+        with clock.stage("import"):
+            import osteon.deform.pose  # noqa: F401  compiled kernels, which take a while
         with outputs.writing():
-            save_played(model, output, suffix=suffix, progress=progress)
-            facts = _describe(model, output) | {"seconds": time.perf_counter() - started}
-            write_json(facts, json_file)
-    print_json(facts, json_file)
+            with clock.stage("write"):
+                save_played(model, output, suffix=suffix, progress=progress)
+            facts, seconds = _describe(model, output), clock.seconds()
+            written = facts | {"seconds": seconds["wall"], "seconds_by_stage": seconds}
+            write_json(written, json_file)
+    print_json(written, json_file)
     if not quiet and json_file != "-":
-        print_facts(facts, console())
+        print_facts(facts | {"time": time_text(clock.seconds())}, console())
 
 
 def _load(file: Path, options: LoadOptions) -> SkinnedModel:
     if not file.exists():
         raise FileFormatError(f"{file}: there is no such file")
     if file.is_file() and file.suffix.lower() in MODEL_FORMATS and not holds_model(file):
-        raise FileFormatError(f"{file}: nothing in it moves by bones or corrections; name a skinned model")
+        skin = command_text("osteon", "skin", file, "-o", file.with_name(f"{file.stem}-skinned.glb"))
+        raise FileFormatError(f"{file}: is no skinned model, nothing in it moves by bones; make one with: {skin}")
     return load_model(file, options=options)
 
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.error_words import naming_input
 from osteon.cli.option_flags import optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.budget import Budget, Try
 from osteon.core.errors import BoundNotReached
 from osteon.core.option_checks import drop_unused
@@ -28,7 +30,10 @@ from osteon.io import (
     save_model,
     save_played,
 )
+from osteon.io.doors.clip_files import play_on_rig
+from osteon.io.doors.models import note_lost_pictures
 from osteon.io.doors.output_batch import written_path
+from osteon.io.doors.played import played_sequence
 from osteon.io.doors.sequence_out import frames_folder
 
 if TYPE_CHECKING:
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
     from osteon.core.progress import Progress
     from osteon.measure.skin_report import SkinReport
     from osteon.pipeline import SkinFit
+    from osteon.report.curves import ReportCurves
 
 __all__ = ["print_report", "skin", "write_outputs"]
 
@@ -85,14 +91,16 @@ def skin(
     """Turn a mesh sequence into a skinned model.
 
     INPUTS are a folder of meshes, a pattern, files in order, or one animated file; several folders or animated files
-    become several clips on one rig.
+    become several clips on one rig. With --rig they may be glTF without a mesh: clips for the joints of the character.
 
     \b
     osteon skin cloth/ -o cloth.glb --rank 5
     osteon skin face.abc --max-error 0.5 -o face.glb --report face.html
     osteon skin walk/ run/ --bones 40 -o both.usdc
     osteon skin anim.abc --rig character.glb --helpers 4 -o character2.glb
+    osteon skin run.glb walk.glb --rig character.glb -o moving.glb
     """
+    clock = WallTime.of_command()
     refuse_unused(
         rig=files.rig is not None,
         bound=budget is not None,
@@ -108,21 +116,36 @@ def skin(
         file_output("--json", json_file),
     )
     with progress_bar(quiet) as progress:
-        sequence = load_sequence(list(inputs), options=load, progress=progress)
-        if budget is None:
-            found = Found(_fit(sequence, options, files.rig, progress))
-        else:
-            found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
+        with clock.stage("load"):
+            sequence, rig, notes = _load(inputs, files.rig, load, progress)
+        with clock.stage("import"):
+            import osteon.pipeline  # noqa: F401  compiled kernels, which take a while
+        with clock.stage("fit"), naming_input(inputs, sequence.name):
+            if budget is None:
+                found = Found(_fit(sequence, options, rig, notes, progress))
+            else:
+                found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
+        taken = {name: found.fit.report.seconds[name] for name in ("measure", "fit")}
+        clock.split("fit", taken, "other" if budget is None else "search")
+        curves = None
+        if files.report is not None:
+            with clock.stage("page"):
+                curves = _curves(files, found.fit, sequence, options, save, rig, progress)
         with outputs.writing():
-            write_outputs(found.fit, files.outputs, save)
+            with clock.stage("write"):
+                write_outputs(found.fit, files.outputs, save)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
-            if files.report is not None:
-                fit = replace(found.fit, report=report)
-                _write_page(files.report, fit, sequence, options, files.rig is not None, progress)
+            lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
+            report = replace(report, warnings=(*report.warnings, *lost))
+            if files.report is not None and curves is not None:
+                with clock.stage("page"):
+                    _write_page(files.report, replace(found.fit, report=report), sequence, curves)
+            report = report.with_seconds(clock.seconds())
             facts = report.to_json() | found.to_json()
             write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
+        report = report.with_seconds(clock.seconds())
         print_report(report, (*files.outputs, *([files.report] if files.report else [])))
     if not found.met:
         raise BoundNotReached("the bound was not reached; the best that was found has been written")
@@ -146,15 +169,32 @@ def _written(outputs: tuple[str, ...], budget: Budget | None) -> frozenset[str]:
     return frozenset([Path(path).suffix.lower() for path in outputs if _is_model(path)] + sized)
 
 
-def _fit(sequence: MeshSequence, options: SkinOptions, rig: Path | None, progress: Progress | None) -> SkinFit:
+def _load(
+    inputs: tuple[str, ...], rig: Path | None, options: LoadOptions, progress: Progress | None
+) -> tuple[MeshSequence, SkinnedModel | None, tuple[str, ...]]:
+    """The frames, the rig, and notes on both. Clips without a mesh move the rig, and the frames are what it plays."""
+    if rig is None:
+        return load_sequence(list(inputs), options=options, progress=progress), None, ()
+    played = play_on_rig(rig, inputs, options=options)
+    if played is not None:
+        return played_sequence(played.model), played.model, played.notes
+    return load_sequence(list(inputs), options=options, progress=progress), load_model(rig), ()
+
+
+def _fit(
+    sequence: MeshSequence,
+    options: SkinOptions,
+    rig: SkinnedModel | None,
+    notes: tuple[str, ...],
+    progress: Progress | None,
+) -> SkinFit:
     from osteon.pipeline import skin_sequence
     from osteon.pipeline.rig import rig_circumstances
 
-    if rig is None:
-        return skin_sequence(sequence, options=options, progress=progress)
-    joints = load_model(rig)
-    refuse_unused(**rig_circumstances(sequence, joints))
-    return skin_sequence(sequence, options=options, rig=joints, progress=progress)
+    if rig is not None:
+        refuse_unused(**rig_circumstances(sequence, rig))
+    fit = skin_sequence(sequence, options=options, rig=rig, progress=progress)
+    return replace(fit, report=replace(fit.report, warnings=(*notes, *fit.report.warnings)))
 
 
 def _search(
@@ -181,15 +221,26 @@ def _search(
     return Found(found.fit, found.tries, found.met)
 
 
-def _write_page(
-    path: str, fit: SkinFit, sequence: MeshSequence, options: SkinOptions, rigged: bool, progress: Progress | None
-) -> None:
-    from osteon.report.curves import ReportCurves, report_curves
+def _curves(
+    files: SkinFiles,
+    fit: SkinFit,
+    sequence: MeshSequence,
+    options: SkinOptions,
+    save: SaveOptions,
+    rig: SkinnedModel | None,
+    progress: Progress | None,
+) -> ReportCurves:
+    """What other options give; files are weighed as the first output will be written."""
+    from osteon.report.curves import report_curves
+
+    found = replace(options, rank=fit.report.rank)
+    size_of = _sizer(files.outputs[0], save)
+    return report_curves(sequence, fit, found, size_of=size_of, rig=rig, progress=progress)
+
+
+def _write_page(path: str, fit: SkinFit, sequence: MeshSequence, curves: ReportCurves) -> None:
     from osteon.report.html import write_html_report
 
-    # Quick fits find their own bones; beside a rig's they would say nothing.
-    found = replace(options, rank=fit.report.rank)
-    curves = ReportCurves() if rigged else report_curves(sequence, fit.report, found, progress)
     write_html_report(path, fit, sequence, curves=curves)
 
 
@@ -261,7 +312,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
         ("held out", "" if report.heldout_error_percent is None else f"{report.heldout_error_percent:.3f} %"),
         ("smaller by", f"{report.compression_ratio:.1f} x (as floats)"),
         ("size", "" if report.output_bytes is None else size_text(report.output_bytes)),
-        ("time", f"{report.seconds['fit']:.2f} s"),
+        ("time", time_text(report.seconds)),
         ("written", ", ".join(outputs)),
     ]
     for name, value in rows:

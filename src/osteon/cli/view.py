@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -12,14 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
-from osteon.cli.outputs import Outputs, file_output, folder_output, plan_outputs
+from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.outputs import Outputs, Wanted, file_output, folder_output, plan_outputs
+from osteon.core.command_text import command_text
 from osteon.core.errors import OptionError
 
 if TYPE_CHECKING:
     from osteon.view.collection import Collection
+    from osteon.view.session import Session
 
 __all__ = ["view"]
+
+#: Seconds after which somebody who waits for the browser is told what else to do.
+BROWSER_SECONDS = 15.0
 
 
 @click.command()
@@ -28,7 +34,12 @@ __all__ = ["view"]
 @click.option("--skeleton", metavar="FILE", help="A stick skeleton to pose the mesh by: .tgf, .skel, .json, glTF.")
 @click.option("--port", default=0, help="Where to listen on 127.0.0.1.  [any that is free]")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option("--export", "folder", metavar="DIR", help="Write the page as static files instead of serving it.")
+@click.option(
+    "--export",
+    "target",
+    metavar="PATH",
+    help="Write the page instead of serving it: NAME.html, one file to open from disk, or a folder for a web server.",
+)
 @json_option
 def view(
     file: str,
@@ -36,7 +47,7 @@ def view(
     skeleton: str | None,
     port: int,
     no_browser: bool,
-    folder: str | None,
+    target: str | None,
     json_file: str | None,
     quiet: bool,
 ) -> None:
@@ -50,31 +61,37 @@ def view(
     osteon view horse.glb horse/
     osteon view cloth/
     osteon view arm.obj --skeleton arm.tgf
+    osteon view horse.glb horse/ --export horse.html
     osteon view horse.glb horse/ --export page/
     """
     from osteon.view.bundle import check_bundle
+    from osteon.view.keeper import Keeper
+    from osteon.view.session import Session
 
-    if folder is not None:
-        _check_export(folder, port, no_browser, skeleton)
-    export = None if folder is None else folder_output("--export", folder)
+    export = None if target is None else _export_output(target, port, no_browser, skeleton)
     outputs = plan_outputs([file, source, skeleton], export, file_output("--json", json_file))
     check_bundle()
-    with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary:
-        collection = _load(Path(temporary), file, (source, skeleton), folder is not None, quiet)
-        if folder is not None:
-            _export(collection, folder, outputs, json_file, quiet)
+    with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary, Keeper(Path(temporary)) as keeper:
+        collection = _load(Path(temporary), file, (source, skeleton), target is not None, quiet)
+        if target is not None:
+            _export(collection, target, outputs, json_file, quiet)
         else:
-            _serve(collection, port, not no_browser, outputs, json_file, quiet)
+            _serve(Session.of(collection, keeper=keeper), port, not no_browser, outputs, json_file, quiet)
 
 
-def _check_export(folder: str, port: int, no_browser: bool, skeleton: str | None) -> None:
+def _export_output(target: str, port: int, no_browser: bool, skeleton: str | None) -> Wanted | None:
+    """The file or the folder that an export writes."""
     from osteon.view.export import check_export
+    from osteon.view.single_page import is_single_page
 
     if port or no_browser:
         raise OptionError("--export: writes files and serves nothing; leave --port and --no-browser out")
     if skeleton is not None:
         raise OptionError("--export: a page without a server cannot pose; leave --skeleton out")
-    check_export(folder)
+    if is_single_page(target):
+        return file_output("--export", target)
+    check_export(target)
+    return folder_output("--export", target)
 
 
 def _load(temporary: Path, file: str, beside: tuple[str | None, str | None], clusters: bool, quiet: bool) -> Collection:
@@ -94,29 +111,41 @@ def _load(temporary: Path, file: str, beside: tuple[str | None, str | None], clu
     return collection
 
 
-def _export(collection: Collection, folder: str, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
+def _export(collection: Collection, target: str, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
     from osteon.view.export import export_view
+    from osteon.view.single_page import is_single_page
 
     items = list(collection.items.values())
-    facts = {"folder": folder, "models": [item.to_json() for item in items]}
+    kind = "file" if is_single_page(target) else "folder"
+    facts: dict[str, Any] = {kind: target, "models": [item.to_json() for item in items]}
     with outputs.writing():
-        export_view(folder, items)
+        facts["bytes"] = export_view(target, items)
         write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
-        console().print(f"written to {folder}; to see it: python -m http.server -d {folder}", markup=False)
+        console().print(_how_to_see(target, kind == "file", facts["bytes"]), markup=False, soft_wrap=True)
 
 
-def _serve(
-    collection: Collection, port: int, browser: bool, outputs: Outputs, json_file: str | None, quiet: bool
-) -> None:
+def _how_to_see(target: str, is_file: bool, size: int) -> str:
+    """What was written, how large it is, and how to look at it."""
+    from osteon.view.single_page import SLOW_BYTES
+
+    written = f"written to {target}, {size_text(size)}; "
+    if not is_file:
+        return f"{written}to see it: {command_text('python', '-m', 'http.server', '-d', target)}"
+    slow = "; a browser takes a while for that, a folder opens sooner" if size > SLOW_BYTES else ""
+    return f"{written}open it in a browser, it needs no server{slow}"
+
+
+def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
     """Run the server until Ctrl-C, or until the tab that was opened here is closed."""
     from osteon.view.serve import ViewServer
-    from osteon.view.session import Session
+
+    collection = session.collection
 
     def ready(address: str) -> None:
         facts: dict[str, Any] = {"address": address, "models": [item.to_json() for item in collection.items.values()]}
-        with outputs.writing():
+        with outputs.writing(), _for_the_owner_only():
             write_json(facts, json_file)
         print_json(facts, json_file)
         if json_file != "-":
@@ -125,14 +154,15 @@ def _serve(
             threading.Thread(target=open_tab, args=(address,), daemon=True).start()
 
     def open_tab(address: str) -> None:
-        import webbrowser
+        from osteon.view.doorway import open_browser
 
-        if webbrowser.open(address):
-            session.on_idle = server.stop
-        elif json_file != "-":
-            click.echo("no browser was found; open the address in one")
+        if not open_browser(address, collection.folder):
+            click.echo("no browser was found; open the address in one", err=True)
+            return
+        session.on_idle = server.stop
+        if not session.visited.wait(BROWSER_SECONDS) and not server.should_exit:
+            click.echo("the browser shows nothing yet; if it stays so, open the address in it yourself", err=True)
 
-    session = Session.of(collection)
     server = ViewServer(session, port, ready)
     try:
         with _handling(lambda number: server.stop()) as ended:
@@ -144,6 +174,16 @@ def _serve(
         session.worker.stop()
     if ended:
         raise SystemExit(128 + ended[0])
+
+
+@contextmanager
+def _for_the_owner_only() -> Iterator[None]:
+    """Files that are written meanwhile can be read by nobody else: the address holds the token."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 @contextmanager

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from osteon.core.arrays import Float32, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 
-__all__ = ["AlphaMode", "Asset", "Image", "Material", "TextureRole"]
+__all__ = ["PLAIN_PICTURES", "AlphaMode", "Asset", "Image", "Material", "TextureRole"]
 
 AlphaMode = Literal["OPAQUE", "MASK", "BLEND"]
 TextureRole = Literal["base_color", "metallic_roughness", "normal", "occlusion", "emissive"]
+#: Kinds that all programs read.
+PLAIN_PICTURES = ("image/png", "image/jpeg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +22,14 @@ class Image:
     """A picture as its file holds it; never decoded, only carried."""
 
     name: str  # without a suffix
-    mime: str  # "image/png" or "image/jpeg"
+    mime: str  # "image/png" or "image/jpeg", which all programs read; or one that only some do, such as "image/ktx2"
     data: bytes = field(repr=False)
+    others: tuple[Image, ...] = field(default=(), repr=False)  # the same picture in kinds that only some programs read
+
+    def as_one_of(self, kinds: Container[str]) -> Image | None:
+        """The picture in one of these kinds, alone; None if it is there in none of them."""
+        found = next((image for image in (self, *self.others) if image.mime in kinds), None)
+        return replace(found, others=()) if found is not None and found.others else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,18 @@ class Asset:
     polygon_of_triangle: Int32 | None = None  # (t,) consecutive triangles of one fan share a number
     primitive_of_triangle: Int32 | None = None  # (t,) which primitive of the input file
     primitive_names: tuple[str, ...] = ()
+    joint_of_vertex: Int32 | None = None  # (v,) the joint of the input's own rig that moved it most; never written
+    joint_names: tuple[str, ...] = ()
+
+    def with_pictures(self, kinds: Container[str] = PLAIN_PICTURES) -> Asset:
+        """The same asset with pictures of these kinds only; those that are of none of them are left out."""
+        as_one: dict[Image, Image | None] = {}
+        for image in (image for material in self.materials for _, image in material.textures):
+            if image not in as_one:
+                as_one[image] = image.as_one_of(kinds)
+        kept = [tuple((r, found) for r, i in m.textures if (found := as_one[i]) is not None) for m in self.materials]
+        same = (replace(m, textures=textures) for m, textures in zip(self.materials, kept, strict=True))
+        return replace(self, materials=tuple(same))
 
     def checked(self, n_vertices: int, n_triangles: int) -> Asset:
         """The same asset with every array checked against the mesh it belongs to."""
@@ -68,6 +89,7 @@ class Asset:
         def per_triangle(name: str, value: Int32 | None, count: int) -> Int32 | None:
             return None if value is None else checked_indices(name, value, (n_triangles,), count)
 
+        joints = self.joint_of_vertex
         return replace(
             self,
             uvs=None if self.uvs is None else checked("uvs", self.uvs, (n_triangles, 3, 2)),
@@ -77,4 +99,7 @@ class Asset:
             primitive_of_triangle=per_triangle(
                 "primitive_of_triangle", self.primitive_of_triangle, max(1, len(self.primitive_names))
             ),
+            joint_of_vertex=None
+            if joints is None
+            else checked_indices("joint_of_vertex", joints, (n_vertices,), len(self.joint_names)),
         )

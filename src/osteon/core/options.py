@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from osteon.core.animation import BoneType
+from osteon.core.errors import OptionError
 from osteon.core.option_checks import check_options
 from osteon.core.option_fields import GIVEN, need, option
 
@@ -18,6 +19,7 @@ Preset = Literal["default", "paper"]
 SkinModel = Literal["lbs", "dqs"]
 WeightMethod = Literal["tsvd", "nnls", "bounded"]
 
+LONGEST_PREFIX = 40
 _KEPT = "the rig brings the motion of every frame"
 
 
@@ -178,6 +180,14 @@ class SkinOptions:
             need(rig=False, says="weights for a rig are not smoothed; leave it away"),
         ),
     )
+    prefix: str | None = option(
+        None,
+        help="Name bones PREFIX and a region of the source or a number; pairs of a symmetric shape end in _L and _R.",
+        flags=("--prefix",),
+        metavar="TEXT",
+        shown_default="bone_0, bone_1, …",
+        needs=(need(rig=False, says="a rig keeps the names of its joints; leave it away"),),
+    )
     holdout: int = option(
         0,
         help="Leave every K-th frame out of the fit and report its error.",
@@ -196,3 +206,5 @@ class SkinOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.prefix is not None and not (self.prefix.isprintable() and len(self.prefix) <= LONGEST_PREFIX):
+            raise OptionError(f"prefix: expected at most {LONGEST_PREFIX} printable characters, got {self.prefix!r}")

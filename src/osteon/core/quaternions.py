@@ -25,31 +25,31 @@ SHORT_ARC = 1e-4
 
 def quaternions_from_matrices(matrices: Float64) -> Float64:
     """Unit quaternions (…,4) x y z w of rotations (…,3,3)."""
-    m = matrices
-    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
-    sums = [(m[..., i, j] + m[..., j, i]) for i, j in ((0, 1), (0, 2), (1, 2))]
-    x, y, z = (m[..., 2, 1] - m[..., 1, 2]), (m[..., 0, 2] - m[..., 2, 0]), (m[..., 1, 0] - m[..., 0, 1])
-    rows = [
-        [1 + xx - yy - zz, sums[0], sums[1], x],
-        [sums[0], 1 - xx + yy - zz, sums[2], y],
-        [sums[1], sums[2], 1 - xx - yy + zz, z],
-        [x, y, z, 1 + xx + yy + zz],
-    ]
-    outer = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)  # 4 q q'; its longest row has all digits
-    best = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
-    row = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
-    return np.asarray(row / np.linalg.norm(row, axis=-1, keepdims=True))
+    m = np.moveaxis(np.asarray(matrices).reshape(-1, 3, 3), 0, -1)
+    xx, yy, zz = m[0, 0], m[1, 1], m[2, 2]
+    outer = np.empty((4, 4, m.shape[-1]))  # 4 q q'; its longest row has all digits
+    outer[0, 0], outer[1, 1] = 1 + xx - yy - zz, 1 - xx + yy - zz
+    outer[2, 2], outer[3, 3] = 1 - xx - yy + zz, 1 + xx + yy + zz
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        outer[i, j] = outer[j, i] = m[i, j] + m[j, i]
+    for i, (j, k) in enumerate(((2, 1), (0, 2), (1, 0))):
+        outer[i, 3] = outer[3, i] = m[j, k] - m[k, j]
+    best = outer[np.arange(4), np.arange(4)].argmax(axis=0)
+    row = outer[best, :, np.arange(len(best))]
+    row /= np.sqrt((row * row).sum(axis=-1, keepdims=True))
+    return row.reshape(*np.shape(matrices)[:-2], 4)
 
 
 def matrices_from_quaternions(quaternions: FloatArray) -> Float64:
     """Rotations (…,3,3) of unit quaternions (…,4)."""
     x, y, z, w = np.moveaxis(np.asarray(quaternions, np.float64), -1, 0)
-    rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
-        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
-        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    xw, yw, zw = x * w, y * w, z * w
+    out = np.empty((*np.shape(quaternions)[:-1], 3, 3))
+    out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = 1 - 2 * (yy + zz), 2 * (xy - zw), 2 * (xz + yw)
+    out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = 2 * (xy + zw), 1 - 2 * (xx + zz), 2 * (yz - xw)
+    out[..., 2, 0], out[..., 2, 1], out[..., 2, 2] = 2 * (xz - yw), 2 * (yz + xw), 1 - 2 * (xx + yy)
+    return out
 
 
 def unit_quaternions(quaternions: Float64) -> Float64:

@@ -215,7 +215,7 @@ def _matrix(pieces: Pieces) -> Float64:
 
 
 def _half(before: Float64, now: Float64) -> Float64:
-    """The rotations (b,3,3) halfway between."""
+    """The rotations (…,3,3) halfway between."""
     middle = halfway_quaternions(quaternions_from_matrices(before), quaternions_from_matrices(now))
     return matrices_from_quaternions(middle)
 
@@ -232,7 +232,8 @@ def _off_line(before: Pieces, now: Pieces) -> BoolArray:
 def _middle(before: Pieces, now: Pieces) -> Float64:
     """(b,3,3) what a player has halfway."""
     values = (before.values + now.values) / 2
-    return _matrix(Pieces(_half(before.left, now.left), values, _half(before.right, now.right)))
+    left, right = _half(np.stack([before.left, before.right]), np.stack([now.left, now.right]))
+    return _matrix(Pieces(left, values, right))
 
 
 def _excess(before: Pieces, now: Pieces) -> Float64:

@@ -1,12 +1,21 @@
-"""Files in and out, one module a format, one registry by suffix."""
+"""Files in and out, one module a format, one registry by suffix.
 
-from osteon.io.doors.atomic import atomic_file, atomic_folder, check_output
-from osteon.io.doors.models import holds_model, load_model, save_model
-from osteon.io.doors.options import LoadOptions, SaveOptions
-from osteon.io.doors.played import save_played
-from osteon.io.doors.registry import FORMATS, MODEL_FORMATS
-from osteon.io.doors.sequence_in import load_sequence
-from osteon.io.doors.sequence_out import check_sequence_output, save_sequence, write_sequence
+The names below are imported when they are first used, so that a process that needs one format loads no other.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from osteon.io.doors.atomic import atomic_file, atomic_folder, check_output
+    from osteon.io.doors.models import holds_model, load_model, save_model
+    from osteon.io.doors.options import LoadOptions, SaveOptions
+    from osteon.io.doors.played import save_played
+    from osteon.io.doors.registry import FORMATS, MODEL_FORMATS
+    from osteon.io.doors.sequence_in import load_outline, load_sequence
+    from osteon.io.doors.sequence_out import check_sequence_output, save_sequence, write_sequence
 
 __all__ = [
     "FORMATS",
@@ -19,9 +28,26 @@ __all__ = [
     "check_sequence_output",
     "holds_model",
     "load_model",
+    "load_outline",
     "load_sequence",
     "save_model",
     "save_played",
     "save_sequence",
     "write_sequence",
 ]
+
+_HOMES = {
+    **dict.fromkeys(("atomic_file", "atomic_folder", "check_output"), "atomic"),
+    **dict.fromkeys(("holds_model", "load_model", "save_model"), "models"),
+    **dict.fromkeys(("LoadOptions", "SaveOptions"), "options"),
+    **dict.fromkeys(("FORMATS", "MODEL_FORMATS"), "registry"),
+    **dict.fromkeys(("check_sequence_output", "save_sequence", "write_sequence"), "sequence_out"),
+    **dict.fromkeys(("load_outline", "load_sequence"), "sequence_in"),
+    "save_played": "played",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"osteon.io.doors.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'osteon.io' has no attribute '{name}'")

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.frame_blocks import frame_blocks, mean_frame
+from osteon.core.frame_blocks import FrameBlock, frame_blocks, mean_frame
 from osteon.core.frames import FrameSource
 from osteon.core.normals import angles_between, vertex_normals
 from osteon.core.parallel import available_threads, for_blocks
@@ -48,18 +49,48 @@ class Distortion:
     normal_max: float
 
 
-def _normal_angles(source: Float32, result: Float32, faces: Int32, threads: int) -> tuple[float, float, int]:
-    """Sum and maximum of the angles (degrees) between vertex normals of two runs of frames, and how many there are."""
-    sums, largest, counts = (np.zeros(len(source)) for _ in range(3))
+@dataclass(frozen=True, slots=True)
+class _FrameSums:
+    """What the vertices of each frame add up to, (f,) each."""
 
-    def work(start: int, stop: int) -> None:
-        for f in range(start, stop):
-            normals = vertex_normals(source[f], faces)
-            angles = angles_between(normals, vertex_normals(result[f], faces))[normals.any(axis=1)]
-            sums[f], largest[f], counts[f] = angles.sum(), angles.max(initial=0.0), len(angles)
+    error: Float64  # squared distances
+    motion: Float64  # squared, from the mean over frames
+    extent: Float64  # squared, from the frame's centre
+    angle: Float64  # between vertex normals, degrees
+    largest_angle: Float64
+    angles: Float64  # how many there are
 
-    for_blocks(work, len(source), 1, threads)
-    return float(sums.sum()), float(largest.max(initial=0.0)), int(counts.sum())
+    @staticmethod
+    def of(n_frames: int) -> _FrameSums:
+        return _FrameSums(*(np.zeros(n_frames) for _ in range(6)))
+
+
+def _measure_frames(
+    sums: _FrameSums,
+    squared: Float64,
+    block: FrameBlock,
+    result: Float32,
+    mean: Float64,
+    faces: Int32,
+    start: int,
+    stop: int,
+) -> None:
+    """Frames start … stop of a block; also fills their rows of the squared distances (f,v)."""
+    for i in range(start, stop):
+        f, source = block.start + i, block.frames[i].astype(np.float64)
+        squared[i] = _squared(source - result[i])
+        sums.error[f] = squared[i].sum()
+        sums.motion[f] = _squared(source - mean).sum()
+        sums.extent[f] = _squared(source - source.mean(axis=0)).sum()
+        normals = vertex_normals(source, faces)
+        angles = angles_between(normals, vertex_normals(result[i], faces))[normals.any(axis=1)]
+        sums.angle[f], sums.largest_angle[f], sums.angles[f] = angles.sum(), angles.max(initial=0.0), len(angles)
+
+
+def _squared(vectors: Float64) -> Float64:
+    """(v,) squared lengths."""
+    squared: Float64 = np.einsum("vi,vi->v", vectors, vectors)
+    return squared
 
 
 def measure_distortion(
@@ -68,39 +99,29 @@ def measure_distortion(
     """Compare frames (f,v,3) with approximate(start, stop), which gives the same frames of the result."""
     original = frames_of(frames)
     n_frames, n_vertices = original.n_frames, original.n_vertices
-    threads = available_threads()
     mean = mean_frame(original)
-    per_frame, per_vertex = np.zeros(n_frames), np.zeros(n_vertices)
-    motion = extent = angle_sum = angle_max = 0.0
-    count = 0
-    worst = Worst(-1.0, 0, 0)
+    sums, per_vertex = _FrameSums.of(n_frames), np.zeros(n_vertices)
+    worst, threads = Worst(-1.0, 0, 0), available_threads()
     for block in frame_blocks(original):
-        start, stop = block.start, block.stop
-        source = block.frames.astype(np.float64)
-        result = approximate(start, stop)
-        if result.shape != source.shape:
-            raise GeometryError(f"compared frames have shape {result.shape}, expected {source.shape}")
-        squared = ((source - result) ** 2).sum(axis=2)
-        per_frame[start:stop] = squared.sum(axis=1)
+        result = approximate(block.start, block.stop)
+        if result.shape != block.frames.shape:
+            raise GeometryError(f"compared frames have shape {result.shape}, expected {block.frames.shape}")
+        squared = np.empty(result.shape[:2])
+        for_blocks(partial(_measure_frames, sums, squared, block, result, mean, faces), len(result), 1, threads)
         per_vertex += squared.sum(axis=0)
         where = int(squared.argmax())
         if (distance := float(np.sqrt(squared.flat[where]))) > worst.distance:
-            worst = Worst(distance, where % n_vertices, start + where // n_vertices)
-        total, largest, compared = _normal_angles(block.frames, result, faces, threads)
-        angle_sum, angle_max, count = angle_sum + total, max(angle_max, largest), count + compared
-        extent += float(((source - source.mean(axis=1, keepdims=True)) ** 2).sum())
-        source -= mean
-        motion += float((source**2).sum())
-    error = float(per_frame.sum())
+            worst = Worst(distance, where % n_vertices, block.start + where // n_vertices)
+    error = float(sums.error.sum())
     return Distortion(
-        _percent(error, motion),
-        _percent(error, extent),
+        _percent(error, float(sums.motion.sum())),
+        _percent(error, float(sums.extent.sum())),
         float(np.sqrt(error / (n_frames * n_vertices))),
         worst,
-        np.sqrt(per_frame / n_vertices),
+        np.sqrt(sums.error / n_vertices),
         np.sqrt(per_vertex / n_frames),
-        angle_sum / max(1, count),
-        angle_max,
+        float(sums.angle.sum()) / max(1, int(sums.angles.sum())),
+        float(sums.largest_angle.max(initial=0.0)),
     )
 
 

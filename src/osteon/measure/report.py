@@ -83,6 +83,10 @@ class Report:
         """The same report of a result that has been written."""
         return replace(self, quality=replace(self.quality, output_bytes=count))
 
+    def with_seconds(self, more: dict[str, float]) -> Self:
+        """The same report with the seconds of what came before and after."""
+        return replace(self, seconds={**self.seconds, **more})
+
 
 def measured_quality(
     distortion: Distortion,

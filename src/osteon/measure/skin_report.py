@@ -21,7 +21,7 @@ from osteon.measure.distortion import Distortion
 from osteon.measure.report import Method, Quality, Report, Rung, measured_quality, peak_memory_mb
 from osteon.measure.size import compression_ratio
 
-__all__ = ["FitFacts", "SkinReport", "cut_skin_report", "write_skin_report"]
+__all__ = ["FitFacts", "SkinReport", "cut_skin_report", "far_off_warnings", "write_skin_report"]
 
 #: Below this near-rigid fraction the paper calls a sequence a poor candidate for skinning (section 7).
 LOW_NEAR_RIGID = 0.5
@@ -129,7 +129,7 @@ def write_skin_report(
     seconds: dict[str, float],
 ) -> SkinReport:
     """Gather what is known about a fit."""
-    by_rank = error_percent_by_rank(model, sequence, threads=options.threads)
+    by_rank = error_percent_by_rank(model, sequence, threads=options.threads) if model.rank else np.zeros(1)
     by_rank[-1] = distortion.error_percent  # of the vertices as they are stored, which are rounded once more
     return SkinReport(
         input={
@@ -139,10 +139,10 @@ def write_skin_report(
             "degenerate_triangles": facts.n_degenerate,
             "clips": len(sequence.clips),
         },
-        quality=_quality(model, distortion, measure_conditioning(model), facts),
+        quality=_quality(model, distortion, measure_conditioning(model, threads=options.threads), facts),
         method=Method(model.deformer.kind, asdict(options), facts.stages),
         ladder=tuple(Rung("rank", r, float(by_rank[r])) for r in shown_ranks(model.rank)),
-        warnings=_far_off(distortion) + _warnings(sequence, facts, options) + facts.warnings,
+        warnings=far_off_warnings(distortion) + _warnings(sequence, facts, options) + facts.warnings,
         seconds=seconds,
         peak_memory_mb=peak_memory_mb(),
         seed=options.seed,
@@ -198,12 +198,12 @@ def shown_ranks(rank: int) -> list[int]:
     return sorted({*dense, *sparse, rank})
 
 
-def _far_off(distortion: Distortion) -> tuple[str, ...]:
+def far_off_warnings(measured: Distortion | Quality) -> tuple[str, ...]:
     """A result that has little to do with its source is never silent."""
-    if distortion.karni_gotsman_percent >= 100:
+    if measured.karni_gotsman_percent >= 100:
         return ("the result is farther off than the middle of every frame; look at the input with osteon view",)
-    if distortion.error_percent > FAR_OFF:
-        return (f"E is {distortion.error_percent:.0f} %: the result shows little of the motion",)
+    if measured.error_percent > FAR_OFF:
+        return (f"E is {measured.error_percent:.0f} %: the result shows little of the motion",)
     return ()
 
 

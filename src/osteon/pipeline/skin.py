@@ -28,6 +28,7 @@ from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
 from osteon.fit.corrections.normals import fit_normals, shading_deviation, with_normals
 from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.models.registry import family_fit
+from osteon.fit.naming.bone_names import name_bones
 from osteon.fit.problem import pose_problem
 from osteon.fit.skin.bones import settle_bones
 from osteon.measure.distortion import Distortion, measure_distortion
@@ -95,7 +96,7 @@ def skin_sequence(
         if options.holdout:
             with watch.stage("heldout"):
                 solution = _fit_heldout(sequence, vertices, kept, solution, options)
-        model = _build_model(sequence, task, solution)
+        model = _with_names(_build_model(sequence, task, solution), options.prefix)
         if model.corrections is not None:
             with watch.stage("normals"):
                 model = with_normals(model, sequence, threads=options.threads)
@@ -163,7 +164,9 @@ def check_sequence(sequence: MeshSequence, options: SkinOptions) -> int:
     if sequence.n_triangles == 0:
         raise GeometryError(f"'{sequence.name}' has no triangles; give a mesh with faces")
     if sequence.n_frames < 2:
-        raise GeometryError(f"'{sequence.name}' has one frame; a sequence needs at least two")
+        raise GeometryError(
+            f"'{sequence.name}' has one frame; a sequence needs at least two: name all files of it, or a folder"
+        )
     if options.bones > sequence.n_triangles:
         raise OptionError(f"bones: {options.bones} asked for, but the mesh has only {sequence.n_triangles} triangles")
     degenerate = int(degenerate_triangles(sequence.rest, sequence.faces).sum())
@@ -236,6 +239,14 @@ def _build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> 
         return model
     fallback = None if solution.fallback is None else solution.fallback.take(welded)
     return model.with_parts(deformer=solution.deformer.take(welded), fallback=fallback)
+
+
+def _with_names(model: SkinnedModel, prefix: str | None) -> SkinnedModel:
+    """The model with names for its bones, where they are asked for."""
+    if prefix is None:
+        return model
+    names = name_bones(model.mesh, model.skin, model.n_bones, prefix)
+    return model.with_parts(track=replace(model.track, names=names))
 
 
 def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -> float | None:

@@ -10,10 +10,10 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.frame_blocks import each_frame
 from osteon.core.model import SkinnedModel
+from osteon.core.play_scale import scale_of_bones
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import shells
 from osteon.pipeline import SkinFit
-from osteon.report.curves import ReportCurves
 
 __all__ = ["BoneShare", "Evidence", "bone_shares", "frame_steps", "gather_evidence", "lone_frames", "shared_bones"]
 
@@ -62,22 +62,19 @@ class Evidence:
     cuts: tuple[int, ...] = ()  # first frames after a jump that stays
     n_shells: int = 1
     shared: tuple[tuple[int, int], ...] = ()  # bone, and how many shells it moves most of
-    bones_percent: dict[int, float] = field(default_factory=dict)  # expected E % by number of bones
-    trials: tuple[tuple[str, str, float], ...] = ()  # change, option, expected E %
 
     @property
     def rank(self) -> int:
         return max(self.by_rank, default=0)
 
 
-def gather_evidence(fit: SkinFit, sequence: MeshSequence, curves: ReportCurves) -> Evidence:
+def gather_evidence(fit: SkinFit, sequence: MeshSequence) -> Evidence:
     """Measure a fit for advice."""
     report, model = fit.report, fit.model
     steps, apart = frame_steps(sequence)
     lone, cuts = lone_frames(steps, apart, sequence.diagonal)
     n_shells, shared = shared_bones(model)
     diagonal = max(sequence.diagonal, 1e-300)
-    faithful = report.preset != "paper"  # its bones need all triangles: on a sample the curve is another one
     return Evidence(
         error_percent=report.error_percent,
         bones=report.bones,
@@ -90,15 +87,13 @@ def gather_evidence(fit: SkinFit, sequence: MeshSequence, curves: ReportCurves) 
         worst=fit.distortion.worst.distance / diagonal,
         worst_frame=fit.distortion.worst.frame,
         heldout_percent=report.heldout_error_percent,
-        smallest_singular=report.smallest_singular_value["percentile_1"],
+        smallest_singular=report.smallest_singular_value["percentile_1"] / scale_of_bones(model.track.transforms),
         degenerate=report.input["degenerate_triangles"] / max(1, report.input["triangles"]),
         shares=bone_shares(model, fit.distortion.per_vertex),
         lone_frames=lone,
         cuts=cuts,
         n_shells=n_shells,
         shared=shared,
-        bones_percent=curves.by_bones(report) if faithful else {},
-        trials=curves.by_trial(report),
     )
 
 

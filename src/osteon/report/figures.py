@@ -46,13 +46,13 @@ def frames_figure(distortion: Distortion, sequence: MeshSequence) -> Figure:
     line = Series("", shown, [float(relative[f]) for f in shown], readouts)
     worst = int(errors.argmax())
     marks = [*_clip_marks(sequence), Mark(worst, f"largest: {worst}", float(relative[worst]))]
-    axes = Axis("frame", whole=True), Axis("RMS, % of the diagonal")
+    axes = Axis("frame", whole=True), Axis("RMS, % of the body’s size")
     title = "Error by frame"
-    top = f"{number(errors[worst])} units, {percent(relative[worst])} of the diagonal"
+    top = f"{number(errors[worst])} units, {percent(relative[worst])} of the body’s size"
     note = f"The frame with the largest RMS is {worst}: {top}."
     rows = tuple((str(f), sequence.clip_of_frame(f).name, number(errors[f]), number(relative[f])) for f in shown)
     chart = line_chart([line], title=title, x=axes[0], y=axes[1], marks=marks)
-    return Figure(title, chart, "", note, ("frame", "clip", "RMS, units", "RMS, % of the diagonal"), rows)
+    return Figure(title, chart, "", note, ("frame", "clip", "RMS, units", "RMS, % of the body’s size"), rows)
 
 
 def motion_figure(steps: Float64, sequence: MeshSequence, jumps: Sequence[int]) -> Figure:
@@ -64,14 +64,13 @@ def motion_figure(steps: Float64, sequence: MeshSequence, jumps: Sequence[int]) 
     line = Series("", shown, [float(relative[f]) for f in shown], readouts)
     marks = _clip_marks(sequence) + [Mark(f, f"jump: {f}", float(relative[f])) for f in jumps[:3]]
     title = "Motion of the source by frame"
-    axes = Axis("frame", whole=True), Axis("RMS step from the frame before, % of the diagonal")
-    note = (
-        f"A step is {percent(float(np.median(relative[known > 0])) if known.any() else 0.0)} of the diagonal, usually. "
-    )
+    axes = Axis("frame", whole=True), Axis("RMS step from the frame before, % of the body’s size")
+    usual = float(np.median(relative[known > 0])) if known.any() else 0.0
+    note = f"A step is {percent(usual)} of the body’s size, usually. "
     note += "A jump that stands out is marked." if jumps else "No frame jumps."
     rows = tuple((str(f), number(known[f]), number(relative[f])) for f in shown)
     chart = line_chart([line], title=title, x=axes[0], y=axes[1], marks=marks)
-    return Figure(title, chart, "", note, ("frame", "step, units", "step, % of the diagonal"), rows)
+    return Figure(title, chart, "", note, ("frame", "step, units", "step, % of the body’s size"), rows)
 
 
 def _clip_marks(sequence: MeshSequence) -> list[Mark]:
@@ -87,7 +86,7 @@ def _crests(values: Float64) -> list[int]:
 
 def _frame_readout(sequence: MeshSequence, frame: int, units: float, relative: float) -> str:
     clip = f" ({sequence.clip_of_frame(frame).name})" if len(sequence.clips) > 1 else ""
-    return f"frame {frame}{clip}: {number(units)} units, {percent(relative)} of the diagonal"
+    return f"frame {frame}{clip}: {number(units)} units, {percent(relative)} of the body’s size"
 
 
 def vertices_figure(distortion: Distortion, diagonal: float) -> Figure:
@@ -96,17 +95,17 @@ def vertices_figure(distortion: Distortion, diagonal: float) -> Figure:
     at = np.linspace(0, 100, min(101, max(2, len(relative))))
     values = np.percentile(relative, at)
     readouts = [
-        f"{s:.0f} % of the vertices: at most {percent(v)} of the diagonal" for s, v in zip(at, values, strict=True)
+        f"{s:.0f} % of the vertices: at most {percent(v)} of the body’s size" for s, v in zip(at, values, strict=True)
     ]
     line = Series("", at.tolist(), values.tolist(), readouts)
     title = "Error by vertex, sorted"
     half, most = np.percentile(relative, [50, 99])
-    note = f"Half of the vertices are within {percent(half)}, 99 % of them within {percent(most)} of the diagonal."
-    axes = Axis("% of the vertices"), Axis("RMS over all frames, % of the diagonal")
+    note = f"Half of the vertices are within {percent(half)}, 99 % of them within {percent(most)} of the body’s size."
+    axes = Axis("% of the vertices"), Axis("RMS over all frames, % of the body’s size")
     chart = line_chart([line], title=title, x=axes[0], y=axes[1], marks=[Mark(99, "99 %", quiet=True)])
     chosen = (0, 25, 50, 75, 90, 95, 99, 100)
     rows = tuple((f"{c} %", number(float(v))) for c, v in zip(chosen, np.percentile(relative, chosen), strict=True))
-    return Figure(title, chart, "", note, ("part of the vertices", "RMS at most, % of the diagonal"), rows)
+    return Figure(title, chart, "", note, ("part of the vertices", "RMS at most, % of the body’s size"), rows)
 
 
 def shares_figure(shares: Sequence[BoneShare], n_bones: int) -> Figure:

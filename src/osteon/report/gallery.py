@@ -65,10 +65,10 @@ class Gallery:
     """All pictures of a report."""
 
     bones: tuple[Picture, ...]  # the rest pose from both sides, bones numbered
-    strip: tuple[Picture, ...]  # source frames, then the same frames of the result
+    strip: tuple[Picture, ...]  # source frames in grey, the same frames of the result in grey, then in bone colours
     heat: tuple[Picture, ...]  # error by vertex on the rest pose, from both sides
     worst: tuple[Picture, ...]  # source, result and error in the worst frame
-    heat_maximum: float  # % of the diagonal at the end of the scale of `heat`
+    heat_maximum: float  # % of the body's size at the end of the scale of `heat`
     worst_maximum: float  # … and of `worst`
 
 
@@ -135,11 +135,6 @@ def _data_uri(image: Image) -> str:
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def _source_colors(sequence: MeshSequence) -> FloatArray:
-    colors = sequence.asset.colors
-    return np.asarray(NEUTRAL) if colors is None else colors[:, :3]
-
-
 def _weight_colors(fit: SkinFit) -> Float32:
     """(v,3) colours of the bones mixed by weight; weights beyond 0 … 1 keep a colour that can be shown."""
     palette, skin = bone_colors(fit.model.n_bones), fit.model.skin
@@ -188,15 +183,15 @@ def _bone_spots(fit: SkinFit, rest: Float32, faces: Int32, camera: Camera, optio
 
 
 def _strip_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> list[_Shot]:
-    """Source frames, then the result of the same frames, all framed alike and moved to one place."""
+    """Source frames, then the result of the same frames twice, all framed alike and moved to one place."""
     frames = distinct_frames(sequence, STRIP)
     shift = centering_shifts(sequence, frames, "xyz".index(options.up))
     camera = frame_camera(
         np.concatenate([sequence.frame(int(f)) + s for f, s in zip(frames, shift, strict=True)]), options
     )
-    paints = (_source_colors(sequence), _weight_colors(fit))
+    grey = np.asarray(NEUTRAL)
     shots = []
-    for name, paint in zip(("source", "result"), paints, strict=True):
+    for name, paint in (("source", grey), ("result", grey), ("result by bone", _weight_colors(fit))):
         for f, s in zip(frames, shift, strict=True):
             points = sequence.frame(int(f)) if name == "source" else pose_vertices(fit.model, int(f))
             caption = f"{name}, frame {f}"
@@ -216,8 +211,20 @@ def _heat_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maxi
         kind: Literal["worst", "hidden"] = "worst" if seen[i] else "hidden"
         marked = seen[i] or (i == 0 and not any(seen))
         spots = (_spot(rest[vertex], camera, view, f"{error[vertex]:.2g} %", kind),) if marked else ()
+        caption = f"RMS distance over all frames, % of the body’s size, from {side}"
         alt = f"RMS error of every vertex over all frames on the rest pose, from {side}; darkest at vertex {vertex}"
-        shots.append(_Shot(rest, faces, colors, view, camera, alt, f"RMS over all frames, from {side}", spots))
+        shots.append(
+            _Shot(
+                rest,
+                faces,
+                colors,
+                view,
+                camera,
+                alt,
+                caption,
+                spots,
+            )
+        )
     return shots
 
 
@@ -235,9 +242,9 @@ def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, max
     distance = 100 * np.linalg.norm(source.astype(np.float64) - result, axis=1) / max(sequence.diagonal, 1e-300)
     kind: Literal["worst", "hidden"] = "worst" if seen[side] else "hidden"
     panels = (
-        ("source", source, _source_colors(sequence), ""),
-        ("result", result, _weight_colors(fit), ""),
-        ("error", result, heat_colors(distance, maximum), f"{distance.max():.2g} %"),
+        ("source", source, np.asarray(NEUTRAL), ""),
+        ("result", result, np.asarray(NEUTRAL), ""),
+        ("distance, % of the body’s size,", result, heat_colors(distance, maximum), f"{distance.max():.2g} %"),
     )
     return [
         _Shot(
@@ -247,7 +254,7 @@ def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, max
             view,
             camera,
             f"{name} in frame {worst.frame}; the worst vertex, {worst.vertex}, is marked",
-            f"{name}, frame {worst.frame}",
+            f"{name.rstrip(',')}, frame {worst.frame}",
             (_spot(points[worst.vertex], camera, view, label, kind),),
         )
         for name, points, colors, label in panels

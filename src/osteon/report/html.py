@@ -16,22 +16,20 @@ from osteon.report.curves import ReportCurves
 from osteon.report.evidence import Evidence, gather_evidence
 from osteon.report.figures import Figure, frames_figure, motion_figure, shares_figure, vertices_figure
 from osteon.report.gallery import Gallery, UpAxis, draw_gallery
-from osteon.report.numbers import percent
 from osteon.report.paper_figures import (
-    bones_figures,
     influences_figure,
     rank_figure,
     tolerance_figure,
     weights_figure,
 )
+from osteon.report.proposal_table import advice_list, proposal_table
 from osteon.report.sections import (
-    advice_list,
+    banner,
     chart_figure,
     heat_scale,
-    picture_pairs,
+    picture_columns,
     picture_row,
     readings,
-    table,
     verdict,
 )
 
@@ -39,8 +37,6 @@ __all__ = ["build_page", "write_html_report"]
 
 #: Nothing may be fetched: only what is inside the file is shown and run.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-
-_TRIALS_NOTE = '<p class="note">From quick fits on a sample, carried over to the whole by their ratio.</p>'
 
 
 def write_html_report(
@@ -53,14 +49,14 @@ def write_html_report(
 
 def build_page(fit: SkinFit, sequence: MeshSequence, *, curves: ReportCurves, up: UpAxis = "y") -> str:
     """The whole page as text."""
-    gallery, evidence = draw_gallery(fit, sequence, up=up), gather_evidence(fit, sequence, curves)
+    gallery, evidence = draw_gallery(fit, sequence, up=up), gather_evidence(fit, sequence)
     name = escape(sequence.name)
     sections = (
-        _section("bones", "The bones", _bones(fit, gallery)),
+        _section("advice", "What would make it better, or smaller", _advice(curves, evidence)),
+        _section("bones", "Source, result and bones", _bones(fit, gallery)),
         _section("where", "Where the error is", _where(fit, sequence, gallery, evidence)),
         _section("when", "When it is worst", _when(fit, sequence, gallery, evidence)),
-        _section("advice", "If this is not good enough", advice_list(advise(evidence))),
-        _section("change", "What would change it", _change(fit, curves, evidence)),
+        _section("change", "Corrections and bones", _change(fit, curves)),
         _section(
             "weights", "The weights", _charts([weights_figure(fit.model.skin), influences_figure(fit.model.skin)])
         ),
@@ -70,7 +66,7 @@ def build_page(fit: SkinFit, sequence: MeshSequence, *, curves: ReportCurves, up
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="generator" content="{MARK}">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{name}: skin report</title><style>{_asset('page.css')}</style></head><body>"
+        f"<title>{name}: skin report</title><style>{_asset('page.css')}</style></head><body>{banner(fit.report)}"
         f'<header><h1>{name}</h1><p class="verdict">{verdict(fit.report, sequence.diagonal)}</p>'
         f"{readings(fit.report, sequence)}</header><main>{''.join(sections)}</main>"
         f"{_footer(fit)}<script>{_asset('page.js')}</script></body></html>\n"
@@ -85,25 +81,35 @@ def _section(key: str, title: str, body: str) -> str:
     return f'<section id="{key}"><h2>{escape(title)}</h2>{body}</section>' if body else ""
 
 
-def _charts(figures: Sequence[Figure], after: str = "") -> str:
-    body = "".join(chart_figure(figure) for figure in figures) + after
+def _charts(figures: Sequence[Figure]) -> str:
+    body = "".join(chart_figure(figure) for figure in figures)
     return f'<div class="charts">{body}</div>' if body else ""
 
 
 def _bones(fit: SkinFit, gallery: Gallery) -> str:
     return (
+        "<p>Source frames, what the model plays in the same grey, and the same in the colours of the bones.</p>"
+        f"{picture_columns(gallery.strip, 3)}"
         f"<p>Each of the {fit.model.n_bones} bones has a colour and a number; colours mix where weights do.</p>"
         f"{picture_row(gallery.bones, 'two')}"
-        "<p>The source, and what the model plays.</p>"
-        f"{picture_pairs(gallery.strip)}"
     )
+
+
+def _advice(curves: ReportCurves, evidence: Evidence) -> str:
+    found = proposal_table(curves.own, curves.trials) + advice_list(advise(evidence))
+    none = "<p>Nothing stands out: no measurement points to one cause, and nothing else was tried.</p>"
+    return f'<div class="beside">{found or none}</div>'
 
 
 def _where(fit: SkinFit, sequence: MeshSequence, gallery: Gallery, evidence: Evidence) -> str:
     figures = [vertices_figure(fit.distortion, sequence.diagonal)]
     if evidence.shares and evidence.error_percent > 0:
         figures.append(shares_figure(evidence.shares, fit.model.n_bones))
-    return picture_row(gallery.heat, "two") + heat_scale(gallery.heat_maximum, "RMS over all frames") + _charts(figures)
+    return (
+        picture_row(gallery.heat, "two")
+        + heat_scale(gallery.heat_maximum, "RMS distance over all frames")
+        + _charts(figures)
+    )
 
 
 def _when(fit: SkinFit, sequence: MeshSequence, gallery: Gallery, evidence: Evidence) -> str:
@@ -115,16 +121,9 @@ def _when(fit: SkinFit, sequence: MeshSequence, gallery: Gallery, evidence: Evid
     return worst_vertex + picture_row(gallery.worst, "three") + scale + _charts(figures)
 
 
-def _change(fit: SkinFit, curves: ReportCurves, evidence: Evidence) -> str:
-    report = fit.report
-    found = (rank_figure(report, curves), *bones_figures(report, curves), tolerance_figure(report, curves))
-    trials = ""
-    if evidence.trials:
-        rows = [(change, option, percent(error)) for change, option, error in evidence.trials]
-        now = ("this model", "", percent(report.error_percent))
-        head = ("change", "option", "E, expected")
-        trials = f"<div><h3>One option changed</h3>{table(head, [now, *rows])}{_TRIALS_NOTE}</div>"
-    return _charts([figure for figure in found if figure is not None], trials)
+def _change(fit: SkinFit, curves: ReportCurves) -> str:
+    found = (rank_figure(fit.report), tolerance_figure(fit.report, curves))
+    return _charts([figure for figure in found if figure is not None])
 
 
 def _footer(fit: SkinFit) -> str:
@@ -132,7 +131,8 @@ def _footer(fit: SkinFit) -> str:
     warnings = "".join(f"<p>Note: {escape(warning)}.</p>" for warning in report.warnings)
     return (
         "<footer><p>E = 100 ‖P − A‖ / ‖P − P̄‖: the distance between source P and result A, relative to how far the "
-        "source moves about its mean over time P̄. Distances in % are of the diagonal of the rest pose’s bounding box."
+        "source moves about its mean over time P̄. The body’s size is the diagonal of the rest pose’s bounding box, at "
+        "the size of the body as it plays."
         f"</p>{warnings}<p>Osteon {escape(report.version)}, seed {report.seed}, {report.rounds} rounds of "
         "refinement.</p></footer>"
     )

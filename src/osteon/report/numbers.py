@@ -23,8 +23,8 @@ def percent(value: float) -> str:
 
 
 def brief(value: float) -> str:
-    """Percent with two digits, enough for a sentence."""
-    return percent(float(f"{value:.2g}"))
+    """Percent with two digits, or whole ones from a hundred on: enough for a sentence."""
+    return percent(float(f"{value:.2g}") if abs(value) < 100 else float(round(value)))
 
 
 def share(fraction: float) -> str:

@@ -1,4 +1,4 @@
-"""The paper's figures for one asset: 5 (bones by tolerance), 7 (sorted weights), 12 (by number of bones), 13 (by rank).
+"""The paper's figures for one asset: 5 (bones by tolerance), 7 (sorted weights), 13 (by rank).
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005.
 """
@@ -14,66 +14,28 @@ from osteon.report.curves import ReportCurves
 from osteon.report.figures import Figure
 from osteon.report.numbers import number, percent, share
 
-__all__ = ["bones_figures", "influences_figure", "rank_figure", "tolerance_figure", "weights_figure"]
+__all__ = ["influences_figure", "rank_figure", "tolerance_figure", "weights_figure"]
 
 #: A weight below this moves little that can be seen.
 USED_WEIGHT = 0.01
 
 
-def rank_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
-    """Figure 13 of the paper: E against the rank of the corrections, of the model or else of a quick fit."""
+def rank_figure(report: SkinReport) -> Figure | None:
+    """Figure 13 of the paper: E of the model cut to fewer corrections; nothing where it has none."""
     pairs = sorted((int(rank), error) for rank, error in report.error_percent_by_rank.items())
-    quick_fit = curves.like(report)
-    quick = len(pairs) < 2 and quick_fit is not None
-    if quick and quick_fit is not None:
-        pairs = list(quick_fit.by_rank)
     if len(pairs) < 2:
         return None
     readouts = [f"rank {rank}: E {percent(error)}" for rank, error in pairs]
     line = Series("", [p[0] for p in pairs], [p[1] for p in pairs], readouts, dots=True)
     title = "Error by rank of the corrections"
     note = (
-        "This model has no corrections; a quick fit on a sample shows what they would do (the paper's figure 13)."
-        if quick
-        else f"Cut to fewer corrections the model still plays: E is {percent(pairs[0][1])} without any and "
-        f"{percent(pairs[-1][1])} with all {pairs[-1][0]} (the paper's figure 13)."
+        f"Cut to fewer corrections the model still plays: E is {percent(pairs[0][1])} without any and "
+        f"{percent(pairs[-1][1])} with all {pairs[-1][0]}. A fit with a lower rank is closer than this one cut to it "
+        "(the paper's figure 13)."
     )
-    axes = Axis("rank", whole=True), Axis("E of the sample, %" if quick else "E, %", log="auto")
+    axes = Axis("rank", whole=True), Axis("E, % of the motion", log="auto")
     chart = line_chart([line], title=title, x=axes[0], y=axes[1])
     return Figure(title, chart, "", note, ("rank", "E, %"), tuple((str(r), number(e)) for r, e in pairs))
-
-
-def bones_figures(report: SkinReport, curves: ReportCurves) -> tuple[Figure, ...]:
-    """Figure 12 of the paper: E, and the deviation of normals, against the number of bones."""
-    points = curves.bones
-    if len(points) < 2:
-        return ()
-    counts = [p.bones for p in points]
-    bare = Series("without corrections", counts, [p.error_percent for p in points], dots=True)
-    corrected = [p.corrected_percent for p in points if p.corrected_percent is not None]
-    lines = [bare]
-    if len(corrected) == len(points):
-        lines.append(Series(f"with rank {curves.rank}", counts, corrected, dots=True, kind=1))
-    this_model = Mark(report.bones, f"this model: {report.bones}", quiet=True)
-    note = (
-        "Quick fits on a sample of the mesh, so a little off; what counts is how the curve goes on to the right of "
-        "this model (the paper's figure 12)."
-    )
-    if report.preset == "paper":
-        note += " The paper's bones need all triangles; on a sample they are worse."
-    head = ("bones", *(line.name for line in lines))
-    rows = tuple((str(b), *(number(line.y[i]) for line in lines)) for i, b in enumerate(counts))
-    across, title = Axis("bones", log="auto", whole=True), "Error by number of bones"
-    chart = line_chart(lines, title=title, x=across, y=Axis("E of the sample, %", log="auto"), marks=[this_model])
-    first = Figure(title, chart, legend(lines), note, head, rows)
-    degrees = Series("", counts, [p.normal_degrees for p in points], dots=True)
-    title = "Normals by number of bones"
-    chart = line_chart([degrees], title=title, x=across, y=Axis("mean angle of normals, degrees"), marks=[this_model])
-    rows = tuple((str(p.bones), number(p.normal_degrees)) for p in points)
-    note = "Normals carry the shading: they show dents that positions hide. From the same quick fits" + (
-        f", with rank {curves.rank}." if curves.rank else "."
-    )
-    return first, Figure(title, chart, "", note, ("bones", "degrees"), rows)
 
 
 def tolerance_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
@@ -92,7 +54,7 @@ def tolerance_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
         f"figure 5). Near-rigid at {number(report.tolerance)}: {share(report.near_rigid_fraction)} of the triangles."
     )
     marks = [Mark(report.tolerance, f"used: {number(report.tolerance)}", quiet=True)]
-    axes = Axis("tolerance, eps", log=True), Axis("bones", whole=True)
+    axes = Axis("tolerance, eps: entries of a rotation matrix", log=True), Axis("bones", whole=True)
     chart = line_chart([line], title=title, x=axes[0], y=axes[1], marks=marks)
     rows = tuple((number(p.tolerance), str(p.bones), share(p.near_rigid_fraction)) for p in points)
     return Figure(title, chart, "", note, ("tolerance", "bones", "near-rigid"), rows)
@@ -114,7 +76,7 @@ def weights_figure(skin: Skin) -> Figure:
         if lowest >= 0
         else f"; the most negative is {lowest:.2f}, a sign of over-fitting (the paper's figure 7)."
     )
-    chart = line_chart(lines, title=title, x=Axis("% of the vertices"), y=Axis("weight"))
+    chart = line_chart(lines, title=title, x=Axis("% of the vertices"), y=Axis("weight, of 1"))
     rows = tuple(
         (name, f"{column.mean():.3f}", f"{column.min():.3f}", f"{column.max():.3f}")
         for name, column in zip(names, weights.T, strict=True)

@@ -6,32 +6,44 @@ from collections.abc import Sequence
 from html import escape
 
 from osteon.core.sequence import MeshSequence
-from osteon.measure.skin_report import SkinReport
-from osteon.report.advice import Advice
+from osteon.measure.skin_report import FAR_OFF, SkinReport, far_off_warnings
 from osteon.report.curves import rank_of
 from osteon.report.figures import Figure
 from osteon.report.gallery import Picture, Spot
 from osteon.report.numbers import brief, nice_ticks, number, percent, share
 from osteon.report.picture import heat_colors
 
-__all__ = ["advice_list", "chart_figure", "heat_scale", "picture_pairs", "picture_row", "readings", "table", "verdict"]
+__all__ = [
+    "banner",
+    "bytes_text",
+    "chart_figure",
+    "heat_scale",
+    "picture_columns",
+    "picture_row",
+    "readings",
+    "table",
+    "verdict",
+]
 
 #: E % up to which a result earns each word.
-GRADES = ((0.1, "Nearly exact"), (1.5, "Close"), (5.0, "Fair"), (15.0, "Rough"))
-#: One vertex farther off than this (of the diagonal) is seen whatever the average says.
+GRADES = ((0.1, "Nearly exact"), (1.5, "Close"), (5.0, "Fair"), (15.0, "Rough"), (FAR_OFF, "Poor"))
+#: Which of them look good, and which bad.
+GOOD, BAD = ("Nearly exact", "Close"), ("Poor", "Far off")
+#: One vertex farther off than this (of the body's size) is seen whatever the average says.
 CONSPICUOUS = 0.03
 
 
 def verdict(report: SkinReport, diagonal: float) -> str:
-    """One sentence in plain words."""
+    """One sentence in plain words, in the colour of what it says."""
     error, worst = report.error_percent, report.worst
-    word = next((word for limit, word in GRADES if error <= limit), "Far off")
+    word = "Far off" if far_off_warnings(report.quality) else next(word for limit, word in GRADES if error <= limit)
     off = worst["distance"] / max(diagonal, 1e-300)
-    if word in ("Nearly exact", "Close") and off > CONSPICUOUS:
+    if word in GOOD and off > CONSPICUOUS:
         word = "Close on the whole, with one bad spot"
+    look = "good" if word in GOOD else "bad" if word in BAD else "fair"
     return (
-        f"<strong>{word}</strong>: E {brief(error)}, the worst vertex is off by {brief(100 * off)} of the body’s "
-        f"size in frame {worst['frame']}."
+        f'<strong class="{look}">{word}</strong>: E {brief(error)} of the motion, the worst vertex is off by '
+        f"{brief(100 * off)} of the body’s size in frame {worst['frame']}."
     )
 
 
@@ -47,7 +59,7 @@ def readings(report: SkinReport, sequence: MeshSequence) -> str:
             ("frames", f"{sequence.n_frames:,}", clips),
             ("vertices", f"{sequence.n_vertices:,}", ""),
             ("triangles", f"{sequence.n_triangles:,}", ""),
-            ("diagonal", number(diagonal), "units of the file"),
+            ("body’s size", number(diagonal), "units of the file, as it plays"),
             ("near-rigid", share(report.near_rigid_fraction), f"of the triangles, eps {number(report.tolerance)}"),
         ],
         "Model": [
@@ -59,17 +71,18 @@ def readings(report: SkinReport, sequence: MeshSequence) -> str:
         "Closeness": [
             ("E", percent(report.error_percent), "of the motion"),
             ("held-out E", "" if held is None else percent(held), "frames not fitted"),
-            ("RMS", percent(100 * report.rms / diagonal), f"{number(report.rms)} units"),
+            ("RMS", percent(100 * report.rms / diagonal), f"of the body’s size; {number(report.rms)} units"),
             (
                 "worst",
                 percent(100 * worst["distance"] / diagonal),
-                f"{number(worst['distance'])} units, vertex {worst['vertex']}, frame {worst['frame']}",
+                f"of the body’s size; {number(worst['distance'])} units, "
+                f"vertex {worst['vertex']}, frame {worst['frame']}",
             ),
             ("normals", f"{number(normals['mean'])}°", f"mean; worst {number(normals['max'])}°"),
         ],
         "Cost": [
             ("smaller by", f"{number(report.compression_ratio)} ×", "as floats"),
-            ("file", "" if bytes_out is None else _bytes(bytes_out), ""),
+            ("file", "" if bytes_out is None else bytes_text(bytes_out), ""),
             ("fit", f"{number(seconds.get('fit', 0.0))} s", _stages(seconds)),
             ("memory", f"{number(report.peak_memory_mb)} MB" if report.peak_memory_mb else "", "at the peak"),
         ],
@@ -92,7 +105,7 @@ def _stages(seconds: dict[str, float]) -> str:
     return ", ".join(parts)
 
 
-def _bytes(count: int) -> str:
+def bytes_text(count: int) -> str:
     return f"{count / 1e6:.2f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB" if count >= 1e3 else f"{count} bytes"
 
 
@@ -101,12 +114,12 @@ def picture_row(pictures: Sequence[Picture], columns: str) -> str:
     return f'<div class="pictures {columns}">{"".join(_picture(p) for p in pictures)}</div>'
 
 
-def picture_pairs(pictures: Sequence[Picture]) -> str:
-    """The first half of the pictures above the second half, pair by pair."""
-    half = len(pictures) // 2
-    pairs = zip(pictures[:half], pictures[half:], strict=True)
-    columns = "".join(f'<div class="pair">{_picture(above)}{_picture(below)}</div>' for above, below in pairs)
-    return f'<div class="pictures four">{columns}</div>'
+def picture_columns(pictures: Sequence[Picture], rows: int) -> str:
+    """Rows of pictures, given one row after the other, column by column: what belongs together stays so on a phone."""
+    width = len(pictures) // rows
+    columns = (pictures[i::width] for i in range(width))
+    body = "".join(f'<div class="column">{"".join(_picture(p) for p in column)}</div>' for column in columns)
+    return f'<div class="pictures four">{body}</div>'
 
 
 def _picture(picture: Picture) -> str:
@@ -158,10 +171,10 @@ def heat_scale(maximum: float, name: str) -> str:
     key = "heat-" + "".join(c for c in name if c.isalpha())
     return (
         f'<div class="scale"><svg viewBox="0 0 430 40" role="img" '
-        f'aria-label="Scale from 0 to {percent(maximum)} of the diagonal, from light blue to dark red">'
+        f'aria-label="Scale from 0 to {percent(maximum)} of the body’s size, from light blue to dark red">'
         f'<defs><linearGradient id="{key}">{stops}</linearGradient></defs>'
         f'<rect x="{left}" y="4" width="{width}" height="14" fill="url(#{key})"/>{marks}</svg>'
-        f"<span>{escape(name)}, % of the diagonal. Darker is worse; the ring marks the worst vertex.</span></div>"
+        f"<span>{escape(name)}, % of the body’s size. Darker is worse; the ring marks the worst vertex.</span></div>"
     )
 
 
@@ -181,14 +194,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="rows" tabindex="0"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def advice_list(advice: Sequence[Advice]) -> str:
-    """What to change, in order, each with its option."""
-    if not advice:
-        return (
-            "<p>Nothing stands out: no measurement points to one cause. More bones, or corrections, lower the error at "
-            "the price of a larger file.</p>"
-        )
-    items = "".join(
-        f"<li>{escape(a.sentence)}{f' <code>{escape(a.option)}</code>' if a.option else ''}</li>" for a in advice
-    )
-    return f'<ol class="advice">{items}</ol>'
+def banner(report: SkinReport) -> str:
+    """What to see first where the result has little to do with its source."""
+    sentences = "".join(f"<p>{escape(text[:1].upper() + text[1:])}.</p>" for text in far_off_warnings(report.quality))
+    return f'<div class="banner" role="alert"><p><strong>Far off.</strong></p>{sentences}</div>' if sentences else ""

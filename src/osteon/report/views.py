@@ -57,7 +57,7 @@ def distinct_frames(sequence: MeshSequence, count: int) -> NDArray[np.int64]:
     vertices = np.unique(np.linspace(0, sequence.n_vertices - 1, 400).round().astype(np.int64))
     poses = np.array([sequence.frame(int(f))[vertices] for f in offered], np.float64)
     poses -= poses.mean(axis=1, keepdims=True)
-    rest = sequence.rest[vertices].astype(np.float64)
+    rest = sequence.play_scale * sequence.rest[vertices].astype(np.float64)
     far = ((poses - (rest - rest.mean(axis=0))) ** 2).sum(axis=(1, 2))
     taken: list[int] = []
     while len(taken) < min(count, len(offered)):

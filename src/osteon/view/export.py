@@ -1,4 +1,5 @@
-"""The page as static files, which any web server can show: `python -m http.server` does.
+"""The page without a server: as static files, which any web server can show (`python -m http.server` does), or as one
+file, NAME.html, which a browser opens from disk (single_page.py).
 
 index.html, app.js, app.css      the page, told that there is no server behind it
 scene.json                       what there is to see
@@ -12,6 +13,7 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from osteon.core.errors import FileFormatError
 from osteon.io import atomic_folder
@@ -19,6 +21,7 @@ from osteon.io.doors.marks import MARK, MARK_KEY
 from osteon.io.doors.source import PathLike
 from osteon.view.bundle import BUNDLE, POLICY, read_bundle
 from osteon.view.collection import Item
+from osteon.view.single_page import export_page, is_single_page
 
 __all__ = ["check_export", "export_view"]
 
@@ -29,12 +32,18 @@ _PACK = re.compile(r"m\d+\.bin")
 _MODE = re.compile(rb'<meta\s+name="osteon-mode"\s+content="server"\s*/?>')
 
 
-def export_view(folder: PathLike, items: Sequence[Item]) -> None:
-    """Write the page and its models to a folder, whole or not at all. An earlier export there is replaced."""
-    page = {name: read_bundle(name) for name in BUNDLE}
-    page["index.html"] = _without_server(page["index.html"])
+def export_view(target: PathLike, items: Sequence[Item]) -> int:
+    """Write the page and its models, whole or not at all; gives their size in bytes. An earlier export is replaced."""
     models = [{**item.to_json(), "can_save": False} for item in items]
     scene = {MARK_KEY: MARK, "models": models, "can_fit": False, "limits": {}}
+    if is_single_page(target):
+        return export_page(target, scene, items)
+    return _export_folder(target, scene, items)
+
+
+def _export_folder(folder: PathLike, scene: dict[str, Any], items: Sequence[Item]) -> int:
+    page = {name: read_bundle(name) for name in BUNDLE}
+    page["index.html"] = _without_server(page["index.html"])
     with atomic_folder(folder, check_export) as out:
         for name, data in page.items():
             mark = b"" if name.endswith(".html") else f"/* {MARK} */\n".encode()
@@ -43,6 +52,7 @@ def export_view(folder: PathLike, items: Sequence[Item]) -> None:
         (out / PACKS).mkdir()
         for item in items:
             shutil.copyfile(item.pack, out / PACKS / f"{item.id}.bin")
+        return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
 
 
 def check_export(folder: PathLike) -> None:

@@ -8,19 +8,15 @@ single byte of the body is read.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any
 
+from osteon.view.bodies import App, Body, Message, Receive, Scope, Send
 from osteon.view.bundle import POLICY
 
-__all__ = ["HEADERS", "Guard", "guarded"]
+__all__ = ["BODY", "HEADERS", "Guard", "guarded"]
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+#: Where a route finds the `Body` of its request, among what is known of it.
+BODY = "osteon.body"
 
 #: Sent with every answer. The two Cross-Origin policies isolate the page, which also gives it exact clocks.
 HEADERS = {
@@ -81,27 +77,38 @@ def guarded(app: App, guard: Guard) -> App:
         if not (guard.allows_path(scope["path"]) and guard.allows_headers(scope["headers"])):
             await _refuse(send)
             return
+        body = Body(scope["headers"], receive)
+        if not body.is_clear or not (body.complete or scope["method"] == "POST"):
+            await _refuse(send, 400, b"This request has a body, or says in two ways how long it is.")
+            return
         inner = scope["path"].removeprefix("/").partition("/")
         # A path that ends with the token lacks the slash that the page's relative addresses need.
         path = "/" + inner[2] if inner[1] else "/no-slash"
-        await app({**scope, "path": path, "raw_path": path.encode(), "root_path": ""}, receive, _with_headers(send))
+        known = {**scope, "path": path, "raw_path": path.encode(), "root_path": "", BODY: body}
+        await app(known, body.receive, _with_headers(send, body))
 
     return checked
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, body: Body) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *_RAW_HEADERS]
+            close = [] if body.complete else [(b"connection", b"close")]
+            message["headers"] = [*message.get("headers", []), *_RAW_HEADERS, *close]
+        elif not body.complete and not message.get("more_body", False):
+            # Nobody wants what is left of the body: the line is closed, but not before the answer is heard.
+            await send({**message, "more_body": True})
+            await body.linger()
+            message = {"type": "http.response.body", "body": b""}
         await send(message)
 
     return sending
 
 
-async def _refuse(send: Send) -> None:
-    text = b"This address needs the token that `osteon view` printed."
+async def _refuse(
+    send: Send, status: int = 403, text: bytes = b"This address needs the token that `osteon view` printed."
+) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
-    await send(
-        {"type": "http.response.start", "status": 403, "headers": [*headers, (b"connection", b"close"), *_RAW_HEADERS]}
-    )
+    headers += [(b"connection", b"close"), *_RAW_HEADERS]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})

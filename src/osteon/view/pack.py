@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.asset import Asset, Image
+from osteon.core.asset import PLAIN_PICTURES, Asset, Image
 from osteon.core.clips import Clip
 from osteon.core.deformer import Arrays
 from osteon.core.frames import FrameSource
@@ -37,6 +37,9 @@ if TYPE_CHECKING:  # both import numba
     from osteon.measure.skin_report import SkinReport
 
 __all__ = ["Evidence", "pack_model", "pack_sequence", "write_pack"]
+
+#: Kinds that browsers decode by themselves.
+SHOWN_PICTURES = (*PLAIN_PICTURES, "image/webp", "image/avif")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,8 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
 
 def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of what a model and a sequence have alike."""
-    images = _images(mesh.asset)
+    asset = mesh.asset.with_pictures(SHOWN_PICTURES)
+    images = _images(asset)
     arrays = mesh_arrays(mesh)
     if clusters is not None and len(clusters):
         arrays["triangle_cluster"] = cluster_numbers(clusters)
@@ -102,7 +106,7 @@ def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> t
         "name": mesh.name,
         "clips": [asdict(clip) for clip in clips],
         "diagonal": mesh.diagonal,
-        "materials": _materials(mesh.asset, images),
+        "materials": _materials(asset, images),
         "images": [{"mime": image.mime, "array": f"image_{i}"} for i, image in enumerate(images)],
     }
     return header, arrays

@@ -9,16 +9,15 @@ POST /pose/ID/pose.json    the pose itself as a file
 
 from __future__ import annotations
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from osteon.core.errors import OsteonError
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view import posing
 from osteon.view.pose_request import PoseRequest, pose_request
-from osteon.view.requests import read_json, session_of, whole_number
-from osteon.view.uploads import TooLarge, plain_name
+from osteon.view.requests import body_of, read_json, session_of
+from osteon.view.uploads import plain_name
 
 __all__ = ["SKELETON_BYTES", "pose_routes"]
 
@@ -47,20 +46,12 @@ async def _skeleton(request: Request) -> Response:
     session = session_of(request)
     item = session.item(request.path_params["id"])
     name = plain_name(request.headers.get("X-Name", ""), SKELETON_SUFFIXES)
-    length = whole_number(request.headers.get("Content-Length", "0"))
-    if length > SKELETON_BYTES:
-        raise TooLarge(f"{name}: a skeleton has at most {SKELETON_BYTES} bytes here, this has {length}")
+    body_of(request).allow(SKELETON_BYTES)
     drop = session.uploads.drop(name, None, 1)
-    try:
-        session.uploads.check_length(drop, length)
+    with session.uploads.taking(drop):
+        session.uploads.check_length(drop, body_of(request).announced)
         await session.uploads.keep(drop, name, 0, request.stream())
         await session.give_skeleton(item, drop)
-    except ClientDisconnect:
-        session.uploads.discard(drop)
-        return Response(status_code=400)
-    except OsteonError:
-        session.uploads.discard(drop)
-        raise
     return JSONResponse({})
 
 

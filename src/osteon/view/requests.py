@@ -9,18 +9,21 @@ from typing import Any
 from starlette.requests import Request
 
 from osteon.core.errors import OptionError
+from osteon.view.bodies import MAX_REQUEST, Body
+from osteon.view.guard import BODY
 from osteon.view.session import Session
-from osteon.view.uploads import TooLarge
 
-__all__ = ["MAX_REQUEST", "read_json", "session_of", "whole_number"]
-
-#: Bytes of a request that is not a file.
-MAX_REQUEST = 65_536
+__all__ = ["body_of", "read_json", "session_of", "whole_number"]
 
 
 def session_of(request: Request) -> Session:
     session: Session = request.app.state.session
     return session
+
+
+def body_of(request: Request) -> Body:
+    body: Body = request.scope[BODY]
+    return body
 
 
 def whole_number(text: str) -> int:
@@ -36,13 +39,10 @@ def read_json(request: Request, most: int = MAX_REQUEST) -> Coroutine[None, None
 
 
 async def _json_object(request: Request, most: int) -> dict[str, Any]:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise TooLarge(f"the request has more than {most} bytes")
+    body_of(request).allow(most)
+    body = await request.body()
     try:
-        asked = json.loads(bytes(body))
+        asked = json.loads(body)
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):

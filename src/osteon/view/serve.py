@@ -9,6 +9,7 @@ import uvicorn
 
 from osteon.core.errors import OptionError
 from osteon.view.guard import Guard
+from osteon.view.lines import PatientProtocol
 from osteon.view.server import view_app
 from osteon.view.session import Session
 
@@ -43,7 +44,7 @@ class ViewServer(uvicorn.Server):
         self.ready = ready
         config = uvicorn.Config(
             view_app(session, self.guard),
-            http="h11",
+            http=PatientProtocol,
             ws="none",
             loop="asyncio",
             lifespan="off",

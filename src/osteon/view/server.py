@@ -11,10 +11,14 @@
     POST /pose/ID…             posing (pose_routes.py)
     GET  /alive                open as long as a tab is; without any, the worker ends
 
-All of it lies under the token (guard.py). A refusal is {"error": one sentence}.
+All of it lies under the token (guard.py), and every body is counted and timed (bodies.py). A refusal is
+{"error": one sentence}.
 """
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -24,18 +28,19 @@ from starlette.routing import Route
 from osteon.core.errors import OptionError, OsteonError
 from osteon.io import MODEL_FORMATS
 from osteon.io.skeletons import SKELETON_SUFFIXES
+from osteon.view.bodies import App, TooLarge, TooSlow
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.fit_form import fit_form, fit_options
-from osteon.view.guard import App, Guard, guarded
+from osteon.view.guard import Guard, guarded
 from osteon.view.pose_routes import SKELETON_BYTES, pose_routes
-from osteon.view.requests import read_json, session_of, whole_number
+from osteon.view.requests import body_of, read_json, session_of, whole_number
 from osteon.view.session import Busy, Session, Unknown
 from osteon.view.streams import EventStream
-from osteon.view.uploads import COMPANIONS, TooLarge, known_suffixes, plain_name
+from osteon.view.uploads import COMPANIONS, known_suffixes, plain_name
 
 __all__ = ["view_app"]
 
-_STATUS: dict[type[Exception], int] = {TooLarge: 413, Busy: 409, Unknown: 404}
+_STATUS: dict[type[Exception], int] = {TooLarge: 413, TooSlow: 408, Busy: 409, Unknown: 404}
 
 
 def view_app(session: Session, guard: Guard) -> App:
@@ -56,7 +61,7 @@ def view_app(session: Session, guard: Guard) -> App:
         Route("/alive", _alive),
         *pose_routes(),
     ]
-    app = Starlette(routes=routes, exception_handlers={OsteonError: _refused, 404: _nothing_there, 405: _nothing_there})
+    app = Starlette(routes=routes, exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False
     app.state.session = session
     return guarded(app, guard)
@@ -64,14 +69,24 @@ def view_app(session: Session, guard: Guard) -> App:
 
 async def _refused(request: Request, error: Exception) -> Response:
     sentence = session_of(request).uploads.hide_folders(str(error))
-    # What is left of a refused body is not read: the line is closed instead.
-    headers = {"Connection": "close"} if request.method == "POST" else None
-    return JSONResponse({"error": sentence}, _STATUS.get(type(error), 400), headers)
+    return JSONResponse({"error": sentence}, _STATUS.get(type(error), 400))
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=400)  # nobody reads it
 
 
 async def _nothing_there(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     return JSONResponse({"error": "there is nothing at this address"}, status)
+
+
+_HANDLERS: dict[Any, Any] = {
+    OsteonError: _refused,
+    ClientDisconnect: _gone,
+    404: _nothing_there,
+    405: _nothing_there,
+}
 
 
 async def _page(request: Request) -> Response:
@@ -102,20 +117,15 @@ async def _open(request: Request) -> Response:
     session, query = session_of(request), request.query_params
     name = plain_name(request.headers.get("X-Name", ""))
     index, count = whole_number(query.get("index", "0")), whole_number(query.get("count", "1"))
+    body_of(request).allow(math.inf)  # it counts with the other files of its drop
     drop = session.uploads.drop(name, query.get("group"), count)
-    try:
-        session.uploads.check_length(drop, whole_number(request.headers.get("Content-Length", "0")))
+    with session.uploads.taking(drop):
+        session.uploads.check_length(drop, body_of(request).announced)
         await session.uploads.keep(drop, name, index, request.stream())
         if not drop.complete:
             return JSONResponse({"id": None, "received": len(drop.files), "count": drop.count})
         session.uploads.finish(drop)
         item = await session.open(drop)
-    except ClientDisconnect:
-        session.uploads.discard(drop)
-        return Response(status_code=400)
-    except OsteonError:
-        session.uploads.discard(drop)
-        raise
     return JSONResponse(item.to_json())
 
 
@@ -140,7 +150,7 @@ async def _clusters(request: Request) -> Response:
 
 async def _follow(request: Request) -> EventStream:
     session = session_of(request)
-    return EventStream(session.job(request.path_params["id"]).follow(), session.closing)
+    return EventStream(session.follow(session.job(request.path_params["id"])), session.closing)
 
 
 async def _cancel(request: Request) -> Response:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +16,9 @@ from osteon.core.options import SkinOptions
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view import posing, tasks
 from osteon.view.collection import Collection, Item
-from osteon.view.jobs import PageJob, Worker
+from osteon.view.confinement import reading_limits
+from osteon.view.jobs import PageJob, TaskError, Worker, WorkerBroke
+from osteon.view.keeper import Keeper
 from osteon.view.posable_mesh import PoseFiles
 from osteon.view.pose_request import PoseRequest
 from osteon.view.uploads import Dropped, Uploads
@@ -22,6 +26,9 @@ from osteon.view.uploads import Dropped, Uploads
 __all__ = ["Busy", "Session", "Unknown"]
 
 Work = Callable[[PageJob], Awaitable[dict[str, Any]]]
+
+#: Seconds after which a job ends that no page ever followed.
+FIRST_FOLLOWER = 30.0
 
 
 class Busy(OsteonError):
@@ -42,19 +49,27 @@ class Session:
 
     collection: Collection
     uploads: Uploads
-    patience: float = 5.0  # seconds without any tab after which the worker ends
+    worker: Worker
+    patience: float = 5.0  # seconds without any tab after which the worker ends, and a job that no page follows
     on_idle: Callable[[], None] = _nothing  # called then
-    worker: Worker = field(default_factory=Worker)
     jobs: dict[str, PageJob] = field(default_factory=dict)
     skeletons: dict[str, str] = field(default_factory=dict)  # files that were dropped, by item
     running: PageJob | None = None
     tabs: int = 0
+    visited: threading.Event = field(default_factory=threading.Event)  # set by the first tab
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     background: set[asyncio.Task[None]] = field(default_factory=set)
 
     @staticmethod
-    def of(collection: Collection, patience: float = 5.0, on_idle: Callable[[], None] = _nothing) -> Session:
-        return Session(collection, Uploads(collection.folder / "dropped"), patience, on_idle)
+    def of(
+        collection: Collection,
+        patience: float = 5.0,
+        on_idle: Callable[[], None] = _nothing,
+        keeper: Keeper | None = None,
+    ) -> Session:
+        folder = collection.folder
+        worker = Worker(folder / "scratch", keeper)
+        return Session(collection, Uploads(folder / "dropped"), worker, patience, on_idle)
 
     def item(self, item_id: str) -> Item:
         found = self.collection.items.get(item_id)
@@ -77,12 +92,25 @@ class Session:
         self._check_free()
         item_id, inputs = self.collection.new_id(), drop.inputs()
         pack = self.collection.pack_of(item_id)
-        found = await self.worker.run(tasks.open_files, inputs, str(pack))
-        is_sequence = found["kind"] == "sequence"
+        with _whole_or_not_at_all(pack):
+            found = await self._read(drop, tasks.open_files, inputs, str(pack))
+        is_sequence = found.get("kind") == "sequence"
         kind: Literal["model", "sequence"] = "sequence" if is_sequence else "model"
-        item = Item(item_id, str(found["name"]), kind, pack, inputs if is_sequence else (), inputs=inputs)
+        item = Item(item_id, str(found.get("name", "")), kind, pack, inputs if is_sequence else (), inputs=inputs)
         self.collection.add(item)
         return item
+
+    async def _read(self, drop: Dropped, task: tasks.Task, *arguments: Any) -> dict[str, Any]:
+        """Let the worker look into dropped files; one that it breaks on ends the worker, not the server."""
+        name = next(iter(drop.files.values())).name
+        try:
+            found = await self.worker.run(task, *arguments, limits=reading_limits(drop.size))
+        except WorkerBroke as error:
+            how = str(error).partition(";")[0]
+            raise TaskError(f"{name}: cannot be read, it may be damaged ({how}); export it again") from error
+        if not isinstance(found, dict):
+            raise TaskError(f"{name}: cannot be read, what reads it gave no answer; export it again")
+        return found
 
     def fit(self, item: Item, options: SkinOptions) -> PageJob:
         """Skin the source of an item; the result becomes another item."""
@@ -91,7 +119,8 @@ class Session:
         pack, model = self.collection.pack_of(item_id), self.collection.folder / f"{item_id}.npz"
 
         async def work(job: PageJob) -> dict[str, Any]:
-            found = await self.worker.run(tasks.fit_source, source, options, str(pack), str(model), job=job)
+            with _whole_or_not_at_all(pack, model):
+                found = await self.worker.run(tasks.fit_source, source, options, str(pack), str(model), job=job)
             self.collection.add(Item(item_id, str(found["name"]), "model", pack, source, model))
             return {"done": item_id, "error_percent": found["error_percent"]}
 
@@ -103,7 +132,8 @@ class Session:
 
         async def work(job: PageJob) -> dict[str, Any]:
             if not out.is_file():
-                await self.worker.run(tasks.cluster_source, source, str(out), job=job)
+                with _whole_or_not_at_all(out):
+                    await self.worker.run(tasks.cluster_source, source, str(out), job=job)
             return {"done": item.id}
 
         return self._start(work)
@@ -118,7 +148,8 @@ class Session:
         self._check_free()
         out = self.collection.folder / f"{item.id}-saved{suffix}"
         if not out.is_file():
-            await self.worker.run(tasks.save_as, str(item.model), str(out))
+            with _whole_or_not_at_all(out):
+                await self.worker.run(tasks.save_as, str(item.model), str(out))
         return out
 
     def start_posing(self, item: Item) -> PageJob:
@@ -139,7 +170,7 @@ class Session:
         """Pose an item by a dropped skeleton from now on."""
         self._check_free()
         (file,) = drop.files.values()
-        await self.worker.run(posing.check_skeleton, PoseFiles(str(item.pack), str(file)))
+        await self._read(drop, posing.check_skeleton, PoseFiles(str(item.pack), str(file)))
         self.skeletons[item.id] = str(file)
 
     async def pose(self, item: Item, task: posing.PoseTask, request: PoseRequest) -> bytes:
@@ -170,6 +201,7 @@ class Session:
         job = self.running = PageJob(f"j{len(self.jobs) + 1}")
         self.jobs[job.id] = job
         self._later(self._carry_out(job, work))
+        self._later(self._cancel_if_alone(job, FIRST_FOLLOWER))
         return job
 
     async def _carry_out(self, job: PageJob, work: Work) -> None:
@@ -177,8 +209,27 @@ class Session:
             last = await work(job)
         except OsteonError as error:
             last = {"cancelled": True} if job.cancelled else {"error": self.uploads.hide_folders(str(error))}
+        except (LookupError, TypeError, ValueError):  # the worker said something else than it should
+            last = {"error": "the worker gave no answer that makes sense; try again"}
         self.running = None
         job.add(last)
+
+    async def follow(self, job: PageJob) -> AsyncGenerator[dict[str, Any], None]:
+        """What a job tells. A page that goes away may not get to say so: a job that nobody follows any more ends."""
+        job.followers += 1
+        try:
+            async for message in job.follow():
+                yield message
+        finally:
+            job.followers -= 1
+            if not self.closing.is_set():
+                self._later(self._cancel_if_alone(job, self.patience))
+
+    async def _cancel_if_alone(self, job: PageJob, patience: float) -> None:
+        if not job.ended and not job.followers:
+            await asyncio.sleep(patience)
+            if not job.followers:
+                self.cancel(job)
 
     def cancel(self, job: PageJob) -> None:
         """Stop a job, also in the midst of its work."""
@@ -189,6 +240,7 @@ class Session:
     async def tab(self) -> AsyncGenerator[dict[str, Any], None]:
         """Counts as a tab for as long as somebody listens. There is nothing to hear."""
         self.tabs += 1
+        self.visited.set()
         try:
             await self.closing.wait()
         finally:
@@ -220,6 +272,17 @@ class Session:
         task = asyncio.create_task(work)
         self.background.add(task)  # the loop itself keeps only a weak reference
         task.add_done_callback(self.background.discard)
+
+
+@contextmanager
+def _whole_or_not_at_all(*files: Path) -> Iterator[None]:
+    """Remove what the worker had begun to write when it was ended."""
+    try:
+        yield
+    except BaseException:
+        for file in files:
+            file.unlink(missing_ok=True)
+        raise
 
 
 def _may_have_rig(file: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
 
-from osteon.view.guard import Message, Receive, Scope, Send
+from osteon.view.bodies import Message, Receive, Scope, Send
 
 __all__ = ["EventStream"]
 

@@ -12,6 +12,7 @@ import math
 import os
 import queue
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -22,14 +23,19 @@ from typing import Any
 from osteon.core.errors import OsteonError
 from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress, ProgressEvent
+from osteon.view.confinement import confine, end_group, limited_memory
 
-__all__ = ["Task", "cluster_source", "fit_source", "open_files", "save_as", "work"]
+__all__ = ["MAX_MESSAGE", "Command", "Task", "cluster_source", "fit_source", "open_files", "save_as", "work"]
 
 #: Seconds between two messages of progress within one stage.
 PROGRESS_INTERVAL = 0.05
 
 #: Runs in the worker: arguments that can be sent, then where progress goes. The result must fit into JSON.
 Task = Callable[..., Any]
+#: A task, its arguments, and the bytes of memory that it may take.
+Command = tuple[Task, tuple[Any, ...], int]
+#: Bytes of one message.
+MAX_MESSAGE = 1_000_000
 
 
 def open_files(inputs: tuple[str, ...], pack: str, progress: Progress) -> dict[str, Any]:
@@ -77,32 +83,42 @@ def save_as(model_file: str, out: str, progress: Progress) -> dict[str, Any]:
     return {"bytes": Path(out).stat().st_size}
 
 
-def work(commands: Connection, answers: Connection) -> None:
-    """The worker's life: do one task after the other until the server closes the line."""
+def work(commands: Connection, answers: Connection, server: int, scratch: str | None) -> None:
+    """The worker's life: do one task after the other until the server closes the line.
+
+    What it writes for itself goes to the folder `scratch`, which the server clears when it ends the worker.
+    """
+    confine(server)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this process
-    tasks: queue.Queue[tuple[Task, tuple[Any, ...]]] = queue.Queue()
+    if scratch is not None:
+        os.makedirs(scratch, 0o700, exist_ok=True)
+        tempfile.tempdir = os.environ["TMPDIR"] = scratch
+    tasks: queue.Queue[Command] = queue.Queue()
     threading.Thread(target=_listen, args=(commands, tasks), daemon=True).start()
     while True:
-        task, arguments = tasks.get()
-        _answer(answers, _outcome(task, arguments, _sender(answers)))
+        task, arguments, memory = tasks.get()
+        _answer(answers, _outcome(task, arguments, memory, _sender(answers)))
 
 
-def _listen(commands: Connection, tasks: queue.Queue[tuple[Task, tuple[Any, ...]]]) -> None:
-    """Take tasks; when the server is gone, go too, even in the midst of a fit."""
+def _listen(commands: Connection, tasks: queue.Queue[Command]) -> None:
+    """Take tasks; when the server is gone, go too, with all that was started here, even in the midst of a fit."""
     while True:
         try:
             tasks.put(commands.recv())
         except (EOFError, OSError):
+            end_group(os.getpid())
             os._exit(0)
 
 
-def _outcome(task: Task, arguments: tuple[Any, ...], progress: Progress) -> dict[str, Any]:
+def _outcome(task: Task, arguments: tuple[Any, ...], memory: int, progress: Progress) -> dict[str, Any]:
     try:
-        return {"done": task(*arguments, progress)}
+        with limited_memory(memory):
+            return {"done": task(*arguments, progress)}
     except OsteonError as error:
         return {"error": str(error)}
     except MemoryError:
-        return {"error": "not enough memory; use fewer frames, or a machine with more"}
+        most = f"{memory / 1e9:.2g} GB"
+        return {"error": f"this needs more than the {most} of memory that it may take here; use fewer frames"}
     except OSError as error:
         return {"error": f"cannot be read or written ({error.strerror or error})"}
     except Exception as error:  # a bug must end the task, not the worker
@@ -131,4 +147,7 @@ def _finite(number: float | None) -> float | None:
 
 
 def _answer(answers: Connection, message: dict[str, Any]) -> None:
-    answers.send_bytes(json.dumps(message, allow_nan=False).encode())
+    said = json.dumps(message, allow_nan=False).encode()
+    if len(said) > MAX_MESSAGE:
+        said = json.dumps({"error": "this has more names and joints than a page can show"}).encode()
+    answers.send_bytes(said)

@@ -14,8 +14,9 @@ def test_bounds_are_kept_or_missed():
 
 
 def test_json_has_the_agreed_keys():
-    out = to_json("peers", [at_most("horse", "time", 0.2, 0.33)])
+    out = to_json("peers", [at_most("horse", "time", 0.2, 0.33)], {"commit": "abc"})
     assert out == {
         "bench": "peers",
+        "run": {"commit": "abc"},
         "rows": [{"case": "horse", "metric": "time", "value": 0.2, "bound": 0.33, "kind": "max", "ok": True}],
     }

@@ -33,6 +33,7 @@ def test_options_are_those_that_a_bench_reads(name):
     text = inspect.getsource(inspect.getmodule(find_bench(name)))
     assert ("run.threads" in text) == ("threads" in BENCHES[name].options)
     assert ("run.inputs" in text) == ("inputs" in BENCHES[name].options)
+    assert ("run.search" in text) == ("search" in BENCHES[name].options)
     looks_for_data = any(word in text for word in ("find_sequence(run", "horse_or_fox(run", "load_pose_cases(run"))
     assert looks_for_data == ("data" in BENCHES[name].options)
 
@@ -68,17 +69,4 @@ def test_peers_measures_osteon_without_horse_and_dem_bones(monkeypatch, tmp_path
     rows = peers.bench_peers(run)
     assert [row.metric for row in rows] == ["bones, Osteon", "E %, Osteon"] * 2
     assert all(row.ok for row in rows)
-    assert ["Dem Bones" in line for line in run.missing] == [True, False]
-
-
-def test_the_horse_is_compared_only_where_dem_bones_is(monkeypatch, tmp_path):
-    fit = peers._Fit(1.0, 2.0, 30)
-    monkeypatch.setattr(peers, "_run_osteon", lambda *a: fit)
-    monkeypatch.setattr(peers, "_run_dem_bones", lambda *a: fit)
-    monkeypatch.setattr(peers, "_conditioning", lambda *a: 0.5)
-    run = BenchRun(tmp_path, 1)
-    alone = peers._horse_rows(run, None, False)
-    both = peers._horse_rows(run, None, True)
-    assert not any("Dem Bones" in row.metric for row in alone)
-    assert sum("/ Dem Bones" in row.metric for row in both) == 6
-    assert {row.metric for row in alone} < {row.metric for row in both}
+    assert ["Dem Bones" in line for line in run.missing] == [True, False, False, False]

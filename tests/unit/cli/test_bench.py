@@ -9,6 +9,7 @@ import pytest
 from osteon.bench import growth, simplex
 from osteon.bench.record import read_record
 from osteon.bench.rows import at_most, figure
+from osteon.bench.stamp import PACKAGE, find_commit
 
 
 @pytest.fixture
@@ -30,11 +31,16 @@ def test_rows_are_printed_with_their_bounds(run_here, measured):
     assert "<= 2" in done.stdout
     assert "ok" in done.stdout
     assert "measuring" in done.stderr
+    assert f"commit {find_commit(PACKAGE) or 'unknown'}" in done.stdout
 
 
 def test_json_stands_alone(run_here, measured):
     done = run_here("bench", "growth", "--json", "-")
-    assert json.loads(done.stdout) == {
+    told = json.loads(done.stdout)
+    run = told.pop("run")
+    assert run.keys() == {"version", "commit", "date", "machine"}
+    assert run["commit"] == find_commit(PACKAGE)
+    assert told == {
         "bench": "growth",
         "rows": [
             {"case": "horse", "metric": "time", "value": 1.0, "bound": 2.0, "kind": "max", "ok": True},
@@ -121,3 +127,9 @@ def test_a_record_of_another_kind_is_refused_before_measuring(run_here, measured
     done = run_here("bench", "growth", "--record", ".")
     assert done.returncode == 2
     assert "measuring" not in done.stderr
+
+
+def test_a_search_is_for_peers_only(run_here):
+    done = run_here("bench", "paper", "--search")
+    assert done.returncode == 2
+    assert "--search has no effect on bench paper" in done.stderr

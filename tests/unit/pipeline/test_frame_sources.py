@@ -13,7 +13,6 @@ from osteon.core.weld import weld_vertices
 from osteon.fit.clustering.cluster_count import cluster_exactly
 from osteon.fit.problem import pose_problem
 from osteon.pipeline import skin_sequence
-from osteon.report.curves import sample_sequence
 from osteon.report.evidence import frame_steps
 from osteon.report.views import centering_shifts, distinct_frames
 from osteon.view.pack import pack_sequence
@@ -70,7 +69,6 @@ def test_what_reports_and_the_page_show(others):
         frames = distinct_frames(TUBE, 4)
         assert np.array_equal(distinct_frames(other, 4), frames)
         assert np.array_equal(centering_shifts(other, frames, 1), centering_shifts(TUBE, frames, 1))
-        assert np.array_equal(sample_sequence(other, 50, 7).frames, sample_sequence(TUBE, 50, 7).frames)
         assert pack_sequence(other) == pack_sequence(TUBE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -21,8 +22,6 @@ GOOD = Evidence(
     by_rank={0: 1.0},
     per_frame=np.full(40, 0.01),
     shares=(BoneShare(3, 0.05, 0.08, 17), *(BoneShare(b, 0.03, 0.03, b) for b in range(4, 33))),
-    bones_percent={15: 2.0, 30: 1.0, 45: 0.95, 60: 0.9},
-    trials=(("8 influences a vertex", "--influences 8", 0.95),),
 )
 
 
@@ -35,72 +34,50 @@ def _spiked(height: float, count: int = 1) -> np.ndarray:
 SHARED = (BoneShare(3, 0.2, 0.5, 17), BoneShare(4, 0.8, 0.5, 2))
 
 CASES = {
-    "too_few_bones": (
-        {"bones_percent": {30: 1.0, 45: 0.7, 60: 0.5}},
-        {"bones_percent": {10: 0.2, 30: 1.0, 60: 0.95}},
-        ("with 45 instead of 30", "about 0.7\u00a0%"),
-        "--bones 45",
-    ),
-    "low_near_rigid": ({"near_rigid_fraction": 0.13}, {"near_rigid_fraction": 0.5}, ("13\u00a0%",), "--rank 5"),
-    "corrections_help": (
-        {"by_rank": {0: 2.0, 5: 1.5, 10: 1.0}},
-        {"by_rank": {0: 1.05, 5: 1.02, 10: 1.0}},
-        ("rank 20", "about 0.67\u00a0% instead of 1\u00a0%", "60 bones to 0.9\u00a0%"),
-        "--rank 20",
-    ),
-    "other_option": (
-        {"trials": (("flexible bones", "--bone-type flexible", 0.5), ("8 influences", "--influences 8", 0.8))},
-        {"trials": (("flexible bones", "--bone-type flexible", 0.9),)},
-        ("flexible bones", "about 0.5\u00a0%"),
-        "--bone-type flexible",
-    ),
-    "frame_jumps": ({"lone_frames": (17,)}, {}, ("Frame 17 of the source stands",), ""),
-    "source_cuts": ({"cuts": (24,)}, {}, ("at frame 24",), ""),
+    "low_near_rigid": ({"near_rigid_fraction": 0.13}, {"near_rigid_fraction": 0.5}, ("13\u00a0%",)),
+    "frame_jumps": ({"lone_frames": (17,)}, {}, ("Frame 17 of the source stands",)),
+    "source_cuts": ({"cuts": (24,)}, {}, ("at frame 24",)),
     "error_spike": (
         {"per_frame": _spiked(0.08)},
         {"per_frame": _spiked(0.02)},
         ("in 31", "frame 31 has 8.0 times"),
-        "--rank 3",
     ),
     "bad_region": (
         {"shares": (BoneShare(12, 0.05, 0.34, 77), BoneShare(1, 0.95, 0.66, 2))},
         {"shares": (BoneShare(12, 0.25, 0.34, 77), BoneShare(1, 0.75, 0.66, 2))},
         ("Bone 12", "5.0\u00a0%", "34\u00a0%", "vertex 77"),
-        "--bones 35",
     ),
-    "flat_blends": ({"smallest_singular": 0.004}, {"smallest_singular": 0.3}, ("0.004",), "--stiffness 0.02"),
+    "flat_blends": ({"smallest_singular": 0.004}, {"smallest_singular": 0.3}, ("0.004",)),
     "overfitted": (
         {"heldout_percent": 3.2},
         {"heldout_percent": 1.2},
         ("3.2\u00a0% instead of 1\u00a0%",),
-        "--smooth-weights 0.01",
     ),
-    "degenerate_mesh": ({"degenerate": 0.07}, {"degenerate": 0.001}, ("7.0\u00a0%",), "--rest FRAME"),
+    "degenerate_mesh": ({"degenerate": 0.07}, {"degenerate": 0.001}, ("7.0\u00a0%",)),
     "shared_pieces": (
         {"n_shells": 6, "shared": ((3, 4),), "shares": SHARED},
         {"n_shells": 6, "shared": ((4, 4),), "shares": SHARED},
         ("4 of 6 separate pieces share bone 3", "50\u00a0%"),
-        "--bones 33",
     ),
 }
 
 
 def test_every_rule_has_a_case() -> None:
     assert [rule.__name__ for rule in RULES] == [name for rule in RULES for name in CASES if name == rule.__name__]
-    assert len(RULES) == len(CASES) >= 12
+    assert len(RULES) == len(CASES) >= 9
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_rule_speaks_when_it_should(name: str) -> None:
-    calls, _, words, option = CASES[name]
+    calls, _, words = CASES[name]
     found = getattr(rules, name)(replace(GOOD, **calls))
     assert isinstance(found, Advice)
     for part in words:
         assert part in found.sentence
-    assert found.option == option
     assert found.sentence.endswith(".")
+    assert not re.search("--(bones|rank)", found.sentence)  # only trials propose these
     assert "\n" not in found.sentence
-    assert 0 < found.gain <= 1
+    assert 0 < found.weight <= 1
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -114,26 +91,10 @@ def test_nothing_to_say_about_a_good_result() -> None:
     assert advise(GOOD) == ()
 
 
-def test_the_most_promising_comes_first() -> None:
-    found = advise(replace(GOOD, bones_percent={30: 1.0, 45: 0.8}, near_rigid_fraction=0.1, degenerate=0.02))
-    assert [a.topic for a in found] == ["near-rigid fraction", "bones", "degenerate triangles"]
-    assert [a.gain for a in found] == sorted((a.gain for a in found), reverse=True)
-
-
-def test_rank_is_preferred_only_where_it_helps_more() -> None:
-    falling = replace(GOOD, by_rank={0: 1.4, 5: 1.2, 10: 1.0}, bones_percent={30: 1.0, 60: 0.3})
-    assert rules.corrections_help(falling) is None
-    assert rules.corrections_help(replace(falling, bones_percent={30: 1.0, 60: 0.8})) is not None
-
-
-def test_rank_that_was_tried() -> None:
-    tried = replace(GOOD, trials=(("corrections of rank 5", "--rank 5", 0.4),))
-    found = rules.corrections_help(tried)
-    assert found is not None
-    assert found.option == "--rank 5"
-    assert "about 0.4\u00a0%" in found.sentence
-    assert rules.other_option(tried) is None
-    assert rules.corrections_help(replace(tried, trials=(("corrections of rank 5", "--rank 5", 0.97),))) is None
+def test_the_weightiest_comes_first() -> None:
+    found = advise(replace(GOOD, cuts=(7,), near_rigid_fraction=0.1, degenerate=0.02))
+    assert [a.topic for a in found] == ["near-rigid fraction", "a cut", "degenerate triangles"]
+    assert [a.weight for a in found] == sorted((a.weight for a in found), reverse=True)
 
 
 def test_an_exact_result_needs_nothing_but_a_sound_source() -> None:
@@ -146,23 +107,17 @@ def test_no_error_at_all() -> None:
     assert advise(nothing) == ()
 
 
-def test_eight_influences_carry_a_warning() -> None:
-    found = rules.other_option(replace(GOOD, trials=(("8 influences a vertex", "--influences 8", 0.5),)))
-    assert found is not None
-    assert "only four" in found.sentence
-
-
 def test_fewer_bones_than_pieces() -> None:
     everywhere = replace(GOOD, bones=2, n_shells=5, shared=((3, 3), (4, 2)), shares=SHARED)
     found = rules.shared_pieces(everywhere)
     assert found is not None
-    assert found.option == "--bones 5"
+    assert "with 5 bones" in found.sentence
 
 
 def test_rigid_bones_that_collapse() -> None:
     found = rules.flat_blends(replace(GOOD, bone_type="rigid", smallest_singular=0.01))
     assert found is not None
-    assert found.option == "--bone-type flexible"
+    assert "collapse" in found.sentence
 
 
 def test_a_long_stretch_of_error_is_no_spike() -> None:

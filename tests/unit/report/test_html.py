@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
@@ -17,18 +20,18 @@ from osteon.core.sequence import MeshSequence
 from osteon.measure.report import Rung
 from osteon.pipeline import SkinFit, skin_sequence
 from osteon.report import gallery
-from osteon.report.curves import BonesPoint, ReportCurves, TolerancePoint, Trial
+from osteon.report.curves import ReportCurves, TolerancePoint
 from osteon.report.html import build_page, write_html_report
 from osteon.report.raster import DrawOptions
 from osteon.report.sections import verdict
+from osteon.report.trials import Trial
 
 from ...subjects import bent_tube
 
 CURVES = ReportCurves(
-    bones=(BonesPoint(1, 40.0, 20.0, 9.0), BonesPoint(2, 4.0, 2.0, 3.0), BonesPoint(4, 1.0, 0.4, 1.0)),
     tolerances=(TolerancePoint(0.02, 6, 0.5), TolerancePoint(0.05, 4, 0.8), TolerancePoint(0.2, 1, 1.0)),
-    trials=(Trial("8 influences a vertex", "--influences 8", 1.0, 2.0),),
-    rank=5,
+    trials=(Trial("4 bones", "--bones 4", 0.5, 60_000),),
+    own=Trial("this model", "", 4.0, 50_000),
 )
 EVIL = '<img src=x onerror=alert(1)> & "co"'
 VOID = {"meta", "img", "source"}
@@ -96,7 +99,7 @@ def test_says_what_was_measured(page: _Page, tube: tuple[SkinFit, MeshSequence])
         *wanted,
         f"frame {worst.frame}",
         "held-out E",
-        "If this is not good enough",
+        "What would make it better, or smaller",
         "Bones found by tolerance",
     ):
         assert part in page.text, part
@@ -109,8 +112,6 @@ def test_has_every_chart_and_its_numbers(page: _Page) -> None:
         "Error by frame",
         "Motion of the source by frame",
         "Error by rank of the corrections",
-        "Error by number of bones",
-        "Normals by number of bones",
         "Bones found by tolerance",
         "Weights, sorted",
         "Bones a vertex",
@@ -124,7 +125,7 @@ def test_has_every_chart_and_its_numbers(page: _Page) -> None:
 
 def test_fetches_nothing_and_describes_every_picture(page: _Page) -> None:
     images = [a for tag, a in page.tags if tag == "img"]
-    assert len(images) == 2 + 8 + 2 + 3
+    assert len(images) == 2 + 12 + 2 + 3
     assert all(str(a["src"]).startswith("data:image/png;base64,") and a["alt"] for a in images)
     for tag, attributes in page.tags:
         assert tag not in ("link", "iframe", "object", "base")
@@ -150,7 +151,7 @@ def test_leaves_out_what_is_not_known(tube: tuple[SkinFit, MeshSequence]) -> Non
     quality = replace(fit.report.quality, heldout_error_percent=None, output_bytes=None)
     report = replace(fit.report, quality=quality, peak_memory_mb=0.0)
     page = _Page(build_page(replace(fit, report=report), sequence, curves=ReportCurves()))
-    for part in ("held-out E", "by tolerance", "by number of bones", "rank of the corrections", "What would change it"):
+    for part in ("held-out E", "by tolerance", "rank of the corrections", "Measured, not guessed"):
         assert part not in page.text
 
 
@@ -164,7 +165,7 @@ def test_two_frames_and_no_error() -> None:
     report = replace(fit.report, quality=replace(fit.report.quality, error_percent=0.0, rms=0.0, worst=worst))
     page = _Page(build_page(replace(fit, distortion=exact, report=report), sequence, curves=ReportCurves()))
     assert "Nearly exact" in page.text
-    assert len([a for tag, a in page.tags if tag == "img"]) == 2 + 4 + 2 + 3
+    assert len([a for tag, a in page.tags if tag == "img"]) == 2 + 6 + 2 + 3
     assert "nan" not in page.text
 
 
@@ -177,12 +178,63 @@ def test_corrections_are_played_in_the_pictures(tube: tuple[SkinFit, MeshSequenc
     assert re.findall(r'<img src="([^"]*)" alt="result', bare) != re.findall(r'<img src="([^"]*)" alt="result', moved)
 
 
-def test_rank_of_a_quick_fit_where_the_model_has_none(tube: tuple[SkinFit, MeshSequence]) -> None:
+def test_advice_stands_before_pictures_and_charts(page: _Page) -> None:
+    heads = [a["id"] for tag, a in page.tags if tag == "section"]
+    assert heads == ["advice", "bones", "where", "when", "change", "weights"]
+    assert "4 bones" in page.text
+    assert "60.0 kB" in page.text
+    assert "0.5\u00a0%" in page.text
+
+
+def test_result_in_grey_beside_the_source_and_in_bone_colors(tube: tuple[SkinFit, MeshSequence]) -> None:
     fit, sequence = tube
-    own = BonesPoint(2, 4.0, 1.0, 3.0, by_rank=((0, 4.0), (1, 2.0), (2, 1.0)))
-    page = _Page(build_page(fit, sequence, curves=ReportCurves((own, BonesPoint(4, 1.0, 0.5, 1.0)), rank=2)))
-    assert "This model has no corrections" in page.text
-    assert "E of the sample, %" in page.text
+    text = build_page(fit, sequence, curves=ReportCurves())
+    pictures = {name: re.findall(rf'<img src="([^"]*)" alt="{name}, frame', text) for name in PAINTED}
+    assert [len(found) for found in pictures.values()] == [4, 4, 4]
+    tints = {name: max(_tint(uri) for uri in found) for name, found in pictures.items()}
+    assert tints["source"] < 0.15
+    assert tints["result"] < 0.15
+    assert tints["result by bone"] > 0.3
+
+
+PAINTED = ("source", "result", "result by bone")
+
+
+def _tint(uri: str) -> float:
+    """The largest difference between red, green and blue of a pixel, 0 … 1."""
+    image = Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1]))).convert("RGB")
+    return float(np.ptp(np.asarray(image, np.float64), axis=2).max() / 255)
+
+
+@pytest.mark.parametrize(("error", "middle"), [(80.0, 30.0), (20.0, 120.0)])
+def test_far_off_is_the_first_thing_to_see(tube: tuple[SkinFit, MeshSequence], error: float, middle: float) -> None:
+    fit, sequence = tube
+    quality = replace(fit.report.quality, error_percent=error, karni_gotsman_percent=middle)
+    text = build_page(replace(fit, report=replace(fit.report, quality=quality)), sequence, curves=ReportCurves())
+    assert '<body><div class="banner" role="alert"><p><strong>Far off' in text
+    assert '<strong class="bad">Far off' in text
+    assert 'class="banner"' not in build_page(fit, sequence, curves=ReportCurves())
+
+
+def test_percentages_are_of_the_body_as_it_plays() -> None:
+    """A rest pose a hundred times larger than what plays changes no figure of the page."""
+    sequence = replace(bent_tube(4, n_frames=12).sequence, name="tube")
+    large = sequence.with_parts(rest=100 * sequence.rest)
+    pages = []
+    for one in (sequence, large):
+        fit = skin_sequence(one, options=SkinOptions(bones=2, rounds=4, threads=1))
+        fit = replace(fit, report=replace(fit.report, seconds={}, peak_memory_mb=0.0, warnings=()))
+        pages.append(_Page(build_page(fit, one, curves=ReportCurves())))
+    small, scaled = (re.findall(r"(?<![\d.])\d+(?:\.\d+)?(?![\d.]*\d)", page.text) for page in pages)
+    assert len(small) == len(scaled) > 300
+    np.testing.assert_allclose([float(v) for v in scaled], [float(v) for v in small], rtol=0.02, atol=0.011)
+
+
+def test_every_scale_and_heat_picture_says_its_unit(page: _Page) -> None:
+    captions = [word for word in page.words if re.match("RMS .|distance|mean angle", word)]
+    assert len(captions) >= 8
+    assert [text for text in captions if "% of the body’s size" not in text and "units" not in text] == []
+    assert "diagonal" not in page.text.replace("is the diagonal of the rest pose’s bounding box", "")
 
 
 @pytest.mark.parametrize(
@@ -192,6 +244,7 @@ def test_rank_of_a_quick_fit_where_the_model_has_none(tube: tuple[SkinFit, MeshS
         (0.99, 0.012, "Close"),
         (0.9, 0.2, "one bad spot"),
         (3, 0.1, "Fair"),
+        (40, 1, "Poor"),
         (80, 1, "Far off"),
     ],
 )

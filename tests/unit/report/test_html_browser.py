@@ -10,23 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+from osteon.bench.players.tools import find_chromium
 from osteon.core.clips import Clip
 from osteon.core.options import SkinOptions
 from osteon.pipeline import skin_sequence
-from osteon.report.curves import BonesPoint, ReportCurves, TolerancePoint, Trial
+from osteon.report.curves import ReportCurves, TolerancePoint
 from osteon.report.html import write_html_report
+from osteon.report.trials import Trial
 
 from ...subjects import bent_tube
 
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no chromium on this system")
+CHROMIUM = find_chromium()
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this system")
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 CURVES = ReportCurves(
-    bones=tuple(BonesPoint(b, 40.0 / b, 10.0 / b, 9.0 / b) for b in (1, 2, 4, 6, 8)),
     tolerances=tuple(TolerancePoint(e, round(0.2 / e), 0.5) for e in (0.02, 0.05, 0.1, 0.2)),
-    trials=(Trial("8 influences a vertex", "--influences 8", 1.0, 2.0),),
-    rank=5,
+    trials=(Trial("4 bones", "--bones 4", 0.5, 60_000),),
+    own=Trial("this model", "", 4.0, 50_000),
 )
 #: Pairs of texts of one chart whose boxes overlap by more than a rounding.
 OVERLAPS = """() => [...document.querySelectorAll("svg.plot")].flatMap((plot) => {
@@ -78,7 +79,7 @@ def test_quiet_and_within_its_width(browser: Any, report: Path, size: str, schem
     assert noise == []
     assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
     loaded = page.evaluate("[...document.images].map((i) => i.complete && i.naturalWidth > 0)")
-    assert len(loaded) == 15
+    assert len(loaded) == 19
     assert all(loaded)
     assert page.evaluate(OVERLAPS) == []
     page.close()

@@ -1,4 +1,4 @@
-"""What reports measure: jumps of the source, shares of bones, pieces, quick fits, views."""
+"""What reports measure: jumps of the source, shares of bones, pieces, trials, views."""
 
 from __future__ import annotations
 
@@ -10,26 +10,13 @@ import pytest
 from osteon.core.animation import BoneTrack
 from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.progress import ProgressEvent
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
-from osteon.measure.report import Rung
 from osteon.pipeline import skin_sequence
-from osteon.report.curves import (
-    BonesPoint,
-    ReportCurves,
-    Trial,
-    bone_counts,
-    bones_curve,
-    option_trials,
-    quick_rank,
-    report_curves,
-    sample_sequence,
-    tolerance_curve,
-)
+from osteon.report.curves import report_curves, tolerance_curve
 from osteon.report.evidence import bone_shares, frame_steps, gather_evidence, lone_frames, shared_bones
 from osteon.report.gallery import round_up
 from osteon.report.raster import DrawOptions, frame_camera
@@ -115,49 +102,12 @@ def test_pieces_that_share_a_bone() -> None:
     assert shared_bones(_two_squares([0, 1], 2)) == (2, ())
 
 
-def test_sample_is_a_part_of_the_sequence() -> None:
-    sequence = bent_tube(3, n_frames=20).sequence
-    sample = sample_sequence(sequence, 20, 5)
-    assert (sample.n_triangles, sample.n_frames) == (20, 5)
-    assert sample.n_vertices <= 60
-    whole = {tuple(p) for p in sequence.rest.tolist()}
-    assert {tuple(p) for p in sample.rest.tolist()} <= whole
-    np.testing.assert_array_equal(
-        sample.frames[-1][:3], sequence.frames[-1][[_index(sequence, p) for p in sample.rest[:3]]]
-    )
-
-
-def _index(sequence: MeshSequence, point: np.ndarray) -> int:
-    return int(np.flatnonzero((sequence.rest == point).all(axis=1))[0])
-
-
-def test_bone_counts_surround_the_model() -> None:
-    sequence = bent_tube(8, n_frames=3).sequence
-    counts = bone_counts(16, sequence)
-    assert counts[0] == 1
-    assert 16 in counts
-    assert max(counts) > 16
-    assert list(counts) == sorted(set(counts))
-    assert bone_counts(1, sequence) == (1, 2)
-
-
 @pytest.fixture(scope="module")
 def tube() -> MeshSequence:
     return bent_tube(4, n_frames=10).sequence
 
 
 OPTIONS = SkinOptions(bones=2, rounds=3, threads=1)
-
-
-def test_error_falls_with_bones(tube: MeshSequence) -> None:
-    events: list[ProgressEvent] = []
-    points = bones_curve(tube, OPTIONS, (1, 2, 4), events.append)
-    assert [p.bones for p in points] == [1, 2, 4]
-    errors = [p.error_percent for p in points]
-    assert errors[0] > errors[1] > errors[2]
-    assert all(p.corrected_percent < p.error_percent for p in points)
-    assert points[2].normal_degrees < points[0].normal_degrees
-    assert {e.stage for e in events} == {"curves"}
 
 
 def test_tolerances_give_fewer_bones(tube: MeshSequence) -> None:
@@ -167,50 +117,15 @@ def test_tolerances_give_fewer_bones(tube: MeshSequence) -> None:
     assert points[-1].near_rigid_fraction == 1
 
 
-def test_trials_change_one_option(tube: MeshSequence) -> None:
-    own = BonesPoint(2, 2.0, 0.5, 1.0)
-    rigid = option_trials(tube, replace(OPTIONS, bone_type="rigid", influences=2), own)
-    assert [t.option for t in rigid] == ["--rank 2", "--bone-type flexible", "--influences 4"]
-    assert [t.base_percent for t in rigid] == [2.0, 2.0, 2.0]
-    assert rigid[0].error_percent == 0.5
-    paper = option_trials(tube, change_options(OPTIONS, preset="paper", weights="tsvd", influences=8, rank=1), own)
-    assert [(t.option, t.base_percent) for t in paper] == [("--preset default", None)]
-
-
-def test_nothing_moves_in_the_sample(tube: MeshSequence) -> None:
-    still = replace(tube, frames=np.broadcast_to(tube.rest, (10, *tube.rest.shape)))
-    assert bones_curve(still, OPTIONS, (1, 2)) == ()
-
-
 def test_curves_and_evidence_of_a_fit(tube: MeshSequence) -> None:
+    events: list[ProgressEvent] = []
     fit = skin_sequence(tube, options=OPTIONS)
-    curves = report_curves(tube, fit.report, OPTIONS)
-    assert 2 in [p.bones for p in curves.bones]
-    evidence = gather_evidence(fit, tube, curves)
-    assert evidence.bones_percent[2] == pytest.approx(fit.report.error_percent)
-    assert evidence.bones_percent[max(evidence.bones_percent)] < fit.report.error_percent
-    assert [option for _, option, _ in evidence.trials] == ["--rank 2", "--influences 8"]
-    assert curves.like(fit.report).by_rank[0] == (0, curves.like(fit.report).error_percent)
-    assert len(evidence.shares) == 2
-
-
-def test_expectation_is_the_ratio_of_quick_fits(tube: MeshSequence) -> None:
-    found = skin_sequence(tube, options=OPTIONS).report
-    report = replace(found, quality=replace(found.quality, error_percent=3.0))
-    points = (BonesPoint(2, 2.0, 0.5, 1.0), BonesPoint(4, 1.0, 0.4, 1.0))
-    curves = ReportCurves(points, trials=(Trial("a", "--a", 1.0, 2.0), Trial("b", "--b", 0.7, None)))
-    assert curves.by_bones(report) == pytest.approx({2: 3.0, 4: 1.5})
-    assert [t[2] for t in curves.by_trial(report)] == pytest.approx([1.5, 0.7])
-    corrected = replace(report, ladder=(Rung("rank", 0, 4.0), Rung("rank", 5, 3.0)))
-    assert curves.by_bones(corrected) == pytest.approx({2: 3.0, 4: 2.4})
-    assert ReportCurves(points[1:]).by_bones(report) == {}
-
-
-def test_rank_of_quick_fits_leaves_something_to_explain(tube: MeshSequence) -> None:
-    assert quick_rank(tube, OPTIONS) == 2
-    assert quick_rank(bent_tube(2, n_frames=60).sequence, OPTIONS) == 5
-    assert quick_rank(bent_tube(2, n_frames=60).sequence, replace(OPTIONS, rank=50)) == 8
-    assert quick_rank(_moving([0, 1]), OPTIONS) == 0
+    curves = report_curves(tube, fit, OPTIONS, progress=events.append)
+    assert curves.own is not None
+    assert curves.own.error_percent == fit.report.error_percent
+    assert curves.trials
+    assert {e.stage for e in events} == {*(f"try {t.option}" for t in curves.trials), "try tolerances"}
+    assert len(gather_evidence(fit, tube).shares) == 2
 
 
 def test_frames_shown_differ() -> None:
@@ -247,3 +162,16 @@ def test_both_sides_mirror_the_long_axis() -> None:
 @pytest.mark.parametrize(("value", "top"), [(0.1234, 0.13), (1.0, 1.0), (99.2, 100.0), (0.00041, 0.00041), (0, 1e-6)])
 def test_scales_end_at_round_numbers(value: float, top: float) -> None:
     assert round_up(value) == pytest.approx(top)
+
+
+def test_bones_that_carry_a_scale_do_not_flatten(tube: MeshSequence) -> None:
+    """A rig whose bones shrink a large rest pose to what plays is no sign of flat blends."""
+    fit = skin_sequence(tube, options=OPTIONS)
+    transforms = fit.model.track.transforms.copy()
+    transforms[..., :3] /= 100
+    model = fit.model.with_parts(rest=100 * tube.rest, track=BoneTrack(transforms, "flexible"))
+    small = {key: value / 100 for key, value in fit.report.smallest_singular_value.items()}
+    report = replace(fit.report, quality=replace(fit.report.quality, smallest_singular_value=small))
+    scaled = gather_evidence(replace(fit, model=model, report=report), tube.with_parts(rest=100 * tube.rest))
+    assert scaled.smallest_singular == pytest.approx(gather_evidence(fit, tube).smallest_singular, rel=0.1)
+    assert scaled.worst == pytest.approx(gather_evidence(fit, tube).worst, rel=0.02)

@@ -25,7 +25,7 @@ LONGEST_MESSAGE = 1000
 class Failure:
     """What went wrong with an input."""
 
-    kind: str  # "crash", "hang", or "library": a native library took its process with it, or never came back
+    kind: str  # "crash" or "hang"
     what: str  # one line: the error and where it was raised
 
 

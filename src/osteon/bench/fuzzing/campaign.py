@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +56,6 @@ class Campaign:
         return sum(one.failure.kind == "hang" for one in self.failed)
 
     @property
-    def deaths(self) -> int:
-        """Inputs that ended, or held up, the process of a native library."""
-        return sum(one.failure.kind == "library" for one in self.failed)
-
-    @property
     def coverage(self) -> float:
         """Part of the lines of the reader's functions that were run."""
         return len(self.lines_run) / max(1, len(own_lines(self.reader.modules)))
@@ -93,7 +88,8 @@ def _run_batch(found: Campaign, batch: Batch, seed: int, stop: int, seconds: flo
     """One child, to its end or to the input that ended it."""
     span = [str(seed), str(found.inputs), str(stop), str(min(seconds, 1e9)), str(batch.folder)]
     command = [sys.executable, "-m", child.__name__, found.reader.name, *span]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    one_thread = os.environ | {"PXR_WORK_THREAD_LIMIT": "1"}  # those of USD do not live on in a fork
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=one_thread)
     try:
         started, ended = _watch(process, batch)
     finally:
@@ -105,10 +101,8 @@ def _run_batch(found: Campaign, batch: Batch, seed: int, stop: int, seconds: flo
     failures = {line["number"]: Failure(line["kind"], line["what"]) for line in _noted(batch.failures)}
     if process.returncode != 0:
         what = f"the process ended with {process.returncode}" if ended else f"takes more than {SLOWEST:g} s"
-        failures[reached] = Failure("library" if ended and found.reader.native else "crash" if ended else "hang", what)
+        failures[reached] = Failure("crash" if ended else "hang", what)
         reached += 1
-    if found.reader.native:  # what is slow in Python is not slow for ten seconds
-        failures = {n: replace(f, kind="library") if f.kind == "hang" else f for n, f in failures.items()}
     seeds = found.reader.seeds()
     found.failed += [FailedInput(n, f, make_input(found.reader, seeds, seed, n)) for n, f in sorted(failures.items())]
     found.lines_run |= {(file, line) for file, line in json.loads(batch.lines.read_text() or "[]")}

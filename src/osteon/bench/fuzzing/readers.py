@@ -38,7 +38,6 @@ class FuzzReader:
     modules: tuple[str, ...]  # below osteon.io, all of a package where it is one
     beside: Callable[[], Mapping[str, bytes]] = field(default=dict)  # files that lie beside each input
     package: str = ""  # what must be installed
-    native: bool = False  # a library of others does the parsing, in a child that may die
 
 
 def make_input(reader: FuzzReader, seeds: list[bytes], seed: int, number: int) -> bytes:
@@ -109,10 +108,26 @@ def _ogawa_doors() -> tuple[Door, ...]:
     return (lambda path: check_ogawa(Source(path)),)
 
 
-def _fbx_doors() -> tuple[Door, ...]:
-    from osteon.bench.fuzzing.forked_fbx import read_fbx_forked
+def _forking(door: Door) -> Door:
+    """The same with forks as children: to start an interpreter for each input takes too long."""
 
-    return (read_fbx_forked,)
+    def forked(path: Path) -> object:
+        from osteon.bench.fuzzing.forked import forked_children
+
+        with forked_children():
+            return door(path)
+
+    return forked
+
+
+def _usd_doors() -> tuple[Door, ...]:
+    return tuple(_forking(door) for door in _model_doors())
+
+
+def _fbx_doors() -> tuple[Door, ...]:
+    from osteon.io import load_outline, load_sequence
+
+    return (_forking(load_sequence), _forking(lambda path: load_outline([path])))
 
 
 def _saved(array: Any) -> bytes:
@@ -146,8 +161,8 @@ def _frames(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: 
 
 
 def _usd(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: Mutation) -> FuzzReader:
-    own = ("usd.read", "usd.stage", "usd.metadata", "usd.joint_tracks")
-    return FuzzReader(name, suffix, _model_doors, seeds, (mutation,), own, package="pxr", native=True)
+    own = ("usd.read", "usd.stage", "usd.metadata", "usd.joint_tracks", "usd.near_side")
+    return FuzzReader(name, suffix, _usd_doors, seeds, (mutation,), own, package="pxr")
 
 
 def _texts(values: list[Any]) -> Callable[[], list[bytes]]:
@@ -201,9 +216,8 @@ _READERS = (
         _fbx_doors,
         fbx_seeds,
         (mutate_text, mutate_numbers),
-        ("fbx.read",),
+        ("fbx.read", "fbx.far_side"),
         package="ufbx",
-        native=True,
     ),
 )
 READERS: dict[str, FuzzReader] = {reader.name: reader for reader in _READERS}

@@ -1,6 +1,7 @@
-// Draws a crowd picture by picture, by either method, and tells what each cost.
+// Draws a crowd picture by picture, by one of three methods, and tells what each cost.
 import { Engine } from "../../view/page/engine/engine.js";
 import { readPack } from "../../view/page/engine/pack.js";
+import { StoredCrowd } from "./stored.mjs";
 
 const said = [];
 const engine = new Engine(document.querySelector("canvas"), { onError: (text) => said.push(text) });
@@ -17,9 +18,17 @@ async function load(url) {
   if (said.length) throw new Error(said[0]);
 }
 
+/** By palettes, by posing in script ("stream"), or by frames that are kept ("stored"). */
+function useMethod(method) {
+  const { group } = engine;
+  group.stream?.dispose();
+  group.stream = method === "stored" ? new StoredCrowd(engine.renderer, group.characters, group.instances) : null;
+  engine.crowdMethod = method === "palette" ? "palette" : "stream";
+}
+
 function measure(count, method, pictures) {
   if (engine.instances.length !== count) engine.crowd({ count, seed: 1 });
-  engine.crowdMethod = method;
+  useMethod(method);
   const rows = [];
   for (let i = 0; i <= pictures; i++) {
     engine.group.seconds = i / 24;
@@ -32,7 +41,7 @@ function measure(count, method, pictures) {
     if (i > 0) rows.push({ script, bytes, pose: engine.group.stream?.poseMs ?? 0, picture: performance.now() - begun });
   }
   if (said.length) throw new Error(said[0]);
-  return { rows, triangles: engine.group.triangles };
+  return { rows, triangles: engine.group.triangles, kept: engine.group.stream?.storedBytes ?? 0 };
 }
 
-window.bench = { load, measure };
+window.bench = { load, measure, engine };

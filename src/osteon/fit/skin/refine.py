@@ -31,8 +31,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-
-from scipy.sparse import csr_array
+from typing import TYPE_CHECKING
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
@@ -45,6 +44,9 @@ from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.relocate import relocate_bones
 from osteon.fit.skin.scaled_bones import project_scaled
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["RefineFit", "RefineOptions", "refine_skin"]
 

@@ -26,10 +26,10 @@ from osteon.io.doors.source import Source, numbered
 from osteon.io.doors.timeline import frame_times, key_rate
 from osteon.io.metadata.asset import unpack_clips
 
-__all__ = ["read_alembic"]
+__all__ = ["read_alembic_sequence"]
 
 
-def read_alembic(path: Path, request: ReadRequest) -> MeshSequence:
+def read_alembic_sequence(path: Path, request: ReadRequest) -> MeshSequence:
     """The meshes in `path` as one, with the clips that Osteon wrote or one clip named after the file."""
     source = Source(path)
     parts = [part for part in read_alembic_meshes(path) if len(part.polygons.sizes)]

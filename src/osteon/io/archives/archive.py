@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,42 @@ from osteon.io.archives.stored_array import StoredArray, open_array
 from osteon.io.doors.limits import Claims
 from osteon.io.doors.source import Source, quote
 
-__all__ = ["Archive", "open_archive", "pack_header", "write_archive"]
+__all__ = ["Archive", "HeldArrays", "NamedArrays", "open_archive", "pack_header", "write_archive"]
+
+
+class NamedArrays(Protocol):
+    """Arrays by name, in a file or in memory."""
+
+    source: Source
+
+    @property
+    def names(self) -> list[str]: ...
+    def __contains__(self, key: str) -> bool: ...
+    def array(self, key: str) -> NDArray[Any]: ...
+    def optional(self, key: str) -> NDArray[Any] | None: ...
+
+
+class HeldArrays:
+    """Arrays that are in memory already, and the file they come from."""
+
+    def __init__(self, source: Source, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.source = source
+        self._arrays = arrays
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._arrays)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._arrays
+
+    def array(self, key: str) -> NDArray[Any]:
+        if key not in self._arrays:
+            raise self.source.format_error(f"lacks the array '{key}'")
+        return self._arrays[key]
+
+    def optional(self, key: str) -> NDArray[Any] | None:
+        return self._arrays.get(key)
 
 
 class _Member:

@@ -21,19 +21,27 @@ from osteon.core.character import Character
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
-from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
-from osteon.io.archives.sequence_npz import check_version
+from osteon.io.archives.archive import NamedArrays, open_archive, pack_header, write_archive
+from osteon.io.archives.sequence_npz import MODEL_FORMAT, check_version
 from osteon.io.doors.format_types import ModelFormat
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 from osteon.io.metadata.families import PLAIN_KINDS, family_arrays, read_deformer, read_displacement, read_fallback
 
-__all__ = ["MODEL_FORMAT", "MODEL_VERSION", "NPZ_MODEL", "holds_npz_model", "read_npz_model", "write_npz_model"]
+__all__ = [
+    "MODEL_FORMAT",
+    "MODEL_VERSION",
+    "NPZ_MODEL",
+    "holds_npz_model",
+    "pack_model",
+    "read_npz_model",
+    "unpack_model",
+    "write_npz_model",
+]
 
 Family = TypeVar("Family")
 
-MODEL_FORMAT = "osteon-model"
 #: Version 2 is one that holds another deformer than linear blending; what version 1 can say is written as version 1.
 MODEL_VERSION = 2
 SKIN_ARRAYS = ("bones", "weights")
@@ -42,6 +50,16 @@ BASIS_ARRAYS = ("basis", "normal_basis")
 
 def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """All of `model`; `read_npz_model` gives the same back."""
+    arrays, header = pack_model(model)
+    if not options.normals:
+        arrays = {name: array for name, array in arrays.items() if not name.endswith("normal_basis")}
+    version = MODEL_VERSION if "deformer" in header else 1
+    stamp: dict[str, NDArray[Any]] = {"format": np.array(MODEL_FORMAT), "version": np.array(version)}
+    write_archive(path, stamp | arrays | {"header": pack_header(header)})
+
+
+def pack_model(model: SkinnedModel) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """All arrays of a model, and all else as JSON."""
     arrays, header = pack_asset(model.asset)
     header |= {
         "name": model.name,
@@ -53,18 +71,14 @@ def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> No
     arrays |= {"rest": model.rest, "faces": model.faces, "transforms": model.track.transforms}
     character, coefficients = model.character, model.animation.coefficients
     arrays |= family_arrays(character)
-    if not options.normals:
-        arrays = {name: array for name, array in arrays.items() if not name.endswith("normal_basis")}
     if coefficients is not None:
         arrays["coefficients"] = coefficients
     if model.skeleton is not None:
         arrays |= {"joint_parents": model.skeleton.parents, "world_from_joint": model.skeleton.world_from_joint}
     kinds = [character.deformer.kind, *(displacement.kind for displacement in character.displacements)]
-    version = 1 if set(kinds) <= set(PLAIN_KINDS) and character.fallback is None else MODEL_VERSION
-    if version > 1:
+    if not set(kinds) <= set(PLAIN_KINDS) or character.fallback is not None:
         header |= {"deformer": kinds[0], "displacements": kinds[1:]}
-    stamp: dict[str, NDArray[Any]] = {"format": np.array(MODEL_FORMAT), "version": np.array(version)}
-    write_archive(path, stamp | arrays | {"header": pack_header(header)})
+    return arrays, header
 
 
 def holds_npz_model(path: Path) -> bool:
@@ -80,14 +94,17 @@ def read_npz_model(path: Path) -> SkinnedModel:
         found = archive.text("format")
         if found != MODEL_FORMAT:
             what = quote(found) if found else "no format name"
-            raise source.format_error(f"holds {what}, expected '{MODEL_FORMAT}'; is it a mesh sequence?")
+            raise source.format_error(
+                f"is no skinned model: it holds {what}, expected '{MODEL_FORMAT}'; make one with osteon skin"
+            )
         check_version(archive, MODEL_FORMAT, 1, MODEL_VERSION)
         header = archive.header()
         with damage_named(source):
-            return _unpack(archive, header)
+            return unpack_model(archive, header)
 
 
-def _unpack(archive: Archive, header: dict[str, Any]) -> SkinnedModel:
+def unpack_model(archive: NamedArrays, header: dict[str, Any]) -> SkinnedModel:
+    """The model that `pack_model` took apart."""
     names = tuple(str(name) for name in header["bone_names"])
     track = BoneTrack(archive.array("transforms"), header["bone_type"], names)
     mesh = Mesh(archive.array("rest"), archive.array("faces"), unpack_asset(archive, header), str(header["name"]))
@@ -100,13 +117,13 @@ def _unpack(archive: Archive, header: dict[str, Any]) -> SkinnedModel:
     return SkinnedModel(Character(mesh, deformer, displacements, _skeleton(archive, header), fallback), animation)
 
 
-def _family(archive: Archive, kind: str, plain: tuple[str, ...], read: Callable[..., Family]) -> Family:
+def _family(archive: NamedArrays, kind: str, plain: tuple[str, ...], read: Callable[..., Family]) -> Family:
     """A deformer or displacement; those of old kinds have arrays of fixed names."""
     names = [name for name in plain if name in archive] if kind in PLAIN_KINDS else archive.names
     return read(kind, names, archive.array)
 
 
-def _skeleton(archive: Archive, header: dict[str, Any]) -> Skeleton | None:
+def _skeleton(archive: NamedArrays, header: dict[str, Any]) -> Skeleton | None:
     if "joint_parents" not in archive:
         return None
     names = tuple(str(name) for name in header["joint_names"])

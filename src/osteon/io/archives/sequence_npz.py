@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32
 from osteon.core.asset import Asset
 from osteon.core.clips import Clip
+from osteon.core.command_text import command_text
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
 from osteon.io.archives.stored_array import fans_of_faces
@@ -23,9 +24,10 @@ from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 
-__all__ = ["NPZ", "SEQUENCE_FORMAT", "SEQUENCE_VERSION", "check_version", "read_npz", "write_npz"]
+__all__ = ["MODEL_FORMAT", "NPZ", "SEQUENCE_FORMAT", "SEQUENCE_VERSION", "check_version", "read_npz", "write_npz"]
 
 SEQUENCE_FORMAT = "osteon-sequence"
+MODEL_FORMAT = "osteon-model"
 SEQUENCE_VERSION = 1
 
 
@@ -35,7 +37,7 @@ def read_npz(path: Path, request: ReadRequest) -> MeshSequence:
     with open_archive(source) as archive:
         found = archive.text("format")
         if found not in ("", SEQUENCE_FORMAT):
-            raise source.format_error(f"holds {quote(found)}, not a mesh sequence; use load_model for a skinned model")
+            raise source.format_error(_not_a_sequence(found, source.path))
         if found:
             check_version(archive, SEQUENCE_FORMAT, SEQUENCE_VERSION)
         frames = archive.frames("frames", request.progress)
@@ -52,6 +54,15 @@ def read_npz(path: Path, request: ReadRequest) -> MeshSequence:
                 str(header.get("name", path.stem)),
             )
     return select_clips(sequence, request.options.clips, path)
+
+
+def _not_a_sequence(found: str, path: Path) -> str:
+    """What to do with an archive of something else."""
+    if found != MODEL_FORMAT:
+        return f"holds {quote(found)}, not a mesh sequence; name an .npz with frames (f,v,3) and faces (t,3)"
+    frames = f"{path.stem}-frames.npz"
+    play = command_text("osteon", "play", path, "-o", frames)
+    return f"is a skinned model, not a sequence of frames; write its frames first, {play}, and name those"
 
 
 def check_version(archive: Archive, name: str, *known: int) -> None:

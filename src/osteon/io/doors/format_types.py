@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset
+from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
 from osteon.io.doors.optional_packages import Extra
 from osteon.io.doors.options import LoadOptions, ReadRequest, SaveOptions
+from osteon.io.doors.outline import Outline
 from osteon.io.doors.source import Source
 from osteon.io.meshes.mesh import MeshScan
 
-__all__ = ["FrameWriter", "MeshFormat", "ModelFormat", "SequenceFormat", "SkeletonFormat"]
+__all__ = [
+    "ClipFacts",
+    "ClipFiles",
+    "FrameWriter",
+    "MeshFormat",
+    "ModelFormat",
+    "PlayedClips",
+    "SequenceFormat",
+    "SkeletonFormat",
+    "WhenCalled",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class WhenCalled:
+    """A function whose module is imported when it is first called: a run pays for the formats that it uses."""
+
+    module: str
+    name: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        return getattr(import_module(self.module), self.name)(*arguments)
 
 
 class FrameWriter(Protocol):
@@ -49,6 +73,33 @@ class SequenceFormat:
     read: Callable[[Path, ReadRequest], MeshSequence]
     write: Callable[[Path, MeshSequence], None] | None = None
     extra: Extra | None = None  # that it needs
+    plain_pictures: bool = False  # it holds PNG and JPEG only
+    outline: Callable[[Path, ReadRequest], Outline] | None = None  # where that is much quicker than to read it
+
+
+@dataclass(frozen=True, slots=True)
+class ClipFacts:
+    """What a file without a mesh holds."""
+
+    joints: tuple[str, ...]  # that its clips move
+    clips: tuple[Clip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedClips:
+    """A character that plays clips of other files."""
+
+    model: SkinnedModel
+    notes: tuple[str, ...] = ()  # what of the clips could not be played
+
+
+@dataclass(frozen=True, slots=True)
+class ClipFiles:
+    """How files are read that hold joints and clips, and no mesh."""
+
+    holds: Callable[[Path], bool]
+    describe: Callable[[Path, LoadOptions], ClipFacts]
+    play: Callable[[Path, Sequence[Path], LoadOptions], PlayedClips]  # on a character of the same format
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +113,8 @@ class ModelFormat:
     write: Callable[[Path, SkinnedModel, SaveOptions], None]
     sample: Callable[[Path, LoadOptions], SkinnedModel] | None = None  # for files that have keys, not frames
     extra: Extra | None = None  # that it needs
+    plain_pictures: bool = False  # it holds PNG and JPEG only
+    clip_files: ClipFiles | None = None  # for files of this format that hold joints and clips, and no mesh
 
 
 @dataclass(frozen=True, slots=True)

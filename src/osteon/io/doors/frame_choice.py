@@ -12,20 +12,25 @@ from osteon.core.clips import Clip
 from osteon.core.errors import OptionError
 from osteon.core.sequence import MeshSequence
 
-__all__ = ["choose_sequence_frames", "clips_of_frames", "parse_frames"]
+__all__ = ["choose_frame_numbers", "choose_sequence_frames", "clips_of_frames", "parse_frames"]
 
 
 def choose_sequence_frames(sequence: MeshSequence, frames: str | None, step: int) -> MeshSequence:
     """The sequence with the frames that are named, and of these every `step`-th of each clip; its rest pose stays."""
-    chosen = list(range(sequence.n_frames)) if frames is None else parse_frames(frames, sequence.n_frames)
-    if frames is not None:
-        clips = clips_of_frames(sequence.clips, chosen)
-        sequence = sequence.with_parts(frames=sequence.source.take(np.array(chosen, np.int32)), clips=clips)
-    if step == 1:
+    if frames is None and step == 1:
         return sequence
-    kept = [f for clip in sequence.clips for f in range(clip.start, clip.stop, step)]
-    slower = tuple(replace(clip, fps=clip.fps / step) for clip in clips_of_frames(sequence.clips, kept))
-    return sequence.with_parts(frames=sequence.source.take(np.array(kept, np.int32)), clips=slower)
+    kept, clips = choose_frame_numbers(sequence.clips, frames, step)
+    return sequence.with_parts(frames=sequence.source.take(np.array(kept, np.int32)), clips=clips)
+
+
+def choose_frame_numbers(clips: Sequence[Clip], frames: str | None, step: int) -> tuple[list[int], tuple[Clip, ...]]:
+    """The numbers of these frames, and the clips that they make."""
+    count = clips[-1].stop
+    chosen = list(range(count)) if frames is None else parse_frames(frames, count)
+    named = clips_of_frames(clips, chosen)
+    kept = [f for clip in named for f in range(clip.start, clip.stop, step)]
+    slower = (replace(clip, fps=clip.fps / step) for clip in clips_of_frames(named, kept))
+    return [chosen[i] for i in kept], tuple(slower)
 
 
 def clips_of_frames(clips: Sequence[Clip], frames: Sequence[int]) -> tuple[Clip, ...]:

@@ -3,7 +3,8 @@
 Every format that has a place for it says `Osteon VERSION` or `written by Osteon` near its beginning: glTF its
 generator, USD the comment of its layer, Alembic its application, .npz its `format`, OBJ and PLY a comment, JSON the key
 `generator`, a page a meta tag, a PNG a text. Pictures beside an OBJ are copies of someone's own; the material library
-that names them also has their sums. An .npy has no place for a mark.
+that names them also has their sums. Those beside a USD stage have theirs in their names, so one that is there is never
+written again. An .npy has no place for a mark.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import re
-from importlib import import_module
 from pathlib import Path
 
 from osteon import __version__
@@ -92,16 +92,10 @@ def _holds(path: Path, words: bytes) -> bool:
 
 
 def _usd_comment(path: Path) -> str:
-    """Of the layer; empty where USD is not installed or cannot read it."""
-    try:
-        usd = import_module("pxr.Sdf")
-    except ImportError:
-        return ""
-    try:
-        layer = usd.Layer.OpenAsAnonymous(str(path), True)
-    except Exception:  # whatever the library makes of a file of others
-        return ""
-    return "" if layer is None else str(layer.comment)
+    """Of the layer, which may be anyone's: a child looks. Empty where USD is not installed or cannot read it."""
+    from osteon.io.usd.near_side import usd_comment
+
+    return usd_comment(path)
 
 
 def _is_known_picture(path: Path) -> bool:

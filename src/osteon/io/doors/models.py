@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from osteon.core.asset import PLAIN_PICTURES
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
 from osteon.io.doors.atomic import atomic_file
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
 from osteon.io.doors.registry import MODEL_FORMATS, model_format_of
-from osteon.io.doors.source import PathLike
+from osteon.io.doors.source import PathLike, numbered
 
-__all__ = ["holds_model", "load_model", "save_model"]
+__all__ = ["holds_model", "load_model", "note_lost_pictures", "save_model"]
 
 
 def holds_model(path: PathLike) -> bool:
@@ -28,8 +29,22 @@ def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DE
     """
     found = model_format_of(path)
     check_used(options, written=Path(path).suffix.lower())
+    if found.plain_pictures:
+        model = model.with_parts(asset=model.asset.with_pictures())
     with atomic_file(path) as temporary:
         found.write(temporary, model, options)
+
+
+def note_lost_pictures(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
+    """A note if a file of this name cannot hold some picture of the model."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    if found is None or not found.plain_pictures:
+        return ()
+    images = dict.fromkeys(image for material in model.asset.materials for _, image in material.textures)
+    lost = [image for image in images if image.as_one_of(PLAIN_PICTURES) is None]
+    kinds = " and ".join(sorted({image.mime.removeprefix("image/") for image in lost}))
+    pictures = numbered(len(lost), f"{kinds} picture")
+    return (f"{path}: {found.name} holds PNG and JPEG only; {pictures} left out",) if lost else ()
 
 
 def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> SkinnedModel:

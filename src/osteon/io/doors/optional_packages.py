@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
+from osteon.core.command_text import command_text
 from osteon.core.errors import FileFormatError
 
-__all__ = ["Extra", "check_extra", "load_extra"]
+__all__ = ["Extra", "check_extra", "find_extra", "load_extra"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,17 @@ def load_extra(module: str, extra: str, path: Path) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise FileFormatError(
-            f"{path}: '{path.suffix}' needs a package that is not installed; run: pip install 'osteon[{extra}]'"
-        ) from error
+        raise _missing(extra, path) from error
+
+
+def find_extra(module: str, extra: str, path: Path) -> None:
+    """The same refusal without importing: a child will."""
+    if find_spec(module) is None:
+        raise _missing(extra, path)
+
+
+def _missing(extra: str, path: Path) -> FileFormatError:
+    return FileFormatError(
+        f"{path}: '{path.suffix}' needs a package that is not installed; "
+        f"run: {command_text('pip', 'install', f'osteon[{extra}]')}"
+    )

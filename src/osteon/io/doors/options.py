@@ -27,7 +27,7 @@ __all__ = [
 
 _GLTF = (".glb", ".gltf")
 _USD = (".usda", ".usdc", ".usdz", ".usd")
-_MOVES = need(input=("sequence", "model"), says="a skeleton file has no frames; leave it away")
+_MOVES = need(input=("sequence", "model", "clips"), says="a skeleton file has no frames; leave it away")
 _OWN_REST = need(rest_pose="sequence", says="the rig tells the rest pose that it was bound in; leave it away")
 _ALL_FRAMES = need(input=("sequence", "skeleton"), says="chooses frames of a sequence; play chooses those of a model")
 _FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest pose and triangles; leave it away")

@@ -7,6 +7,7 @@ if one cannot be, those before it are taken back. What was there before is kept 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -19,9 +20,12 @@ from pathlib import Path
 
 from osteon.core.errors import FileFormatError, OsteonError
 
-__all__ = ["OutputBatch", "output_batch", "written_path"]
+__all__ = ["OutputBatch", "named_path", "output_batch", "written_path"]
 
 Check = Callable[[Path], None]
+
+#: How a temporary name begins.
+_TEMPORARY = re.compile(r"^\.[0-9a-f]{12}-(?=.)")
 
 
 @dataclass(slots=True)
@@ -167,6 +171,11 @@ def written_path(path: Path) -> Path:
     batch, target = _OPEN.get(), Path(os.path.realpath(path))
     moves = [] if batch is None else [move for move in batch.moves if move.target == target]
     return moves[0].temporary if moves else path
+
+
+def named_path(temporary: Path) -> Path:
+    """What a temporary name stands for; itself if it is none."""
+    return temporary.with_name(_TEMPORARY.sub("", temporary.name))
 
 
 def _beside(target: Path) -> Path:

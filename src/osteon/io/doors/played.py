@@ -14,7 +14,7 @@ from osteon.io.doors.registry import FORMATS
 from osteon.io.doors.sequence_out import save_sequence, write_sequence
 from osteon.io.doors.source import PathLike
 
-__all__ = ["save_played"]
+__all__ = ["played_sequence", "save_played"]
 
 #: Vertices that are posed at once; more frames at a time save the work that frames share.
 BLOCK_VERTICES = 1 << 20
@@ -27,13 +27,16 @@ def save_played(
 
     Frame by frame where the output allows it, so that a long animation is never in memory as a whole.
     """
+    if isinstance(FORMATS.get(Path(path).suffix.lower()), SequenceFormat):
+        return save_sequence(played_sequence(model), path, suffix=suffix, progress=progress)
+    return write_sequence(_posed(model, progress), model.faces, path, asset=model.asset, suffix=suffix)
+
+
+def played_sequence(model: SkinnedModel) -> MeshSequence:
+    """All that a model plays, in memory."""
     from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
 
-    if isinstance(FORMATS.get(Path(path).suffix.lower()), SequenceFormat):
-        frames = pose_frames(model)
-        sequence = MeshSequence(frames, model.faces, model.rest, model.clips, model.asset, model.name)
-        return save_sequence(sequence, path, suffix=suffix, progress=progress)
-    return write_sequence(_posed(model, progress), model.faces, path, asset=model.asset, suffix=suffix)
+    return MeshSequence(pose_frames(model), model.faces, model.rest, model.clips, model.asset, model.name)
 
 
 def _posed(model: SkinnedModel, progress: Progress | None) -> Iterator[Float32]:

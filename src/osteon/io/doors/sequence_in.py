@@ -19,15 +19,16 @@ from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence, join_clips
 from osteon.io.archives.sequence_npy import read_npy_faces, read_npy_frames
-from osteon.io.doors.format_types import MeshFormat
+from osteon.io.doors.format_types import MeshFormat, SequenceFormat
 from osteon.io.doors.frame_choice import choose_sequence_frames
 from osteon.io.doors.inputs import Take, resolve_inputs
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, Connectivity, LoadOptions, ReadRequest
+from osteon.io.doors.outline import Outline
 from osteon.io.doors.registry import format_of
 from osteon.io.doors.source import PathLike, Source
 from osteon.io.meshes.mesh import LoadedMesh, read_mesh, read_next_vertices
 
-__all__ = ["load_sequence"]
+__all__ = ["load_outline", "load_sequence"]
 
 NO_TRIANGLES = "holds no triangles; export the mesh with its faces, or name a file that has them with --faces FILE"
 
@@ -56,6 +57,16 @@ def load_sequence(
     if connectivity is not None and not any(np.shares_memory(s.faces, connectivity.faces) for s in sequences):
         raise OptionError(f"faces: {named[0]} holds its own triangles; leave --faces away")
     return choose_sequence_frames(_with_rest(sequence, options), options.frames, options.step)
+
+
+def load_outline(paths: Sequence[PathLike], *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> Outline | None:
+    """What one file holds, where its format can tell without its frames; None if they must be read."""
+    takes = resolve_inputs(paths)
+    found = format_of(takes[0].files[0])
+    whole = (options.rest, options.faces, options.frames, options.step) == (None, None, None, 1)
+    if len(takes) > 1 or not whole or not isinstance(found, SequenceFormat) or found.outline is None:
+        return None
+    return found.outline(takes[0].files[0], ReadRequest(options))
 
 
 def _read_take(take: Take, request: ReadRequest) -> MeshSequence:

@@ -104,6 +104,8 @@ def save_sequence(
     """
     found = FORMATS.get(Path(path).suffix.lower())
     if isinstance(found, SequenceFormat) and found.write is not None:
+        if found.plain_pictures:
+            sequence = sequence.with_parts(asset=sequence.asset.with_pictures())
         with atomic_file(path) as temporary:
             found.write(temporary, sequence)
         return [Path(path)]
@@ -155,7 +157,7 @@ def _writer(target: _Target, faces: Int32, asset: Asset) -> FrameWriter:
     found = FORMATS[target.suffix]
     if not isinstance(found, MeshFormat) or found.writer is None:
         raise OptionError(f"cannot write frames as '{target.suffix}'; known are {', '.join(writable_suffixes())}")
-    return found.writer(faces, asset, _LIBRARY if target.digits else target.path.stem)
+    return found.writer(faces, asset.with_pictures(), _LIBRARY if target.digits else target.path.stem)
 
 
 def _write_one(frames: Iterator[Float32], target: _Target, writer: FrameWriter) -> list[Path]:

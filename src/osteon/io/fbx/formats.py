@@ -1,8 +1,10 @@
 """FBX for the registries."""
 
-from osteon.io.doors.format_types import SequenceFormat
-from osteon.io.fbx.read import read_fbx
+from osteon.io.doors.format_types import SequenceFormat, WhenCalled
 
 __all__ = ["FBX"]
 
-FBX = SequenceFormat(".fbx", "FBX", read_fbx)
+_READ = WhenCalled("osteon.io.fbx.read", "read_fbx")
+_OUTLINE = WhenCalled("osteon.io.fbx.read", "outline_fbx")
+
+FBX = SequenceFormat(".fbx", "FBX", _READ, outline=_OUTLINE)

@@ -1,68 +1,148 @@
-"""The near side of reading FBX: starts the process that poses the scene, and makes a sequence of what it leaves."""
+"""The near side of reading FBX: children pose the scene, what they say becomes a sequence.
+
+A child opens the file and tells all but the frames. It poses the first of them; where the rest would take much longer
+than to open the file again, more children each pose a part, as many as there are cores.
+"""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
+import math
+import os
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Int32
+from osteon.core.arrays import Int32
 from osteon.core.asset import Asset, Material
 from osteon.core.clips import Clip, distinct_names
+from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.clip_choice import select_names
-from osteon.io.doors.optional_packages import load_extra
+from osteon.io.doors.native_child import Answer, FrameRoom, NativeChild, NativeTask
+from osteon.io.doors.optional_packages import find_extra
 from osteon.io.doors.options import ReadRequest
+from osteon.io.doors.outline import Outline
 from osteon.io.doors.source import Source
-from osteon.io.fbx import child
 from osteon.io.meshes.mesh import Fans, Polygons
 
-__all__ = ["read_fbx"]
+__all__ = ["outline_fbx", "read_fbx"]
 
 Arrays = dict[str, np.ndarray]
+
+FBX_TASK = NativeTask("FBX", "osteon.io.fbx.far_side")
+#: Seconds of posing that pay for another child besides what it takes to open the file there, and to start it.
+WORTH, START = 2.0, 0.5
+#: Frames that are posed to see how long the rest will take.
+TRIED = 4
+
+
+def outline_fbx(path: Path, request: ReadRequest) -> Outline:
+    """The meshes of the scene in their rest pose, and the clips; nothing is posed."""
+    source = _checked(path)
+    child = NativeChild(FBX_TASK, source, path.stat().st_size)
+    try:
+        return _outline(child.ask(_asked("outline", request, source)), request, source)
+    finally:
+        child.end()
 
 
 def read_fbx(path: Path, request: ReadRequest) -> MeshSequence:
     """The meshes of the scene with a clip for each animation stack; one frame if nothing moves."""
+    source = _checked(path)
+    child = NativeChild(FBX_TASK, source, path.stat().st_size)
+    try:
+        about = child.ask(_asked("outline", request, source))
+        outline = _outline(about, request, source)
+        room = FrameRoom(source, request.progress)
+        _pose(child, room, about.value.get("seconds", 0.0), outline.clips[-1].stop, request)
+    finally:
+        child.end()
+    assert room.frames is not None
+    for f, frame in enumerate(room.frames):
+        Source(path, f if len(room.frames) > 1 else None).positions(frame)
+    mesh = outline.mesh
+    with source.naming():
+        return MeshSequence(room.frames, mesh.faces, mesh.rest, outline.clips, mesh.asset, mesh.name)
+
+
+def _checked(path: Path) -> Source:
     source = Source(path)
-    load_extra("ufbx", "fbx", path)
-    data = source.read()
-    with tempfile.TemporaryDirectory(prefix="osteon-fbx-") as folder:
-        header = _run(data, Path(folder), request, source)
-        if not header.get("parts"):
-            raise source.geometry_error("holds no polygons; export the scene with its meshes")
-        select_names(header["names"], request.options.clips, path)
-        with np.load(Path(folder, "arrays.npz"), allow_pickle=False) as stored:
-            arrays = dict(stored)
-        frames = np.load(Path(folder, "frames.npy"), allow_pickle=False)
-    return _sequence(frames, arrays, header, request, source)
+    with source.open():
+        find_extra("ufbx", "fbx", path)
+    return source
 
 
-def _run(data: bytes, folder: Path, request: ReadRequest, source: Source) -> dict[str, Any]:
+def _asked(question: str, request: ReadRequest, source: Source) -> dict[str, Any]:
     options = request.options
-    asked = {"fps": None if options.fps == "file" else options.frame_rate, "clips": list(options.clips)}
-    command = [sys.executable, "-P", str(child.__file__), str(folder), json.dumps(asked)]
-    done = subprocess.run(command, input=data, capture_output=True, check=False)
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-    if done.returncode == child.REFUSED:
-        raise source.format_error(f"cannot be read as FBX ({said[-1]}); export it again")
-    if done.returncode != 0:
-        raise source.format_error("cannot be read as FBX: the library failed on it; export it again")
-    header: dict[str, Any] = json.loads((folder / "header.json").read_text())
-    return header
+    rate = None if options.fps == "file" else options.frame_rate
+    return {"question": question, "path": str(source.path), "fps": rate, "clips": list(options.clips)}
 
 
-def _sequence(
-    frames: Float32, arrays: Arrays, header: dict[str, Any], request: ReadRequest, source: Source
-) -> MeshSequence:
-    for f, frame in enumerate(frames):
-        Source(source.path, f if len(frames) > 1 else None).positions(frame)
-    polygons = Polygons(arrays["sizes"], arrays["corners"]).checked(source, frames.shape[1])
+def _pose(child: NativeChild, room: FrameRoom, opening: float, total: int, request: ReadRequest) -> None:
+    """All frames into their room, by as many children as pay."""
+
+    def frames(first: int, stop: int) -> dict[str, Any]:
+        return _asked("frames", request, room.source) | {"first": first, "stop": stop}
+
+    tried = min(TRIED, total)
+    started = time.monotonic()
+    child.ask(frames(0, tried), room)
+    left = (time.monotonic() - started) / tried * (total - tried)
+    if tried == total:
+        return
+    more = n_helpers(left, opening + START, os.cpu_count() or 1)
+    if not more:
+        child.ask(frames(tried, total), room)
+        return
+    bounds = [tried + (total - tried) * i // (more + 1) for i in range(more + 2)]
+    helpers: list[NativeChild] = []
+    try:
+        helpers += [NativeChild(FBX_TASK, room.source, room.source.path.stat().st_size) for _ in range(more)]
+        parts = [(one, frames(*bounds[i : i + 2])) for i, one in enumerate([child, *helpers])]
+        _ask_together(parts, room)
+    finally:
+        for one in helpers:
+            one.end()
+
+
+def n_helpers(left: float, opening: float, n_cores: int) -> int:
+    """How many more children pay, where so many seconds of posing are left and one takes so many to begin."""
+    if left < WORTH + 2 * opening:
+        return 0
+    return max(0, min(n_cores, math.floor(left / (WORTH / 2 + opening))) - 1)
+
+
+def _ask_together(parts: list[tuple[NativeChild, dict[str, Any]]], room: FrameRoom) -> None:
+    """Each child its own question, all at once; the first that fails is told, and the caller ends them all."""
+    failed: list[Exception] = []
+
+    def receive(one: NativeChild) -> None:
+        try:
+            one.receive(room)
+        except Exception as error:
+            failed.append(error)
+
+    for one, question in parts:
+        one.send(question)
+    threads = [threading.Thread(target=receive, args=(one,), daemon=True) for one, _ in parts[1:]]
+    for thread in threads:
+        thread.start()
+    parts[0][0].receive(room)
+    while not failed and any(thread.is_alive() for thread in threads):
+        time.sleep(0.01)
+    if failed:
+        raise failed[0]
+
+
+def _outline(about: Answer, request: ReadRequest, source: Source) -> Outline:
+    header, arrays = about.value, about.arrays
+    if not header.get("parts"):
+        raise source.geometry_error("holds no polygons; export the scene with its meshes")
+    select_names(header["names"], request.options.clips, source.path)
+    polygons = Polygons(arrays["sizes"], arrays["corners"]).checked(source, len(arrays["rest"]))
     fans = Fans.of(polygons.sizes)
     clips: list[Clip] = []
     for name, count, rate in header["clips"]:
@@ -70,14 +150,9 @@ def _sequence(
         clips.append(Clip(name, start, start + count, rate))
     still = (Clip("still", 0, 1, request.options.frame_rate),)
     with source.naming():
-        return MeshSequence(
-            frames,
-            polygons.corners[fans.corners].astype(np.int32),
-            source.positions(arrays["rest"]),
-            tuple(clips) or still,
-            _asset(arrays, header, fans),
-            source.path.stem,
-        )
+        faces = polygons.corners[fans.corners].astype(np.int32)
+        mesh = Mesh(source.positions(arrays["rest"]), faces, _asset(arrays, header, fans), source.path.stem)
+        return Outline(mesh, tuple(clips) or still)
 
 
 def _asset(arrays: Arrays, header: dict[str, Any], fans: Fans) -> Asset:

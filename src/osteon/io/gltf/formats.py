@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from osteon.core.model import SkinnedModel
-from osteon.io.doors.format_types import ModelFormat, SequenceFormat
-from osteon.io.doors.options import SaveOptions
-from osteon.io.gltf.read.model import holds_gltf_model, read_gltf_model
-from osteon.io.gltf.read.sequence import read_gltf
+from osteon.io.doors.format_types import ClipFiles, ModelFormat, SequenceFormat, WhenCalled
 
 __all__ = ["GLTF", "GLTF_MODELS", "GLTF_SUFFIXES"]
 
 _NAMES = {".glb": "binary glTF", ".gltf": "glTF"}
 GLTF_SUFFIXES = tuple(_NAMES)
 
+_READ = WhenCalled("osteon.io.gltf.read.sequence", "read_gltf")
+_HOLDS_MODEL = WhenCalled("osteon.io.gltf.read.model", "holds_gltf_model")
+_READ_MODEL = WhenCalled("osteon.io.gltf.read.model", "read_gltf_model")
+_WRITE_MODEL = WhenCalled("osteon.io.gltf.write.model", "write_gltf")
 
-def _write_gltf(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
-    from osteon.io.gltf.write.model import write_gltf
+_CLIP_FILES = ClipFiles(
+    *(
+        WhenCalled("osteon.io.gltf.read.clip_files", name)
+        for name in ("holds_clips_only", "describe_clip_file", "play_clip_files")
+    )
+)
 
-    write_gltf(path, model, options)
-
-
-GLTF = tuple(SequenceFormat(suffix, name, read_gltf) for suffix, name in _NAMES.items())
+GLTF = tuple(SequenceFormat(suffix, name, _READ) for suffix, name in _NAMES.items())
 GLTF_MODELS = tuple(
-    ModelFormat(suffix, name, holds_gltf_model, read_gltf_model, _write_gltf, read_gltf_model)
+    ModelFormat(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL, clip_files=_CLIP_FILES)
     for suffix, name in _NAMES.items()
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from osteon.core.asset import Asset, Image, Material
 from osteon.core.clips import Clip
-from osteon.io.archives.archive import Archive
+from osteon.io.archives.archive import NamedArrays
 from osteon.io.doors.source import Source, quote
 
 __all__ = ["damage_named", "pack_asset", "pack_clips", "unpack_asset", "unpack_clips"]
@@ -22,15 +22,21 @@ ASSET_ARRAYS = ("uvs", "colors", "triangle_material", "polygon_of_triangle", "pr
 
 def pack_asset(asset: Asset) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays, and what goes into the header. Each picture is an array of bytes, `image_0`, `image_1`, …"""
-    images = list(dict.fromkeys(image for m in asset.materials for _, image in m.textures))
+    shown = dict.fromkeys(image for m in asset.materials for _, image in m.textures)
+    images = list(shown | dict.fromkeys(other for image in shown for other in image.others))
     arrays = {key: getattr(asset, key) for key in ASSET_ARRAYS if getattr(asset, key) is not None}
     arrays |= {f"image_{i}": np.frombuffer(image.data, np.uint8) for i, image in enumerate(images)}
     header = {
         "materials": [_packed(m, images) for m in asset.materials],
-        "images": [{"name": image.name, "mime": image.mime} for image in images],
+        "images": [_packed_image(image, images) for image in images],
         "primitive_names": list(asset.primitive_names),
     }
     return arrays, header
+
+
+def _packed_image(image: Image, images: list[Image]) -> dict[str, Any]:
+    others = {"others": [images.index(other) for other in image.others]} if image.others else {}
+    return {"name": image.name, "mime": image.mime} | others
 
 
 def _packed(material: Material, images: list[Image]) -> dict[str, Any]:
@@ -38,33 +44,41 @@ def _packed(material: Material, images: list[Image]) -> dict[str, Any]:
     return stored | {"textures": [[role, images.index(image)] for role, image in material.textures]}
 
 
-def unpack_asset(archive: Archive, header: dict[str, Any]) -> Asset:
+def unpack_asset(archive: NamedArrays, header: dict[str, Any]) -> Asset:
     """The asset that `pack_asset` took apart; absent parts stay absent."""
+    stored = header.get("images", [])
+    alone = [Image(str(s["name"]), str(s["mime"]), _bytes(archive, f"image_{i}")) for i, s in enumerate(stored)]
     images = [
-        Image(str(stored["name"]), str(stored["mime"]), _bytes(archive, f"image_{i}"))
-        for i, stored in enumerate(header.get("images", []))
+        replace(image, others=tuple(_picked(alone, s.get("others", []), f"picture '{image.name}'")))
+        for image, s in zip(alone, stored, strict=True)
     ]
     return Asset(
         **{key: archive.optional(key) for key in ASSET_ARRAYS},
         materials=tuple(_material(m, images) for m in header.get("materials", [])),
         primitive_names=tuple(str(name) for name in header.get("primitive_names", [])),
+        joint_names=(),
     )
 
 
-def _bytes(archive: Archive, key: str) -> bytes:
+def _bytes(archive: NamedArrays, key: str) -> bytes:
     array = archive.array(key)
     if array.dtype != np.uint8 or array.ndim != 1:
         raise archive.source.format_error(f"'{key}' is {array.dtype} of shape {array.shape}, expected bytes in a row")
     return array.tobytes()
 
 
+def _picked(images: list[Image], numbers: list[Any], user: str) -> list[Image]:
+    if any(not 0 <= int(number) < len(images) for number in numbers):
+        raise ValueError(f"{user} names a picture that is not there")
+    return [images[int(number)] for number in numbers]
+
+
 def _material(stored: dict[str, Any], images: list[Image]) -> Material:
     """A material; what came later than the first release may be absent."""
     red, green, blue, alpha = (float(c) for c in stored["base_color"])
     glow_red, glow_green, glow_blue = (float(c) for c in stored.get("emissive", (0, 0, 0)))
-    numbers = [(role, int(number)) for role, number in stored.get("textures", [])]
-    if any(not 0 <= number < len(images) for _, number in numbers):
-        raise ValueError(f"material '{stored['name']}' names a picture that is not there")
+    textures = stored.get("textures", [])
+    pictures = _picked(images, [number for _, number in textures], f"material '{stored['name']}'")
     return Material(
         name=str(stored["name"]),
         base_color=(red, green, blue, alpha),
@@ -74,7 +88,7 @@ def _material(stored: dict[str, Any], images: list[Image]) -> Material:
         emissive=(glow_red, glow_green, glow_blue),
         alpha_mode=stored.get("alpha_mode", "OPAQUE"),
         alpha_cutoff=float(stored.get("alpha_cutoff", 0.5)),
-        textures=tuple((role, images[number]) for role, number in numbers),
+        textures=tuple((role, image) for (role, _), image in zip(textures, pictures, strict=True)),
     )
 
 

@@ -11,5 +11,8 @@ A table in the customData of the root (`osteon`, JSON) says where each clip begi
 SaveOptions: `normals` counts. `quantize` and `key_error` are refused: an array of joints is one value at a time, so it
 has no keys of its own to leave out, and UsdSkel fixes all types, with halves for scales already.
 
-Pictures of materials go into .usdz, where a file has room for others; the other kinds keep the factors alone.
+Pictures of materials go into a .usdz, or beside the stage into a folder of its name (`write/pictures.py`).
+
+The library fails, or never comes back, on about one damaged .usdc of 750. Files are therefore read in a child
+(`near_side.py`, `far_side.py`, `io/doors/native_child.py`); what this process itself opens is only what it writes.
 """

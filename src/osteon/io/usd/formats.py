@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from osteon.io.doors.format_types import ModelFormat, SequenceFormat
+from osteon.io.doors.format_types import ModelFormat, SequenceFormat, WhenCalled
 from osteon.io.doors.optional_packages import Extra
-from osteon.io.usd.read.model import holds_usd_model, read_usd_model
-from osteon.io.usd.read.sequence import read_usd
-from osteon.io.usd.write.model import write_usd, write_usd_sequence
 
 __all__ = ["USD", "USD_MODELS"]
 
@@ -14,8 +11,16 @@ _NAMES = {".usda": "USD text", ".usdc": "binary USD", ".usdz": "USD package", ".
 
 _PACKAGE = Extra("pxr", "usd")
 
-USD = tuple(SequenceFormat(suffix, name, read_usd, write_usd_sequence, _PACKAGE) for suffix, name in _NAMES.items())
+_READ = WhenCalled("osteon.io.usd.near_side", "read_usd")
+_WRITE = WhenCalled("osteon.io.usd.write.model", "write_usd_sequence")
+_HOLDS_MODEL = WhenCalled("osteon.io.usd.near_side", "holds_usd_model")
+_READ_MODEL = WhenCalled("osteon.io.usd.near_side", "read_usd_model")
+_WRITE_MODEL = WhenCalled("osteon.io.usd.write.model", "write_usd")
+
+USD = tuple(
+    SequenceFormat(suffix, name, _READ, _WRITE, _PACKAGE, plain_pictures=True) for suffix, name in _NAMES.items()
+)
 USD_MODELS = tuple(
-    ModelFormat(suffix, name, holds_usd_model, read_usd_model, write_usd, read_usd_model, _PACKAGE)
+    ModelFormat(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL, _PACKAGE, plain_pictures=True)
     for suffix, name in _NAMES.items()
 )

@@ -3,6 +3,8 @@
 Before a stage is composed, every layer it would draw in (sublayers, references, payloads, in all variants) is looked
 up. One that lies outside the folder of the file, on the network, or behind a variable is refused, and so are value
 clips. What USD itself wants to say goes nowhere but into our one line.
+
+All reading here happens in a child (`far_side.py`).
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from osteon.io.doors.native_far_side import Outlet
 from osteon.io.doors.optional_packages import load_extra
 from osteon.io.doors.source import Source, inside, quote
+from osteon.io.usd.write.pictures import PACKAGE, write_pictures
 
-__all__ = ["load_pxr", "open_stage", "save_stage"]
+__all__ = ["check_head", "layer_comment", "load_pxr", "open_stage", "save_stage"]
 
 MODULES = ("Ar", "Gf", "Kind", "Sdf", "Tf", "Usd", "UsdGeom", "UsdShade", "UsdSkel", "UsdUtils", "Vt")
 MAGIC = {b"#usda": "text", b"#sdf ": "text", b"PXR-USDC": "binary", b"PK\x03\x04": "package"}
@@ -37,7 +41,9 @@ def load_pxr(path: Path) -> Any:
 
 @contextmanager
 def _quiet(pxr: Any) -> Iterator[None]:
-    """What USD would print is dropped."""
+    """What USD would print is dropped. Never while a file of others is read: with this, USD waits for itself forever
+    on some damaged ones; the child prints to nowhere anyway.
+    """
     delegate = pxr.UsdUtils.CoalescingDiagnosticDelegate()
     try:
         yield
@@ -50,7 +56,7 @@ def _reading(pxr: Any, source: Source) -> Iterator[None]:
     """What USD raises, or what values that contradict each other cause, becomes one line that names the file."""
     try:
         # Numbers that grow beyond all bounds are refused where they are used.
-        with _quiet(pxr), source.naming(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with source.naming(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             yield
     except pxr.Tf.ErrorException as error:
         raise source.format_error(f"cannot be read as USD ({_reason(error)}); export it again") from error
@@ -70,21 +76,21 @@ def _reason(error: Exception) -> str:
 
 
 @contextmanager
-def open_stage(path: Path) -> Iterator[tuple[Any, Any]]:
-    """The modules of USD and the composed stage."""
+def open_stage(path: Path, outlet: Outlet) -> Iterator[tuple[Any, Any]]:
+    """The modules of USD and the composed stage; only in a child, for the library may fail on a damaged file."""
     source = Source(path)
-    _check_head(source)
     pxr = load_pxr(path)
     with _reading(pxr, source):
-        layer = _open_layer(pxr, str(path.resolve()), source)
-        _check_layers(pxr, layer, source)
+        layer = _open_layer(pxr, str(path.resolve()), source, outlet)
+        _check_layers(pxr, layer, source, outlet)
         stage = pxr.Usd.Stage.Open(layer, pxr.Usd.Stage.LoadAll)
         if stage is None:
             raise source.format_error("cannot be read as USD; export it again")
         yield pxr, stage
 
 
-def _check_head(source: Source) -> None:
+def check_head(source: Source) -> None:
+    """Refuse what does not begin as its suffix says, before the library is let at it."""
     with source.open() as file:
         head = file.read(8)
     if not head:
@@ -97,8 +103,10 @@ def _check_head(source: Source) -> None:
         raise source.format_error("is cut off: the list of its contents is missing; export it again")
 
 
-def _open_layer(pxr: Any, identifier: str, source: Source) -> Any:
+def _open_layer(pxr: Any, identifier: str, source: Source, outlet: Outlet) -> Any:
     """The layer as it is on disk now, even if a former one is still in memory."""
+    outer = Path(pxr.Ar.SplitPackageRelativePathOuter(identifier)[0] or identifier)
+    outlet.alive(outer.stat().st_size if outer.is_file() else 0)
     held = pxr.Sdf.Layer.Find(identifier)
     if held is not None:
         held.Reload(True)
@@ -110,7 +118,7 @@ def _open_layer(pxr: Any, identifier: str, source: Source) -> Any:
     return layer
 
 
-def _check_layers(pxr: Any, root: Any, source: Source) -> None:
+def _check_layers(pxr: Any, root: Any, source: Source, outlet: Outlet) -> None:
     """Refuse a stage that would read beyond the folder of its file."""
     folder = source.path.resolve().parent
     waiting, seen = [root], {root.identifier}
@@ -128,7 +136,17 @@ def _check_layers(pxr: Any, root: Any, source: Source) -> None:
                 raise source.format_error(f"refers to {quote(asset)}, outside its folder; move that file beside it")
             if address not in seen:
                 seen.add(address)
-                waiting.append(_open_layer(pxr, address, source))
+                waiting.append(_open_layer(pxr, address, source, outlet))
+
+
+def layer_comment(path: Path) -> str:
+    """What the layer says about itself; empty where USD cannot read it."""
+    pxr = load_pxr(path)
+    try:
+        layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path), True)
+    except Exception:  # whatever the library makes of a file of others
+        return ""
+    return "" if layer is None else str(layer.comment)
 
 
 def _refuse_value_clips(pxr: Any, layer: Any, source: Source) -> None:
@@ -148,7 +166,7 @@ def _refuse_value_clips(pxr: Any, layer: Any, source: Source) -> None:
 
 
 def save_stage(pxr: Any, stage: Any, path: Path, files: dict[str, bytes]) -> None:
-    """Write a stage that lives in memory; `files` are what it refers to, by name, and only packages hold them."""
+    """Write a stage that lives in memory; `files` are what it refers to, by address: in a package, or beside it."""
     source = Source(path)
     try:
         with _quiet(pxr):
@@ -160,7 +178,8 @@ def save_stage(pxr: Any, stage: Any, path: Path, files: dict[str, bytes]) -> Non
 
 
 def _export(pxr: Any, layer: Any, path: Path, files: dict[str, bytes]) -> bool:
-    if path.suffix.lower() != ".usdz":
+    if path.suffix.lower() != PACKAGE:
+        write_pictures(path.parent, files)
         return bool(layer.Export(str(path)))
     with tempfile.TemporaryDirectory(prefix="osteon-usd-") as folder:
         inner = Path(folder, "model.usdc")

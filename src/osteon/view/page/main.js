@@ -18,6 +18,7 @@ import { buildFit } from "./ui/fit.js";
 import { listenToKeys } from "./ui/keyboard.js";
 import { roundUp } from "./ui/numbers.js";
 import { Notices } from "./ui/notices.js";
+import { buildLegend, showPainted } from "./ui/legend.js";
 import { Opener } from "./ui/opener.js";
 import { buildPanels } from "./ui/panels.js";
 import { buildStage } from "./ui/stage.js";
@@ -34,8 +35,8 @@ const QUICK = 2e7;
 
 const find = (id) => /** @type {any} */ (document.getElementById(id));
 const [stage, canvas] = [find("stage"), find("canvas")];
-const mode =
-  /** @type {any} */ (document.querySelector('meta[name="osteon-mode"]'))?.content === "static" ? "static" : "server";
+const asked = /** @type {any} */ (document.querySelector('meta[name="osteon-mode"]'))?.content;
+const mode = asked === "static" || asked === "file" ? asked : "server";
 const notices = new Notices(stage);
 const store = new Store(firstState());
 const client = new Client(mode);
@@ -61,7 +62,8 @@ class Page {
     this.timeline = new Timeline(find("timeline"), engine, store);
     this.tracker = new ErrorTracker(engine, (track) => this.onErrors(track));
     const opener = (this.opener = new Opener({ engine, store, client, notices, fail, timeline: this.timeline }));
-    const { veil } = this.#build(opener);
+    const { veil, tip } = this.#build(opener);
+    this.tip = tip;
     if (mode === "server") listenToDrops(veil, (files) => this.take(files));
     listenToKeys(store, this.#keys());
     listenToTurns(canvas, engine);
@@ -71,6 +73,7 @@ class Page {
     store.watch(["rank", "pack"], () => this.measure());
     store.watch(["paint", "pack"], () => this.setHeat());
     store.watch(["pack"], () => this.name());
+    store.watch(["pack"], () => document.body.classList.toggle("still", Boolean(store.state.pack?.still)));
   }
 
   /** The panels and all that lies over the mesh. */
@@ -108,6 +111,8 @@ class Page {
       { choose, open: (files) => this.take(files), frame: () => this.seeAll() },
       mode === "server",
     );
+    buildLegend(stage, store, colors.color, css);
+    showPainted(store);
     const read = (text) => [this.compare, this.bones].forEach((panel) => panel.probe(text));
     const describePosed = (found) => describePosedPoint(found, this.posing, store.state);
     return buildStage(stage, canvas, store, engine, { ...act, read, describePosed });
@@ -115,8 +120,10 @@ class Page {
 
   /** Files that were dropped or chosen; a skeleton alone is for the mesh that is shown. */
   take(files) {
-    if (files.length === 1 && store.state.pack && isSkeleton(files[0].name)) return this.pose.take(files[0]);
-    return this.opener.open(files);
+    const open = () => this.opener.open(files);
+    if (files.length !== 1 || !store.state.pack || !isSkeleton(files[0].name)) return open();
+    // What may be a mesh as well is opened where it has no skeleton of this one.
+    return holdsMeshes(files[0].name) ? this.pose.take(files[0], open) : this.pose.take(files[0]);
   }
 
   /** The title and what readers call the mesh. */
@@ -179,11 +186,14 @@ class Page {
 
   onErrors(track) {
     this.timeline?.drawErrors(track);
+    this.bones?.update(track);
     this.#showErrors();
   }
 
   onFrame(info) {
     this.posing?.place();
+    this.tip?.follow();
+    stage.classList.toggle("stacked", this.engine.stacked);
     if (store.state.posing) return;
     this.timeline?.update(info);
     if (!this.timeline || this.timeline.frame === this.#frame) return;
@@ -213,7 +223,8 @@ class Page {
 
   #keys() {
     const flip = (paint) => store.set({ paint: store.state.paint === paint ? "material" : paint });
-    const plays = () => store.state.pack && !store.state.posing;
+    const shown = () => store.state.pack && !store.state.posing;
+    const plays = () => shown() && !store.state.pack.still;
     return {
       toggle: () => plays() && this.timeline.toggle(),
       step: (key) => plays() && this.timeline.step(key === "ArrowLeft" ? -1 : 1),
@@ -223,9 +234,9 @@ class Page {
           rank: Math.min(store.state.pack?.rank ?? 0, Math.max(0, store.state.rank + (key === "[" ? -1 : 1))),
         }),
       wireframe: () => store.set({ wireframe: !store.state.wireframe }),
-      bones: () => plays() && nBones(store.state.pack) && flip("bones"),
-      error: () => plays() && canCompare(store.state.pack) && flip("error"),
-      compare: () => plays() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
+      bones: () => shown() && nBones(store.state.pack) && flip("bones"),
+      error: () => shown() && canCompare(store.state.pack) && flip("error"),
+      compare: () => shown() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
       close: () => this.posing.putAway() || store.set({ panel: "" }),
       help: () => store.set({ panel: store.state.panel === "about" ? "" : "about" }),
@@ -247,9 +258,15 @@ function posedView({ poseView, posePaint, poseMeasure, poseMax }) {
 /** Formats of rigs hold meshes too: those are opened, unless the Pose panel asks for a skeleton. */
 function isSkeleton(name) {
   const { panel, scene } = store.state;
-  const { skeletons = [], suffixes = [] } = scene.limits;
-  const suffix = name.slice(name.lastIndexOf(".")).toLowerCase();
-  return skeletons.includes(suffix) && (!suffixes.includes(suffix) || panel === "pose");
+  return (scene.limits.skeletons ?? []).includes(suffixOf(name)) && (!holdsMeshes(name) || panel === "pose");
+}
+
+function holdsMeshes(name) {
+  return (store.state.scene.limits.suffixes ?? []).includes(suffixOf(name));
+}
+
+function suffixOf(name) {
+  return name.slice(name.lastIndexOf(".")).toLowerCase();
 }
 
 function nextMode(now) {

@@ -21,7 +21,7 @@ from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.sampling import ScenePose
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance, parents_of_joints
 
-__all__ = ["Bones", "gather_bones", "gather_skeleton", "gather_skin"]
+__all__ = ["Bones", "gather_bones", "gather_skeleton", "gather_skin", "joints_of_vertices"]
 
 #: glTF has any number of sets of four; more than this many bones a vertex are not kept.
 MOST_INFLUENCES = 8
@@ -103,6 +103,23 @@ def _influences(instance: MeshInstance, bone_of_joint: Int64) -> tuple[Int32, Fl
         joints, weights = np.take_along_axis(joints, order, axis=1), np.take_along_axis(weights, order, axis=1)
         weights = weights / weights.sum(axis=1, keepdims=True)
     return np.where(weights > 0, bone_of_joint[joints], 0).astype(np.int32), weights
+
+
+def joints_of_vertices(document: Document, scene: GltfScene) -> tuple[Int32, tuple[str, ...]]:
+    """(v,) the joint that moves each vertex most, or its node where no joint does; and the names of these."""
+    entries = document.items("nodes")
+    nodes = []
+    for instance in scene.instances:
+        influences = instance.geometry.influences
+        if instance.skin is None or influences is None:
+            nodes.append(np.full(instance.n_vertices, instance.node))
+        else:
+            strongest = influences.weights.argmax(axis=1)[:, None]
+            joints = np.take_along_axis(influences.joints, strongest, axis=1)[:, 0]
+            nodes.append(np.array(instance.skin.nodes)[joints])
+    used, number = np.unique(np.concatenate(nodes), return_inverse=True)
+    names = tuple(document.text(entries[node], "name", f"node_{node}") for node in used)
+    return number.reshape(-1).astype(np.int32), names
 
 
 def gather_skeleton(document: Document, scene: GltfScene, bones: Bones) -> Skeleton | None:

@@ -1,11 +1,13 @@
-"""Materials and their images. Pictures are carried as they are: PNG and JPEG, on the first set of coordinates.
+"""Materials and their images. Pictures are carried as they are, on the first set of coordinates.
 
 A material whose textures move their coordinates (KHR_texture_transform) moves those of its triangles instead. A picture
-of another kind (KHR_texture_basisu, EXT_texture_webp) is left out unless the file has it as PNG or JPEG too.
+that an extension names (KHR_texture_basisu, EXT_texture_webp, EXT_texture_avif) is carried beside the PNG or JPEG that
+the texture has for other programs, or alone.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import cast
 
@@ -18,7 +20,8 @@ from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.addresses import read_address
 from osteon.io.gltf.read.buffer_views import read_view
 from osteon.io.gltf.read.document import Document
-from osteon.io.meshes.pictures import picture_mime
+from osteon.io.gltf.texture_extensions import TEXTURE_EXTENSIONS
+from osteon.io.meshes.pictures import picture_mime, rare_picture_mime
 
 __all__ = ["read_materials", "read_uv_transform"]
 
@@ -29,6 +32,8 @@ _ROLES: dict[str, TextureRole] = {
     "occlusionTexture": "occlusion",
     "emissiveTexture": "emissive",
 }
+#: Pictures by what a texture names: extension and number of the image.
+Images = dict[tuple[tuple[str, object], ...], Image | None]
 Transform = tuple[float, float, float, float, float]  # shift right and down, turn, scale of both
 _UNMOVED: Transform = (0.0, 0.0, 0.0, 1.0, 1.0)
 _UNNAMED = Material("default", (1.0, 1.0, 1.0, 1.0), 1.0, 1.0)  # what glTF shows where no material is named
@@ -36,12 +41,12 @@ _UNNAMED = Material("default", (1.0, 1.0, 1.0, 1.0), 1.0, 1.0)  # what glTF show
 
 def read_materials(document: Document, numbers: list[int | None]) -> list[Material]:
     """The materials with these numbers; None is the default one."""
-    images: dict[int, Image | None] = {}
+    images: Images = {}
     entries = document.items("materials")
     return [_UNNAMED if n is None else _material(document, entries[n], n, images) for n in numbers]
 
 
-def _material(document: Document, entry: JsonObject, index: int, images: dict[int, Image | None]) -> Material:
+def _material(document: Document, entry: JsonObject, index: int, images: Images) -> Material:
     what = f"material {index}"
     surface = document.object(entry, "pbrMetallicRoughness", what)
     red, green, blue, alpha = document.numbers(surface, "baseColorFactor", what, [1.0, 1.0, 1.0, 1.0])
@@ -109,19 +114,26 @@ def _transform(document: Document, use: JsonObject, what: str) -> Transform:
     return right, down, _factor(document, moves, "rotation", 0.0, what), wide, high
 
 
-def _image(document: Document, use: JsonObject, images: dict[int, Image | None], what: str) -> Image | None:
-    """The image of a texture, or None if there is none that is carried."""
+def _image(document: Document, use: JsonObject, images: Images, what: str) -> Image | None:
+    """The picture of a texture in all the kinds that are carried, or None if there is none."""
     texture = document.item("textures", use["index"], what)
-    if "source" not in texture:
-        return None
-    number = texture["source"]
-    entry = document.item("images", number, f"texture {use['index']}")
-    if number not in images:
-        images[number] = _read_image(document, entry, number)
-    return images[number]
+    what = f"texture {use['index']}"
+    extensions = document.object(texture, "extensions", what)
+    named: dict[str, object] = {"": texture["source"]} if "source" in texture else {}
+    for extension in TEXTURE_EXTENSIONS:
+        entry = document.object(extensions, extension, what)
+        named |= {extension: entry["source"]} if "source" in entry else {}
+    key = tuple(named.items())
+    if key not in images:
+        found = [_read_image(document, number, extension, what) for extension, number in key]
+        kinds = [image for image in found if image is not None]
+        images[key] = replace(kinds[0], others=tuple(kinds[1:])) if kinds else None
+    return images[key]
 
 
-def _read_image(document: Document, entry: JsonObject, number: int) -> Image | None:
+def _read_image(document: Document, number: object, extension: str, what: str) -> Image | None:
+    """An image of the kind that the extension says; without one, PNG or JPEG."""
+    entry = document.item("images", number, what)
     uri = entry.get("uri")
     fallback = f"image_{number}"
     if uri is None:
@@ -132,5 +144,7 @@ def _read_image(document: Document, entry: JsonObject, number: int) -> Image | N
         except FileFormatError:  # the look is a courtesy: a picture that is not there does not stop the mesh
             return None
         fallback = fallback if uri.startswith("data:") else PurePosixPath(uri).stem or fallback
-    mime = picture_mime(data)
-    return None if mime is None else Image(document.text(entry, "name", fallback), mime, data)
+    mime = rare_picture_mime(data) if extension else picture_mime(data)
+    if mime is None or (extension and mime != TEXTURE_EXTENSIONS[extension]):
+        return None
+    return Image(document.text(entry, "name", fallback), mime, data)

@@ -25,7 +25,7 @@ from osteon.io.gltf.read.restored import rest_of_file, restore_model
 from osteon.io.gltf.read.sampling import SampledClip, plan_clips, sample_blocks
 from osteon.io.gltf.read.scene import GltfScene, read_scene
 
-__all__ = ["holds_gltf_model", "read_gltf_model"]
+__all__ = ["build_model", "holds_gltf_model", "read_gltf_model"]
 
 
 def holds_gltf_model(path: Path) -> bool:
@@ -47,7 +47,11 @@ def read_gltf_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> 
     """The default scene as one model, with a clip for each animation; one frame, 'still', if there is none."""
     document = open_document(path)
     scene = read_scene(document)
-    planned = plan_clips(document, scene, options)
+    return build_model(document, scene, plan_clips(document, scene, options))
+
+
+def build_model(document: Document, scene: GltfScene, planned: list[SampledClip]) -> SkinnedModel:
+    """The scene as a model that plays these clips."""
     metadata = read_metadata(document)
     placements = rest_placements(scene) if metadata is None else [rest_of_file(metadata)] * len(scene.instances)
     bones = gather_bones(scene, placements)
@@ -63,7 +67,7 @@ def read_gltf_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> 
             corrections=_corrections(document, scene, placements, weights),
             skeleton=gather_skeleton(document, scene, bones),
             asset=asset,
-            name=path.stem,
+            name=document.source.path.stem,
         )
         return model if metadata is None else restore_model(metadata, scene, model)
 

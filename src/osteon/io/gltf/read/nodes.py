@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.core.kinematics import world_from_local
-from osteon.core.quaternions import matrices_from_quaternions, unit_quaternions
+from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_matrices, unit_quaternions
+from osteon.core.transforms import nearest_rotation
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.document import Document
 
@@ -99,7 +101,21 @@ def _placements(document: Document, entries: list[JsonObject]) -> tuple[Placemen
     matrices = gather("matrix", [float(i % 5 == 0) for i in range(16)]).reshape(-1, 4, 4).transpose(0, 2, 1)
     has_matrix = np.array(["matrix" in entry for entry in entries], bool)
     local[has_matrix] = matrices[has_matrix]
+    _take_apart(still, matrices, has_matrix)
     return still, local
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _take_apart(still: Placement, matrices: Float64, has_matrix: NDArray[np.bool_]) -> None:
+    """Give nodes that have a matrix its three parts: an animation may move one of them and leave the others."""
+    linear = matrices[has_matrix][:, :3, :3]
+    scale = np.linalg.norm(linear, axis=1)
+    scale[np.linalg.det(linear) < 0, 0] *= -1
+    still.translation[has_matrix] = matrices[has_matrix][:, :3, 3]
+    still.rotation[has_matrix] = quaternions_from_matrices(
+        nearest_rotation(linear / np.where(scale, scale, 1)[:, None])
+    )
+    still.scale[has_matrix] = scale
 
 
 def scene_nodes(document: Document, tree: NodeTree) -> list[int]:

@@ -86,8 +86,14 @@ def read_scene(document: Document) -> GltfScene:
             for number, geometries in enumerate(place_geometries(document, meshes[mesh], placements, node)):
                 instances += _parts_of(document, node, geometries, skin, f"_{number}")
     if not any(len(piece.faces) for instance in instances for piece in instance.geometry.pieces):
-        raise document.source.geometry_error("holds no triangles; export the scene with its meshes")
+        raise document.source.geometry_error(_why_no_triangles(document))
     return GltfScene(tree, instances)
+
+
+def _why_no_triangles(document: Document) -> str:
+    if document.items("animations") and not document.items("meshes"):
+        return "holds clips but no mesh; play them on a character that has these joints: osteon skin --rig CHARACTER"
+    return "holds no triangles; export the scene with its meshes"
 
 
 def _parts_of(

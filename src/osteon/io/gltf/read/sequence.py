@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.source import Source
 from osteon.io.gltf.read.bind_pose import rest_pose
+from osteon.io.gltf.read.bones import joints_of_vertices
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.merge import merge_instances
 from osteon.io.gltf.read.metadata import read_metadata
@@ -44,11 +46,15 @@ def read_gltf(path: Path, request: ReadRequest) -> MeshSequence:
     rest = document.source.positions(rest_pose(scene))
     metadata = read_metadata(document)
     with document.source.naming():
+        joints, names = joints_of_vertices(document, scene)
         if metadata is not None:
             mesh = restore_mesh(metadata, scene)
             frames, rest = frames[:, mesh.vertices], rest[mesh.vertices]
-            return MeshSequence(frames, mesh.faces, rest, clips, mesh.asset, metadata.text("name") or path.stem)
+            asset = replace(mesh.asset, joint_of_vertex=joints[mesh.vertices], joint_names=names)
+            return MeshSequence(frames, mesh.faces, rest, clips, asset, metadata.text("name") or path.stem)
         faces, asset = merge_instances(document, scene)
+        if any(instance.skin is not None for instance in scene.instances):
+            asset = replace(asset, joint_of_vertex=joints, joint_names=names)
         return MeshSequence(frames, faces, rest, clips, asset, path.stem)
 
 

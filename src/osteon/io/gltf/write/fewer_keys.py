@@ -40,7 +40,7 @@ from osteon.io.gltf.write.fewer_keys_joint import (
     take_joint,
 )
 from osteon.io.gltf.write.keys_between import KeyedModel
-from osteon.io.gltf.write.nodes import JointNodes, Joints
+from osteon.io.gltf.write.nodes import Joints
 
 __all__ = ["KeptKeys", "reduce_keys"]
 
@@ -57,9 +57,9 @@ PLAYERS_APART = 5e-6
 _CORNERS = np.array(list(product((0, 1), repeat=3)), bool)
 
 
-def reduce_keys(keyed: KeyedModel, joints: Joints, nodes: JointNodes, error: float) -> KeptKeys:
+def reduce_keys(keyed: KeyedModel, error: float) -> KeptKeys:
     """Keys to keep so that no vertex is off by more than the part `error` of the diagonal, in any frame."""
-    model = keyed.model
+    model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
     distance = error * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
     share = CORRECTIONS_PART if model.rank else 0.0
     order, depth = parents_first(joints.parents), 1 + max(depths_of(joints.parents))

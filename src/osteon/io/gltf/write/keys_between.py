@@ -27,7 +27,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import halfway_quaternions
 from osteon.core.transforms import compose
 from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
-from osteon.io.gltf.write.nodes import Joints, build_nodes, place_joints
+from osteon.io.gltf.write.nodes import JointNodes, Joints, build_nodes, place_joints
 
 __all__ = ["KeyedModel", "add_between"]
 
@@ -43,18 +43,19 @@ BLOCK_VERTICES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class KeyedModel:
-    """A model with a frame for each key, and when they are."""
+    """A model with a frame for each key, when they are, and the nodes that move that way."""
 
     model: SkinnedModel
     moments: Float64  # (f,) in frames of the source
     has_key: BoolArray  # (f,b) bones that have a key there; the others are as they are between their keys
+    joints: Joints
+    nodes: JointNodes
 
 
 def add_between(model: SkinnedModel) -> KeyedModel:
     """The model with frames added halfway wherever vertices would stray."""
-    keyed = KeyedModel(
-        model, np.arange(model.n_frames, dtype=np.float64), np.ones((model.n_frames, model.n_bones), bool)
-    )
+    moments = np.arange(model.n_frames, dtype=np.float64)
+    keyed = _keyed(model, moments, np.ones((model.n_frames, model.n_bones), bool))
     for _ in range(ROUNDS):
         added = _round(keyed)
         if added is None:
@@ -63,11 +64,15 @@ def add_between(model: SkinnedModel) -> KeyedModel:
     return keyed
 
 
+def _keyed(model: SkinnedModel, moments: Float64, has_key: BoolArray) -> KeyedModel:
+    joints = place_joints(model)
+    nodes = build_nodes(joints, [clip.start for clip in model.clips], moments, has_key)
+    return KeyedModel(model, moments, has_key, joints, nodes)
+
+
 def _round(keyed: KeyedModel) -> KeyedModel | None:
     """One more frame in each step that takes a detour; None if there is none."""
-    model = keyed.model
-    joints = place_joints(model)
-    nodes = build_nodes(joints, [clip.start for clip in model.clips], keyed.moments, keyed.has_key)
+    model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
     steps = _steps(model.clips)
     if not nodes.tracks.needs_child.any() or not len(steps):
         return None
@@ -187,4 +192,4 @@ def _inserted(keyed: KeyedModel, at: NDArray[np.int64], middle: Float64, has_key
         for c in model.clips
     ]
     extended = _with_frames(model, transforms, coefficients, tuple(clips))
-    return KeyedModel(extended, moments, np.insert(keyed.has_key, at, has_key, axis=0))
+    return _keyed(extended, moments, np.insert(keyed.has_key, at, has_key, axis=0))

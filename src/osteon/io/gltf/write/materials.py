@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from osteon.core.asset import Image, Material, TextureRole
 from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.texture_extensions import TEXTURE_EXTENSIONS
 from osteon.io.gltf.write.buffer import BufferWriter
 
-__all__ = ["plain_material", "usable_roles", "write_materials"]
+__all__ = ["plain_material", "texture_extensions", "usable_roles", "write_materials"]
 
 _TEXTURES: dict[TextureRole, str] = {
     "base_color": "baseColorTexture",
@@ -17,6 +19,8 @@ _TEXTURES: dict[TextureRole, str] = {
     "occlusion": "occlusionTexture",
     "emissive": "emissiveTexture",
 }
+
+_EXTENSIONS = {mime: extension for extension, mime in TEXTURE_EXTENSIONS.items()}
 
 
 def plain_material(colored: bool) -> Material:
@@ -34,18 +38,40 @@ def write_materials(
     materials: tuple[Material, ...], roles: tuple[TextureRole, ...], buffer: BufferWriter
 ) -> JsonObject:
     """The lists materials, textures and images, with the textures whose roles the mesh can serve."""
-    images: dict[Image, int] = {}
-    entries = [_entry(material, roles, images) for material in materials]
+    textures: dict[Image, int] = {}
+    entries = [_entry(material, roles, textures) for material in materials]
     found: JsonObject = {"materials": entries}
-    if images:
-        found["textures"] = [{"source": number} for number in images.values()]
+    if textures:
+        pictures: dict[Image, int] = {}
+        found["textures"] = [_texture(image, pictures) for image in textures]
         found["images"] = [
-            {"name": image.name, "mimeType": image.mime, "bufferView": buffer.add_bytes(image.data)} for image in images
+            {"name": image.name, "mimeType": image.mime, "bufferView": buffer.add_bytes(image.data)}
+            for image in pictures
         ]
     return found
 
 
-def _entry(material: Material, roles: tuple[TextureRole, ...], images: dict[Image, int]) -> JsonObject:
+def _texture(image: Image, pictures: dict[Image, int]) -> JsonObject:
+    """What all programs read as its source; what only some do in an extension."""
+    entry: JsonObject = {}
+    for kind in (replace(image, others=()), *image.others):
+        number = pictures.setdefault(kind, len(pictures))
+        extension = _EXTENSIONS.get(kind.mime)
+        if extension is None:
+            entry["source"] = number
+        else:
+            entry.setdefault("extensions", {})[extension] = {"source": number}
+    return entry
+
+
+def texture_extensions(textures: list[JsonObject]) -> tuple[list[str], list[str]]:
+    """Extensions that the textures use, and those that some of them cannot be shown without."""
+    used = {name for texture in textures for name in texture.get("extensions", {})}
+    needed = {name for texture in textures if "source" not in texture for name in texture["extensions"]}
+    return sorted(used), sorted(needed)
+
+
+def _entry(material: Material, roles: tuple[TextureRole, ...], textures: dict[Image, int]) -> JsonObject:
     surface: JsonObject = {
         "baseColorFactor": _within(material.base_color),
         "metallicFactor": _within([material.metallic])[0],
@@ -63,7 +89,7 @@ def _entry(material: Material, roles: tuple[TextureRole, ...], images: dict[Imag
     for role, image in material.textures:
         if role in roles:
             owner = surface if role in ("base_color", "metallic_roughness") else entry
-            owner[_TEXTURES[role]] = {"index": images.setdefault(image, len(images))}
+            owner[_TEXTURES[role]] = {"index": textures.setdefault(image, len(textures))}
     return entry
 
 

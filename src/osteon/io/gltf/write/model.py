@@ -62,9 +62,9 @@ from osteon.io.gltf.write.deformer import write_deformer
 from osteon.io.gltf.write.fewer_keys import reduce_keys
 from osteon.io.gltf.write.influences import store_influences
 from osteon.io.gltf.write.keys_between import add_between
-from osteon.io.gltf.write.materials import plain_material, usable_roles, write_materials
+from osteon.io.gltf.write.materials import plain_material, texture_extensions, usable_roles, write_materials
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
-from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints, build_nodes, place_joints
+from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints
 from osteon.io.gltf.write.short_rotations import short_turns
 from osteon.io.metadata.stock import stock_model
 
@@ -89,19 +89,16 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     influences = store_influences(model.skin, model.n_bones, options.quantize)
     mesh = write_mesh(model, layout, influences, buffer, options)
     keyed = add_between(model)
-    joints = place_joints(keyed.model)
-    nodes = build_nodes(joints, [clip.start for clip in keyed.model.clips], keyed.moments, keyed.has_key)
-    short = short_turns(keyed, joints, nodes) if options.quantize else np.zeros(model.n_bones, bool)
+    joints, nodes = keyed.joints, keyed.nodes
+    short = short_turns(keyed) if options.quantize else np.zeros(model.n_bones, bool)
     tracks = joint_tracks(nodes, short)
     if keyed.model.corrections is not None and model.rank:
         morph_range = mesh.packed.morph_range
         tracks.append(
             weights_track(MESH_NODE, morph_range.weights(keyed.model.corrections.coefficients), morph_range.rest)
         )
-    kept = reduce_keys(keyed, joints, nodes, options.key_error) if options.key_error > 0 else {}
+    kept = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
-    if options.quantize:
-        root |= {key: ["KHR_mesh_quantization"] for key in ("extensionsUsed", "extensionsRequired")}
     root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}]}
     root["nodes"] = [{"name": model.name, "mesh": 0, "skin": 0}, *nodes.entries]
     root |= {"meshes": [mesh.entry], "skins": [_skin(joints, nodes, mesh.packed, buffer)]}
@@ -109,6 +106,7 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
     roles = usable_roles(layout.uvs is not None, options.normals)
     root |= write_materials(model.asset.materials + plain, roles, buffer)
+    root |= _extensions(root.get("textures", []), options)
     extras = _extras(model, layout, mesh.packed, buffer)
     if whole is not model:
         extras["deformer"] = write_deformer(whole.deformer, buffer)
@@ -116,6 +114,14 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     root["accessors"] = buffer.accessors
     root["bufferViews"], data = buffer.finish()
     return root, data
+
+
+def _extensions(textures: list[JsonObject], options: SaveOptions) -> JsonObject:
+    """What a program must know to read the file, and what it may."""
+    numbers = ["KHR_mesh_quantization"] if options.quantize else []
+    used, needed = texture_extensions(textures)
+    listed = {"extensionsUsed": numbers + used, "extensionsRequired": numbers + needed}
+    return {key: names for key, names in listed.items() if names}
 
 
 def _skin(joints: Joints, nodes: JointNodes, packed: PackedMesh, buffer: BufferWriter) -> JsonObject:

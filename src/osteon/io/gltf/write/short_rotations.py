@@ -30,9 +30,9 @@ PLAYERS_APART = 5e-6
 BLOCK_VERTICES = 2_000_000
 
 
-def short_turns(keyed: KeyedModel, joints: Joints, nodes: JointNodes) -> BoolArray:
+def short_turns(keyed: KeyedModel) -> BoolArray:
     """(b,) joints whose rotations may be rounded to 16 bits."""
-    model = keyed.model
+    model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
     carries = ["children" in nodes.entries[joint - ARMATURE] for joint in nodes.joints]
     short = ~np.array(carries, bool)
     limit = PLAYERS_APART * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))

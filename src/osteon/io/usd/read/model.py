@@ -24,7 +24,8 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
-from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
+from osteon.io.doors.native_far_side import Outlet
+from osteon.io.doors.options import LoadOptions
 from osteon.io.doors.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
 from osteon.io.usd.metadata import MISFITS, read_metadata
@@ -34,19 +35,19 @@ from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix, read_meshe
 from osteon.io.usd.skinning_methods import as_bound
 from osteon.io.usd.stage import open_stage
 
-__all__ = ["holds_usd_model", "read_usd_model"]
+__all__ = ["read_stage_model", "stage_holds_model"]
 
 
-def holds_usd_model(path: Path) -> bool:
+def stage_holds_model(path: Path, outlet: Outlet) -> bool:
     """Whether a mesh of the stage is skinned."""
-    with open_stage(path) as (pxr, stage):
+    with open_stage(path, outlet) as (pxr, stage):
         return any(True for _ in skinned_prims(pxr, stage))
 
 
-def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> SkinnedModel:
+def read_stage_model(path: Path, options: LoadOptions, outlet: Outlet) -> SkinnedModel:
     """The model that Osteon wrote, or what the first SkelRoot of the stage shows."""
     source = Source(path)
-    with open_stage(path) as (pxr, stage):
+    with open_stage(path, outlet) as (pxr, stage):
         meshes = _first_root(pxr, read_meshes(pxr, stage, source))
         if not meshes:
             raise source.geometry_error("holds no skinned mesh; a mesh sequence can be skinned with osteon skin")
@@ -58,7 +59,7 @@ def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> S
                 return restore_model(pxr, meshes[0], metadata, clips, codes, source)
         bones = _Bones(pxr, meshes)
         faces, asset = merge_mesh_parts([shown.part for shown in meshes])
-        transforms = as_float32(bones.transforms(codes))
+        transforms = as_float32(bones.transforms(codes, outlet))
         with source.naming():
             model = SkinnedModel(
                 rest=source.positions(np.concatenate([_rest(pxr, shown) for shown in meshes])),
@@ -111,11 +112,12 @@ class _Bones:
     def _place(self, prim: Any, code: Any) -> Float64:
         return column_matrix(self._pxr.UsdGeom.XformCache(code).GetLocalToWorldTransform(prim))
 
-    def transforms(self, codes: Float64) -> Float64:
+    def transforms(self, codes: Float64, outlet: Outlet) -> Float64:
         """(f,b,3,4) posed_from_rest."""
         earliest = self._pxr.Usd.TimeCode.EarliestTime()
         out = np.empty((len(codes), len(self.names), 3, 4))
         for f, code in enumerate(codes.tolist()):
+            outlet.alive()
             start = 0
             for query in self._queries.values():
                 moves = np.stack([column_matrix(m) for m in query.ComputeSkinningTransforms(code)])

@@ -77,11 +77,14 @@ def _joints(shown: ShownMesh, metadata: dict[str, Any], codes: Float64) -> tuple
 
 def _skin(pxr: Any, shown: ShownMesh, metadata: dict[str, Any]) -> Skin:
     """Joints become bones again; the weight of a fine joint goes back to its bone."""
+    assert shown.skeleton is not None
     binding = pxr.UsdSkel.BindingAPI(shown.mesh.GetPrim())
     k = int(metadata["influences"])
     shape = (shown.part.n_vertices, -1)
     numbers = np.array(binding.GetJointIndicesPrimvar().Get(), np.int64).reshape(shape)
     weights = np.array(binding.GetJointWeightsPrimvar().Get(), np.float32).reshape(shape)
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(shown.skeleton.GetJointOrder()):
+        raise ValueError("an influence names a joint that is not there")
     bone_of_joint = {joint: bone for bone, joint in enumerate(metadata["joint_of_bone"])}
     table = np.array([bone_of_joint.get(j, 0) for j in range(int(numbers.max(initial=0)) + 1)], np.int32)
     whole = weights[:, :k].astype(np.float64)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32
-from osteon.core.progress import report_progress
-from osteon.core.sequence import MeshSequence
-from osteon.io.doors.options import ReadRequest
+from osteon.core.clips import Clip
+from osteon.core.mesh import Mesh
+from osteon.io.doors.native_far_side import Outlet
+from osteon.io.doors.options import LoadOptions
 from osteon.io.doors.source import Source
 from osteon.io.meshes.parts import merge_mesh_parts
 from osteon.io.usd.metadata import MISFITS, read_metadata, restore_asset
@@ -19,37 +20,42 @@ from osteon.io.usd.read.clips import plan_clips, planned_codes
 from osteon.io.usd.read.shown_meshes import ShownMesh, read_meshes, sample_codes
 from osteon.io.usd.stage import open_stage
 
-__all__ = ["read_usd"]
+__all__ = ["send_stage_frames"]
 
 
-def read_usd(path: Path, request: ReadRequest) -> MeshSequence:
-    """The meshes of the stage as one, with the clips that Osteon wrote or one clip named after the file."""
+def send_stage_frames(path: Path, options: LoadOptions, outlet: Outlet) -> tuple[Mesh, tuple[Clip, ...]]:
+    """The meshes of the stage as one, with the clips that Osteon wrote or one clip named after the file.
+
+    Frames leave through the outlet, one after the other.
+    """
     source = Source(path)
-    with open_stage(path) as (pxr, stage):
+    with open_stage(path, outlet) as (pxr, stage):
         meshes = read_meshes(pxr, stage, source)
         if not meshes:
             raise source.geometry_error("holds no polygons; export the stage with its meshes")
         metadata = read_metadata(stage) if len(meshes) == 1 else {}
-        planned = plan_clips(stage, metadata, sample_codes(pxr, meshes), request.options, source)
+        planned = plan_clips(stage, metadata, sample_codes(pxr, meshes), options, source)
         codes = planned_codes(planned).tolist()
-        frames = np.empty((len(codes), sum(shown.part.n_vertices for shown in meshes), 3), np.float32)
+        first = None
         for f, code in enumerate(codes):
             here = Source(path, f)
-            frames[f] = here.positions(np.concatenate([shown.points(pxr, code, here) for shown in meshes]))
-            report_progress(request.progress, "load", (f + 1) / len(codes))
-        rest = source.positions(_rest(pxr, meshes, frames, source))
+            frame = here.positions(np.concatenate([shown.points(pxr, code, here) for shown in meshes]))
+            outlet.frames(f, len(codes), frame[None])
+            first = frame if first is None else first
+        assert first is not None
+        rest = source.positions(_rest(pxr, meshes, first))
         faces, asset = merge_mesh_parts([shown.part for shown in meshes])
         if metadata:
             with suppress(*MISFITS):
-                asset = restore_asset(asset, metadata, meshes[0].mesh).checked(frames.shape[1], len(faces))
+                asset = restore_asset(asset, metadata, meshes[0].mesh).checked(len(first), len(faces))
     with source.naming():
-        clips = tuple(p.clip for p in planned)
-        return MeshSequence(frames, faces, rest, clips, asset, str(metadata.get("name", path.stem)))
+        name = str(metadata.get("name", path.stem))
+        return Mesh(rest, faces, asset, name), tuple(p.clip for p in planned)
 
 
-def _rest(pxr: Any, meshes: list[ShownMesh], frames: Float32, source: Source) -> Float32:
+def _rest(pxr: Any, meshes: list[ShownMesh], first: Float32) -> Float32:
     """The points as they are stored without time or skin, where such are; else the first frame."""
-    rest, start = np.array(frames[0]), 0
+    rest, start = np.array(first), 0
     for shown in meshes:
         stop = start + shown.part.n_vertices
         stored = shown.mesh.GetPointsAttr().Get(pxr.Usd.TimeCode.Default())

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.asset import Asset, Image, Material
-from osteon.io.meshes.pictures import picture_name
 from osteon.io.meshes.polygons import join_polygons
 from osteon.io.usd.joint_tracks import distinct_identifiers
 
-__all__ = ["define_materials", "define_mesh", "extent_of", "picture_files", "set_samples", "vectors"]
+__all__ = ["define_materials", "define_mesh", "extent_of", "set_samples", "vectors"]
 
 #: The input of the surface that a picture feeds, and the channels it takes.
 TEXTURE_INPUTS = {
@@ -71,7 +70,7 @@ def define_mesh(pxr: Any, stage: Any, where: str, faces: Int32, asset: Asset, re
     return mesh
 
 
-def define_materials(pxr: Any, stage: Any, mesh: Any, faces: Int32, asset: Asset, pictures: bool) -> None:
+def define_materials(pxr: Any, stage: Any, mesh: Any, faces: Int32, asset: Asset, pictures: dict[Image, str]) -> None:
     """Materials beside the mesh, bound to it, or to a subset of its polygons where there are several."""
     if asset.triangle_material is None or not asset.materials:
         return
@@ -80,9 +79,8 @@ def define_materials(pxr: Any, stage: Any, mesh: Any, faces: Int32, asset: Asset
     names = distinct_identifiers([material.name for material in asset.materials], "material")
     _, mask = join_polygons(faces, asset)
     of_polygon = asset.triangle_material[mask[:, 0]]
-    files = _picture_names(asset) if pictures and asset.uvs is not None else {}
     for m, (name, material) in enumerate(zip(names, asset.materials, strict=True)):
-        made = _define_material(pxr, stage, scope.AppendChild(name), material, files)
+        made = _define_material(pxr, stage, scope.AppendChild(name), material, pictures)
         polygons = np.flatnonzero(of_polygon == m).astype(np.int32)
         if len(polygons) == len(of_polygon):
             shade.MaterialBindingAPI.Apply(mesh.GetPrim()).Bind(made)
@@ -110,16 +108,6 @@ def _define_material(pxr: Any, stage: Any, where: Any, material: Material, names
         _define_textures(pxr, stage, where, surface, material, names)
     made.CreateSurfaceOutput().ConnectToSource(surface.CreateOutput("surface", types.Token))
     return made
-
-
-def picture_files(asset: Asset) -> dict[str, bytes]:
-    """The pictures of all materials by their name in a package, each once."""
-    return {name: image.data for image, name in _picture_names(asset).items()}
-
-
-def _picture_names(asset: Asset) -> dict[Image, str]:
-    images = dict.fromkeys(image for material in asset.materials for _, image in material.textures)
-    return {image: f"textures/{picture_name(image, f'image_{i}')}" for i, image in enumerate(images)}
 
 
 def _define_textures(

@@ -20,7 +20,8 @@ from osteon.io.usd.metadata import pack_metadata, write_metadata
 from osteon.io.usd.skinning_methods import CLASSIC, SKINNING_METHODS
 from osteon.io.usd.stage import load_pxr, save_stage
 from osteon.io.usd.write.joints import build_joints, joint_influences
-from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, picture_files, set_samples, vectors
+from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, set_samples, vectors
+from osteon.io.usd.write.pictures import picture_names
 
 __all__ = ["write_usd", "write_usd_sequence"]
 
@@ -40,8 +41,8 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     stage.SetDefaultPrim(root.GetPrim())
     pxr.Usd.ModelAPI(root.GetPrim()).SetKind(pxr.Kind.Tokens.component)
     mesh = define_mesh(pxr, stage, f"{where}/Mesh", model.faces, model.asset, model.rest)
-    packed = path.suffix.lower() == ".usdz"
-    define_materials(pxr, stage, mesh, model.faces, model.asset, packed)
+    pictures = picture_names(model.asset, path)
+    define_materials(pxr, stage, mesh, model.faces, model.asset, pictures)
     _define_skeleton(pxr, stage, where, joints)
     _bind(pxr, mesh, where, model, joints)
     _define_animation(pxr, stage, where, model, joints, codes)
@@ -50,7 +51,7 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
         _set_normals(pxr, mesh, model)
     _set_extents(pxr, root, model, codes)
     write_metadata(pxr, root.GetPrim(), mesh, pack_metadata(model, joints), model.asset)
-    save_stage(pxr, stage, path, picture_files(model.asset) if packed and model.asset.uvs is not None else {})
+    save_stage(pxr, stage, path, {name: image.data for image, name in pictures.items()})
 
 
 def write_usd_sequence(path: Path, sequence: MeshSequence) -> None:
@@ -63,12 +64,12 @@ def write_usd_sequence(path: Path, sequence: MeshSequence) -> None:
     stage.SetDefaultPrim(root.GetPrim())
     pxr.Usd.ModelAPI(root.GetPrim()).SetKind(pxr.Kind.Tokens.component)
     mesh = define_mesh(pxr, stage, f"{where}/Mesh", sequence.faces, sequence.asset, sequence.rest)
-    packed = path.suffix.lower() == ".usdz"
-    define_materials(pxr, stage, mesh, sequence.faces, sequence.asset, packed)
+    pictures = picture_names(sequence.asset, path)
+    define_materials(pxr, stage, mesh, sequence.faces, sequence.asset, pictures)
     set_samples(pxr, mesh.GetPointsAttr(), codes, (vectors(pxr, frame) for frame in sequence.frames))
     set_samples(pxr, mesh.GetExtentAttr(), codes, (extent_of(pxr, frame) for frame in sequence.frames))
     write_metadata(pxr, root.GetPrim(), mesh, pack_metadata(sequence), sequence.asset)
-    save_stage(pxr, stage, path, picture_files(sequence.asset) if packed and sequence.asset.uvs is not None else {})
+    save_stage(pxr, stage, path, {name: image.data for image, name in pictures.items()})
 
 
 def _new_stage(pxr: Any, clips: tuple[Clip, ...], codes: Float64) -> Any:

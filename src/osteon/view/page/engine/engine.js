@@ -218,8 +218,13 @@ export class Engine {
 
   /** Width over height of one view. */
   get aspect() {
-    const half = this.character && !this.group && this.model.modeOf(this.view) === "side" ? 0.5 : 1;
-    return (half * this.width) / Math.max(1, this.height);
+    const side = this.character && !this.group && this.model.modeOf(this.view) === "side";
+    return (this.width * (side ? (this.stacked ? 2 : 0.5) : 1)) / Math.max(1, this.height);
+  }
+
+  /** Whether two views stand one above the other. */
+  get stacked() {
+    return Boolean(this.character && !this.group) && this.model.stacked(this.view, this.width, this.height);
   }
 
   /** Whether there are a result and a source, so that there are errors. */
@@ -306,12 +311,14 @@ export class Engine {
 
   /** What is under a point of the canvas, in CSS pixels from its top left corner. */
   pick(x, y) {
-    if (!this.character || this.group || y < 0 || y >= this.height) return null;
-    const pass = this.model.passes(this.view, this.width).find(({ from, to }) => x >= from && x < to);
+    if (!this.character || this.group) return null;
+    const holds = ({ from, to, top, tall }) => x >= from && x < to && y >= top && y < top + tall;
+    const pass = this.model.passes(this.view, this.width, this.height).find(holds);
     if (!pass) return null;
     this.setUniforms();
     const role = pass.roles.includes("source") ? "source" : "result";
-    const at = { role, camera: this.eye.camera, x: x - pass.left, y, width: pass.span, height: this.height };
+    const [left, top] = [x - pass.left, y - pass.top];
+    const at = { role, camera: this.eye.camera, x: left, y: top, width: pass.span, height: pass.tall };
     const seen = this.picker.seenAt(this.renderer, this.character, this.clock.moment, at);
     if (!seen) return null;
     const { vertex, triangle } = seen;
@@ -438,10 +445,11 @@ export class Engine {
     this.fit();
   }
 
-  /** Views on the screen, each once, in CSS pixels: where they begin and how wide they are. */
+  /** Views on the screen, each once, in CSS pixels: where they begin, how wide and how high they are. */
   get views() {
-    const passes = this.character && !this.group ? this.model.passes(this.view, this.width) : [];
-    return passes.filter(({ left }, i) => passes.findIndex((other) => other.left === left) === i);
+    const passes = this.character && !this.group ? this.model.passes(this.view, this.width, this.height) : [];
+    const same = (a, b) => a.left === b.left && a.top === b.top;
+    return passes.filter((pass, i) => passes.findIndex((other) => same(other, pass)) === i);
   }
 
   // ---- end --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,9 @@ import { PAINT } from "./mesh_shader.js";
 const GHOST = [0.02, 0.22, 0.6, 0.42];
 /** How far it is lifted towards the eye, part of the diagonal: equal surfaces shall not flicker. */
 const GHOST_LIFT = 0.0008;
+/** A picture narrower than this, in pixels, that is about as high as wide shows two views one above the other. */
+const NARROW = 600;
+const LOWEST = 0.8;
 /** Paints that differ from triangle to triangle, on the source too. */
 const BY_TRIANGLE = ["clusters", "triangles"];
 
@@ -45,14 +48,20 @@ export class ModelView {
     return needs[paint] === false ? "material" : paint;
   }
 
+  /** Whether two views stand one above the other: on a phone, side by side would leave each a thin strip. */
+  stacked(view, width, height) {
+    return this.modeOf(view) === "side" && width < NARROW && height >= LOWEST * width;
+  }
+
   /**
-   * Views that make up a picture: which surfaces, seen from left to left + span, cut to from … to.
-   * @returns {{from: number, to: number, left: number, span: number, roles: string[]}[]}
+   * Views that make up a picture: which surfaces, seen from left to left + span and from top to top + tall, cut to
+   * from … to.
+   * @returns {{from: number, to: number, left: number, span: number, top: number, tall: number, roles: string[]}[]}
    */
-  passes(view, width) {
+  passes(view, width, height) {
     const border = Math.round(Math.min(Math.max(view.swipe, 0), 1) * width);
     const half = Math.round(width / 2);
-    const whole = { from: 0, to: width, left: 0, span: width };
+    const whole = { from: 0, to: width, left: 0, span: width, top: 0, tall: height };
     switch (this.modeOf(view)) {
       case "source":
         return [{ ...whole, roles: ["source"] }];
@@ -63,11 +72,19 @@ export class ModelView {
           { ...whole, to: border, roles: ["source"] },
           { ...whole, from: border, roles: ["result"] },
         ];
-      case "side":
+      case "side": {
+        if (this.stacked(view, width, height)) {
+          const upper = Math.round(height / 2);
+          return [
+            { ...whole, tall: upper, roles: ["source"] },
+            { ...whole, top: upper, tall: height - upper, roles: ["result"] },
+          ];
+        }
         return [
-          { from: 0, to: half, left: 0, span: half, roles: ["source"] },
-          { from: half, to: width, left: half, span: width - half, roles: ["result"] },
+          { ...whole, to: half, span: half, roles: ["source"] },
+          { ...whole, from: half, left: half, span: width - half, roles: ["result"] },
         ];
+      }
       default:
         return [{ ...whole, roles: ["result"] }];
     }
@@ -111,25 +128,26 @@ export class ModelView {
     if (this.shown) this.ground.drawShadow(renderer, this.character, role, view.theme);
     else this.ground.noShadow();
     clear(renderer, view.theme);
-    for (const pass of this.passes(view, width)) this.drawPass(renderer, camera, view, pass, height);
+    for (const pass of this.passes(view, width, height)) this.drawPass(renderer, camera, view, pass, height);
     renderer.setScissorTest(false);
     const complete = this.shown;
     this.shown = true;
     return complete;
   }
 
-  drawPass(renderer, camera, view, { from, to, left, span, roles }, height) {
+  drawPass(renderer, camera, view, { from, to, left, span, top, tall, roles }, height) {
     if (to <= from) return;
+    const bottom = height - top - tall; // WebGL counts from below
     renderer.setScissorTest(true);
-    renderer.setScissor(from, 0, to - from, height);
-    renderer.setViewport(left, 0, span, height);
+    renderer.setScissor(from, bottom, to - from, tall);
+    renderer.setViewport(left, bottom, span, tall);
     this.ground.mesh.visible = true;
     this.mark.visible = this.marking;
     this.result.visible = roles.includes("result");
     this.source.visible = !this.result.visible || roles.includes("ghost");
     if (this.axes) {
       this.axes.visible = view.axes && this.result.visible;
-      this.axes.material.uniforms.pixels.value.set(span, height);
+      this.axes.material.uniforms.pixels.value.set(span, tall);
     }
     for (const role of roles) this[`dress_${role}`](view);
     renderer.render(this.scene, camera);

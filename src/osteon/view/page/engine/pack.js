@@ -24,6 +24,7 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @property {Object<string, Numbers>} arrays
  * @property {{vertices: number, triangles: number, bones: number, frames: number}} counts
  * @property {boolean} hasSource
+ * @property {boolean} still  Whether there is one frame only, so that nothing plays.
  * @property {boolean} skinned  Whether it has bones: the properties below are those of a model.
  * @property {number} rank  0 without corrections, and of a sequence
  * @property {string} [bone_type]
@@ -48,7 +49,7 @@ export function readPack(buffer) {
   return {
     ...header,
     ...{ arrays, counts, skinned: header.kind === "model", hasSource: Boolean(arrays.source || arrays.source_u2) },
-    rank: header.rank ?? 0,
+    ...{ rank: header.rank ?? 0, still: counts.frames < 2 },
     ...(header.deformer && { deformer: family(header.deformer) }),
     displacements: (header.displacements ?? []).map(family),
   };

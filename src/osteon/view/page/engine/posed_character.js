@@ -21,7 +21,7 @@ function restPack(pack) {
   return {
     ...{ name: pack.name, kind: "posed", diagonal: pack.diagonal, materials: pack.materials, images: pack.images },
     ...{ clips: [{ name: "pose", start: 0, stop: 1, fps: 30 }], rank: 0, displacements: [] },
-    ...{ hasSource: true, skinned: false, counts: { vertices, triangles, bones: 0, frames: 1 } },
+    ...{ hasSource: true, skinned: false, still: true, counts: { vertices, triangles, bones: 0, frames: 1 } },
     arrays: { ...kept, source, triangle_cluster: new Uint16Array(triangles) },
   };
 }

@@ -64,7 +64,7 @@ export function listenToHandles(home, handles, canvas, act) {
 
 function grasp(event, handle, handles, canvas) {
   const box = canvas.getBoundingClientRect();
-  const view = handles.screen.viewAt(event.clientX - box.left);
+  const view = handles.screen.viewAt(event.clientX - box.left, event.clientY - box.top);
   const things = movable(handle.thing, handles);
   const start = things.map((thing) => {
     const [point] = handles.pointsOf(thing);

@@ -40,10 +40,9 @@ export class Handles {
     if (!this.rig || !this.visible) return;
     const views = this.screen.views;
     if (views.length !== this.#views.length) this.#build(views.length);
-    const { height } = this.screen.engine;
     views.forEach((view, i) => {
       const { root, handles } = this.#views[i];
-      set(root, { x: view.left, width: view.span, height });
+      set(root, { x: view.left, y: view.top, width: view.span, height: view.tall });
       for (const handle of handles) this.#put(handle, view);
     });
   }

@@ -54,7 +54,11 @@ export function buildPose(store, client, posing, act) {
     if (!body) fill();
     body.open();
   });
-  return { name: "pose", title: "Pose", element, take: (file) => body?.take(file) ?? (fill(), body.take(file)) };
+  const take = (file, refused) => {
+    if (!body) fill();
+    return body.take(file, refused);
+  };
+  return { name: "pose", title: "Pose", element, take };
 }
 
 function buildBody(store, client, posing, act) {
@@ -72,7 +76,7 @@ function buildBody(store, client, posing, act) {
     if (posing.history) posing.resume();
     else before.open();
   };
-  return { element: make("div", {}, before.element, after.element), open, take: (file) => before.take(file) };
+  return { element: make("div", {}, before.element, after.element), open, take: before.take };
 }
 
 /** What there is while the mesh is posed. */

@@ -10,7 +10,7 @@ import { boneName } from "./rig.js";
 const NOTHING = 1e-9;
 const degrees = (radians) => `${number((180 / Math.PI) * radians)}°`;
 /** Measures of a triangle: name, what it is, how it is written, and how a person types the end of its scale. */
-const MEASURES = {
+export const MEASURES = {
   area: { title: "Area", says: "area change", text: share, typed: 100, unit: "%" },
   angle: { title: "Angles", says: "change of angles", text: degrees, typed: 180 / Math.PI, unit: "°" },
   strain: { title: "Strain", says: "strain", text: number, typed: 1, unit: "" },

@@ -52,12 +52,12 @@ export function startBox(store, client, posing, act) {
     busy = false;
     sync();
   };
-  const take = async (file) => {
+  const take = async (file, refused = act.fail) => {
     const { model, scene } = store.state;
     try {
       await client.giveSkeleton(model, file, scene.limits);
     } catch (error) {
-      return act.fail(error);
+      return refused(error);
     }
     posing.forget();
     store.set({ panel: "pose" });

@@ -272,7 +272,8 @@ export class Posing {
     this.sketchLine.toggleAttribute("hidden", !visible);
     if (!visible) return;
     const [[x1, y1], [x2, y2]] = [seen[0], seen[1] ?? seen[0]];
-    const ends = { x1: x1 + view.left, y1, x2: x2 + view.left, y2 };
+    const { left, top } = view;
+    const ends = { x1: x1 + left, y1: y1 + top, x2: x2 + left, y2: y2 + top };
     for (const [name, value] of Object.entries(ends)) this.sketchLine.setAttribute(name, value);
   }
 

@@ -7,28 +7,29 @@ export class Screen {
     this.engine = engine;
   }
 
-  /** Views on the screen: {left, span}. */
+  /** Views on the screen: {left, span, top, tall}. */
   get views() {
     return this.engine.views;
   }
 
   /** The view that a place of the canvas lies in. */
-  viewAt(x) {
-    return this.views.find(({ left, span }) => x >= left && x < left + span) ?? this.views[0];
+  viewAt(x, y) {
+    const holds = ({ left, span, top, tall }) => x >= left && x < left + span && y >= top && y < top + tall;
+    return this.views.find(holds) ?? this.views[0];
   }
 
   /** Where a point is seen, in pixels from the view's left top corner; null behind the eye. */
   project(point, view) {
-    const { character, eye, height } = this.engine;
+    const { character, eye } = this.engine;
     const seen = new Vector3(...point).sub(new Vector3(...character.center)).project(eye.camera);
     if (!(seen.z < 1)) return null;
-    return [(0.5 + 0.5 * seen.x) * view.span, (0.5 - 0.5 * seen.y) * height];
+    return [(0.5 + 0.5 * seen.x) * view.span, (0.5 - 0.5 * seen.y) * view.tall];
   }
 
   /** The line of sight through a place of a view: {from, along}, in coordinates of the file. */
   ray(x, y, view) {
-    const { character, eye, height } = this.engine;
-    const away = new Vector3((2 * x) / view.span - 1, 1 - (2 * y) / height, 0.5).unproject(eye.camera);
+    const { character, eye } = this.engine;
+    const away = new Vector3((2 * x) / view.span - 1, 1 - (2 * y) / view.tall, 0.5).unproject(eye.camera);
     const along = away.sub(eye.camera.position).normalize();
     return { from: eye.camera.position.clone().add(new Vector3(...character.center)), along };
   }

@@ -16,8 +16,8 @@ export function listenToTools(canvas, screen, act) {
   const place = (event) => {
     const box = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const view = screen.viewAt(x);
-    return { x, y, view, point: screen.inside(x - view.left, y, view) };
+    const view = screen.viewAt(x, y);
+    return { x, y, view, point: screen.inside(x - view.left, y - view.top, view) };
   };
   const moved = (event) => Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) > STILL;
   const finish = (points) => {

@@ -1,15 +1,18 @@
 /** Bones on the mesh: all by colour, the weights of one, axes, and what moves nearly rigidly. */
 
+import { BoneList } from "./bone_list.js";
+import { canCompare } from "./compare.js";
 import { choice, emptyState, toggle } from "./controls.js";
 import { make, say, show, unique } from "./dom.js";
 
+/** The heat map is one of them: what colours the mesh is said in one place, and only one of them does. */
 const PAINTS = [
   ["material", "Material"],
   ["bones", "By bone"],
   ["weights", "One bone"],
   ["clusters", "Near-rigid"],
+  ["error", "Error heat map"],
 ];
-const SHOWN = 400; // rows of the list at a time; the search finds the rest
 
 /**
  * @param {import("./store.js").Store} store
@@ -20,15 +23,13 @@ export function buildBones(store, act) {
   paint.element.classList.add("halves");
   const axes = toggle("Axes of the bones", (on) => store.set({ axes: on }));
   const id = unique("search");
-  const search = make("input", {
-    type: "search",
-    id,
-    placeholder: "name or number",
-    autocomplete: "off",
-    oninput: () => list(),
+  const search = make("input", { type: "search", id, placeholder: "name or number", autocomplete: "off" });
+  const list = new BoneList({ ...act, choose: (bone) => store.set({ bone, paint: "weights" }) });
+  search.addEventListener("input", () => list.search(search.value));
+  list.rows.addEventListener("click", (event) => {
+    const row = event.target.closest("[data-bone]");
+    if (row) list.act.choose(Number(row.dataset.bone));
   });
-  const bones = make("ul", { class: "list", role: "listbox", tabindex: 0, "aria-label": "Bones" });
-  const found = make("p", { class: "note", "aria-live": "polite" });
   const weights = make("p", { class: "readout" });
   const finder = clusterSearch(act.findClusters);
   const body = make(
@@ -38,66 +39,30 @@ export function buildBones(store, act) {
     finder.element,
     axes.element,
     make("div", { class: "field" }, make("label", { for: id }, "Find a bone"), search),
-    bones,
-    found,
+    list.element,
     weights,
   );
-  const empty = make(
-    "div",
-    {},
-    emptyState("This has no bones yet. Skin it in the Fit panel, or with ", ["osteon skin FILES -o model.glb"], "."),
-  );
+  const empty = make("div");
   const element = make("div", {}, empty, body);
   let listed = null;
-  let shown = /** @type {number[]} */ ([]);
 
-  const choose = (bone) => store.set({ bone, paint: "weights" });
-  const list = () => {
-    const names = namesOf(store.state.pack);
-    const wanted = search.value.trim().toLowerCase();
-    const all = names
-      .map((_, b) => b)
-      .filter((b) => !wanted || names[b].toLowerCase().includes(wanted) || String(b) === wanted);
-    shown = all.slice(0, SHOWN);
-    bones.replaceChildren(...shown.map((b) => option(b, names[b], act.boneColor(b), () => choose(b))));
-    say(
-      found,
-      all.length
-        ? `${all.length} of ${names.length} bones${all.length > SHOWN ? `, the first ${SHOWN} listed` : ""}`
-        : `No bone is called “${search.value}”.`,
-    );
-    mark();
-  };
-  const mark = () => {
-    const { bone, paint: how } = store.state;
-    for (const item of bones.children) {
-      const on = Number(item.dataset.bone) === bone && how === "weights";
-      item.setAttribute("aria-selected", String(on));
-      if (on) bones.setAttribute("aria-activedescendant", item.id);
-      if (on && store.state.panel === "bones") item.scrollIntoView({ block: "nearest" });
-    }
-  };
-  bones.addEventListener("keydown", (event) => {
-    const at = shown.indexOf(store.state.bone);
-    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: shown.length - 1 }[event.key];
-    if (next === undefined || !shown.length) return;
-    event.preventDefault();
-    event.stopPropagation();
-    choose(shown[Math.min(shown.length - 1, Math.max(0, next))]);
-  });
-
+  const allow = (value, allowed) => (paint.inputs.find((input) => input.value === value).disabled = !allowed);
   store.watch(["pack"], () => {
-    const pack = store.state.pack;
+    const { pack } = store.state;
     show(body, nBones(pack) > 0);
     show(empty, nBones(pack) === 0);
-    paint.inputs.find((input) => input.value === "clusters").disabled = !hasClusters(pack);
+    if (!nBones(pack)) empty.replaceChildren(whyEmpty(pack));
+    allow("clusters", hasClusters(pack));
+    allow("error", canCompare(pack));
     search.value = "";
   });
   // Filled when it is looked at: the first picture does not wait for it.
   store.watch(["pack", "panel"], () => {
-    if (store.state.panel !== "bones" || listed === store.state.pack) return;
-    listed = store.state.pack;
-    list();
+    const { pack, panel } = store.state;
+    if (panel !== "bones" || listed === pack) return;
+    listed = pack;
+    list.search("");
+    list.open(pack, namesOf(pack));
   });
   store.watch(["pack", "scene"], () => {
     const { pack, scene, model } = store.state;
@@ -105,11 +70,13 @@ export function buildBones(store, act) {
     show(finder.element, nBones(pack) > 0 && !hasClusters(pack) && sourced);
   });
   store.watch(["paint", "bone", "axes", "panel"], () => {
-    paint.sync(store.state.paint);
+    const { bone, panel, paint: now } = store.state;
+    paint.sync(now);
     axes.sync(store.state.axes);
-    mark();
+    list.mark(now === "weights" ? bone : -1, now === "bones", panel === "bones");
   });
-  return { name: "bones", title: "Bones", element, probe: (text) => say(weights, text) };
+  const update = (track) => list.setErrors(track.complete ? track.squared : null);
+  return { name: "bones", title: "Bones", element, update, probe: (text) => say(weights, text) };
 }
 
 /** A button that has the near-rigid triangles found, and says how far that is. */
@@ -126,15 +93,13 @@ function clusterSearch(find) {
   return { element: make("div", {}, button, status) };
 }
 
-function option(bone, name, color, choose) {
-  const swatch = make("i", { class: "swatch", "aria-hidden": "true" });
-  swatch.style.background = color;
-  return make(
-    "li",
-    { role: "option", id: unique("bone"), "data-bone": bone, onclick: choose },
-    swatch,
-    make("span", {}, name),
-    make("small", {}, bone),
+function whyEmpty(pack) {
+  if (pack?.still)
+    return emptyState("This mesh has no bones yet, and stands still, so none can be fitted. The Pose panel moves it.");
+  return emptyState(
+    "This has no bones yet. Skin it in the Fit panel, or with ",
+    ["osteon skin FILES -o model.glb"],
+    ".",
   );
 }
 

@@ -1,4 +1,6 @@
-/** Everything the page asks of its own origin: a server of ours, or the files of an export beside the page. */
+/** Everything the page asks of its own origin: a server of ours, or the files of an export beside the page or inside it. */
+
+import { packInside, sceneInside } from "./inside.js";
 
 /** A refusal in words that people can act on. */
 export class Refusal extends Error {}
@@ -6,7 +8,7 @@ export class Refusal extends Error {}
 const LOST = "The server does not answer. Start `osteon view` again and open the address it prints.";
 
 export class Client {
-  /** @param {"server" | "static"} mode */
+  /** @param {"server" | "static" | "file"} mode */
   constructor(mode) {
     this.mode = mode;
     this.job = "";
@@ -21,6 +23,7 @@ export class Client {
 
   /** Ask for the scene and its first model while the page is still being built; the first calls take them up. */
   prefetch() {
+    if (this.mode === "file") return; // nothing has far to come
     const scene = this.#askScene();
     const first = scene.then(({ models }) =>
       models.length ? { id: models[0].id, answer: ask(this.#packAddress(models[0].id)) } : null,
@@ -38,8 +41,7 @@ export class Client {
   }
 
   async #askScene() {
-    const answer = await ask(this.mode === "static" ? "./scene.json" : "./scene");
-    const scene = await answer.json();
+    const scene = this.mode === "file" ? sceneInside() : await this.#fetchScene();
     return {
       models: scene.models ?? [],
       can_fit: this.mode === "server" && Boolean(scene.can_fit),
@@ -47,8 +49,13 @@ export class Client {
     };
   }
 
+  async #fetchScene() {
+    return (await ask(this.mode === "static" ? "./scene.json" : "./scene")).json();
+  }
+
   /** Bytes of one model. */
   async pack(id, onProgress = () => {}) {
+    if (this.mode === "file") return packInside(id);
     const first = await this.early?.first;
     this.early = null;
     return readAll(await (first?.id === id ? first.answer : ask(this.#packAddress(id))), onProgress);

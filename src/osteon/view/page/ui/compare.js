@@ -13,6 +13,13 @@ export const MODES = [
   ["swipe", "Swipe"],
 ];
 
+/** What colours the mesh in place of the heat map. */
+const INSTEAD = {
+  bones: "Off: the mesh is coloured by bone.",
+  weights: "Off: the mesh shows the weights of one bone.",
+  clusters: "Off: the mesh shows its near-rigid parts.",
+};
+
 /**
  * @param {import("./store.js").Store} store
  * @param {{goToWorst(): void, scaleToThis(): void, color(at: number): string}} act
@@ -25,6 +32,7 @@ export function buildCompare(store, act) {
     (v) => store.set({ swipe: v }),
   );
   const heat = toggle("Error heat map", (on) => store.set({ paint: on ? "error" : "material" }));
+  const instead = make("p", { class: "note" });
   const scale = heatScale(act.color);
   const limit = numeric(
     { label: "Heat map up to, %", min: 0, step: "any", hint: "Held between results of one source." },
@@ -41,6 +49,7 @@ export function buildCompare(store, act) {
     mode.element,
     swipe.element,
     heat.element,
+    instead,
     scale.element,
     figures.element,
     worst,
@@ -63,6 +72,7 @@ export function buildCompare(store, act) {
   });
   store.watch(["paint", "heatMax"], () => {
     heat.sync(store.state.paint === "error");
+    say(instead, INSTEAD[store.state.paint] ?? "");
     const most = store.state.heatMax;
     for (const element of [scale.element, top]) show(element, store.state.paint === "error" && most > 0);
     if (most > 0) scale.set(most);
@@ -86,6 +96,8 @@ export function buildCompare(store, act) {
 function whyEmpty(pack) {
   if (!pack)
     return emptyState("Open a model and its source to see where they differ: ", ["osteon view model.glb source/"], ".");
+  if (pack.kind === "sequence" && pack.still)
+    return emptyState("This is one mesh that stands still; there is nothing to compare it with. The Pose panel moves it.");
   if (pack.kind === "sequence")
     return emptyState(
       "This is a source; there is no result to compare it with yet. Skin it in the Fit panel: the result opens beside it.",

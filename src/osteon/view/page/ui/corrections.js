@@ -66,6 +66,8 @@ export function buildCorrections(store, act) {
 }
 
 function whyEmpty(pack) {
+  if (pack?.kind === "sequence" && pack.still)
+    return emptyState("Corrections belong to a skinned sequence; this is one mesh that stands still.");
   if (pack?.kind === "sequence")
     return emptyState("A sequence has no corrections: it is exact. Skin it in the Fit panel with a rank of 5 or 10.");
   return emptyState(

@@ -63,7 +63,7 @@ export function buildCrowd(store, engine, act) {
   const empty = make(
     "div",
     {},
-    emptyState("A crowd needs a skinned model. Open one, or skin this sequence in the Fit panel."),
+    emptyState("A crowd needs a skinned model. Open one, or skin a sequence in the Fit panel."),
   );
   let size = 100;
   let timer = 0;

@@ -7,6 +7,7 @@ const SLICE = 8; // ms of work before the page gets its turn
  * @property {Float32Array} rms of each frame, fraction of the diagonal; NaN where not yet measured
  * @property {Float32Array} worst likewise
  * @property {number} largest of `worst` so far; NaN before the first
+ * @property {Float64Array | null} squared of each vertex over the frames so far, in squares of the diagonal
  * @property {boolean} complete
  */
 
@@ -40,6 +41,7 @@ export class ErrorTracker {
       track.rms[f] = found.rms;
       track.worst[f] = found.worst.distance;
       track.largest = Math.max(found.worst.distance, track.largest || 0);
+      addSquares(track, found.perVertex);
     }
     track.complete = true;
     this.#hear(track);
@@ -53,7 +55,13 @@ export class ErrorTracker {
 }
 
 function emptyTrack(n) {
-  return { rms: new Float32Array(n).fill(NaN), worst: new Float32Array(n).fill(NaN), largest: NaN, complete: n === 0 };
+  const unknown = () => new Float32Array(n).fill(NaN);
+  return { rms: unknown(), worst: unknown(), largest: NaN, squared: null, complete: n === 0 };
+}
+
+function addSquares(track, perVertex) {
+  track.squared ??= new Float64Array(perVertex.length);
+  for (let v = 0; v < perVertex.length; v++) track.squared[v] += perVertex[v] ** 2;
 }
 
 /** Wait until the browser has drawn and is idle, but never long. */

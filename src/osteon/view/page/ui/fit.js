@@ -44,12 +44,16 @@ export function buildFit(store, client, act) {
   let job = "";
   let busy = false;
 
-  const fitting = () => store.state.scene.models.filter(({ kind, has_source }) => kind === "sequence" || has_source);
+  const fitting = () => {
+    const { scene, stills } = store.state;
+    const moving = scene.models.filter(({ id }) => !stills.includes(id));
+    return moving.filter(({ kind, has_source }) => kind === "sequence" || has_source);
+  };
   const showForm = () => {
     const ready = store.state.scene.can_fit && fitting().length > 0;
     show(form, ready && !busy);
     show(empty, !ready && !busy);
-    if (!ready) empty.replaceChildren(whyEmpty(store.state.scene));
+    if (!ready) empty.replaceChildren(whyEmpty(store.state));
   };
   const setRunning = (on) => {
     show(running, on);
@@ -87,7 +91,7 @@ export function buildFit(store, client, act) {
     }
   });
 
-  store.watch(["scene", "model"], () => {
+  store.watch(["scene", "model", "stills"], () => {
     const { model } = store.state;
     const fits = fitting();
     showForm();
@@ -182,12 +186,16 @@ function saveButtons(store, client, act) {
   return element;
 }
 
-function whyEmpty(scene) {
+function whyEmpty({ scene, pack }) {
   if (!scene.can_fit)
     return emptyState(
       "Fitting needs the program on your machine. Start it with ",
       ["osteon view FILE"],
       " and drop a sequence on the page.",
+    );
+  if (pack?.still)
+    return emptyState(
+      "This mesh stands still, so there is no motion to skin. Drop all frames of a sequence together, or move this one in the Pose panel.",
     );
   return emptyState(
     "Drop a mesh sequence anywhere on the page, one animated file or all its frames together, and skin it here.",

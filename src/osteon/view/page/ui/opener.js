@@ -21,7 +21,11 @@ export class Opener {
     await this.#tried(async () => {
       await this.#askScene();
       const { models } = this.store.state.scene;
-      if (models.length) await this.show(models[0].id);
+      if (!models.length) return;
+      await this.show(models[0].id);
+      const { pack } = this.store.state;
+      // Whoever names a skeleton, or a mesh that stands still, came to pose; the first picture is there already.
+      if (pack && (models[0].has_skeleton || pack.still)) this.#openPanel("pose");
     });
   }
 
@@ -34,9 +38,14 @@ export class Opener {
       const id = await this.client.open(files, limits, (text) => this.notices.announce(text, true));
       await this.#askScene();
       await this.show(id);
-      const { pack, scene } = this.store.state;
-      if (pack?.kind === "sequence" && scene.can_fit) this.store.set({ panel: "fit" });
+      const { pack } = this.store.state;
+      if (pack?.kind === "sequence" || pack?.still) this.#openPanel(pack.still ? "pose" : "fit");
     });
+  }
+
+  /** A panel that needs the program behind the page. */
+  #openPanel(panel) {
+    if (this.store.state.scene.can_fit) this.store.set({ panel });
   }
 
   /** A finished fit opens beside its source. */
@@ -105,8 +114,11 @@ export class Opener {
     const bone = Math.min(store.state.bone, Math.max(0, nBones(pack) - 1));
     // The heat map keeps its scale from one result to the next of the same source.
     const heatMax = stays ? store.state.heatMax : null;
-    store.set({ model: id, pack, ...fitting(store.state, pack), heatMax, bone, rank: pack.rank, ...view });
+    const { stills } = store.state;
+    const known = pack.still && !stills.includes(id) ? { stills: [...stills, id] } : {};
+    store.set({ model: id, pack, ...known, ...fitting(store.state, pack), heatMax, bone, rank: pack.rank, ...view });
     if (before) this.#putBack(before);
+    else if (pack.still) engine.pause();
     else if (!matchMedia("(prefers-reduced-motion: reduce)").matches) engine.play();
     return true;
   }

@@ -2,6 +2,7 @@
 
 import { iconButton, picture } from "./controls.js";
 import { make, show } from "./dom.js";
+import { makeGrip } from "./grip.js";
 
 /**
  * @typedef {{name: string, title: string, element: HTMLElement}} Panel
@@ -26,7 +27,8 @@ export function buildPanels(tabs, home, panels, store) {
       store.set({ panel: "" });
       buttons[panels.findIndex((panel) => panel.name === name)].focus();
     });
-    const head = make("div", { class: "head" }, make("h2", { id: `title-${name}` }, title), close);
+    const heading = make("h2", { id: `title-${name}` }, title);
+    const head = make("div", { class: "head" }, heading, makeGrip(home, store, title), close);
     return make("section", { id: `panel-${name}`, "aria-labelledby": `title-${name}`, hidden: true }, head, element);
   });
   tabs.append(...buttons);
@@ -39,6 +41,7 @@ export function buildPanels(tabs, home, panels, store) {
     });
     show(home, open !== "");
     home.scrollTop = 0;
+    document.body.dataset.panel = open;
     document.body.classList.toggle("folded", open === "");
   });
 }

@@ -3,8 +3,7 @@
 import { make, say, show } from "./dom.js";
 import { namesOf } from "./bones.js";
 import { number, share } from "./numbers.js";
-
-const REST = 90; // ms the pointer stays before its point is read: picking waits for the graphics card
+import { Tip } from "./tip.js";
 
 /**
  * @param {HTMLElement} stage
@@ -17,20 +16,24 @@ export function buildStage(stage, canvas, store, engine, act) {
   const left = make("span", { class: "side-name" });
   const right = make("span", { class: "side-name right" });
   const handle = swipeHandle(stage, store);
-  const tip = make("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  const tip = new Tip(canvas, store, engine, {
+    read: act.read,
+    describe: (found) => (store.state.posing ? act.describePosed(found) : describePoint(found, store.state.pack)),
+    choose: ({ bone }) => store.state.panel === "bones" && store.set({ bone, paint: "weights" }),
+  });
   const empty = make(
     "div",
     { class: "empty" },
     make("p", {}, "Drop a model or a mesh sequence here, or open one above."),
   );
   const veil = make("div", { class: "veil", hidden: true, "aria-hidden": "true" }, make("p", {}, "Let go to open"));
-  stage.append(left, right, handle, empty, tip, veil);
+  stage.append(left, right, handle, empty, tip.element, veil);
 
   store.watch(["mode", "pack", "crowd", "swipe", "posing", "poseView"], () => {
     const { pack, crowd, swipe, posing, poseView } = store.state;
     const mode = posing ? poseView : store.state.mode;
     const two = Boolean(pack) && !crowd && (mode === "side" || mode === "swipe");
-    const alone = Boolean(pack?.hasSource || posing) && !crowd && !two;
+    const alone = Boolean((pack?.hasSource && !pack.still) || posing) && !crowd && !two;
     const names = { ssd: "SSD", overlay: "source over result" };
     say(left, two ? (posing ? "SSD" : "source") : alone ? (names[mode] ?? mode) : "");
     say(right, two ? (posing ? "simplex" : "result") : "");
@@ -39,8 +42,8 @@ export function buildStage(stage, canvas, store, engine, act) {
     stage.style.setProperty("--swipe", String(mode === "swipe" ? swipe : 0.5));
     show(empty, !pack);
   });
-  readPoints(canvas, tip, store, engine, act);
-  return { veil, empty };
+  readMiddle(canvas, tip, act);
+  return { veil, tip };
 }
 
 /** A line that can be dragged, or moved by the arrow keys. */
@@ -90,39 +93,11 @@ function swipeHandle(stage, store) {
   return handle;
 }
 
-/** Values of the point where the pointer rests, where a finger taps, or of the middle when Enter is pressed. */
-function readPoints(canvas, tip, store, engine, act) {
-  let timer = 0;
-  let down = null;
-  const hide = () => {
-    clearTimeout(timer);
-    show(tip, false);
-  };
-  const read = async (x, y, near) => {
-    if (!store.state.pack || store.state.crowd) return null;
-    const found = await engine.pick(x, y);
-    const text = !found ? "" : store.state.posing ? act.describePosed(found) : describePoint(found, store.state.pack);
-    act.read(text);
-    if (near) place(tip, text, x, y, canvas);
-    return { found, text };
-  };
-  canvas.addEventListener("pointermove", (event) => {
-    hide();
-    if (event.buttons || event.pointerType === "touch") return;
-    const [x, y] = [event.offsetX, event.offsetY];
-    timer = setTimeout(() => read(x, y, true), REST);
-  });
-  canvas.addEventListener("pointerleave", hide);
-  canvas.addEventListener("pointerdown", (event) => (down = [event.clientX, event.clientY]));
-  canvas.addEventListener("click", async (event) => {
-    const moved = down && Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4;
-    if (moved) return;
-    const got = await read(event.offsetX, event.offsetY, true);
-    if (got?.found && store.state.panel === "bones") store.set({ bone: got.found.bone, paint: "weights" });
-  });
-  canvas.addEventListener("keydown", async (event) => {
+/** Enter reads the point in the middle. */
+function readMiddle(canvas, tip, act) {
+  canvas.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
-    const got = await read(canvas.clientWidth / 2, canvas.clientHeight / 2, false);
+    const got = tip.read(canvas.clientWidth / 2, canvas.clientHeight / 2, false);
     act.announce(got?.text || "No mesh in the middle of the view.");
   });
 }
@@ -141,12 +116,4 @@ export function describePoint(found, pack) {
         .join(", ")
     : "";
   return [`vertex ${found.vertex}`, error, weights].filter(Boolean).join(" · ");
-}
-
-function place(tip, text, x, y, canvas) {
-  show(tip, Boolean(text));
-  say(tip, text);
-  const width = tip.offsetWidth;
-  tip.style.left = `${Math.max(6, Math.min(x + 14, canvas.clientWidth - width - 6))}px`;
-  tip.style.top = `${y + 18 + tip.offsetHeight > canvas.clientHeight ? y - tip.offsetHeight - 10 : y + 18}px`;
 }

@@ -5,7 +5,9 @@
  * @property {(import("../engine/pack.js").Pack & {kind: string}) | null} pack what is shown, as the engine read it
  * @property {{models: Model[], can_fit: boolean, limits: Record<string, any>}} scene
  * @property {string} model id of the model shown
+ * @property {string[]} stills ids of models that were shown and have one frame only
  * @property {string} panel name of the open panel; "" when all are folded
+ * @property {number | null} sheet height of the panel on a phone, in pixels; null as the style says
  * @property {"result" | "source" | "side" | "overlay" | "swipe"} mode
  * @property {number} swipe 0 … 1 from the left
  * @property {"material" | "bones" | "weights" | "error" | "clusters"} paint
@@ -56,7 +58,9 @@ export function firstState() {
     pack: null,
     scene: { models: [], can_fit: false, limits: {} },
     model: "",
+    stills: [],
     panel: "",
+    sheet: null,
     mode: "result",
     swipe: 0.5,
     paint: "material",

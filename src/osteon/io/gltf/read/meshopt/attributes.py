@@ -4,6 +4,13 @@ Elements of a fixed number of bytes are stored in blocks. A block holds, byte po
 element differs from the one before it, in groups of 16 differences of equally many bits. A difference that does not fit
 its bits has all of them set, and follows in full after its group. The stream ends with the element before the first.
 
+Four byte positions make one 32-bit number for each element, and all four are added at once: sums of parts without their
+highest bit cannot run over into the next part, and highest bits are added without a carry.
+
+Notes: rows and slices are read from their own start, because an index that might be negative keeps a loop from filling
+vector registers (0.8 -> 2.4 GB a second where bytes are stored as they are). No array is copied or filled as a whole: a
+loop compiles in a third of the time.
+
 Based on: the glTF extensions EXT_meshopt_compression and KHR_meshopt_compression, appendix A, mode 0.
 """
 
@@ -19,43 +26,62 @@ __all__ = ["decode_attributes"]
 Bytes = NDArray[np.uint8]
 
 GROUP = 16  # differences of one bit length
+MOST = 256  # elements of a block
 
 
 @kernel
-def decode_attributes(data: Bytes, version: int, out: Bytes) -> bool:
-    """Fill `out (count,stride)`; whether the stream was whole and had nothing over.
+def decode_attributes(data: Bytes, version: int, words: int, out: NDArray[np.uint32]) -> bool:
+    """Fill `out (count * words,)`; whether the stream was whole and had nothing over.
 
     The stream must hold at least its first byte and the tail. The tail is no shorter than the longest group, 24 bytes:
     a group that starts before the tail cannot read beyond the data.
     """
-    count, stride = out.shape
-    tail = max(stride + (stride // 4 if version else 0), 24 if version else 32)
-    stop = len(data) - tail
-    baseline = len(data) - stride - (stride // 4 if version else 0)
-    last = data[baseline : baseline + stride].copy()
-    modes = np.zeros(stride // 4, np.uint8)
-    if version:
-        modes[:] = data[baseline + stride :]
-    for mode in modes:
+    stride, count = 4 * words, len(out) // words
+    n_modes = words if version else 0
+    stop = len(data) - max(stride + n_modes, 24 if version else 32)
+    baseline = len(data) - stride - n_modes
+    last = np.zeros(64, np.int64)  # of each 32-bit number, what came before
+    for i in range(stride):
+        last[i >> 2] |= np.int64(data[baseline + i]) << (8 * (i & 3))
+    for i in range(n_modes):
+        mode = np.int64(data[baseline + stride + i])
         if mode & 15 > 2 or (mode & 15 < 2 and mode >> 4):
             return False
-    most = min((8192 // stride) & ~15, 256)
-    deltas = np.zeros((4, 256), np.uint8)
+    most = min((8192 // stride) & ~15, MOST)
+    deltas, whole = np.zeros((4, MOST), np.uint8), np.zeros(MOST, np.int64)
+    first, second, third, fourth = deltas[0], deltas[1], deltas[2], deltas[3]
     at = 1
     for start in range(0, count, most):
         n = min(most, count - start)
         controls = at
-        at += stride // 4 if version else 0
+        at += n_modes
         if at > stop:
             return False
-        for channel in range(stride // 4):
+        for word in range(words):
             for k in range(4):
-                control = (data[controls + channel] >> (2 * k)) & 3 if version else 4
-                at = _read_deltas(data, at, stop, control, n, deltas[k])
+                control = (np.int64(data[controls + word]) >> (2 * k)) & 3 if version else np.int64(4)
+                at = _read_deltas(data, at, stop, int(control), n, deltas[k])
                 if at < 0:
                     return False
-            block = out[start : start + n, 4 * channel : 4 * channel + 4]
-            _add_deltas(deltas, modes[channel], last[4 * channel : 4 * channel + 4], block)
+            mode = np.int64(data[baseline + stride + word]) if version else np.int64(0)
+            value = last[word]
+            low, ones = (0x01010101, 0xFF) if mode == 0 else (0x00010001, 0xFFFF)
+            below, turn = 0xFFFFFFFF ^ (low * (ones + 1 >> 1)), mode >> 4
+            for i in range(n):
+                delta = np.int64(first[i]) | np.int64(second[i]) << 8
+                whole[i] = delta | np.int64(third[i]) << 16 | np.int64(fourth[i]) << 24
+            block = out[start * words + word :]
+            if mode < 2:  # bytes or 16-bit numbers
+                for i in range(n):
+                    whole[i] = ((whole[i] >> 1) & below) ^ ((whole[i] & low) * ones)
+                for i in range(n):
+                    value = ((value & below) + (whole[i] & below)) ^ ((value ^ whole[i]) & ~below)
+                    block[i * words] = value
+            else:  # turned bits
+                for i in range(n):
+                    value ^= (whole[i] >> turn) | ((whole[i] << (32 - turn)) & 0xFFFFFFFF)
+                    block[i * words] = value
+            last[word] = value
     return bool(at == stop)
 
 
@@ -64,14 +90,18 @@ def _read_deltas(data: Bytes, at: int, stop: int, control: int, n: int, out: Byt
     """The differences of one byte position in a block; where the next one starts, or -1 if the data end before it.
 
     `control` is how groups say their bit length: 0 as 0 1 2 4, 1 as 1 2 4 8, 4 (all of version 0) as 0 2 4 8.
+    Control 2 are no differences, 3 are bytes as they are.
     """
     if control == 2:
-        out[:n] = 0
+        for i in range(n):
+            out[i] = 0
         return at
     if control == 3:
         if at + n > stop:
             return -1
-        out[:n] = data[at : at + n]
+        source = data[at:]
+        for i in range(n):
+            out[i] = source[i]
         return at + n
     groups = (n + GROUP - 1) // GROUP
     header = at
@@ -79,71 +109,30 @@ def _read_deltas(data: Bytes, at: int, stop: int, control: int, n: int, out: Byt
     for group in range(groups):
         if at > stop:
             return -1
-        code = (data[header + group // 4] >> (2 * (group % 4))) & 3
+        code = (np.int64(data[header + (group >> 2)]) >> (2 * (group & 3))) & 3
         if control == 1 or (control == 4 and code):
             code += 1
-        at = _read_group(data, at, code, out[GROUP * group : GROUP * group + GROUP])
-    return at if at <= stop else -1
-
-
-@kernel
-def _read_group(data: Bytes, at: int, code: int, out: Bytes) -> int:
-    """16 differences of 0, 1, 2, 4 or 8 bits (`code` 0 … 4); where the next group starts."""
-    if code == 0:
-        out[:] = 0
-        return at
-    if code == 4:
+        place = GROUP * group
+        if code == 0:
+            for i in range(GROUP):
+                out[place + i] = 0
+            continue
+        if code == 4:
+            source = data[at:]
+            for i in range(GROUP):
+                out[place + i] = source[i]
+            at += GROUP
+            continue
+        bits = 1 << (code - 1)
+        full = (1 << bits) - 1
+        packed = np.uint64(0)  # all of the group; the first difference in the highest bits, single bits in the lowest
+        for i in range(2 * bits):
+            packed |= np.uint64(data[at + i]) << np.uint64(8 * i if bits == 1 else 8 * (2 * bits - 1 - i))
+        at += int(2 * bits)
         for i in range(GROUP):
-            out[i] = data[at + i]
-        return at + GROUP
-    bits = 1 << (code - 1)
-    full = (1 << bits) - 1
-    following = at + 2 * bits
-    for i in range(GROUP):
-        place = i * bits
-        shift = place & 7 if bits == 1 else 8 - bits - (place & 7)
-        value = (data[at + (place >> 3)] >> shift) & full
-        if value == full:
-            out[i] = data[following]
-            following += 1
-        else:
-            out[i] = value
-    return following
-
-
-@kernel
-def _add_deltas(deltas: Bytes, mode: int, last: Bytes, out: Bytes) -> None:
-    """Four bytes of each element of a block from `deltas (4,n)`, as bytes, 16-bit numbers or turned bits of 32.
-
-    `last (4,)` is what came before, and then the last element of this block.
-    """
-    if mode & 15 == 0:
-        for k in range(4):
-            value = np.int64(last[k])
-            for i in range(len(out)):
-                delta = np.int64(deltas[k, i])
-                value += (delta >> 1) ^ -(delta & 1)
-                out[i, k] = value & 0xFF
-            last[k] = value & 0xFF
-    elif mode & 15 == 1:
-        for k in range(0, 4, 2):
-            value = np.int64(last[k]) | np.int64(last[k + 1]) << 8
-            for i in range(len(out)):
-                delta = np.int64(deltas[k, i]) | np.int64(deltas[k + 1, i]) << 8
-                value += (delta >> 1) ^ -(delta & 1)
-                out[i, k], out[i, k + 1] = value & 0xFF, (value >> 8) & 0xFF
-            last[k], last[k + 1] = value & 0xFF, (value >> 8) & 0xFF
-    else:
-        turn = np.int64(mode) >> 4
-        value = np.int64(0)
-        for k in range(4):
-            value |= np.int64(last[k]) << (8 * k)
-        for i in range(len(out)):
-            delta = np.int64(0)
-            for k in range(4):
-                delta |= np.int64(deltas[k, i]) << (8 * k)
-            value ^= (delta >> turn) | ((delta << (32 - turn)) & 0xFFFFFFFF)
-            for k in range(4):
-                out[i, k] = (value >> (8 * k)) & 0xFF
-        for k in range(4):
-            last[k] = (value >> (8 * k)) & 0xFF
+            shift = i if bits == 1 else bits * (GROUP - 1 - i)
+            value = np.int64(packed >> np.uint64(shift)) & full
+            follows = value == full
+            out[place + i] = data[at] if follows else value
+            at += 1 if follows else 0
+    return at if at <= stop else -1

@@ -96,9 +96,11 @@ def _decode(stream: _Stream) -> NDArray[np.uint8] | None:
     from osteon.io.gltf.read.meshopt.indices import decode_indices, decode_triangles
 
     if stream.mode == "ATTRIBUTES":
-        elements = np.empty((stream.count, stream.stride), np.uint8)
-        if not decode_attributes(stream.data, stream.version, elements):
+        words = stream.stride // 4
+        numbers = np.empty(stream.count * words, np.uint32)
+        if not decode_attributes(stream.data, stream.version, words, numbers):
             return None
+        elements = numbers.astype("<u4", copy=False).view(np.uint8).reshape(stream.count, stream.stride)
         if stream.filter != "NONE":
             apply_filter(stream.filter, elements)
         return elements

@@ -1,26 +1,30 @@
-"""What runs in a process of its own: FBX bytes on standard input become arrays in a folder.
+"""What the child is asked about an FBX file: what it holds, and frames of it, posed.
 
-    python child.py FOLDER '{"fps": 30, "clips": ["walk"]}' < scene.fbx
-
-Writes frames.npy (f,v,3), arrays.npz and header.json. Exit code 3 and one line on standard error: the file is bad.
-Imports nothing of Osteon, so that it starts quickly.
+Imports little of Osteon, so that it starts quickly. The scene stays open between two questions, and the process leaves
+without cleaning up what the library counts wrongly.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
-import json
 import math
-import os
-import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-MOST_FRAMES = 1_000_000
-REFUSED = 3
+from osteon.core.errors import OsteonError
+from osteon.io.doors.limits import MOST_FRAMES
+from osteon.io.doors.native_far_side import Outlet
+from osteon.io.doors.native_messages import Arrays
+from osteon.io.doors.source import Source, quote
+
+__all__ = ["answer", "prepare"]
+
+#: Bytes of frames that are sent at once.
+BLOCK = 1 << 20
 
 
 def held(element: Any) -> Any:
@@ -178,59 +182,84 @@ def clip_times(scene: Any, options: dict[str, Any]) -> list[tuple[Any, str, np.n
     return found
 
 
-def extract(data: bytes, folder: Path, options: dict[str, Any]) -> None:
-    import ufbx
+class OpenScene:
+    """The scene of a file, and the clips that are wanted of it."""
 
-    scene = ufbx.load_memory(
-        data,
-        evaluate_skinning=True,
-        load_external_files=False,
-        target_axes=ufbx.axes_right_handed_y_up,
-        file_format=ufbx.FileFormat.FBX,
-    )
-    header: dict[str, Any] = {"clips": [], "names": []}
-    if shown(scene):
-        clips = clip_times(scene, options)
-        header["names"] = [name for _, name, _ in clips]
-        wanted = [c for c in clips if not options["clips"] or c[1] in options["clips"]]
-        rate = options["fps"] or scene.settings.frames_per_second or 24.0
-        header["clips"] = [[name, len(moments), rate] for _, name, moments in wanted]
-        rest = rest_pose(scene)
-        arrays, about = geometry(scene)
-        header |= about
-        np.savez(folder / "arrays.npz", rest=rest, **arrays)  # type: ignore[arg-type]
-        write_frames(scene, wanted, len(rest), folder / "frames.npy")
-    (folder / "header.json").write_text(json.dumps(header))
+    def __init__(self, request: dict[str, Any], outlet: Outlet) -> None:
+        import ufbx
+
+        data = Source(Path(request["path"])).read()
+        outlet.alive(len(data))
+        started = time.monotonic()
+        self.scene = ufbx.load_memory(
+            data,
+            evaluate_skinning=True,
+            load_external_files=False,
+            target_axes=ufbx.axes_right_handed_y_up,
+            file_format=ufbx.FileFormat.FBX,
+        )
+        self.seconds = time.monotonic() - started
+        clips = clip_times(self.scene, request) if shown(self.scene) else []
+        self.names = [name for _, name, _ in clips]
+        self.clips = [clip for clip in clips if not request["clips"] or clip[1] in request["clips"]]
+        self.rate = request["fps"] or self.scene.settings.frames_per_second or 24.0
+
+    def outline(self) -> tuple[dict[str, Any], Arrays]:
+        """Everything but the frames; nothing of a scene without meshes."""
+        if not shown(self.scene):
+            return {"names": [], "clips": [], "parts": []}, {}
+        arrays, about = geometry(self.scene)
+        clips = [[name, len(moments), self.rate] for _, name, moments in self.clips]
+        header = {"names": self.names, "clips": clips, "seconds": self.seconds} | about
+        return header, arrays | {"rest": rest_pose(self.scene)}
+
+    def send_frames(self, first: int, stop: int, outlet: Outlet) -> None:
+        """Frames of all clips, one after the other; of a scene that does not move its only one."""
+        moments = [(stack, float(moment)) for stack, _, times in self.clips for moment in times]
+        waiting: list[np.ndarray] = []
+        for f in range(first, stop):
+            waiting.append(self._frame(*moments[f]) if moments else as_stored(posed(self.scene)))
+            if f + 1 == stop or len(waiting) * waiting[0].nbytes >= BLOCK:
+                outlet.frames(f + 1 - len(waiting), max(1, len(moments)), np.stack(waiting))
+                waiting = []
+            outlet.alive()
+
+    def _frame(self, stack: Any, moment: float) -> np.ndarray:
+        evaluated = self.scene.evaluate(stack.anim, moment, evaluate_skinning=True)
+        frame = as_stored(posed(evaluated))
+        evaluated.free()
+        return frame
 
 
-def write_frames(scene: Any, clips: list[tuple[Any, str, np.ndarray]], n_vertices: int, path: Path) -> None:
-    total = sum(len(moments) for _, _, moments in clips) or 1
-    frames = np.lib.format.open_memmap(path, "w+", np.float32, (total, n_vertices, 3))  # type: ignore[no-untyped-call]
-    done = 0
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes infinite, and is refused later
-        for stack, _, moments in clips:
-            for moment in moments:
-                evaluated = scene.evaluate(stack.anim, float(moment), evaluate_skinning=True)
-                frames[done] = posed(evaluated)
-                evaluated.free()
-                done += 1
-        if not clips:
-            frames[0] = posed(scene)
-    frames.flush()
+def as_stored(points: np.ndarray) -> np.ndarray:
+    """In float32; what is too large becomes infinite, and is refused later."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return points.astype(np.float32)
 
 
-def main() -> None:
+_OPEN: dict[str, OpenScene] = {}  # by path: one
+
+
+def prepare() -> None:
+    """Loads the library, before the clock and the limits begin."""
+    import ufbx  # noqa: F401
+
     gc.disable()
-    code = 0
+
+
+def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
+    """What `read.py` asks: an outline, or frames."""
     try:
-        extract(sys.stdin.buffer.read(), Path(sys.argv[1]), json.loads(sys.argv[2]))
-    except Exception as error:
-        message = str(error).strip().splitlines() or [type(error).__name__]
-        sys.stderr.write(message[0][:200] + "\n")
-        code = REFUSED
-    sys.stderr.flush()
-    os._exit(code)  # without freeing what the library counts wrongly
-
-
-if __name__ == "__main__":
-    main()
+        if request["path"] not in _OPEN:
+            _OPEN[request["path"]] = OpenScene(request, outlet)
+        scene = _OPEN[request["path"]]
+        if request["question"] == "outline":
+            return scene.outline()
+        scene.send_frames(request["first"], request["stop"], outlet)
+        return None, {}
+    except (OsteonError, MemoryError):
+        raise
+    except Exception as error:  # whatever the library says of a file
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        source = Source(Path(request["path"]))
+        raise source.format_error(f"cannot be read as FBX ({quote(said[0])}); export it again") from error

@@ -1,0 +1,57 @@
+"""What a report proposes, as HTML: fits that were made and weighed, then what else stands out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from osteon.report.advice import Advice
+from osteon.report.numbers import percent, share
+from osteon.report.sections import bytes_text
+from osteon.report.trials import Trial, proposals
+
+__all__ = ["advice_list", "proposal_table"]
+
+
+def proposal_table(own: Trial | None, trials: Sequence[Trial]) -> str:
+    """What to change, each with the error and the size that it gave."""
+    if own is None or not trials:
+        return ""
+    kept = proposals(own, trials)
+    fits = "a whole fit" if len(trials) == 1 else f"{len(trials)} whole fits"
+    if not kept:
+        tried = " and ".join(f"<code>{escape(trial.option)}</code>" for trial in trials)
+        return f"<p>Tried: {tried}. Neither clearly closer to the source nor clearly smaller than this model.</p>"
+    rows = "".join(_proposal(trial, own) for trial in (own, *kept))
+    return (
+        '<div class="proposals"><table><thead><tr><th scope="col">change</th>'
+        '<th scope="col">E<small>% of the motion</small></th><th scope="col">file</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+        f'<p class="note">Measured, not guessed: {fits} of all vertices and frames, and the file written of each. Add '
+        "the option to the same command, in place of what it changes there; small figures compare with this model."
+        "</p></div>"
+    )
+
+
+def _proposal(trial: Trial, own: Trial) -> str:
+    code = f" <code>{escape(trial.option)}</code>" if trial.option else ""
+    error = _change(trial.error_percent, own.error_percent)
+    size = _change(trial.bytes, own.bytes)
+    return (
+        f"<tr><td>{escape(trial.name)}{code}</td><td>{percent(trial.error_percent)}{error}</td>"
+        f"<td>{bytes_text(trial.bytes)}{size}</td></tr>"
+    )
+
+
+def _change(value: float, own: float) -> str:
+    """How much more or less than the model's own value; nothing for the model itself."""
+    if value == own or own <= 0:
+        return ""
+    more = value / own - 1
+    return f"<small>{'+' if more > 0 else '−'}{share(abs(more))}</small>"
+
+
+def advice_list(advice: Sequence[Advice]) -> str:
+    """What the measurements point to, in order."""
+    items = "".join(f"<li>{escape(a.sentence)}</li>" for a in advice)
+    return f'<div><h3>What stands out</h3><ul class="advice">{items}</ul></div>' if items else ""

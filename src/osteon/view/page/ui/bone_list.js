@@ -1,0 +1,151 @@
+/** The bones of a model as a table to choose from: whose colour is whose, the vertices each owns, its share of the error. */
+
+import { countOwned, ownersOf, sharesOwned } from "../engine/owners.js";
+import { make, say, show, unique } from "./dom.js";
+import { whole } from "./numbers.js";
+
+const SHOWN = 400; // rows at a time; the search finds the rest
+const COLUMNS = [
+  ["bone", "Bone", "in the order of the file"],
+  ["vertices", "Vertices", "vertices whose largest weight is on the bone"],
+  ["error", "Error", "share of the squared error, over all frames, that lies on these vertices"],
+];
+
+export class BoneList {
+  #pack = null;
+  #names = /** @type {string[]} */ ([]);
+  #owners = null;
+  #counts = null;
+  #squared = null; // (v,) squared error over all frames; null while it is not known
+  #shares = null;
+  #largest = 0; // of the shares: the longest bar
+  #sort = { by: "bone", back: false };
+  #words = ""; // that are looked for
+
+  /** @param {{choose(bone: number): void, boneColor(bone: number): string}} act */
+  constructor(act) {
+    this.act = act;
+    this.bones = /** @type {number[]} */ ([]); // as they are listed
+    this.rows = make("ul", { role: "listbox", tabindex: 0, "aria-label": "Bones" });
+    this.rows.addEventListener("keydown", (event) => this.#step(event));
+    this.heads = COLUMNS.map(([by, text, about]) =>
+      make("button", { type: "button", title: `Sort: ${about}`, onclick: () => this.#sortBy(by) }, text, make("i")),
+    );
+    const head = make("div", { class: "bone-head", role: "group", "aria-label": "Sort the bones" }, this.heads);
+    this.box = make("div", { class: "bone-list" }, head, this.rows);
+    this.found = make("p", { class: "note", "aria-live": "polite" });
+    this.element = make("div", { class: "snug" }, this.found, this.box);
+  }
+
+  /** Another model: its names, and the vertices that each bone owns. */
+  open(pack, names) {
+    this.#pack = pack;
+    this.#names = names;
+    this.#owners = names.length ? ownersOf(pack) : [];
+    this.#counts = countOwned(this.#owners, names.length);
+    this.#share();
+    this.#fill();
+  }
+
+  /** Only bones with these words in their names, or of this number. */
+  search(words) {
+    this.#words = words.trim();
+    this.#fill();
+  }
+
+  /** The squared error (v,) of each vertex; null while it is being measured. */
+  setErrors(squared) {
+    if (squared === this.#squared) return;
+    this.#squared = squared;
+    if (!this.#pack) return;
+    this.#share();
+    this.#fill();
+  }
+
+  /** Which bone is shown alone, -1 for none, and whether the mesh has the colours of the bones now. */
+  mark(bone, colored, visible) {
+    this.marked = { bone, colored, visible };
+    this.box.classList.toggle("plain", !colored);
+    for (const row of this.rows.children) {
+      const on = Number(row.dataset.bone) === bone;
+      row.setAttribute("aria-selected", String(on));
+      if (on) this.rows.setAttribute("aria-activedescendant", row.id);
+      if (on && visible) row.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  #share() {
+    const fits = this.#squared?.length === this.#owners.length;
+    this.#shares = fits ? sharesOwned(this.#owners, this.#squared, this.#names.length) : null;
+    this.#largest = Math.max(0, ...(this.#shares ?? []));
+  }
+
+  #sortBy(by) {
+    this.#sort = { by, back: this.#sort.by === by && !this.#sort.back };
+    this.#fill();
+  }
+
+  #ordered() {
+    const values = { vertices: this.#counts, error: this.#shares }[this.#sort.by];
+    const bones = this.#names.map((_, b) => b);
+    if (values) bones.sort((a, b) => values[b] - values[a] || a - b);
+    return this.#sort.back ? bones.reverse() : bones;
+  }
+
+  #fill() {
+    const [names, wanted] = [this.#names, this.#words.toLowerCase()];
+    const fits = (b) => !wanted || names[b].toLowerCase().includes(wanted) || String(b) === wanted;
+    const all = this.#ordered().filter(fits);
+    this.bones = all.slice(0, SHOWN);
+    this.rows.replaceChildren(...this.bones.map((b) => this.#row(b)));
+    this.#head();
+    show(this.box, all.length > 0);
+    const cut = all.length > SHOWN ? `, the first ${SHOWN} listed` : "";
+    say(this.found, all.length ? `${all.length} of ${names.length} bones${cut}` : `No bone is called “${this.#words}”.`);
+    if (this.marked) this.mark(this.marked.bone, this.marked.colored, this.marked.visible);
+  }
+
+  /** The error has a column where there is a source. */
+  #head() {
+    const compared = Boolean(this.#pack?.hasSource);
+    this.box.classList.toggle("compared", compared);
+    show(this.heads[2], compared);
+    COLUMNS.forEach(([by], i) => {
+      const on = this.#sort.by === by;
+      this.heads[i].setAttribute("aria-pressed", String(on));
+      say(this.heads[i].lastChild, !on ? "" : this.#sort.back === (by === "bone") ? "↓" : "↑");
+    });
+  }
+
+  #row(bone) {
+    const [name, count] = [this.#names[bone], whole(this.#counts[bone])];
+    const share = this.#shares ? shareText(this.#shares[bone]) : "…";
+    const swatch = make("i", { class: "swatch", "aria-hidden": "true" });
+    swatch.style.background = this.act.boneColor(bone);
+    const error = make("small", { class: "share" }, share);
+    error.style.setProperty("--share", String(this.#shares ? this.#shares[bone] / (this.#largest || 1) : 0));
+    const compared = this.#pack.hasSource;
+    const says = `${name}, number ${bone}: ${count} vertices${compared ? `, ${share} of the squared error` : ""}`;
+    return make(
+      "li",
+      { role: "option", id: unique("bone"), "data-bone": bone, title: says, "aria-label": says },
+      ...[swatch, make("span", {}, name), make("small", {}, count), compared && error],
+    );
+  }
+
+  #step(event) {
+    const { bones } = this;
+    const at = bones.indexOf(this.marked?.bone ?? -1);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: bones.length - 1 }[event.key];
+    if (next === undefined || !bones.length) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.act.choose(bones[Math.min(bones.length - 1, Math.max(0, next))]);
+  }
+}
+
+/** A part of the whole, with as many digits as tell bones apart. */
+function shareText(part) {
+  if (part === 0) return "0\u00a0%";
+  return part < 0.001 ? "<\u00a00.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`;
+}

@@ -1,0 +1,80 @@
+/** What the colours of the mesh mean, over the mesh: of what is drawn now, and of nothing else. */
+
+import { weightTable } from "../engine/colors.js";
+import { MEASURES } from "../pose/panel_paint.js";
+import { namesOf } from "./bones.js";
+import { make, say, show } from "./dom.js";
+import { heatScale } from "./scale.js";
+
+/** Of the scale, in pixels: as little of the mesh as can be is covered. */
+const WIDTH = 160;
+/** Paints that the source never wears: it has no bones and no error. */
+const OF_RESULT = ["bones", "weights", "error"];
+
+/** What colours the mesh as it is drawn: a crowd wears its material, and so does the source without its result. */
+export function shownPaint({ pack, crowd, posing, posePaint, mode, paint }) {
+  if (!pack || crowd) return "material";
+  if (posing) return posePaint;
+  return mode === "source" && OF_RESULT.includes(paint) ? "material" : paint;
+}
+
+/** A paint of the result is asked for while the source is shown alone: then the result is wanted. */
+export function showPainted(store) {
+  store.watch(["paint"], () => {
+    const { pack, mode, paint } = store.state;
+    if (pack?.skinned && mode === "source" && OF_RESULT.includes(paint)) store.set({ mode: "result" });
+  });
+}
+
+/**
+ * @param {HTMLElement} stage
+ * @param {import("./store.js").Store} store
+ * @param {(at: number) => string} color of the heat map
+ * @param {(table: Float32Array, index: number) => string} css a colour of a table
+ */
+export function buildLegend(stage, store, color, css) {
+  const title = make("p");
+  const home = make("div");
+  const element = make("div", { class: "legend", hidden: true }, title, home);
+  stage.append(element);
+  let drawn = "";
+  const weight = (at) => css((weights ??= weightTable()), Math.round(255 * at));
+  let weights = null;
+
+  const scaleOf = {
+    error: ({ heatMax }) => heatMax > 0 && { color, most: heatMax },
+    weights: () => ({ color: weight, most: 1, text: String, label: "Weights from 0 to 1; darker is more" }),
+    distortion: ({ poseMeasure, poseMax }) => {
+      const { text, says } = MEASURES[poseMeasure];
+      return { color, most: poseMax[poseMeasure], text, what: `, ${says}` };
+    },
+  };
+  const words = {
+    bones: () => "each bone in its colour",
+    clusters: () => "near-rigid parts by colour, outliers black",
+    segments: () => "each segment in its colour",
+    error: () => "error, of the diagonal",
+    weights: ({ pack, bone }) => `weights of ${namesOf(pack)[bone]}`,
+    distortion: ({ poseMeasure }) => MEASURES[poseMeasure].says,
+  };
+  const keys = ["pack", "crowd", "posing", "posePaint", "poseMeasure", "poseMax", "mode", "paint", "bone", "heatMax"];
+  store.watch(keys, () => {
+    const paint = shownPaint(store.state);
+    const scale = scaleOf[paint]?.(store.state);
+    show(element, paint in words && scale !== false);
+    element.dataset.paint = paint;
+    if (element.hidden) return;
+    say(title, words[paint](store.state));
+    const now = scale ? `${paint} ${scale.what} ${scale.most}` : paint;
+    if (now === drawn) return;
+    drawn = now;
+    home.replaceChildren(...(scale ? [drawScale(scale)] : []));
+  });
+}
+
+function drawScale({ color, most, text, what, label }) {
+  const scale = heatScale(color, text, what, WIDTH);
+  scale.set(most);
+  if (label) scale.element.setAttribute("aria-label", label);
+  return scale.element;
+}

@@ -1,0 +1,62 @@
+"""No measured sequence fits worse, or is worse conditioned or larger, than it was: measured.toml has the bounds.
+
+Runs where the data folder beside the repository exists.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from osteon.bench.paper import RANK, TABLE
+from osteon.core.options import SkinOptions
+from osteon.core.sequence import MeshSequence
+from osteon.io import load_sequence, save_model
+from osteon.pipeline import skin_sequence
+
+from ..skip_rules import NO_DATA
+
+SEQUENCES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "sequences"
+CASES = tomllib.loads((Path(__file__).parent / "measured.toml").read_text(encoding="utf-8"))
+needs_data = pytest.mark.skipif(not SEQUENCES.is_dir(), reason=NO_DATA)
+
+
+@cache
+def measured(name: str) -> MeshSequence:
+    return load_sequence(SEQUENCES / f"{name}.npz")
+
+
+def test_no_ceiling_is_above_the_bound_of_the_bench() -> None:
+    assert CASES.keys() == TABLE.keys()
+    for name, case in CASES.items():
+        row = TABLE[name]
+        assert case["bones"] == row.bones
+        assert case["rigid"]["error_percent"] <= row.ceilings["rigid"]
+        assert case["flexible"]["error_percent"] <= row.ceilings["flexible"]
+        assert case["rank_10"]["error_percent"] <= row.corrected_ceiling
+        assert case["rank_10"]["cut_percent"] <= 1.1 * row.ceilings["flexible"]
+        assert case["flexible"]["conditioning"] > 0.1
+
+
+@needs_data
+@pytest.mark.parametrize("bone_type", ["rigid", "flexible"])
+@pytest.mark.parametrize("name", CASES)
+def test_bones_stay_within_their_bounds(name: str, bone_type: str, tmp_path: Path) -> None:
+    case = CASES[name][bone_type]
+    fit = skin_sequence(measured(name), options=SkinOptions(bones=CASES[name]["bones"], bone_type=bone_type))
+    assert fit.report.error_percent <= case["error_percent"]
+    assert fit.report.smallest_singular_value["percentile_1"] >= case.get("conditioning", 0.0)
+    save_model(fit.model, tmp_path / "model.glb")
+    assert (tmp_path / "model.glb").stat().st_size <= 1000 * case["kilobytes"]
+
+
+@needs_data
+@pytest.mark.parametrize("name", CASES)
+def test_corrections_stay_within_their_bounds(name: str) -> None:
+    case = CASES[name]["rank_10"]
+    report = skin_sequence(measured(name), options=SkinOptions(bones=CASES[name]["bones"], rank=RANK)).report
+    assert report.error_percent <= case["error_percent"]
+    assert report.error_percent_by_rank["0"] <= case["cut_percent"]

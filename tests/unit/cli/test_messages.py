@@ -1,0 +1,126 @@
+"""What is said of bad input: one line with the file, what is wrong and what to do, in words of the command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from osteon.cli.demo_pose import _print_next_steps
+from osteon.io.doors.unwritable import why_unwritable
+from osteon.synth.baked import bake_cylinder
+
+from .conftest import Run
+
+Write = Callable[..., Path]
+
+
+def refusal(run: Run, *arguments: str | Path) -> str:
+    """The one line that a command ends with."""
+    done = run(*arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    (line,) = done.stderr.splitlines()
+    return str(line).removeprefix("osteon: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "proposal"),
+    [
+        ("x.fbx", "-o x.glb"),
+        ("x.bvh", "-o x.glb"),
+        ("x.dae", "-o x.glb"),
+        ("my cloth.mdd", "-o 'my cloth.abc'"),
+        ("x.stl", "-o 'x_####.ply'"),
+        ("x.nonsense", "-o x.glb"),
+    ],
+)
+def test_a_format_that_is_not_written(run_here: Run, tube_npz: Path, name: str, proposal: str) -> None:
+    line = refusal(run_here, "skin", tube_npz, "-o", name)
+    assert line.startswith(f"-o: {name}: ")
+    assert f"take {proposal}" in line
+    assert ".glb, .gltf" in line
+    assert "a folder, .obj, .ply" in line
+
+
+def test_what_is_proposed_can_be_written() -> None:
+    for models in (True, False):
+        for suffix in (".fbx", ".bvh", ".mdd", ".stl", ".vrm", ".unknown"):
+            why = why_unwritable(f"a b{suffix}", models=models)
+            assert why is not None
+            proposal = shlex.split(why.partition("take ")[2].replace(",", " ").replace("(", " "))[1]
+            assert why_unwritable(proposal, models=models) is None, proposal
+
+
+def test_play_writes_frames_not_models(run_here: Run, tube_npz: Path) -> None:
+    line = refusal(run_here, "play", tube_npz, "-o", "x.glb")
+    assert line.startswith("-o: x.glb: '.glb' holds models")
+    assert "take -o x.abc" in line
+
+
+def test_a_model_given_as_a_sequence(run_here: Run, tube_npz: Path) -> None:
+    assert run_here("skin", tube_npz, "--bones", "2", "--rounds", "1", "-o", "my model.npz", "-q").returncode == 0
+    line = refusal(run_here, "skin", "my model.npz", "-o", "out.glb")
+    assert line.startswith("my model.npz: is a skinned model")
+    command = line.partition("first, ")[2].rpartition(", and")[0]
+    assert shlex.split(command) == ["osteon", "play", "my model.npz", "-o", "my model-frames.npz"]
+    assert run_here(*shlex.split(command)[1:]).returncode == 0
+    assert "load_model" not in line
+
+
+def test_a_sequence_given_as_a_model(run_here: Run, tmp_path: Path) -> None:
+    sequence = bake_cylinder(2).sequence
+    np.savez(tmp_path / "my walk.npz", frames=sequence.frames, faces=sequence.faces)
+    line = refusal(run_here, "play", tmp_path / "my walk.npz", "-o", "out.npz")
+    assert "is no skinned model" in line
+    assert shlex.split(line.partition("make one with: ")[2])[:3] == ["osteon", "skin", str(tmp_path / "my walk.npz")]
+
+
+def test_nothing_moves_names_the_file(run_here: Run, write_npz: Write) -> None:
+    sequence = bake_cylinder(2).sequence
+    path = write_npz(frames=np.repeat(sequence.frames[:1], 4, axis=0), faces=sequence.faces)
+    line = refusal(run_here, "skin", path, "-o", "out.glb")
+    assert line.startswith(f"{path}: nothing moves")
+    assert line.endswith(f"osteon view {path}")
+
+
+def test_one_frame_names_the_file(run_here: Run, write_npz: Write) -> None:
+    sequence = bake_cylinder(2).sequence
+    path = write_npz(frames=sequence.frames[:1], faces=sequence.faces)
+    line = refusal(run_here, "skin", path, "-o", "out.glb")
+    assert line.startswith(f"{path}: has one frame")
+    assert "folder" in line
+
+
+def test_no_triangles_names_the_file_and_the_flag(run_here: Run, write_npz: Write) -> None:
+    path = write_npz(frames=bake_cylinder(2).sequence.frames, faces=np.zeros((0, 3), np.int32))
+    line = refusal(run_here, "skin", path, "-o", "out.glb")
+    assert line.startswith(f"{path}: holds no triangles")
+    assert "--faces FILE" in line
+
+
+@pytest.mark.parametrize(
+    ("given", "flag"),
+    [
+        (["--bones", "99999"], "--bones"),
+        (["--holdout", "1000"], "--holdout"),
+        (["--clip", "nope"], "--clip"),
+        (["--rest", "77777"], "--rest"),
+        (["--bones", "-1"], "--bones"),
+        (["--threads", "-1"], "--threads"),
+    ],
+)
+def test_options_are_called_by_their_flags(run_here: Run, tube_npz: Path, given: list[str], flag: str) -> None:
+    assert refusal(run_here, "skin", tube_npz, *given, "-o", "out.glb").startswith(f"{flag}: ")
+
+
+def test_the_next_steps_of_a_demo_can_be_copied(capsys: pytest.CaptureFixture[str]) -> None:
+    _print_next_steps("cartoon", Path("my demo"), "done")
+    commands = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  osteon ")]
+    assert len(commands) == 3
+    for command in commands:
+        files = [word for word in shlex.split(command)[2:] if "demo" in word]
+        assert files
+        assert all(word.startswith("my demo/") for word in files)
