@@ -23,6 +23,7 @@ from osteon.synth.baked import (
 from ..tolerance import assert_plays
 
 FLEXIBLE = RandomOptions(bone_type="flexible")
+SCALED = RandomOptions(bone_type="scaled")
 #: Flexible bones are drawn to rotations a little; where the truth is not rigid, that has to be given up.
 FREE = 1e-9
 

@@ -151,6 +151,10 @@ def bake_random_model(seed: int = 0, *, options: RandomOptions = DEFAULT_RANDOM)
     linear = Rotation.from_rotvec(turn.reshape(-1, 3)).as_matrix().reshape(*size, 3, 3)
     if options.bone_type == "flexible":
         linear = linear @ (np.eye(3) + 0.10 * smooth_series(rng, options.frames, (options.bones, 3, 3)))
+    elif options.bone_type == "scaled":
+        axes = Rotation.random(options.bones, random_state=seed).as_matrix()
+        scales = 1 + 0.15 * smooth_series(rng, options.frames, (options.bones, 3))
+        linear = linear @ np.swapaxes(axes, -1, -2) @ (scales[..., None] * axes)
     goals = anchors + 0.10 * smooth_series(rng, options.frames, (options.bones, 3))
     return _bake(shape, skin, about(linear, anchors, goals), f"random_{seed}", options.bone_type)
 
