@@ -13,8 +13,9 @@ from osteon.core.clips import Clip, clips_or_one
 from osteon.core.errors import GeometryError
 from osteon.core.play_scale import scale_of_bones
 
-__all__ = ["Animation", "BoneTrack", "BoneType", "bone_type_of"]
+__all__ = ["Animation", "BoneTrack", "BoneType", "bone_type_of", "wider_type"]
 
+#: What a bone can do, each all that those before it can.
 BoneType = Literal["rigid", "scaled", "flexible"]
 
 #: Floats that a bone needs in a frame: quaternion and translation, three scales besides, or all of [A | t].
@@ -36,6 +37,11 @@ def bone_type_of(transforms: FloatArray, tolerance: float = RIGID) -> BoneType:
         if off <= tolerance:
             return "rigid"
         return "scaled" if off_axes(linear) <= tolerance else "flexible"
+
+
+def wider_type(a: BoneType, b: BoneType) -> BoneType:
+    """The type of which both are."""
+    return max(a, b, key=get_args(BoneType).index)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import BoneType, bone_type_of
+from osteon.core.animation import BoneType, bone_type_of, wider_type
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.clips import distinct_names
 from osteon.core.errors import GeometryError
@@ -175,8 +175,8 @@ def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
     if _same_vertices(task.sequence, rig):
         influences = better_of(_from_rig(task, rig, transforms), influences)
     bone_type = bone_type_of(joints)
-    if options.helpers and bone_type == "rigid":
-        bone_type = options.bone_type
+    if options.helpers:
+        bone_type = wider_type(bone_type, options.bone_type)
     return _RigSkin(transforms, influences, bone_type, skeleton, motion, rounds)
 
 

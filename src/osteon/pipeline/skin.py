@@ -9,6 +9,7 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Int32
+from osteon.core.bone_axes import axes_of_bones
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
@@ -198,7 +199,8 @@ def _fit_heldout(
     problem = pose_problem(sequence, vertices, left_out, still=True)
     bones, weights = solution.influences.bones, solution.influences.weights
     start = problem.from_world(solution.transforms[nearest])
-    solved = settle_bones(problem, bones, weights, start, options)
+    axes = axes_of_bones(solution.transforms) if options.bone_type == "scaled" else None
+    solved = settle_bones(problem, bones, weights, start, options, axes)
     if solution.deformer is not None:
         threads = available_threads(options.threads)
         solved = family_fit(options.model).settle(problem, solution.deformer, solved, threads)
@@ -206,7 +208,7 @@ def _fit_heldout(
     if columns is not None:
         skin = SkinState(solved, bones, weights)
         q = solve_coefficients(problem, skin, columns.basis, no_columns(problem), available_threads(options.threads))
-        state = fit_frames(problem, CorrectedSkin(skin, ColumnFit(columns.basis, q)), joint_options(options))
+        state = fit_frames(problem, CorrectedSkin(skin, ColumnFit(columns.basis, q)), joint_options(options), axes)
         solved = state.skin.transforms
         coefficients = np.empty((sequence.n_frames, columns.rank))
         coefficients[kept], coefficients[left_out] = columns.coefficients, state.columns.coefficients

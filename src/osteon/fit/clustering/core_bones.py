@@ -21,6 +21,7 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64, Int32
+from osteon.core.bone_axes import project_scaled
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import triangle_areas
 from osteon.core.transforms import nearest_rotation
@@ -50,6 +51,9 @@ def fit_core_bones(sequence: MeshSequence, labels: Int32, bone_type: BoneType) -
                 rotations[run, bone],
                 bone_type,
             )
+    if bone_type == "scaled":
+        centers = [np.average(sequence.rest[sequence.faces[core]].mean(axis=1), 0, areas[core]) for core in cores]
+        transforms = project_scaled(transforms, centers=np.array(centers).reshape(-1, 3))
     return BoneTrack(transforms.astype(np.float32), bone_type)
 
 
@@ -57,7 +61,7 @@ def _fit_bone(rest: Float64, posed: Float64, mass: Float64, rotations: Float64, 
     """(f,3,4) from the centroids of a bone's triangles at rest (t,3) and in some frames (f,t,3)."""
     rest_mean, posed_mean = mass @ rest, np.einsum("t,fti->fi", mass, posed)
     linear = rotations
-    if bone_type == "flexible":
+    if bone_type != "rigid":
         linear = _fit_linear(rest - rest_mean, posed - posed_mean[:, None], mass, linear)
     return np.concatenate([linear, (posed_mean - linear @ rest_mean)[..., None]], axis=2)
 

@@ -65,6 +65,8 @@ FULL_ROUNDS = 4
 LOOK_BACK = 3
 #: Sweeps over the scaled bones of a frame.
 SWEEPS = 3
+#: Rounds for frames that come later.
+FRAME_ROUNDS = 6
 #: The sample has at least and at most so many vertices.
 SAMPLE_VERTICES = (1_500, 4_000)
 
@@ -222,6 +224,7 @@ class _Joint:
     def __init__(self, problem: FitProblem, options: JointOptions, on_error: Callable[[float], None]) -> None:
         self.problem, self.options, self.on_error = problem, options, on_error
         self.keep = 0.0
+        self.axes: Float64 | None = None  # (b,3,3) that scaled bones keep; None: their own
         self.nothing = no_columns(problem)
 
     def weigh_errors(self, state: CorrectedSkin) -> None:
@@ -238,7 +241,9 @@ class _Joint:
         plain, plain_x = blend_moments(problem, skin.bones, skin.weights, n_bones, options.threads)
         pull = (1 + self.keep) * bone_pull(plain, options.stiffness)
         transforms = skin.transforms.copy()
-        axes = axes_of_bones(transforms) if options.bone_type == "scaled" else None
+        axes = self.axes
+        if axes is None and options.bone_type == "scaled":
+            axes = axes_of_bones(transforms)
 
         def work(start: int, stop: int) -> None:
             for f in range(start, stop):
@@ -342,10 +347,13 @@ def refine_corrected_skin(
     return CorrectedSkin(state.skin, columns, state.history)
 
 
-def fit_frames(problem: FitProblem, state: CorrectedSkin, options: JointOptions, rounds: int = 6) -> CorrectedSkin:
-    """Bones and coefficients of other frames for weights and basis that stay, from a first guess."""
+def fit_frames(
+    problem: FitProblem, state: CorrectedSkin, options: JointOptions, axes: Float64 | None = None
+) -> CorrectedSkin:
+    """Bones and coefficients of other frames for weights, basis and axes that stay, from a first guess."""
     joint = _Joint(problem, options, lambda _: None)
-    for _ in range(rounds):
+    joint.axes = axes
+    for _ in range(FRAME_ROUNDS):
         transforms, q = joint.frame_pass(state)
         skin = SkinState(transforms, state.skin.bones, state.skin.weights)
         state = CorrectedSkin(skin, ColumnFit(state.columns.basis, q))

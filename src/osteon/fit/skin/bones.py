@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64
+from osteon.core.bone_axes import project_scaled
 from osteon.core.errors import GeometryError
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
@@ -17,25 +18,37 @@ from osteon.fit.skin.solve_bones import solve_bones
 
 __all__ = ["bones_of_skin", "fit_bones", "settle_bones"]
 
-#: Rounds that settle the bones of given weights: rigid bones sweep, flexible ones follow their own rotation.
+#: Rounds that settle the bones of given weights: rigid and scaled bones sweep, flexible ones follow their own rotation.
 SETTLE_ROUNDS = 8
 
 
 def settle_bones(
-    problem: FitProblem, bones: np.ndarray, weights: Float64, start: Float64, options: SkinOptions
+    problem: FitProblem,
+    bones: np.ndarray,
+    weights: Float64,
+    start: Float64,
+    options: SkinOptions,
+    axes: Float64 | None = None,
 ) -> Float64:
-    """Bones (f,b,3,4) for fixed weights, from a first guess."""
-    for _ in range(SETTLE_ROUNDS):
-        start = solve_bones(
+    """Bones (f,b,3,4) for fixed weights, from a first guess. Scaled bones keep the axes given, or find some."""
+
+    def solve(transforms: Float64, bone_type: BoneType) -> Float64:
+        return solve_bones(
             problem,
             bones,
             weights,
-            start,
-            options.bone_type,
+            transforms,
+            bone_type,
             stiffness=options.stiffness,
+            axes=axes,
             sweeps=10,
             threads=available_threads(options.threads),
         )
+
+    if options.bone_type == "scaled" and axes is None:
+        start = project_scaled(solve(start, "flexible"))
+    for _ in range(SETTLE_ROUNDS):
+        start = solve(start, options.bone_type)
     return start
 
 

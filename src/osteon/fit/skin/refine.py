@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
+from osteon.core.bone_axes import project_scaled
 from osteon.core.errors import OptionError
 from osteon.core.fit_report import FitReport
 from osteon.core.parallel import available_threads
@@ -42,7 +43,6 @@ from osteon.core.progress import Progress, report_progress
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.relocate import relocate_bones
-from osteon.fit.skin.scaled_bones import project_scaled
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class RefineOptions:
     influences: int = 4  # bones a vertex, 1 … 8
     rounds: int = 24
     tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
-    stiffness: float = 5e-3  # pull of flexible bones towards their rotation, of the data's own weight
+    stiffness: float = 5e-3  # pull of scaled and flexible bones towards their rotation, of the data's own weight
     smooth: float = 0.0  # pull of weights towards their neighbours', 0 … 1
     moves: int = 1  # tries to move the least useful bones
     sample: int = 4_000  # vertices that take part in the first rounds

@@ -23,15 +23,13 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.bone_axes import axes_of_bones, split_along_axes
+from osteon.core.bone_axes import SMALLEST_SCALE, axes_of_bones, project_scaled, split_along_axes
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.skin.procrustes import rotation_to
 
-__all__ = ["SMALLEST_SCALE", "project_scaled", "solve_scaled", "sweep_scaled"]
+__all__ = ["solve_scaled", "sweep_scaled"]
 
-#: Bones never become flatter than this.
-SMALLEST_SCALE = 0.02
 #: Turns of R and S against each other in each visit of a bone, and of its axes.
 INNER, AXIS_STEPS = 2, 4
 
@@ -183,28 +181,30 @@ def _moments(zz: Float64) -> Float64:
     return moments
 
 
-def project_scaled(transforms: Float64, axes: Float64 | None = None) -> Float64:
-    """The scaled bones closest to any, about their own axes or those given."""
-    axes = axes_of_bones(transforms) if axes is None else axes
-    rotations, scales = split_along_axes(transforms[..., :3], axes)
-    out = transforms.copy()
-    out[..., :3] = (rotations * np.maximum(scales, SMALLEST_SCALE)[..., None, :]) @ axes
-    return out
-
-
 def sweep_scaled(zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64, sweeps: int) -> None:
     """Move transforms (f,b,3,4) by sweeps over the bones, along fixed axes; pull (b,) holds scales at 1."""
     along = np.einsum("bki,bij,bkj->bk", axes, _moments(zz), axes)
     _scaled_sweeps(zz, zx, transforms, axes, along, pull, 0, len(transforms), sweeps)
 
 
-def solve_scaled(zz: Float64, zx: Float64, transforms: Float64, pull: Float64, sweeps: int, threads: int) -> Float64:
-    """New scaled bones (f,b,3,4) from the last ones, their axes turned where that helps."""
+def solve_scaled(
+    zz: Float64,
+    zx: Float64,
+    transforms: Float64,
+    pull: Float64,
+    *,
+    axes: Float64 | None = None,
+    sweeps: int = 3,
+    threads: int = 1,
+) -> Float64:
+    """New scaled bones (f,b,3,4) from the last ones, along the axes given, or along their own, turned where it helps."""
     moments = _moments(zz)
-    axes = axes_of_bones(transforms)
+    kept = axes is not None
+    axes = axes_of_bones(transforms) if axes is None else axes
     out = project_scaled(transforms, axes)
-    rotations, scales = split_along_axes(out[..., :3], axes)
-    _turn_axes(zz, zx, out, axes, moments, rotations, scales)
+    if not kept:
+        rotations, scales = split_along_axes(out[..., :3], axes)
+        _turn_axes(zz, zx, out, axes, moments, rotations, scales)
     along = np.einsum("bki,bij,bkj->bk", axes, moments, axes)
     for_blocks(lambda a, b: _scaled_sweeps(zz, zx, out, axes, along, pull, a, b, sweeps), len(out), 8, threads)
     return out

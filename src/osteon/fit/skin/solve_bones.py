@@ -1,5 +1,6 @@
 """Bone transforms of all frames, given the weights.
 
+    scaled:    `scaled_bones.py`
     flexible:  minimise || Z T - X ||^2 + stiffness sum_b spread_b || A_b - R_b ||^2   (R_b: rotation of the last A_b)
     rigid:     minimise || Z T - X ||^2   with every A_b a rotation
 
@@ -32,12 +33,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
+from osteon.core.bone_axes import project_scaled
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
-from osteon.fit.skin.scaled_bones import project_scaled, solve_scaled
+from osteon.fit.skin.scaled_bones import solve_scaled
 
 __all__ = [
     "bone_pull",
@@ -153,12 +155,15 @@ def solve_bones(
     bone_type: BoneType,
     *,
     stiffness: float = 5e-3,
+    axes: Float64 | None = None,
     sweeps: int = 3,
     threads: int = 1,
 ) -> Float64:
-    """New transforms (f,b,3,4), starting from the last ones."""
+    """New transforms (f,b,3,4), starting from the last ones; scaled bones keep axes (b,3,3) that are given."""
     zz, zx = blend_moments(problem, bones, weights, transforms.shape[1], threads)
-    return solve_from_moments(zz, zx, transforms, bone_type, stiffness=stiffness, sweeps=sweeps, threads=threads)
+    return solve_from_moments(
+        zz, zx, transforms, bone_type, stiffness=stiffness, axes=axes, sweeps=sweeps, threads=threads
+    )
 
 
 def solve_from_moments(
@@ -168,6 +173,7 @@ def solve_from_moments(
     bone_type: BoneType,
     *,
     stiffness: float = 5e-3,
+    axes: Float64 | None = None,
     sweeps: int = 3,
     threads: int = 1,
 ) -> Float64:
@@ -175,7 +181,8 @@ def solve_from_moments(
     if bone_type == "flexible":
         return _solve_flexible(zz, zx, transforms, bone_pull(zz, stiffness))
     if bone_type == "scaled":
-        return solve_scaled(zz, zx, transforms, stiffness * _spreads(zz), sweeps, threads)
+        pull = stiffness * _spreads(zz)
+        return solve_scaled(zz, zx, transforms, pull, axes=axes, sweeps=sweeps, threads=threads)
     out = transforms.copy()
     for_blocks(lambda a, b: _rigid_sweeps(zz, zx, out, a, b, sweeps), len(out), 8, threads)
     return out

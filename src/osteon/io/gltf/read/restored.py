@@ -6,6 +6,7 @@ The file holds a vertex once for each texture coordinate it has, and its triangl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +112,8 @@ def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -
     skeleton = _skeleton(metadata, generic.track.n_bones, _joint_names(metadata, scene))
     names = metadata.texts("bones") or _joint_names(metadata, scene)
     rest, corrections = _unpacked(metadata, scene, generic)
-    kind: BoneType = "rigid" if metadata.text("bone_type") == "rigid" else "flexible"
+    named = metadata.text("bone_type")
+    kind: BoneType = next((known for known in get_args(BoneType) if known == named), "flexible")
     model = generic.with_parts(
         rest=metadata.document.source.positions(rest[mesh.vertices]),
         faces=mesh.faces,
