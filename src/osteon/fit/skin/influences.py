@@ -75,7 +75,7 @@ def select_influences(
     n_slots = min(n_influences, transforms.shape[1])
     n_search = min(2 * n_slots, MAX_UNKNOWNS - 1, transforms.shape[1]) if thorough else n_slots
     cross, forms = prediction_moments(problem, transforms, threads)
-    product = products(problem.points)
+    sums = np.ascontiguousarray(products(problem.points)), forms, cross, problem.energy
     errors = np.empty(problem.n_vertices)
     warm = earlier is not None
     bones = np.zeros((problem.n_vertices, n_slots), np.int64)
@@ -85,11 +85,10 @@ def select_influences(
         bones[:, :kept], weights[:, :kept] = earlier.bones[:, :kept], earlier.weights[:, :kept]
     if pull > 0 and (wanted is None or wanted.shape != cross.shape):
         raise OptionError(f"wanted: a pull needs weights of shape {cross.shape} to draw to")
-    target = np.zeros((1, 1)) if wanted is None else wanted
+    target = np.zeros((1, 1)) if wanted is None else np.ascontiguousarray(wanted, np.float64)
 
     def work(start: int, stop: int) -> None:
-        sums, limits, out = (cross, problem.energy, pull, target), (n_slots, n_search, warm), (bones, weights, errors)
-        select_forward(product, forms, *sums, *limits, start, stop, *out)
+        select_forward(sums, (pull, target), (n_search, warm), (start, stop), (bones, weights, errors))
 
     for_blocks(work, problem.n_vertices, 512, threads)
     return Influences(bones, weights, errors)

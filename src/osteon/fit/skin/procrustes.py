@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel, part
 
 __all__ = ["rotation_to", "rotations_of"]
 
 
-@kernel
+@part
 def _jacobi(N: Float64, V: Float64) -> None:
     """Diagonalise symmetric N (4,4) in place; columns of V become the eigenvectors."""
     size = 0.0
@@ -51,7 +51,7 @@ def _jacobi(N: Float64, V: Float64) -> None:
                     V[i, a], V[i, b] = c * u - s * w, s * u + c * w
 
 
-@kernel
+@kernel("f8.2 f8.2 f8.2 f8.2")
 def rotation_to(C: Float64, N: Float64, V: Float64, R: Float64) -> None:
     """R (3,3) = argmax trace(R'C). N and V are (4,4) scratch."""
     N[0, 0] = C[0, 0] + C[1, 1] + C[2, 2]
@@ -78,11 +78,15 @@ def rotation_to(C: Float64, N: Float64, V: Float64, R: Float64) -> None:
     R[2, 0], R[2, 1], R[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
 
 
-@kernel
-def rotations_of(transforms: Float64, out: Float64) -> None:
-    """out (f,b,3,3) = the rotation closest to the linear part of transforms (f,b,3,4)."""
-    N = np.empty((4, 4))
-    V = np.empty((4, 4))
+@kernel("f8.4 f8.4 f8.3")
+def _rotations_of(transforms: Float64, out: Float64, scratch: Float64) -> None:
     for f in range(transforms.shape[0]):
         for b in range(transforms.shape[1]):
-            rotation_to(transforms[f, b], N, V, out[f, b])
+            rotation_to(transforms[f, b], scratch[0], scratch[1], out[f, b])
+
+
+def rotations_of(transforms: Float64) -> Float64:
+    """(f,b,3,3) the rotation closest to the linear part of transforms (f,b,3,4)."""
+    out = np.empty((*transforms.shape[:2], 3, 3))
+    _rotations_of(np.ascontiguousarray(transforms), out, np.empty((2, 4, 4)))
+    return out

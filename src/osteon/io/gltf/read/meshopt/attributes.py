@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel_as_met
 
 __all__ = ["decode_attributes"]
 
@@ -21,7 +21,7 @@ Bytes = NDArray[np.uint8]
 GROUP = 16  # differences of one bit length
 
 
-@kernel
+@kernel_as_met
 def decode_attributes(data: Bytes, version: int, out: Bytes) -> bool:
     """Fill `out (count,stride)`; whether the stream was whole and had nothing over.
 
@@ -59,7 +59,7 @@ def decode_attributes(data: Bytes, version: int, out: Bytes) -> bool:
     return bool(at == stop)
 
 
-@kernel
+@kernel_as_met
 def _read_deltas(data: Bytes, at: int, stop: int, control: int, n: int, out: Bytes) -> int:
     """The differences of one byte position in a block; where the next one starts, or -1 if the data end before it.
 
@@ -86,7 +86,7 @@ def _read_deltas(data: Bytes, at: int, stop: int, control: int, n: int, out: Byt
     return at if at <= stop else -1
 
 
-@kernel
+@kernel_as_met
 def _read_group(data: Bytes, at: int, code: int, out: Bytes) -> int:
     """16 differences of 0, 1, 2, 4 or 8 bits (`code` 0 … 4); where the next group starts."""
     if code == 0:
@@ -111,7 +111,7 @@ def _read_group(data: Bytes, at: int, code: int, out: Bytes) -> int:
     return following
 
 
-@kernel
+@kernel_as_met
 def _add_deltas(deltas: Bytes, mode: int, last: Bytes, out: Bytes) -> None:
     """Four bytes of each element of a block from `deltas (4,n)`, as bytes, 16-bit numbers or turned bits of 32.
 
