@@ -189,7 +189,7 @@ class _Joint:
         if self.options.hold_weights:
             found = np.take_along_axis(np.where(used, weights, 0.0), chosen, axis=1)
         else:
-            found, _ = minimise_on_simplex(gram + self.keep * plain, counts)
+            found = minimise_on_simplex(gram + self.keep * plain, counts)
         out = np.zeros_like(weights)
         np.put_along_axis(out, chosen, found, axis=1)
         return out, np.einsum("va,vb,vab->v", found, found, plain)

@@ -150,7 +150,7 @@ def _weigh(
     """New weights of some vertices (start, stop, and how many steps at most), in place, and their squared errors."""
     start, stop, steps = now
     n = bones.shape[1]
-    gram, best, step, value = np.zeros((1, n, n)), np.empty((1, n)), np.empty((1, n)), np.empty(1)
+    gram, ones, best, step = np.zeros((1, n, n)), np.ones((1, n)), np.empty((1, n)), np.empty((1, n))
     count, work, marks = np.full(1, n), np.empty((MAX_UNKNOWNS, MAX_UNKNOWNS + 1)), np.empty((2, MAX_UNKNOWNS), np.int64)
     for v in range(start, stop):
         row, held = bones[v : v + 1], w[v : v + 1]
@@ -158,11 +158,12 @@ def _weigh(
         for _ in range(steps):
             before = error
             _linearised(points[v], targets[v], screws, row, held, gram[0])
-            minimise_rows(gram, best, count, True, best, work, marks, value)
+            minimise_rows(gram, ones, count, best, work, marks)
+            total = best.sum()
             part = 1.0
             for _ in range(HALVINGS):
                 for k in range(n):
-                    step[0, k] = held[0, k] + part * (best[0, k] - held[0, k])
+                    step[0, k] = held[0, k] + part * (best[0, k] / total - held[0, k])
                 tried = _error(points[v], targets[v], screws, row, step)
                 if tried < error:
                     error = tried

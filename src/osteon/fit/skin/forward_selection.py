@@ -24,13 +24,15 @@ Notes, horse, 30 bones, 4 influences, one warm round: 32 ms on one thread, 19 ms
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
 from osteon.core.kernels import kernel, part
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_rows
 
-__all__ = ["select_forward"]
+__all__ = ["Search", "select_forward"]
 
 #: A bone must lower the squared error by this fraction to be added.
 WORTH_ADDING = 1e-4
@@ -41,50 +43,29 @@ MAX_EXCHANGES = 2
 
 @part
 def _fill_row(
-    product: Float64,
-    forms: Float64,
-    cross: Float64,
-    energy: float,
-    pull: float,
-    target: Float64,
-    offset: float,
-    bone: int,
-    out: Float64,
+    product: Float64, forms: Float64, cross: Float64, energy: float, pull: float, bone: int, out: Float64
 ) -> None:
     """G[bone, c] for every bone c of one vertex."""
     for c in range(forms.shape[0]):
         value = energy - cross[bone] - cross[c]
         for i in range(10):
             value += product[i] * forms[bone, c, i]
-        if pull > 0:
-            value += pull * (offset - target[bone] - target[c])
         out[c] = value
     out[bone] = max(out[bone] + pull, 0.0)
 
 
 @part
-def _fill_diagonal(
-    product: Float64,
-    forms: Float64,
-    cross: Float64,
-    energy: float,
-    pull: float,
-    target: Float64,
-    offset: float,
-    diagonal: Float64,
-) -> int:
-    """G[b, b] for every bone, and the bone of the least: the best alone."""
-    first = 0
-    for b in range(forms.shape[0]):
-        value = energy - 2 * cross[b]
-        for i in range(10):
-            value += product[i] * forms[b, b, i]
-        if pull > 0:
-            value += pull * (offset - 2 * target[b] + 1)
-        diagonal[b] = max(value, 0.0)
-        if diagonal[b] < diagonal[first]:
-            first = b
-    return first
+def _to_simplex(gram: Float64, w: Float64, n: int) -> float:
+    """Divide w by its sum; returns w'G w."""
+    total, value = 0.0, 0.0
+    for i in range(n):
+        total += w[i]
+    for i in range(n):
+        w[i] /= total
+    for i in range(n):
+        for j in range(n):
+            value += w[i] * w[j] * gram[0, i, j]
+    return value
 
 
 @part
@@ -101,7 +82,7 @@ def _drop_unused(chosen: Int64, w: Float64, rows: Float64, n: int) -> int:
     return kept
 
 
-@part
+@kernel("f8.2 i8.1 i8 f8.2 f8.2 f8.1")
 def _invert(rows: Float64, chosen: Int64, n: int, work: Float64, inverse: Float64, sums: Float64) -> float:
     """inverse of the chosen bones' G (n,n), its row sums, and their sum."""
     trace = 0.0
@@ -134,7 +115,7 @@ def _invert(rows: Float64, chosen: Int64, n: int, work: Float64, inverse: Float6
     return total
 
 
-@part
+@kernel("f8.2 f8.1 i8.1 f8.1 i8 f8 f8.2 f8.1 f8 f8.1")
 def _best_addition(
     rows: Float64,
     diagonal: Float64,
@@ -203,47 +184,15 @@ def _least_needed(w: Float64, n: int, inverse: Float64, sums: Float64, total: fl
     return least
 
 
-@part
-def _smoothness(chosen: Int64, w: Float64, n: int, target: Float64, offset: float) -> float:
-    """|w - m|^2 over all bones, for w that is zero outside of the chosen."""
-    total = offset
-    for i in range(n):
-        total += w[i] * w[i] - 2 * w[i] * target[chosen[i]]
-    return total
-
-
-@part
-def _store(chosen: Int64, w: Float64, n: int, bones: Int64, weights: Float64) -> None:
-    """Largest weight first; they sum to one; unused slots repeat the first bone with weight 0."""
-    total = 0.0
-    for i in range(n):
-        total += w[i]
-    for k in range(bones.shape[0]):
-        largest = -1
-        for i in range(n):
-            if w[i] > 0 and (largest < 0 or w[i] > w[largest]):
-                largest = i
-        if largest >= 0:
-            bones[k] = chosen[largest]
-            weights[k] = w[largest] / total
-            w[largest] = 0.0
-        else:
-            bones[k] = bones[0]
-            weights[k] = 0.0
-
-
-@kernel("f8.2 f8.3 f8.2 f8.1 f8 f8.2 i8 b1 i8 i8 i8.2 f8.2 f8.1 f8.2 f8.3 i8.2")
+@kernel("f8.2 f8.3 f8.2 f8.1 f8 f8.2 i8 i8.2 f8.2 f8.1 f8.2 f8.3 i8.2")
 def _select(
     product: Float64,
     forms: Float64,
     cross: Float64,
     energy: Float64,
     pull: float,
-    wanted: Float64,
+    diagonals: Float64,
     n_search: int,
-    warm: bool,
-    start: int,
-    stop: int,
     bones: Int64,
     weights: Float64,
     errors: Float64,
@@ -251,27 +200,19 @@ def _select(
     space: Float64,
     marks: Int64,
 ) -> None:
-    """Vertices start … stop. A turn weighs the chosen bones, then adds one, or takes one out to exchange it."""
+    """All of the vertices given. A turn weighs the chosen bones, then adds one, or takes one out to exchange it."""
     n_slots, n_bones = bones.shape[1], forms.shape[0]
-    diagonal = rows[MAX_UNKNOWNS]
-    gram, inverse, work, vectors = space[0:1], space[1], space[2], space[3]
-    sums, solved, best_w, value_of, weighed = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4:5]
+    gram, ones, inverse, work, vectors = space[0:1], space[1], space[2], space[3], space[4]
+    sums, solved, best_w, weighed = vectors[0], vectors[1], vectors[2], vectors[3:4]
     w = weighed[0]
     chosen, best_chosen, count, free = marks[0], marks[1], marks[2, 0:1], marks[3:5]
-    for v in range(start, stop):
-        target = wanted[v] if pull > 0 else wanted[0]
-        offset = 0.0
-        if pull > 0:
-            for b in range(n_bones):
-                offset += target[b] * target[b]
-        chosen[0] = _fill_diagonal(product[v], forms, cross[v], energy[v], pull, target, offset, diagonal)
+    for v in range(product.shape[0]):
+        diagonal = diagonals[v]
         n = 0
-        if warm:
-            for k in range(n_slots):
-                if weights[v, k] > 0:
-                    chosen[n] = bones[v, k]
-                    n += 1
-        n = max(n, 1)
+        for k in range(n_slots):
+            if weights[v, k] > 0:
+                chosen[n] = bones[v, k]
+                n += 1
         filled, n_best, turns, exchanges = 0, 0, 0, 0
         value, best = 0.0, np.inf
         searching, weighing, exchanging = n_search > n_slots, True, False
@@ -279,14 +220,14 @@ def _select(
             if weighing:
                 while filled < n:
                     bone = chosen[filled]
-                    _fill_row(product[v], forms, cross[v], energy[v], pull, target, offset, bone, rows[filled])
+                    _fill_row(product[v], forms, cross[v], energy[v], pull, bone, rows[filled])
                     filled += 1
                 for i in range(n):
                     for j in range(n):
                         gram[0, i, j] = rows[i, chosen[j]]
                 count[0] = n
-                minimise_rows(gram, gram[0], count, True, weighed, work, free, value_of)
-                value = value_of[0]
+                minimise_rows(gram, ones, count, weighed, work, free)
+                value = _to_simplex(gram, w, n)
             n = _drop_unused(chosen, w, rows, n)
             filled = n
             if not weighing:
@@ -328,25 +269,55 @@ def _select(
             if leaving:
                 w[_least_needed(w, n, inverse, sums, total)] = 0.0
                 weighing = False
-        if pull > 0:
-            best -= pull * _smoothness(best_chosen, best_w, n_best, target, offset)
-        _store(best_chosen, best_w, n_best, bones[v], weights[v])
-        errors[v] = max(best, 0.0)
+        for k in range(n_slots):
+            bones[v, k] = best_chosen[k] if k < n_best else best_chosen[0]
+            weights[v, k] = best_w[k] if k < n_best else 0.0
+        errors[v] = best
 
 
-def select_forward(
-    sums: tuple[Float64, Float64, Float64, Float64],
-    smooth: tuple[float, Float64],
-    search: tuple[int, bool],
-    vertices: tuple[int, int],
-    out: tuple[Int64, Float64, Float64],
-) -> None:
-    """Bones (v,k), weights (v,k) and squared errors (v,) of some vertices: `out` is written, and read if warm.
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search knows of all vertices; sums as in moments.py."""
 
-    sums: product (v,10), forms (b,b,10), cross (v,b) and energy (v,), see moments.py; smooth: pull and wanted (v,b);
-    search: how many bones are tried at a time, and whether to begin with those of `out`.
-    """
-    rows = np.empty((MAX_UNKNOWNS + 1, len(sums[1])))  # and the diagonal
-    space = np.empty((4, MAX_UNKNOWNS, 2 * MAX_UNKNOWNS))
-    marks = np.empty((5, MAX_UNKNOWNS), np.int64)
-    _select(*sums, *smooth, *search, *vertices, *out, rows, space, marks)
+    product: Float64  # (v,10)
+    forms: Float64  # (b,b,10)
+    cross: Float64  # (v,b)
+    energy: Float64  # (v,)
+    pull: float  # towards the wanted weights
+    wanted: Float64  # (v,b); without a pull not looked at
+    n_search: int  # bones that are tried at a time
+
+
+def select_forward(search: Search, block: slice, bones: Int64, weights: Float64, errors: Float64) -> None:
+    """Write bones (v,k), weights (v,k) and squared errors (v,) of some vertices; the search begins with what they hold."""
+    forms, pull, energy, cross = search.forms, search.pull, search.energy[block], search.cross[block]
+    out = bones[block], weights[block], errors[block]
+    if pull > 0:  # its part of G, but for the diagonal's
+        wanted = search.wanted[block]
+        offsets = np.einsum("vb,vb->v", wanted, wanted)
+        energy, cross = energy + pull * offsets, cross + pull * wanted
+    sums = search.product[block], forms, cross, energy
+    at = np.arange(len(forms))
+    diagonals = np.maximum(energy[:, None] - 2 * cross + sums[0] @ forms[at, at].T + pull, 0)
+    _begin_with_best(*out[:2], diagonals)
+    rows, space = np.empty((MAX_UNKNOWNS, len(forms))), np.ones((5, MAX_UNKNOWNS, 2 * MAX_UNKNOWNS))
+    _select(*sums, pull, diagonals, search.n_search, *out, rows, space, np.empty((5, MAX_UNKNOWNS), np.int64))
+    if pull > 0:
+        kept = np.take_along_axis(wanted, out[0], axis=1)
+        errors[block] -= pull * (offsets + (out[1] ** 2 - 2 * out[1] * kept).sum(axis=1))
+    np.maximum(out[2], 0, out=out[2])
+    _largest_first(*out[:2])
+
+
+def _begin_with_best(bones: Int64, weights: Float64, diagonals: Float64) -> None:
+    """Vertices without influences begin with the bone that is best alone."""
+    empty = np.flatnonzero(~(weights > 0).any(axis=1))
+    bones[empty, 0], weights[empty, 0] = diagonals[empty].argmin(axis=1), 1.0
+
+
+def _largest_first(bones: Int64, weights: Float64) -> None:
+    """Sort slots; weights sum to one; unused slots repeat the first bone with weight 0."""
+    order = np.argsort(-weights, axis=1, kind="stable")
+    bones[:], weights[:] = np.take_along_axis(bones, order, axis=1), np.take_along_axis(weights, order, axis=1)
+    bones[:] = np.where(weights > 0, bones, bones[:, :1])
+    weights /= weights.sum(axis=1, keepdims=True)

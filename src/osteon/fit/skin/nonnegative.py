@@ -24,13 +24,11 @@ RIDGE = 1e-12
 
 
 
-@kernel("f8.3 f8.2 i8.1 b1 f8.2 f8.2 i8.2 f8.1")
-def minimise_rows(
-    G: Float64, g: Float64, counts: Int64, on_simplex: bool, w: Float64, work: Float64, marks: Int64, values: Float64
-) -> None:
-    """Minimise every row's problem on its leading unknowns; the answers replace w (v,n), their minima values (v).
+@kernel("f8.3 f8.2 i8.1 f8.2 f8.2 i8.2")
+def minimise_rows(G: Float64, g: Float64, counts: Int64, w: Float64, work: Float64, marks: Int64) -> None:
+    """Minimise every row's problem on its leading unknowns; the answers replace w (v,n).
 
-    `on_simplex` asks for a sum of one, and does not look at g. work (16,17) and marks (2,16) are scratch.
+    work (16,17) and marks (2,16) are scratch.
     """
     for v in range(counts.shape[0]):
         n = counts[v]
@@ -39,7 +37,7 @@ def minimise_rows(
             trace += G[v, i, i]
         ridge = RIDGE * trace + 1e-300
         for i in range(n):
-            w[v, i] = (1.0 if on_simplex else max(g[v, i], 0.0)) / (trace + 1e-300)  # any feasible start will do
+            w[v, i] = max(g[v, i], 0.0) / (trace + 1e-300)  # any feasible start will do
             marks[1, i] = 1  # free
         for _ in range(4 * n + 4):
             n_free = 0
@@ -53,7 +51,7 @@ def minimise_rows(
                 for j in range(n_free):
                     work[i, j] = G[v, row, marks[0, j]]
                 work[i, i] += ridge
-                work[i, n_free] = 1.0 if on_simplex else g[v, row]
+                work[i, n_free] = g[v, row]
             for k in range(n_free):
                 work[k, k] = max(work[k, k], 0.1 * ridge)
                 for i in range(k + 1, n_free):
@@ -87,7 +85,7 @@ def minimise_rows(
             steepest = 0.0
             for i in range(n):
                 if marks[1, i] == 0:
-                    slope = 1.0 if on_simplex else g[v, i]
+                    slope = g[v, i]
                     size = abs(slope)
                     for j in range(n):
                         part = G[v, i, j] * w[v, j]
@@ -99,30 +97,22 @@ def minimise_rows(
             if best < 0:
                 break
             marks[1, best] = 1
-        values[v] = 0.0
-        if on_simplex:
-            total = 0.0
-            for i in range(n):
-                total += w[v, i]
-            for i in range(n):
-                w[v, i] /= total
-            for i in range(n):
-                for j in range(n):
-                    values[v] += w[v, i] * w[v, j] * G[v, i, j]
 
 
-def _minimise(G: Float64, g: Float64, counts: Int64, on_simplex: bool) -> tuple[Float64, Float64]:
-    out, values = np.zeros(G.shape[:2]), np.empty(len(G))
+def _minimise(G: Float64, g: Float64, counts: Int64) -> Float64:
+    out = np.zeros(G.shape[:2])
     work, marks = np.empty((MAX_UNKNOWNS, MAX_UNKNOWNS + 1)), np.empty((2, MAX_UNKNOWNS), np.int64)
-    minimise_rows(G, g, counts, on_simplex, out, work, marks, values)
-    return out, values
+    minimise_rows(np.ascontiguousarray(G), np.ascontiguousarray(g), counts, out, work, marks)
+    return out
 
 
 def minimise_nonnegative(G: Float64, g: Float64) -> Float64:
     """(v,n) the minimisers of 1/2 w'G w - g'w over w >= 0, for G (v,n,n) and g (v,n)."""
-    return _minimise(G, g, np.full(len(G), G.shape[1]), False)[0]
+    return _minimise(G, g, np.full(len(G), G.shape[1]))
 
 
-def minimise_on_simplex(G: Float64, counts: Int64) -> tuple[Float64, Float64]:
-    """(v,n) the minimisers of w'G w over w >= 0, sum w = 1, and (v,) the minima; the first `counts` unknowns take part."""
-    return _minimise(G, np.empty((0, 0)), counts, True)
+def minimise_on_simplex(G: Float64, counts: Int64) -> Float64:
+    """(v,n) the minimisers of w'G w over w >= 0, sum w = 1; the first `counts` unknowns take part."""
+    out = _minimise(G, np.ones(G.shape[:2]), counts)
+    out /= out.sum(axis=1, keepdims=True)
+    return out

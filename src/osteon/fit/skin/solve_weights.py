@@ -80,7 +80,7 @@ def _solve(gram: Float64, right: Float64, method: WeightMethod, threshold: float
         return np.asarray(np.einsum("vij,vj,vkj,vk->vi", vectors, inverse, vectors, right, optimize=True))
     if method in ("nnls", "bounded"):
         shift = delta if method == "bounded" else 0.0
-        return minimise_nonnegative(np.ascontiguousarray(gram), right + shift * gram.sum(axis=2)) - shift
+        return minimise_nonnegative(gram, right + shift * gram.sum(axis=2)) - shift
     raise OptionError(f"weights: expected tsvd, nnls or bounded, got {method!r}")
 
 
