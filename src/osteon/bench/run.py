@@ -24,6 +24,7 @@ class BenchRun:
     say: Callable[[str], None] = _silent  # progress: what is measured now
     missing: list[str] = field(default_factory=list)
     inputs: int | None = None  # of what is counted, a trial's number instead of the bench's own
+    against: Path | None = None  # another checkout, to compare with
 
     def miss(self, line: str) -> None:
         """Something is not there, so that rows are left out; said once however often it is missed."""

@@ -40,6 +40,12 @@ _HELP = f"""Measure Osteon, or show what earlier runs measured.
 @click.option("--threads", type=int, help=f"Threads of what is measured.  [default: {THREADS}]")
 @click.option("--inputs", type=click.IntRange(1), help="Damaged files a reader, for a trial of bench fuzz.")
 @click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Another checkout with its .venv, for bench firstrun.",
+)
+@click.option(
     "--record",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
@@ -55,13 +61,14 @@ def bench(
     data: Path | None,
     threads: int | None,
     inputs: int | None,
+    against: Path | None,
     record: Path | None,
     out: Path | None,
     json_file: str | None,
     quiet: bool,
 ) -> None:
     """Measure a bench, or show its history."""
-    _check_use(name, history, {"data": data, "threads": threads, "inputs": inputs}, out)
+    _check_use(name, history, {"data": data, "threads": threads, "inputs": inputs, "against": against}, out)
     shown = not quiet and json_file != "-"
     if history is not None:
         _show_history(history, record or RECORDS, out, json_file, shown)
@@ -69,7 +76,7 @@ def bench(
         from osteon.bench.run import BenchRun
 
         say = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
-        run = BenchRun(data or DATA, THREADS if threads is None else threads, say, inputs=inputs)
+        run = BenchRun(data or DATA, THREADS if threads is None else threads, say, inputs=inputs, against=against)
         _measure(name, run, record, json_file, shown)
 
 

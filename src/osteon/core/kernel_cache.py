@@ -1,9 +1,9 @@
 """Compiled kernels on disk: one file each, in a folder of the user's.
 
-A file is named after its kernel and a digest of all that its code depends on: the bytecode and constants of the function
-and of every kernel it calls, in whichever file those are, its options and the types of its arguments. So a change, however
-far down, is compiled anew, and nothing needs to be deleted. The folder is named after Osteon's version and a digest of
-Python, numba and the processor. A file that is damaged, or cannot be read or written, counts as not there.
+A file is named after its kernel and a digest of all that its code depends on: the bytecode and constants of the
+function and of every kernel it calls, in whichever file those are, its options and the types of its arguments. So a
+change, however far down, is compiled anew, and nothing needs to be deleted. The folder is named after Osteon's version
+and a digest of Python, numba and the processor. A file that is damaged, or cannot be read or written, is as none.
 
 The folder is NUMBA_CACHE_DIR if that is set, else the user's cache folder, else a folder of the user's own among the
 temporary files; where none can be written kernels are compiled for the run alone.
@@ -24,10 +24,9 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-import llvmlite
+import llvmlite  # type: ignore[import-untyped]
 import numba
 import numpy as np
-from numba.core import config
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
@@ -35,7 +34,9 @@ from numba.core.serialize import dumps
 
 from osteon import __version__
 
-__all__ = ["KernelCache", "cache_folder", "prune_folders"]
+__all__ = ["KernelCache", "cache_folder", "holds_kernels", "prune_folders"]
+
+config: Any = numba.config
 
 SUFFIX = ".kernel"
 #: Folders of versions that were not used for so long are removed, and files that others of the same kernel replaced.
@@ -88,7 +89,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
             data = path.read_bytes()
             if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
                 return None
-            return CompileResult._rebuild(target_context, *pickle.loads(data[_DIGEST:]))
+            return CompileResult._rebuild(target_context, *pickle.loads(data[_DIGEST:]))  # type: ignore[no-untyped-call]
         except Exception:  # whatever is wrong with it, it can be compiled again
             return None
 
@@ -97,7 +98,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
         if path is None or data.library.has_dynamic_globals:
             return
         with suppress(Exception):  # a full disk is no reason to stop
-            payload = dumps(data._reduce())
+            payload: bytes = dumps(data._reduce())  # type: ignore[no-untyped-call]
             _write_whole(path, hashlib.sha256(payload).digest() + payload)
             _remove_replaced(path, self._stem)
 
@@ -175,6 +176,12 @@ def _add_type(digest: Any, kind: Any) -> None:
     digest.update(f"{kind} {getattr(getattr(kind, 'instance_class', None), '_fields', '')}".encode())
     for part in getattr(kind, "types", ()):
         _add_type(digest, part)
+
+
+def holds_kernels(module: str) -> bool:
+    """Whether kernels of the module of this name, without its packages, were compiled before."""
+    folder = cache_folder()
+    return folder is not None and any(folder.glob(f"{module}.*{SUFFIX}"))
 
 
 @cache

@@ -1,8 +1,8 @@
 """How compiled kernels are declared. Importing this imports numba, which takes a second: never for `--help`.
 
-A kernel states the types of its arguments, so it is compiled once: callers hand over arrays of these types. `"f8.2 i8"`
-reads: an array of doubles with two axes, all in one piece, and an integer; `f4.2r` may be read only. Such kernels can be
-compiled before they are called, several at a time (`core/compile_kernels.py`).
+A kernel states the types of its arguments, so it is compiled once: callers hand over arrays of these types.
+`"f8.2 i8"` reads: an array of doubles with two axes, all in one piece, and an integer; `f4.2r` may be read only. Such
+kernels can be compiled before they are called, several at a time (`core/compile_kernels.py`).
 
 Notes, what made compiling cheaper. Literals in calls (a 0, a 3) made a kernel of their own each. Counting references to
 arrays is code in every loop, so kernels make no arrays (`_nrt`): scratch comes from the caller. An assignment between
@@ -40,6 +40,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     """A function that numba compiles for the types it states, or for those it meets if it states none."""
 
     declared: tuple[Any, ...] | None = None
+    overloads: dict[Any, Any]
+    _cache: Any
 
     @property
     def key(self) -> str:
@@ -67,9 +69,9 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
         if self.declared is None:
-            return super()._compile_for_args(*args, **keywords)
+            return super()._compile_for_args(*args, **keywords)  # type: ignore[misc]
         for given, stated in zip(map(self.typeof_pyval, args), self.declared, strict=True):
-            if self.typingctx.can_convert(given, stated) is None:
+            if self.typingctx.can_convert(given, stated) is None:  # type: ignore[no-untyped-call]
                 raise TypeError(f"{self.key}: got {given} where it states {stated}")
         return self.compile(self.declared)
 
@@ -86,7 +88,7 @@ def compiled_by(options: dict[str, Any], signature: str | None = None) -> Callab
     """A decorator: compile with these options besides ours, cached on disk."""
 
     def decorate(function: Function) -> Function:
-        if numba.config.DISABLE_JIT:
+        if getattr(numba.config, "DISABLE_JIT", False):
             return function
         out = Kernel(function, targetoptions={**_OPTIONS, **options})
         out._cache = KernelCache(out)

@@ -174,9 +174,7 @@ class _Joint:
         done = CorrectedSkin(SkinState(transforms, bones, weights), ColumnFit(basis, q), history)
         return done, float(e_r.sum() + self.keep * e_0.sum())
 
-    def _weigh(
-        self, state: CorrectedSkin, transforms: Float64, q: Float64, block: slice
-    ) -> tuple[Float64, Float64]:
+    def _weigh(self, state: CorrectedSkin, transforms: Float64, q: Float64, block: slice) -> tuple[Float64, Float64]:
         """New weights (n,k) of some vertices for the basis as it is, and their squared errors without it."""
         problem, bones, weights = self.problem, state.skin.bones[block], state.skin.weights[block]
         used = weights > 0

@@ -58,7 +58,9 @@ def errors_of_ranks(
     return out
 
 
-def _one_by_one(problem: FitProblem, skin: SkinState, q: Float64, fixed: ColumnFit, chosen: NDArray[np.intp]) -> Float64:
+def _one_by_one(
+    problem: FitProblem, skin: SkinState, q: Float64, fixed: ColumnFit, chosen: NDArray[np.intp]
+) -> Float64:
     """(n,r,3) displacements of the chosen vertices, column after column on what is left."""
     blends, left = blends_and_residue(problem, skin, fixed, chosen)
     squares, basis = squares_of(blends), np.empty((len(chosen), q.shape[1], 3))

@@ -151,7 +151,11 @@ def _weigh(
     start, stop, steps = now
     n = bones.shape[1]
     gram, ones, best, step = np.zeros((1, n, n)), np.ones((1, n)), np.empty((1, n)), np.empty((1, n))
-    count, work, marks = np.full(1, n), np.empty((MAX_UNKNOWNS, MAX_UNKNOWNS + 1)), np.empty((2, MAX_UNKNOWNS), np.int64)
+    count, work, marks = (
+        np.full(1, n),
+        np.empty((MAX_UNKNOWNS, MAX_UNKNOWNS + 1)),
+        np.empty((2, MAX_UNKNOWNS), np.int64),
+    )
     for v in range(start, stop):
         row, held = bones[v : v + 1], w[v : v + 1]
         error = _error(points[v], targets[v], screws, row, held)
