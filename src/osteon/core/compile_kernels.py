@@ -1,6 +1,6 @@
 """Compile the kernels that work will need before it needs them, side by side, each in the cache for ever after.
 
-numba compiles one kernel at a time in a process, so other processes compile: `python -m osteon.core.compile_kernels`
+numba compiles one kernel at a time in a process, so others help: `python -m osteon.core.compile_kernels`
 reads names of kernels, one a line, and answers each when it is in the cache. A kernel is given out when those that it
 calls are done. Where there is no cache, one core or a single kernel to compile, this process does it.
 """
@@ -96,9 +96,10 @@ class Compiling:
             self._finish(key)
 
     def _work_beside(self, workers: int) -> None:
-        threads = [threading.Thread(target=self._feed, daemon=True) for _ in range(workers)]
+        threads = [threading.Thread(target=self._feed, daemon=True) for _ in range(workers - 1)]
         for thread in threads:
             thread.start()
+        self._work_here()  # this process has numba at hand anyway
         for thread in threads:
             thread.join()
 
@@ -141,7 +142,7 @@ def _callees(kernel: Kernel) -> set[str]:
     """The kernels that it names."""
     names = kernel.py_func.__globals__
     found = (names.get(name) for name in kernel.py_func.__code__.co_names)
-    return {value.key for value in found if getattr(value, "declared", None)}
+    return {value.key for value in found if value is not None and getattr(value, "declared", None)}
 
 
 def _size(kernel: Kernel) -> int:
@@ -173,7 +174,8 @@ def _start_child() -> subprocess.Popen[str] | None:
 
 def _ask(child: subprocess.Popen[str], key: str) -> bool:
     """Whether the process has done it; whatever went wrong with it, it is not asked again."""
-    assert child.stdin is not None and child.stdout is not None
+    assert child.stdin is not None
+    assert child.stdout is not None
     try:
         child.stdin.write(key + "\n")
         child.stdin.flush()

@@ -1,4 +1,4 @@
-"""Which kernels work will need, by the modules that declare them, so that they are compiled beforehand and side by side."""
+"""Which kernels a fit will call, by the modules that declare them, so that they are compiled beforehand."""
 
 from __future__ import annotations
 

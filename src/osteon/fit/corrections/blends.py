@@ -39,10 +39,11 @@ def blend_frames(bones: Int64, weights: Float64, transforms: Float64, out: Float
 
 def corrected_points(points: Float64, columns: ColumnFit, vertices: slice | Int64) -> Float64:
     """(n,f,3) the rest points of some vertices with their corrections, or (n,1,3) if there are none."""
-    rest = points[vertices, None, :3]
+    rest: Float64 = points[vertices, None, :3]
     if columns.rank == 0:
         return rest
-    return rest + np.matmul(columns.coefficients, columns.basis[vertices])
+    moved: Float64 = rest + np.matmul(columns.coefficients, columns.basis[vertices])
+    return moved
 
 
 def blends_and_residue(

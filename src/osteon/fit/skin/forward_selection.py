@@ -289,7 +289,7 @@ class Search:
 
 
 def select_forward(search: Search, block: slice, bones: Int64, weights: Float64, errors: Float64) -> None:
-    """Write bones (v,k), weights (v,k) and squared errors (v,) of some vertices; the search begins with what they hold."""
+    """Write bones (v,k), weights (v,k) and squared errors (v,) of some vertices, beginning with what they hold."""
     forms, pull, energy, cross = search.forms, search.pull, search.energy[block], search.cross[block]
     out = bones[block], weights[block], errors[block]
     if pull > 0:  # its part of G, but for the diagonal's
