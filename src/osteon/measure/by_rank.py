@@ -31,7 +31,7 @@ def _squared_by_rank(
     left: Float64,
     out: Float64,
 ) -> None:
-    """Adds to out (r+1,) the squared errors of a frame, from the blends (v,3,4) of its vertices; left (3) is scratch."""
+    """Adds to out (r+1,) the squared errors of a frame, from blends (v,3,4); left (3) is scratch."""
     for v in range(rest.shape[0]):
         A = blends[v]
         for i in range(3):
