@@ -40,7 +40,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     """A function that numba compiles for the types it states, or for those it meets if it states none."""
 
     declared: tuple[Any, ...] | None = None
-    overloads: dict[Any, Any]
+    overloads: Any
     _cache: Any
 
     @property

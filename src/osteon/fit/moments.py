@@ -61,7 +61,7 @@ def squared_errors(problem: FitProblem, transforms: Float64, threads: int) -> Fl
     return np.maximum(gamma, 0)
 
 
-@kernel("f8.2 f4.2 i8.2 f8.2 i8 i8 f8.2 f8.2")
+@kernel("f8.2r f4.2r i8.2r f8.2r i8 i8 f8.2 f8.2")
 def add_blend_moments(
     points: Float64,
     targets: Float32,

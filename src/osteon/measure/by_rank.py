@@ -21,7 +21,7 @@ from osteon.deform.pose import blends_of
 __all__ = ["error_percent_by_rank"]
 
 
-@kernel("f4.2r f8.3 f4.3r f4.1r f8.2 f8.1 f8.1")
+@kernel("f4.2r f8.3r f4.3r f4.1r f8.2r f8.1 f8.1")
 def _squared_by_rank(
     rest: Float32,
     blends: Float64,

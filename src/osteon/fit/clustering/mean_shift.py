@@ -48,7 +48,7 @@ ARRIVAL = 0.1
 Bytes = NDArray[np.uint8]
 
 
-@kernel("u1.2 i8 u1.2 i8 i8")
+@kernel("u1.2r i8 u1.2r i8 i8")
 def _distance(a: Bytes, i: int, b: Bytes, j: int, limit: int) -> int:
     """|a_i - b_j|_1, or some number above `limit` as soon as it is known to pass it."""
     total = np.int64(0)
@@ -63,7 +63,7 @@ def _distance(a: Bytes, i: int, b: Bytes, j: int, limit: int) -> int:
     return int(total)
 
 
-@kernel("u1.2 f4.1 i8 u1.2 u1.2 i8 i8 i8 u1.2 f4.1 i8.1 f4.2 u1.2")
+@kernel("u1.2r f4.1r i8 u1.2r u1.2r i8 i8 i8 u1.2 f4.1 i8.1 f4.2 u1.2")
 def _climb(
     points: Bytes,
     weights: NDArray[np.float32],
@@ -136,7 +136,7 @@ def _climb(
             shifted[i, k] = here[0, k]
 
 
-@kernel("u1.2 f4.1 i8.1 i8 i8.1 i8.1")
+@kernel("u1.2r f4.1r i8.1r i8 i8.1 i8.1")
 def _join(
     shifted: Bytes,
     weights: NDArray[np.float32],
@@ -162,7 +162,7 @@ def _join(
     return n_modes
 
 
-@kernel("u1.2 u1.2 i8 i8 i8 i8.1")
+@kernel("u1.2r u1.2r i8 i8 i8 i8.1")
 def _nearest(shifted: Bytes, modes: Bytes, limit: int, begin: int, end: int, out: NDArray[np.int64]) -> None:
     for i in range(begin, end):
         best = limit

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.arrays import Bool, Float32, Float64, Int32
+from osteon.core.arrays import Bool, Float32, Float64, FloatArray, Int32
 from osteon.core.frame_blocks import frame_blocks
 from osteon.core.frames import FrameSource
 
@@ -88,7 +88,7 @@ def _rotations(rest: Float32, frames: Float32, faces: Int32) -> tuple[Float64, B
     return out, after.whole & before.whole
 
 
-def _fill(rotations: Float64, whole: Bool, last: Float64, seen: Bool) -> Bool:
+def _fill(rotations: Float64, whole: Bool, last: FloatArray, seen: Bool) -> Bool:
     """Give collapsed frames the rotation before them, or the first that there is; (t,) whether there is any by now.
 
     last (9,t) are the rotations before this run, of those triangles that were `seen` to have one.

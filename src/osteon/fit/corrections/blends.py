@@ -21,7 +21,7 @@ __all__ = ["PAIRS", "blend_frames", "blends_and_residue", "corrected_points", "p
 PAIRS = ((0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2))
 
 
-@kernel("i8.2 f8.2 f8.4 f8.4")
+@kernel("i8.2r f8.2r f8.4r f8.4")
 def blend_frames(bones: Int64, weights: Float64, transforms: Float64, out: Float64) -> None:
     """out (n,f,3,4): the blends of vertices with bones and weights (n,k) in every frame of transforms (f,b,3,4)."""
     for n in range(bones.shape[0]):

@@ -82,7 +82,7 @@ class CorrectedSkin:
     history: tuple[float, ...] = ()  # E % after every round
 
 
-@kernel("f8.2 f8.3 f4.2 f8.4 i8.2 i8.2 i8.1 f8.3 f8.3 f8.3")
+@kernel("f8.2r f8.3r f4.2r f8.4r i8.2r i8.2r i8.1r f8.3 f8.3 f8.3")
 def _slot_grams(
     points: Float64,
     corrected: Float64,

@@ -84,7 +84,7 @@ def solve_basis(
     return basis, errors
 
 
-@kernel("f8.4 f8.3 f4.2 f8.3 f8.2 f8.2 f8.1")
+@kernel("f8.4r f8.3r f4.2r f8.3r f8.2 f8.2 f8.1")
 def _coefficient_sums(
     blends: Float64, points: Float64, targets: Float32, basis: Float64, moved: Float64, M: Float64, g: Float64
 ) -> None:

@@ -115,7 +115,7 @@ def _invert(rows: Float64, chosen: Int64, n: int, work: Float64, inverse: Float6
     return total
 
 
-@kernel("f8.2 f8.1 i8.1 f8.1 i8 f8 f8.2 f8.1 f8 f8.1")
+@kernel("f8.2r f8.1r i8.1r f8.1r i8 f8 f8.2r f8.1r f8 f8.1")
 def _best_addition(
     rows: Float64,
     diagonal: Float64,
@@ -184,7 +184,7 @@ def _least_needed(w: Float64, n: int, inverse: Float64, sums: Float64, total: fl
     return least
 
 
-@kernel("f8.2 f8.3 f8.2 f8.1 f8 f8.2 i8 i8.2 f8.2 f8.1 f8.2 f8.3 i8.2")
+@kernel("f8.2r f8.3r f8.2r f8.1r f8 f8.2r i8 i8.2 f8.2 f8.1 f8.2 f8.3 i8.2")
 def _select(
     product: Float64,
     forms: Float64,

@@ -23,7 +23,7 @@ MAX_UNKNOWNS = 16
 RIDGE = 1e-12
 
 
-@kernel("f8.3 f8.2 i8.1 f8.2 f8.2 i8.2")
+@kernel("f8.3r f8.2r i8.1r f8.2 f8.2 i8.2")
 def minimise_rows(G: Float64, g: Float64, counts: Int64, w: Float64, work: Float64, marks: Int64) -> None:
     """Minimise every row's problem on its leading unknowns; the answers replace w (v,n).
 

@@ -50,7 +50,7 @@ def _jacobi(N: Float64, V: Float64) -> None:
                     N[a, i], N[b, i] = c * u - s * w, s * u + c * w
 
 
-@kernel("f8.2 f8.2 f8.2 f8.2")
+@kernel("f8.2r f8.2 f8.2 f8.2")
 def rotation_to(C: Float64, N: Float64, V: Float64, R: Float64) -> None:
     """R (3,3) = argmax trace(R'C). N and V are (4,4) scratch."""
     a, b, c = C[0, 0], C[0, 1], C[0, 2]
@@ -80,7 +80,7 @@ def rotation_to(C: Float64, N: Float64, V: Float64, R: Float64) -> None:
     R[2, 0], R[2, 1], R[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
 
 
-@kernel("f8.4 f8.4 f8.3")
+@kernel("f8.4r f8.4 f8.3")
 def _rotations_of(transforms: Float64, out: Float64, scratch: Float64) -> None:
     for f in range(transforms.shape[0]):
         for b in range(transforms.shape[1]):

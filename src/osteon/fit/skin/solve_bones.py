@@ -67,7 +67,7 @@ def unstack_transforms(stacked: Float64) -> Float64:
     return np.ascontiguousarray(stacked.reshape(n_bones, 4, n_frames, 3).transpose(2, 0, 3, 1))
 
 
-@kernel("f8.2 f8.2 f8.4 i8 i8 i8 f8.3 f8.3")
+@kernel("f8.2r f8.2r f8.4 i8 i8 i8 f8.3 f8.3")
 def _rigid_sweeps(
     zz: Float64, zx: Float64, transforms: Float64, start: int, stop: int, sweeps: int, three: Float64, four: Float64
 ) -> None:
