@@ -50,7 +50,7 @@ def pose_figure() -> None:
     from osteon.simplex.poser import Poser
     from osteon.synth.figure import figure_poses, make_figure
 
-    vertices, faces, skeleton = make_figure(24)
+    vertices, faces, skeleton = make_figure(30)
     Poser.of(vertices, faces, skeleton).pose(figure_poses(skeleton, 2))
 
 

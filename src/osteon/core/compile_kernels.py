@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,8 @@ class Compiling:
 
     def _work_here(self) -> None:
         while (key := self._take()) is not None:
-            _do(key)
+            with suppress(Exception):  # it shows again where the kernel is called
+                _do(key)
             self._finish(key)
 
     def _work_beside(self, workers: int) -> None:
