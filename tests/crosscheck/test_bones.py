@@ -93,8 +93,7 @@ def matrices(kind: str) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["any", "reflecting", "flat", "line", "tiny", "huge"])
 def test_nearest_rotation_by_quaternion_and_by_svd(kind):
     sources = matrices(kind)
-    found = np.empty((200, 1, 3, 3))
-    rotations_of(np.concatenate([sources, np.zeros((200, 3, 1))], axis=2)[:, None], found)
+    found = rotations_of(np.concatenate([sources, np.zeros((200, 3, 1))], axis=2)[:, None])
     found, expected = found[:, 0], nearest_rotation(sources)
     assert_near(found @ np.swapaxes(found, 1, 2), np.broadcast_to(np.eye(3), found.shape), 1e-9)
     np.testing.assert_allclose(np.linalg.det(found), 1, atol=1e-9)

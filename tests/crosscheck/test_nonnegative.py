@@ -14,23 +14,19 @@ from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_nonnegative, mini
 
 
 def padded(gram: np.ndarray) -> np.ndarray:
-    """The kernels take arrays of a fixed size; what lies beyond the leading part must not matter."""
+    """Rows may hold fewer unknowns than there is room for; what lies beyond the leading part must not matter."""
     out = np.full((MAX_UNKNOWNS, MAX_UNKNOWNS), np.nan)
     out[: len(gram), : len(gram)] = gram
     return out
 
 
 def solve_nonnegative(gram: np.ndarray, g: np.ndarray) -> np.ndarray:
-    w, right = np.full(MAX_UNKNOWNS, np.nan), np.full(MAX_UNKNOWNS, np.nan)
-    right[: len(g)] = g
-    minimise_nonnegative(padded(gram), right, len(g), w)
-    return w[: len(g)]
+    return minimise_nonnegative(gram[None], g[None])[0]
 
 
 def solve_on_simplex(gram: np.ndarray) -> tuple[np.ndarray, float]:
-    w = np.full(MAX_UNKNOWNS, np.nan)
-    value = minimise_on_simplex(padded(gram), len(gram), np.ones(MAX_UNKNOWNS), w)
-    return w[: len(gram)], value
+    w = minimise_on_simplex(padded(gram)[None], np.array([len(gram)]))[0, : len(gram)]
+    return w, float(w @ gram @ w)
 
 
 def best_on_simplex(gram: np.ndarray) -> float:

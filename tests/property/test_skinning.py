@@ -188,8 +188,7 @@ def test_polar_factor_of_rotation_times_stretch_is_the_rotation(turn, axes, stre
     frame = Rotation.from_rotvec(axes).as_matrix()
     matrix = rotation @ (frame * stretch) @ frame.T
     assert_near(nearest_rotation(matrix), rotation, 1e-9)
-    found = np.empty((1, 1, 3, 3))
-    rotations_of(np.concatenate([matrix, np.ones((3, 1))], axis=1)[None, None], found)
+    found = rotations_of(np.concatenate([matrix, np.ones((3, 1))], axis=1)[None, None])
     assert_near(found[0, 0], rotation, 1e-9)
 
 

@@ -25,6 +25,7 @@ class BenchRun:
     missing: list[str] = field(default_factory=list)
     inputs: int | None = None  # of what is counted, a trial's number instead of the bench's own
     search: bool = False  # for the best options of a peer, instead of those found before
+    against: Path | None = None  # another checkout, to compare with
 
     def miss(self, line: str) -> None:
         """Something is not there, so that rows are left out; said once however often it is missed."""

@@ -42,6 +42,12 @@ _HELP = f"""Measure Osteon, or show what earlier runs measured.
 @click.option("--inputs", type=click.IntRange(1), help="Damaged files a reader, for a trial of bench fuzz.")
 @click.option("--search", is_flag=True, default=None, help="Search for Dem Bones' best options anew; an hour.")
 @click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Another checkout with its .venv, for bench firstrun.",
+)
+@click.option(
     "--record",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
@@ -58,13 +64,21 @@ def bench(
     threads: int | None,
     inputs: int | None,
     search: bool | None,
+    against: Path | None,
     record: Path | None,
     out: Path | None,
     json_file: str | None,
     quiet: bool,
 ) -> None:
     """Measure a bench, or show its history."""
-    _check_use(name, history, {"data": data, "threads": threads, "inputs": inputs, "search": search}, out)
+    settings: dict[str, object] = {
+        "data": data,
+        "threads": threads,
+        "inputs": inputs,
+        "search": search,
+        "against": against,
+    }
+    _check_use(name, history, settings, out)
     shown = not quiet and json_file != "-"
     if history is not None:
         _show_history(history, record or RECORDS, out, json_file, shown)
@@ -72,7 +86,8 @@ def bench(
         from osteon.bench.run import BenchRun
 
         say = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
-        run = BenchRun(data or DATA, THREADS if threads is None else threads, say, inputs=inputs, search=bool(search))
+        threads = THREADS if threads is None else threads
+        run = BenchRun(data or DATA, threads, say, inputs=inputs, search=bool(search), against=against)
         _measure(name, run, record, json_file, shown)
 
 

@@ -57,7 +57,8 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
         refuse_given("options", f"{subject} is posed, not skinned; leave it away")
         pose_demo(subject, folder, json_file, quiet)
         return
-    from osteon.core.progress import report_progress
+    from osteon.core.compile_kernels import compile_kernels
+    from osteon.fit.kernel_modules import ALL_KERNELS
     from osteon.io import SaveOptions, save_model
     from osteon.io.doors.output_batch import written_path
     from osteon.pipeline import skin_sequence
@@ -70,10 +71,7 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     kinds: tuple[BoneType, ...] = ("flexible", "rigid")
     fits: dict[str, SkinFit] = {}
     with progress_bar(quiet) as progress:
-        report_progress(progress, "compile", 0.0)  # half a minute the first time, nothing later; not part of the times
-        for kind in kinds:
-            warm = replace(options, bones=1, bone_type=kind, rank=RANKS[kind])
-            skin_sequence(SUBJECTS["rigid"](), options=warm)
+        compile_kernels(ALL_KERNELS, progress)  # not part of the times
         sequence = SUBJECTS["creature"]()
         for kind in kinds:
             wanted = replace(options, bone_type=kind, rank=RANKS[kind])

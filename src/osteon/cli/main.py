@@ -24,6 +24,7 @@ COMMANDS = {
     "play": "Evaluate a skinned model back to vertices.",
     "view": "Show a model and its source in the browser.",
     "info": "Tell what a mesh, a sequence, a model or a skeleton holds.",
+    "warm": "Compile all that is compiled, once.",
     "bench": "Measure Osteon: the paper, Dem Bones, files and players, growing inputs.",
 }
 

@@ -16,11 +16,13 @@ from osteon.cli.option_flags import optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.budget import Budget, Try
+from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import BoundNotReached
 from osteon.core.option_checks import drop_unused
 from osteon.core.option_fields import need, option
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.fit.kernel_modules import kernels_for
 from osteon.io import (
     MODEL_FORMATS,
     LoadOptions,
@@ -115,6 +117,7 @@ def skin(
         file_output("--report", files.report, (".html", ".htm")),
         file_output("--json", json_file),
     )
+    start_compiling(kernels_for(replace(options, rank=1) if budget else options))  # while the file is read
     with progress_bar(quiet) as progress:
         with clock.stage("load"):
             sequence, rig, notes = _load(inputs, files.rig, load, progress)

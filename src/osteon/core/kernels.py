@@ -1,4 +1,13 @@
-"""How compiled kernels are declared. Importing this imports numba, which takes a second: never for `--help`."""
+"""How compiled kernels are declared. Importing this imports numba, which takes a second: never for `--help`.
+
+A kernel states the types of its arguments, so it is compiled once: callers hand over arrays of these types.
+`"f8.2 i8"` reads: an array of doubles with two axes, all in one piece, and an integer; `f4.2r` may be read only. Such
+kernels can be compiled before they are called, several at a time (`core/compile_kernels.py`).
+
+Notes, what made compiling cheaper. Literals in calls (a 0, a 3) made a kernel of their own each. Counting references to
+arrays is code in every loop, so kernels make no arrays (`_nrt`): scratch comes from the caller. An assignment between
+slices drags in the formatting of its error message, 3.5 s. What BLAS or a few NumPy calls do as fast is no kernel.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +15,101 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
 
-__all__ = ["Function", "kernel"]
+from osteon.core.kernel_cache import KernelCache
+
+__all__ = ["KERNELS", "Function", "Kernel", "compiled_by", "kernel", "kernel_as_met", "part"]
 
 #: A compiled function is called like the one that was written, so it keeps its type.
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Sums may be reordered and fused so that loops fill vector registers; NaN and infinity keep their meaning.
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+_OPTIONS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_SCALARS = {"f8": types.float64, "f4": types.float32, "i8": types.int64, "i4": types.int32, "u1": types.uint8}
+_SCALARS |= {"b1": types.boolean, "i2": types.int16}
+
+#: Kernels that state their types, by name, as their modules are imported.
+KERNELS: dict[str, Kernel] = {}
 
 
-def kernel(function: Function) -> Function:
-    """Compile with a cache on disk, without the interpreter lock, and with IEEE division by zero."""
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FASTMATH)(function))
+class Kernel(CPUDispatcher):  # type: ignore[misc]
+    """A function that numba compiles for the types it states, or for those it meets if it states none."""
+
+    declared: tuple[Any, ...] | None = None
+    overloads: Any
+    _cache: Any
+
+    @property
+    def key(self) -> str:
+        """Where it is written."""
+        return f"{self.py_func.__module__}:{self.py_func.__qualname__}"
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether compiling takes no time: it is there already, or on disk."""
+        return bool(self.overloads) or (self.declared is not None and self._cache.holds(self.declared))
+
+    def ready(self) -> None:
+        """Compile for the types it states, or load what was compiled before."""
+        if self.declared is not None:
+            self.compile(self.declared)
+
+    def compile(self, sig: Any) -> Any:
+        if self.declared is None:
+            return super().compile(sig)
+        with global_compiler_lock:
+            if self.declared not in self.overloads:
+                super().compile(self.declared)
+                self.disable_compile()
+            return self.overloads[self.declared].entry_point
+
+    def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
+        if self.declared is None:
+            return super()._compile_for_args(*args, **keywords)  # type: ignore[misc]
+        for given, stated in zip(map(self.typeof_pyval, args), self.declared, strict=True):
+            if self.typingctx.can_convert(given, stated) is None:  # type: ignore[no-untyped-call]
+                raise TypeError(f"{self.key}: got {given} where it states {stated}")
+        return self.compile(self.declared)
+
+
+def _type_of(word: str) -> Any:
+    """`f8.2r` as numba has it."""
+    name, _, axes = word.partition(".")
+    if not axes:
+        return _SCALARS[name]
+    return types.Array(_SCALARS[name], int(axes[0]), "C", readonly=axes.endswith("r"))
+
+
+def compiled_by(options: dict[str, Any], signature: str | None = None) -> Callable[[Function], Function]:
+    """A decorator: compile with these options besides ours, cached on disk."""
+
+    def decorate(function: Function) -> Function:
+        if getattr(numba.config, "DISABLE_JIT", False):
+            return function
+        out = Kernel(function, targetoptions={**_OPTIONS, **options})
+        out._cache = KernelCache(out)
+        if signature is not None:
+            out.declared = tuple(map(_type_of, signature.split()))
+            KERNELS[out.key] = out
+        return cast(Function, out)
+
+    return decorate
+
+
+def kernel(signature: str, *, makes_arrays: bool = False) -> Callable[[Function], Function]:
+    """Compile without the interpreter lock, with IEEE division by zero and sums in any order."""
+    return compiled_by({"fastmath": _FASTMATH, "_nrt": makes_arrays}, signature)
+
+
+def kernel_as_met(function: Function) -> Function:
+    """Like `kernel`, compiled for the types that it is first called with."""
+    return compiled_by({"fastmath": _FASTMATH})(function)
+
+
+def part(function: Function) -> Function:
+    """A piece of a kernel: written out where it is called, best in one place, and never compiled alone."""
+    return compiled_by({"fastmath": _FASTMATH, "_nrt": False, "inline": "always"})(function)

@@ -14,15 +14,16 @@ from osteon.core.kernels import kernel
 __all__ = ["angles_between", "vertex_normals"]
 
 
-@kernel
+@kernel("f8.2r i4.2r f8.2")
 def _vertex_normals(points: Float64, faces: Int32, out: Float64) -> None:
-    out[:] = 0
+    """Adds to out, which holds zeros."""
     for t in range(faces.shape[0]):
         i, j, k = faces[t, 0], faces[t, 1], faces[t, 2]
         ax, ay, az = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
         bx, by, bz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
         nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-        for v in (i, j, k):
+        for corner in range(3):
+            v = faces[t, corner]
             out[v, 0] += nx
             out[v, 1] += ny
             out[v, 2] += nz
@@ -35,7 +36,7 @@ def _vertex_normals(points: Float64, faces: Int32, out: Float64) -> None:
 
 def vertex_normals(points: FloatArray, faces: Int32) -> Float64:
     """(v,3) area-weighted unit normals of points (v,3); zero where a vertex has no triangle."""
-    out = np.empty((len(points), 3))
+    out = np.zeros((len(points), 3))
     _vertex_normals(np.ascontiguousarray(points, np.float64), np.ascontiguousarray(faces, np.int32), out)
     return out
 

@@ -2,36 +2,26 @@
 
     A_v = sum_k w_vk T_bone(v,k),   x_v = A_v [p_v; 1]
 
-Playing, normals, conditioning, errors by rank and the readers of skins all go through `blend_matrices`; fits that hold
-one vertex at a time through `blend_at`.
+Playing, normals, conditioning, errors by rank and the readers of skins all go through `blend_matrices`; fits, which
+hold weights in double precision and want all frames of some vertices, through `blend_frames` of
+fit/corrections/blends.py.
 
 Notes, 8,431 vertices, 48 frames, 4 influences, one core: both loops 10 ms in blocks of 2,048 vertices, one loop that
-poses without matrices 17 ms, twelve sums in an array 15 ms, `blend_at` with rows of the arrays 49 ms: each row becomes
-an array first.
+poses without matrices 17 ms, twelve sums in an array 15 ms, a function that is handed rows of the arrays 49 ms: each
+row becomes an array first.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray
+from osteon.core.arrays import Float32, Float64, Int32, Int64
 from osteon.core.kernels import kernel
 
-__all__ = ["apply_blends", "blend_at", "blend_matrices"]
+__all__ = ["apply_blends", "blend_matrices"]
 
 
-@kernel
-def blend_at(bones: IntArray, weights: FloatArray, transforms: FloatArray, out: Float64) -> None:
-    """out (3,4) = sum_k w_k T_bone(k) of one vertex, from transforms (b,3,4)."""
-    for i in range(3):
-        for j in range(4):
-            total = 0.0
-            for k in range(bones.shape[0]):
-                total += np.float64(weights[k]) * transforms[bones[k], i, j]
-            out[i, j] = total
-
-
-@kernel
+@kernel("i4.2r f4.2r f8.3r i8.1r f8.3")
 def blend_matrices(bones: Int32, weights: Float32, transforms: Float64, vertices: Int64, out: Float64) -> None:
     """out (n,3,4): the blends of some vertices. Rows of matrices are sums of their own, which stay in registers."""
     for n in range(vertices.shape[0]):
@@ -57,7 +47,7 @@ def blend_matrices(bones: Int32, weights: Float32, transforms: Float64, vertices
         out[n, 2, 0], out[n, 2, 1], out[n, 2, 2], out[n, 2, 3] = cx, cy, cz, cw
 
 
-@kernel
+@kernel("f8.3r f8.2r f4.2")
 def apply_blends(blends: Float64, points: Float64, out: Float32) -> None:
     """out (n,3) = A [p; 1]."""
     for n in range(points.shape[0]):

@@ -17,14 +17,14 @@ import numpy as np
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray
 from osteon.core.dual_quaternions import dual_quaternions_from_transforms
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel_as_met
 from osteon.core.skin import Skin
 from osteon.deform.skin_family import SkinFamily
 
 __all__ = ["DualQuaternion", "blend_screws", "transform_of_screw"]
 
 
-@kernel
+@kernel_as_met
 def blend_screws(bones: IntArray, weights: FloatArray, v: int, screws: Float64, out: Float64) -> None:
     """out (8) = b of vertex v, the sum of its screws with the signs of its pivot; screws (b,8)."""
     pivot = 0
@@ -46,7 +46,7 @@ def blend_screws(bones: IntArray, weights: FloatArray, v: int, screws: Float64, 
                 out[i] += w * screws[b, i]
 
 
-@kernel
+@kernel_as_met
 def transform_of_screw(b: Float64, out: Float64) -> None:
     """out (3,4) = the rigid motion of b / |r(b)|."""
     s = 1.0 / (b[0] * b[0] + b[1] * b[1] + b[2] * b[2] + b[3] * b[3])
@@ -66,7 +66,7 @@ def transform_of_screw(b: Float64, out: Float64) -> None:
     out[2, 3] = 2 * s * (w * dz - dw * z + x * dy - y * dx)
 
 
-@kernel
+@kernel_as_met
 def _blend(bones: Int32, weights: Float32, screws: Float64, vertices: Int64, out: Float64) -> None:
     b = np.empty(8)
     for n in range(vertices.shape[0]):

@@ -36,7 +36,7 @@ def pose_points(deformer: Deformer, points: Float64, transforms: FloatArray, *, 
     """(f,v,3) rest positions (f,v,3) or (1,v,3) as the bones (f,b,3,4) take them."""
     n_frames, n_vertices = len(transforms), deformer.n_vertices
     out = np.empty((n_frames, n_vertices, 3), np.float32)
-    palette, moving = deformer.palette(transforms), len(points) > 1
+    points, palette, moving = np.ascontiguousarray(points), deformer.palette(transforms), len(points) > 1
     numbers = np.arange(n_vertices)
 
     def work(start: int, stop: int) -> None:

@@ -23,7 +23,7 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.problem import FitProblem
 
-__all__ = ["blend_moments", "prediction_moments", "products", "squared_errors"]
+__all__ = ["add_blend_moments", "blend_moments", "prediction_moments", "products", "squared_errors"]
 
 _ROW = np.array([0, 1, 2, 0, 0, 1, 0, 1, 2, 3])
 _COLUMN = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3, 3])
@@ -61,17 +61,18 @@ def squared_errors(problem: FitProblem, transforms: Float64, threads: int) -> Fl
     return np.maximum(gamma, 0)
 
 
-@kernel
-def _blend_moments(
+@kernel("f8.2r f4.2r i8.2r f8.2r i8 i8 f8.2 f8.2")
+def add_blend_moments(
     points: Float64,
     targets: Float32,
     bones: NDArray[np.int64],
-    weights: Float64 | Float32,
+    weights: Float64,
     start: int,
     stop: int,
     zz: Float64,
     zx: Float64,
 ) -> None:
+    """Adds Z'Z and Z'X of vertices start … stop."""
     n_slots = bones.shape[1]
     for v in range(start, stop):
         for a in range(n_slots):
@@ -94,16 +95,17 @@ def _blend_moments(
 
 
 def blend_moments(
-    problem: FitProblem, bones: np.ndarray, weights: Float64 | Float32, n_bones: int, threads: int
+    problem: FitProblem, bones: np.ndarray, weights: Float64, n_bones: int, threads: int
 ) -> tuple[Float64, Float64]:
     """Z'Z (4b,4b) and Z'X (4b,3f)."""
+    bones, weights = np.ascontiguousarray(bones, np.int64), np.ascontiguousarray(weights, np.float64)
     zz = np.zeros((PARTS, 4 * n_bones, 4 * n_bones))
     zx = np.zeros((PARTS, 4 * n_bones, problem.targets.shape[1]))
     block = -(-problem.n_vertices // PARTS)
 
     def work(start: int, stop: int) -> None:
         part = start // block
-        _blend_moments(problem.points, problem.targets, bones, weights, start, stop, zz[part], zx[part])
+        add_blend_moments(problem.points, problem.targets, bones, weights, start, stop, zz[part], zx[part])
 
     for_blocks(work, problem.n_vertices, block, threads)
     return zz.sum(axis=0), zx.sum(axis=0)

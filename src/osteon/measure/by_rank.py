@@ -21,12 +21,17 @@ from osteon.deform.pose import blends_of
 __all__ = ["error_percent_by_rank"]
 
 
-@kernel
+@kernel("f4.2r f8.3r f4.3r f4.1r f8.2r f8.1 f8.1")
 def _squared_by_rank(
-    rest: Float32, blends: Float64, basis: Float32, coefficients: Float32, source: Float64, out: Float64
+    rest: Float32,
+    blends: Float64,
+    basis: Float32,
+    coefficients: Float32,
+    source: Float64,
+    left: Float64,
+    out: Float64,
 ) -> None:
-    """Adds to out (r+1,) the squared errors of one frame, from the blends (v,3,4) of its vertices."""
-    left = np.empty(3)
+    """Adds to out (r+1,) the squared errors of a frame, from blends (v,3,4); left (3) is scratch."""
     for v in range(rest.shape[0]):
         A = blends[v]
         for i in range(3):
@@ -56,7 +61,7 @@ def error_percent_by_rank(
             source = block.frames[f - block.start].astype(np.float64)
             motion[f] = float(((source - mean) ** 2).sum())
             blends = blends_of(model.deformer, model.animation.transforms[f])
-            _squared_by_rank(model.rest, blends, basis, coefficients[f], source, squared[f])
+            _squared_by_rank(model.rest, blends, basis, coefficients[f], source, np.empty(3), squared[f])
 
     for block in frame_blocks(original):
         for_blocks(partial(work, block), len(block.frames), 1, available_threads(threads))

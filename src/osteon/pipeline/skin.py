@@ -10,6 +10,7 @@ import numpy as np
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Int32
 from osteon.core.bone_axes import axes_of_bones
+from osteon.core.compile_kernels import compile_kernels
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
@@ -28,6 +29,7 @@ from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
 from osteon.fit.corrections.normals import fit_normals, shading_deviation, with_normals
 from osteon.fit.corrections.solve_columns import solve_coefficients
+from osteon.fit.kernel_modules import kernels_for
 from osteon.fit.models.registry import family_fit
 from osteon.fit.naming.bone_names import name_bones
 from osteon.fit.problem import pose_problem
@@ -71,6 +73,7 @@ def skin_sequence(
     `start` is an earlier fit of the same sequence, whose bones the default preset begins with.
     """
     options = options or SkinOptions()
+    compile_kernels(kernels_for(options), progress)
     watch = Stopwatch()
     started = time.perf_counter()
     scaled: tuple[str, ...] = ()

@@ -251,10 +251,9 @@ def _scan(flat: Float64, triangles: Int32, size: tuple[int, int]) -> tuple[Int32
 @lru_cache(maxsize=1)
 def _compiled_scan() -> Callable[[Float64, Int32, Float64, Int32, Float32], None]:
     """The compiled scan; numba is imported only when the first picture is drawn."""
-    import numba
+    from osteon.core.kernels import compiled_by
 
-    compiled: Callable[..., None] = numba.njit(cache=True, nogil=True, error_model="numpy")(_scan_triangles)
-    return compiled
+    return compiled_by({"_nrt": False}, "f8.2r i4.2r f8.2 i4.2 f4.3")(_scan_triangles)
 
 
 def _scan_triangles(flat: Float64, triangles: Int32, near: Float64, hit: Int32, corners: Float32) -> None:

@@ -28,7 +28,7 @@ from scipy.sparse.linalg import splu
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel_as_met
 
 __all__ = ["SymmetricFactor"]
 
@@ -90,7 +90,7 @@ class SymmetricFactor:
         _substitute(self.first, self.row_start, self.rows, self.panel_start, self.panels, self.inverse, ordered)
 
 
-@kernel
+@kernel_as_met
 def _find_supernodes(start: Int32, rows: Int32, widest: int) -> Int32:
     """Runs of columns j, j+1, … where the pattern of each is the next column and the next one's pattern."""
     n = len(start) - 1
@@ -115,7 +115,7 @@ def _find_supernodes(start: Int32, rows: Int32, widest: int) -> Int32:
     return first[: count + 2].copy()
 
 
-@kernel
+@kernel_as_met
 def _pack(start: Int32, rows: Int32, values: Float64, first: Int32) -> tuple[Int64, Int32, Int64, Float64]:
     """Panels of all supernodes: the triangle row by row, then the rows below it."""
     n = len(first) - 1
@@ -142,7 +142,7 @@ def _pack(start: Int32, rows: Int32, values: Float64, first: Int32) -> tuple[Int
     return row_start, kept, panel_start, panels
 
 
-@kernel
+@kernel_as_met
 def _substitute(
     first: Int32, row_start: Int64, rows: Int32, panel_start: Int64, panels: Float64, inverse: Float64, x: Float64
 ) -> None:

@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel_as_met
 from osteon.simplex.factor import SymmetricFactor
 from osteon.simplex.simplices import DEFAULT_ENERGY, EnergyOptions, Simplices, System, reduced_system
 
@@ -190,7 +190,7 @@ class SimplexSolver:
         _ask_more(self.load.indptr, self.load.indices, self.load.data, single.simplices, beyond, load)
 
 
-@kernel
+@kernel_as_met
 def _ask(start: Int32, column: Int32, value: Float64, away: Float64, load: Float64) -> None:
     """load = the sparse rows times `away` (n,3)."""
     for i in range(len(start) - 1):
@@ -203,7 +203,7 @@ def _ask(start: Int32, column: Int32, value: Float64, away: Float64, load: Float
         load[i, 0], load[i, 1], load[i, 2] = a, b, c
 
 
-@kernel
+@kernel_as_met
 def _ask_more(start: Int32, row: Int32, value: Float64, simplices: Int32, beyond: Float64, load: Float64) -> None:
     """load += the columns of some simplices times what they ask (n,e,3)."""
     entries = beyond.shape[1]
@@ -215,7 +215,7 @@ def _ask_more(start: Int32, row: Int32, value: Float64, simplices: Int32, beyond
                     load[row[p], x] += value[p] * beyond[i, e, x]
 
 
-@kernel
+@kernel_as_met
 def _move(rest: Float64, carry: Float64, solved: Float64, place: Int32, out: Float64) -> None:
     """out = rest (m,2 or 3) carried by the mean transform, and what was solved for on top."""
     last = rest.shape[1] - 1  # in 2D the third row of `carry` is zero

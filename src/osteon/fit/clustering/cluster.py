@@ -69,7 +69,7 @@ class Clustering:
     report: FitReport
 
 
-@kernel
+@kernel("u1.2r i4.2r i8 i8.1")
 def _lead(points: Bytes, neighbors: Int32, radius: int, leader: NDArray[np.intp]) -> None:
     """A triangle within `radius` of the leader of a neighbour follows it, otherwise it leads itself."""
     for t in range(points.shape[0]):

@@ -48,7 +48,7 @@ ARRIVAL = 0.1
 Bytes = NDArray[np.uint8]
 
 
-@kernel
+@kernel("u1.2r i8 u1.2r i8 i8")
 def _distance(a: Bytes, i: int, b: Bytes, j: int, limit: int) -> int:
     """|a_i - b_j|_1, or some number above `limit` as soon as it is known to pass it."""
     total = np.int64(0)
@@ -63,7 +63,7 @@ def _distance(a: Bytes, i: int, b: Bytes, j: int, limit: int) -> int:
     return int(total)
 
 
-@kernel
+@kernel("u1.2r f4.1r i8 u1.2r u1.2r i8 i8 i8 u1.2 f4.1 i8.1 f4.2 u1.2")
 def _climb(
     points: Bytes,
     weights: NDArray[np.float32],
@@ -75,12 +75,13 @@ def _climb(
     end: int,
     shifted: Bytes,
     density: NDArray[np.float32],
+    near: NDArray[np.int64],
+    scratch: NDArray[np.float32],
+    here: Bytes,
 ) -> None:
+    """Starts begin … end. Scratch: near (m,), scratch (2,d); here (2,d): z as bytes, where neighbours were gathered."""
     m, d = points.shape
-    near = np.empty(m, np.int64)
-    z = np.empty(d, np.float32)
-    mean = np.empty(d, np.float32)
-    here = np.empty((2, d), np.uint8)  # row 0: z as bytes; row 1: where the neighbours were gathered
+    z, mean = scratch[0], scratch[1]
     reach = h + h // 2
     arrival = int(ARRIVAL * h)
     for i in range(begin, end):
@@ -99,7 +100,8 @@ def _climb(
                         n_near += 1
             mass = np.float32(0)
             count = np.float32(0)
-            mean[:] = 0
+            for k in range(d):
+                mean[k] = 0
             for c in range(n_near):
                 j = near[c]
                 distance = _distance(here, 0, points, j, h)
@@ -134,7 +136,7 @@ def _climb(
             shifted[i, k] = here[0, k]
 
 
-@kernel
+@kernel("u1.2r f4.1r i8.1r i8 i8.1 i8.1")
 def _join(
     shifted: Bytes,
     weights: NDArray[np.float32],
@@ -160,7 +162,7 @@ def _join(
     return n_modes
 
 
-@kernel
+@kernel("u1.2r u1.2r i8 i8 i8 i8.1")
 def _nearest(shifted: Bytes, modes: Bytes, limit: int, begin: int, end: int, out: NDArray[np.int64]) -> None:
     for i in range(begin, end):
         best = limit
@@ -189,7 +191,9 @@ def climb_all(
     known = modes if len(modes) else starts[:1]
 
     def work(begin: int, end: int) -> None:
-        _climb(points, weights, h, starts, known, len(modes), begin, end, shifted, density)
+        d = points.shape[1]
+        scratch = np.empty(len(points), np.int64), np.empty((2, d), np.float32), np.empty((2, d), np.uint8)
+        _climb(points, weights, h, starts, known, len(modes), begin, end, shifted, density, *scratch)
 
     for_blocks(work, len(starts), 32, threads)
     return shifted, density

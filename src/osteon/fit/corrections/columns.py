@@ -1,4 +1,4 @@
-"""Columns of corrections and the skin they go with, in the problem's units, and small steps that kernels share."""
+"""Columns of corrections and the skin they go with, in the problem's units."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.kernels import kernel
 from osteon.fit.problem import FitProblem
 
 __all__ = [
@@ -15,8 +14,6 @@ __all__ = [
     "ColumnFit",
     "SkinState",
     "add_columns",
-    "cholesky_solve",
-    "moved_point",
     "no_columns",
     "order_columns",
     "scaled_columns",
@@ -80,39 +77,3 @@ def scaled_columns(columns: ColumnFit) -> ColumnFit:
     peak = q[np.abs(q).argmax(axis=0), np.arange(columns.rank)]
     peak = np.where(peak == 0, 1.0, peak)
     return ColumnFit(columns.basis * peak[:, None], q / peak)
-
-
-@kernel
-def moved_point(point: Float64, basis: Float64, coefficients: Float64, P: Float64) -> None:
-    """P (3): the rest point with its corrections, p + U q."""
-    for i in range(3):
-        total = point[i]
-        for r in range(basis.shape[0]):
-            total += basis[r, i] * coefficients[r]
-        P[i] = total
-
-
-@kernel
-def cholesky_solve(N: Float64, b: Float64, n: int) -> None:
-    """b becomes the solution of N u = b on the leading n unknowns; N (lower half) becomes its factor."""
-    for j in range(n):
-        pivot = N[j, j]
-        for k in range(j):
-            pivot -= N[j, k] * N[j, k]
-        pivot = np.sqrt(max(pivot, 1e-300))
-        N[j, j] = pivot
-        for i in range(j + 1, n):
-            value = N[i, j]
-            for k in range(j):
-                value -= N[i, k] * N[j, k]
-            N[i, j] = value / pivot
-    for i in range(n):
-        value = b[i]
-        for k in range(i):
-            value -= N[i, k] * b[k]
-        b[i] = value / N[i, i]
-    for i in range(n - 1, -1, -1):
-        value = b[i]
-        for k in range(i + 1, n):
-            value -= N[k, i] * b[k]
-        b[i] = value / N[i, i]

@@ -32,25 +32,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from osteon.core.animation import BoneType
-from osteon.core.arrays import Float32, Float64
+from osteon.core.arrays import Float32, Float64, Int64
 from osteon.core.bone_axes import axes_of_bones
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
-from osteon.fit.corrections.columns import (
-    VERTICES_A_BLOCK,
-    ColumnFit,
-    SkinState,
-    moved_point,
-    no_columns,
-    order_columns,
-)
+from osteon.fit.corrections.blends import corrected_points
+from osteon.fit.corrections.columns import VERTICES_A_BLOCK, ColumnFit, SkinState, no_columns, order_columns
 from osteon.fit.corrections.fit_corrections import fit_corrections
 from osteon.fit.corrections.progressive import never_rising
-from osteon.fit.corrections.solve_columns import basis_of_vertex, pair_products, solve_basis, solve_coefficients
-from osteon.fit.moments import blend_moments
+from osteon.fit.corrections.solve_columns import basis_of_block, pair_products, solve_basis, solve_coefficients
+from osteon.fit.moments import add_blend_moments, blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.nonnegative import minimise_on_simplex
 from osteon.fit.skin.scaled_bones import sweep_scaled
@@ -63,8 +56,6 @@ KEEP = 0.5
 #: Rounds on all vertices that follow the rounds on a sample.
 FULL_ROUNDS = 4
 LOOK_BACK = 3
-#: Sweeps over the scaled bones of a frame.
-SWEEPS = 3
 #: Rounds for frames that come later.
 FRAME_ROUNDS = 6
 #: The sample has at least and at most so many vertices.
@@ -95,127 +86,38 @@ class CorrectedSkin:
     history: tuple[float, ...] = ()  # E % after every round
 
 
-@kernel
-def _frame_blends(
+@kernel("f8.2r f8.3r f4.2r f8.4r i8.2r i8.2r i8.1r f8.3 f8.3 f8.3")
+def _slot_grams(
     points: Float64,
-    basis: Float64,
-    q: Float64,
-    bones: NDArray[np.int64],
-    weights: Float64,
+    corrected: Float64,
     targets: Float32,
-    f: int,
-    zz: Float64,
-    zx: Float64,
-) -> None:
-    """Z'Z and Z'X of one frame, with corrected rest points."""
-    P = np.ones(4)
-    for v in range(points.shape[0]):
-        moved_point(points[v], basis[v], q[f], P)
-        for a in range(bones.shape[1]):
-            wa = weights[v, a]
-            if wa == 0:
-                continue
-            row = 4 * bones[v, a]
-            for b in range(bones.shape[1]):
-                w = wa * weights[v, b]
-                if w == 0:
-                    continue
-                column = 4 * bones[v, b]
-                for i in range(4):
-                    for j in range(4):
-                        zz[row + i, column + j] += w * P[i] * P[j]
-            for i in range(4):
-                for j in range(3):
-                    zx[row + i, j] += wa * P[i] * targets[v, 3 * f + j]
-
-
-@kernel
-def _slot_gram(
-    point: Float64,
-    target: Float32,
-    basis: Float64,
-    q: Float64,
     transforms: Float64,
-    bones: NDArray[np.int64],
-    chosen: NDArray[np.int64],
-    n: int,
-    scale: float,
+    bones: Int64,
+    chosen: Int64,
+    counts: Int64,
     errors: Float64,
+    plain: Float64,
     gram: Float64,
 ) -> None:
-    """Adds scale times the Gram matrix of the chosen slots' errors T_b (p + U q) - x over all frames."""
-    P = np.empty(3)
-    for f in range(transforms.shape[0]):
-        moved_point(point, basis, q[f], P)
-        for a in range(n):
-            b = bones[chosen[a]]
-            for i in range(3):
-                errors[a, i] = (
-                    transforms[f, b, i, 0] * P[0]
-                    + transforms[f, b, i, 1] * P[1]
-                    + transforms[f, b, i, 2] * P[2]
-                    + transforms[f, b, i, 3]
-                    - target[3 * f + i]
-                )
-        for a in range(n):
-            for b in range(n):
-                gram[a, b] += scale * (
-                    errors[a, 0] * errors[b, 0] + errors[a, 1] * errors[b, 1] + errors[a, 2] * errors[b, 2]
-                )
+    """Adds the Gram matrices (k,k) of the chosen slots' errors T_b p - x over all frames: without corrections and with.
 
-
-@kernel
-def _vertex_pass(
-    points: Float64,
-    targets: Float32,
-    q: Float64,
-    qq: Float64,
-    transforms: Float64,
-    bones: NDArray[np.int64],
-    keep: float,
-    hold: bool,
-    start: int,
-    stop: int,
-    weights: Float64,
-    basis: Float64,
-    e_r: Float64,
-    e_0: Float64,
-) -> None:
-    """New weights for the basis as it is, then the best basis for them."""
-    rank = q.shape[1]
-    slots = bones.shape[1]
-    acc = np.empty((6, qq.shape[1]))
-    N = np.empty((3 * rank, 3 * rank))
-    b = np.empty(3 * rank)
-    errors = np.empty((slots, 3))
-    chosen = np.empty(slots, np.int64)
-    ones = np.ones(slots)
-    w = np.empty(slots)
-    nothing = np.empty((0, 3))
-    no_q = np.empty((q.shape[0], 0))
-    for v in range(start, stop):
-        n = 0
-        for k in range(slots):
-            if weights[v, k] > 0:
-                chosen[n] = k
-                n += 1
-        plain = np.zeros((slots, slots))
-        _slot_gram(points[v], targets[v], nothing, no_q, transforms, bones[v], chosen, n, 1.0, errors, plain)
-        gram = keep * plain
-        _slot_gram(points[v], targets[v], basis[v], q, transforms, bones[v], chosen, n, 1.0, errors, gram)
-        if hold:
-            for i in range(n):
-                w[i] = weights[v, chosen[i]]
-        else:
-            minimise_on_simplex(gram, n, ones, w)
-        e_0[v] = 0.0
-        for i in range(n):
-            weights[v, chosen[i]] = w[i]
-            for j in range(n):
-                e_0[v] += w[i] * w[j] * plain[i, j]
-        e_r[v] = basis_of_vertex(
-            points[v], targets[v], nothing, no_q, q, qq, transforms, bones[v], weights[v], acc, N, b, basis[v]
-        )
+    Rest points (n,4), corrected ones (n,f,3); errors (2,k,3) is scratch.
+    """
+    for v in range(points.shape[0]):
+        n = counts[v]
+        for f in range(transforms.shape[0]):
+            for a in range(n):
+                b = bones[v, chosen[v, a]]
+                for i in range(3):
+                    x, y, z = transforms[f, b, i, 0], transforms[f, b, i, 1], transforms[f, b, i, 2]
+                    left = transforms[f, b, i, 3] - targets[v, 3 * f + i]
+                    errors[0, a, i] = x * points[v, 0] + y * points[v, 1] + z * points[v, 2] + left
+                    errors[1, a, i] = x * corrected[v, f, 0] + y * corrected[v, f, 1] + z * corrected[v, f, 2] + left
+            for a in range(n):
+                for c in range(n):
+                    for i in range(3):
+                        plain[v, a, c] += errors[0, a, i] * errors[0, c, i]
+                        gram[v, a, c] += errors[1, a, i] * errors[1, c, i]
 
 
 class _Joint:
@@ -248,21 +150,14 @@ class _Joint:
         def work(start: int, stop: int) -> None:
             for f in range(start, stop):
                 zz, zx = self.keep * plain, np.ascontiguousarray(self.keep * plain_x[:, 3 * f : 3 * f + 3])
-                _frame_blends(
-                    problem.points,
-                    state.columns.basis,
-                    state.columns.coefficients,
-                    skin.bones,
-                    skin.weights,
-                    problem.targets,
-                    f,
-                    zz,
-                    zx,
-                )
+                points = problem.points.copy()
+                points[:, :3] += np.einsum("r,vri->vi", state.columns.coefficients[f], state.columns.basis)
+                targets = np.ascontiguousarray(problem.targets[:, 3 * f : 3 * f + 3])
+                add_blend_moments(points, targets, skin.bones, skin.weights, 0, len(points), zz, zx)
                 if options.bone_type == "flexible":
                     transforms[f] = solve_frame_flexible(zz, zx, transforms[f], pull)
                 elif axes is not None:
-                    sweep_scaled(zz, zx, transforms[f : f + 1], axes, pull[::4], SWEEPS)
+                    sweep_scaled(zz, zx, transforms[f : f + 1], axes, np.ascontiguousarray(pull[::4]))
                 else:
                     solve_frame_rigid(zz, zx, transforms[f : f + 1])
 
@@ -279,27 +174,33 @@ class _Joint:
         qq = pair_products(q)
 
         def work(start: int, stop: int) -> None:
-            _vertex_pass(
-                problem.points,
-                problem.targets,
-                q,
-                qq,
-                transforms,
-                bones,
-                self.keep,
-                self.options.hold_weights,
-                start,
-                stop,
-                weights,
-                basis,
-                e_r,
-                e_0,
-            )
+            block = slice(start, stop)
+            weights[block], e_0[block] = self._weigh(state, transforms, q, block)
+            skin = SkinState(transforms, bones, weights)
+            basis[block], e_r[block] = basis_of_block(problem, skin, q, qq, self.nothing, start, stop)
 
         for_blocks(work, problem.n_vertices, VERTICES_A_BLOCK, self.options.threads)
         history = (*state.history, problem.error_percent(e_r))
         done = CorrectedSkin(SkinState(transforms, bones, weights), ColumnFit(basis, q), history)
         return done, float(e_r.sum() + self.keep * e_0.sum())
+
+    def _weigh(self, state: CorrectedSkin, transforms: Float64, q: Float64, block: slice) -> tuple[Float64, Float64]:
+        """New weights (n,k) of some vertices for the basis as it is, and their squared errors without it."""
+        problem, bones, weights = self.problem, state.skin.bones[block], state.skin.weights[block]
+        used = weights > 0
+        chosen, counts = np.argsort(~used, axis=1, kind="stable"), used.sum(axis=1)
+        corrected = corrected_points(problem.points, ColumnFit(state.columns.basis, q), block)
+        count, slots = weights.shape
+        plain, gram, errors = np.zeros((count, slots, slots)), np.zeros((count, slots, slots)), np.empty((2, slots, 3))
+        points, targets = problem.points[block], problem.targets[block]
+        _slot_grams(points, corrected, targets, transforms, bones, chosen, counts, errors, plain, gram)
+        if self.options.hold_weights:
+            found = np.take_along_axis(np.where(used, weights, 0.0), chosen, axis=1)
+        else:
+            found = minimise_on_simplex(gram + self.keep * plain, counts)
+        out = np.zeros_like(weights)
+        np.put_along_axis(out, chosen, found, axis=1)
+        return out, np.einsum("va,vb,vab->v", found, found, plain)
 
     def run(self, state: CorrectedSkin, rounds: int) -> CorrectedSkin:
         """Up to `rounds` rounds; the last is not extrapolated."""

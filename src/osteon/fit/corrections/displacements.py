@@ -11,21 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32, Float64
-from osteon.core.kernels import kernel
+from osteon.core.arrays import Float64
 from osteon.core.parallel import for_blocks
-from osteon.deform.blending import blend_at
-from osteon.fit.corrections.columns import (
-    VERTICES_A_BLOCK,
-    ColumnFit,
-    SkinState,
-    cholesky_solve,
-    moved_point,
-    no_columns,
-    scaled_columns,
-)
+from osteon.fit.corrections.blends import blends_and_residue, pulled_back, squares_of
+from osteon.fit.corrections.columns import VERTICES_A_BLOCK, ColumnFit, SkinState, no_columns, scaled_columns
 from osteon.fit.corrections.progressive import errors_of_ranks, rises
 from osteon.fit.moments import PARTS
 from osteon.fit.problem import FitProblem
@@ -49,69 +39,44 @@ NEARLY_EXACT = Damping(1e-4, 4)
 EXACT = 5e-4
 
 
-@kernel
-def _displacements(
-    points: Float64,
-    targets: Float32,
-    fixed: Float64,
-    fixed_q: Float64,
-    transforms: Float64,
-    bones: NDArray[np.int64],
-    weights: Float64,
-    start: int,
-    stop: int,
-    damping: float,
-    times: int,
-    out: Float64,
-) -> None:
-    """out (v,3,f) of vertices start … stop: A^-1 (x - A p - t), by Tikhonov's damping, iterated `times` times."""
-    A = np.empty((3, 4))
-    P = np.empty(3)
-    left = np.empty(3)
-    N = np.empty((3, 3))
-    b = np.empty(3)
-    for v in range(start, stop):
-        for f in range(fixed_q.shape[0]):
-            blend_at(bones[v], weights[v], transforms[f], A)
-            moved_point(points[v], fixed[v], fixed_q[f], P)
-            for i in range(3):
-                left[i] = targets[v, 3 * f + i] - A[i, 3] - A[i, 0] * P[0] - A[i, 1] * P[1] - A[i, 2] * P[2]
-            for i in range(3):
-                out[v - start, i, f] = 0.0
-            for _ in range(times):
-                for i in range(3):
-                    b[i] = A[0, i] * left[0] + A[1, i] * left[1] + A[2, i] * left[2]
-                    for j in range(3):
-                        N[i, j] = A[0, i] * A[0, j] + A[1, i] * A[1, j] + A[2, i] * A[2, j]
-                # Of the size of A'A too, or rounding could leave a singular one with a negative pivot.
-                ridge = damping + 1e-14 * (N[0, 0] + N[1, 1] + N[2, 2])
-                for i in range(3):
-                    N[i, i] += ridge
-                cholesky_solve(N, b, 3)
-                for i in range(3):
-                    out[v - start, i, f] += b[i]
-                    left[i] -= A[i, 0] * b[0] + A[i, 1] * b[1] + A[i, 2] * b[2]
-
-
 def _displacement_block(
     problem: FitProblem, skin: SkinState, fixed: ColumnFit, damping: Damping, start: int, stop: int
 ) -> Float64:
-    out = np.empty((stop - start, 3, problem.n_frames))
-    _displacements(
-        problem.points,
-        problem.targets,
-        fixed.basis,
-        fixed.coefficients,
-        skin.transforms,
-        skin.bones,
-        skin.weights,
-        start,
-        stop,
-        damping.amount,
-        damping.times,
-        out,
-    )
+    """(3n,f) A^-1 (x - A p - t) of vertices start … stop, by Tikhonov's damping."""
+    blends, left = blends_and_residue(problem, skin, fixed, slice(start, stop))
+    factor = _factor(squares_of(blends), damping.amount)
+    out = np.zeros((stop - start, 3, problem.n_frames))
+    for _ in range(damping.times):
+        step = _solve(factor, pulled_back(blends, left))
+        out += step
+        for j in range(3):
+            left -= blends[..., j] * step[:, j, :, None]
     return out.reshape(-1, problem.n_frames)
+
+
+def _factor(squares: Float64, damping: float) -> list[Float64]:
+    """Cholesky's factor of A'A + damping, its lower half by rows; every number (n,f)."""
+    # Of the size of A'A too, or rounding could leave a singular one with a negative pivot.
+    ridge = damping + 1e-14 * (squares[:, 0] + squares[:, 2] + squares[:, 5])
+    a = np.sqrt(np.maximum(squares[:, 0] + ridge, 1e-300))
+    b = squares[:, 1] / a
+    c = np.sqrt(np.maximum(squares[:, 2] + ridge - b * b, 1e-300))
+    d = squares[:, 3] / a
+    e = (squares[:, 4] - d * b) / c
+    return [a, b, c, d, e, np.sqrt(np.maximum(squares[:, 5] + ridge - d * d - e * e, 1e-300))]
+
+
+def _solve(factor: list[Float64], right: Float64) -> Float64:
+    """(n,3,f) the solutions for right sides (n,3,f)."""
+    a, b, c, d, e, g = factor
+    x = right[:, 0] / a
+    y = (right[:, 1] - b * x) / c
+    z = (right[:, 2] - d * x - e * y) / g
+    out = np.empty_like(right)
+    out[:, 2] = z / g
+    out[:, 1] = (y - e * out[:, 2]) / c
+    out[:, 0] = (x - b * out[:, 1] - d * out[:, 2]) / a
+    return out
 
 
 def start_coefficients(

@@ -15,11 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32, Float64
-from osteon.core.kernels import kernel
+from osteon.core.arrays import Float64
 from osteon.core.parallel import for_blocks
-from osteon.deform.blending import blend_at
-from osteon.fit.corrections.columns import VERTICES_A_BLOCK, ColumnFit, SkinState, cholesky_solve, moved_point
+from osteon.fit.corrections.blends import PAIRS, blends_and_residue, pulled_back, squares_of
+from osteon.fit.corrections.columns import VERTICES_A_BLOCK, ColumnFit, SkinState
 from osteon.fit.problem import FitProblem
 
 __all__ = ["errors_of_ranks", "never_rising", "rises"]
@@ -28,39 +27,20 @@ __all__ = ["errors_of_ranks", "never_rising", "rises"]
 DAMPING = 1e-8
 #: Of the motion: E of 1e-5 %, which is what single precision leaves of a good fit.
 ROUNDING = 1e-7
+#: Displacements in posed space that are held at a time.
+NUMBERS_A_BLOCK = 500_000
 
 
-@kernel
-def _errors_block(
-    points: Float64,
-    targets: Float32,
-    fixed: Float64,
-    fixed_q: Float64,
-    basis: Float64,
-    q: Float64,
-    transforms: Float64,
-    bones: NDArray[np.int64],
-    weights: Float64,
-    start: int,
-    stop: int,
-    out: Float64,
-) -> None:
-    A = np.empty((3, 4))
-    P = np.empty(3)
-    left = np.empty(3)
-    for v in range(start, stop):
-        out[v] = 0.0
-        for f in range(q.shape[0]):
-            blend_at(bones[v], weights[v], transforms[f], A)
-            moved_point(points[v], fixed[v], fixed_q[f], P)
-            for i in range(3):
-                left[i] = A[i, 0] * P[0] + A[i, 1] * P[1] + A[i, 2] * P[2] + A[i, 3] - targets[v, 3 * f + i]
-            out[v, 0] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2
-            for r in range(q.shape[1]):
-                for i in range(3):
-                    moved = A[i, 0] * basis[v, r, 0] + A[i, 1] * basis[v, r, 1] + A[i, 2] * basis[v, r, 2]
-                    left[i] += q[f, r] * moved
-                out[v, r + 1] += left[0] ** 2 + left[1] ** 2 + left[2] ** 2
+def _errors_with(blends: Float64, left: Float64, basis: Float64, q: Float64) -> Float64:
+    """(n,r+1) squared errors of vertices with the first 0, 1, … r of the columns (n,r,3)."""
+    out = np.empty((len(blends), q.shape[1] + 1))
+    out[:, 0] = np.einsum("vfi,vfi->v", left, left)
+    moved = np.matmul(blends[..., :3], basis.transpose(0, 2, 1)[:, None])  # (n,f,3,r)
+    moved *= q[:, None]
+    np.cumsum(moved, axis=3, out=moved)
+    np.subtract(left[..., None], moved, out=moved)
+    np.einsum("vfir,vfir->vr", moved, moved, out=out[:, 1:])
+    return out
 
 
 def errors_of_ranks(
@@ -70,79 +50,31 @@ def errors_of_ranks(
     out = np.empty((problem.n_vertices, columns.rank + 1))
 
     def work(start: int, stop: int) -> None:
-        _errors_block(
-            problem.points,
-            problem.targets,
-            fixed.basis,
-            fixed.coefficients,
-            columns.basis,
-            columns.coefficients,
-            skin.transforms,
-            skin.bones,
-            skin.weights,
-            start,
-            stop,
-            out,
-        )
+        blends, left = blends_and_residue(problem, skin, fixed, slice(start, stop))
+        out[start:stop] = _errors_with(blends, left, columns.basis[start:stop], columns.coefficients)
 
-    for_blocks(work, problem.n_vertices, VERTICES_A_BLOCK, threads)
+    numbers = 3 * problem.n_frames * max(1, columns.rank)
+    for_blocks(work, problem.n_vertices, min(VERTICES_A_BLOCK, 1 + NUMBERS_A_BLOCK // numbers), threads)
     return out
 
 
-@kernel
 def _one_by_one(
-    points: Float64,
-    targets: Float32,
-    fixed: Float64,
-    fixed_q: Float64,
-    q: Float64,
-    transforms: Float64,
-    bones: NDArray[np.int64],
-    weights: Float64,
-    chosen: NDArray[np.intp],
-    start: int,
-    stop: int,
-    basis: Float64,
-    errors: Float64,
-) -> None:
-    """Displacements of the chosen vertices, column after column on what is left, and their errors."""
-    n_frames = q.shape[0]
-    A = np.empty((n_frames, 3, 4))
-    left = np.empty((n_frames, 3))
-    P = np.empty(3)
-    N = np.empty((3, 3))
-    u = np.empty(3)
-    for c in range(start, stop):
-        v = chosen[c]
-        errors[v] = 0.0
-        for f in range(n_frames):
-            blend_at(bones[v], weights[v], transforms[f], A[f])
-            moved_point(points[v], fixed[v], fixed_q[f], P)
-            for i in range(3):
-                left[f, i] = targets[v, 3 * f + i] - A[f, i, 3]
-                for j in range(3):
-                    left[f, i] -= A[f, i, j] * P[j]
-                errors[v, 0] += left[f, i] ** 2
-        for r in range(q.shape[1]):
-            N[:] = 0.0
-            u[:] = 0.0
-            for f in range(n_frames):
-                for i in range(3):
-                    for k in range(3):
-                        u[i] += q[f, r] * A[f, k, i] * left[f, k]
-                        for j in range(3):
-                            N[i, j] += q[f, r] ** 2 * A[f, k, i] * A[f, k, j]
-            ridge = DAMPING * (N[0, 0] + N[1, 1] + N[2, 2]) + 1e-300
-            for i in range(3):
-                N[i, i] += ridge
-            cholesky_solve(N, u, 3)
-            for f in range(n_frames):
-                for i in range(3):
-                    for j in range(3):
-                        left[f, i] -= q[f, r] * A[f, i, j] * u[j]
-                    errors[v, r + 1] += left[f, i] ** 2
-            for i in range(3):
-                basis[v, r, i] = u[i]
+    problem: FitProblem, skin: SkinState, q: Float64, fixed: ColumnFit, chosen: NDArray[np.intp]
+) -> Float64:
+    """(n,r,3) displacements of the chosen vertices, column after column on what is left."""
+    blends, left = blends_and_residue(problem, skin, fixed, chosen)
+    squares, basis = squares_of(blends), np.empty((len(chosen), q.shape[1], 3))
+    for r in range(q.shape[1]):
+        sums = squares @ q[:, r] ** 2
+        N = np.empty((len(chosen), 3, 3))
+        for row, (i, j) in enumerate(PAIRS):
+            N[:, i, j] = N[:, j, i] = sums[:, row]
+        diagonal = np.einsum("vii->vi", N)
+        diagonal += DAMPING * diagonal.sum(axis=1, keepdims=True) + 1e-300
+        u = np.linalg.solve(N, (pulled_back(blends, left) @ q[:, r])[..., None])[..., 0]
+        left -= q[:, r, None] * np.einsum("vfij,vj->vfi", blends[..., :3], u)
+        basis[:, r] = u
+    return basis
 
 
 def rises(problem: FitProblem, errors: Float64) -> NDArray[np.intp]:
@@ -187,22 +119,11 @@ def _settle(
     threads: int,
 ) -> None:
     """Write new displacements and errors of the chosen vertices."""
+    q = columns.coefficients
 
     def work(start: int, stop: int) -> None:
-        _one_by_one(
-            problem.points,
-            problem.targets,
-            fixed.basis,
-            fixed.coefficients,
-            columns.coefficients,
-            skin.transforms,
-            skin.bones,
-            skin.weights,
-            chosen,
-            start,
-            stop,
-            columns.basis,
-            errors,
-        )
+        some = chosen[start:stop]
+        columns.basis[some] = _one_by_one(problem, skin, q, fixed, some)
+        errors[some] = _errors_with(*blends_and_residue(problem, skin, fixed, some), columns.basis[some], q)
 
     for_blocks(work, len(chosen), VERTICES_A_BLOCK, threads)

@@ -33,7 +33,7 @@ from osteon.core.arrays import Float32, Float64, Int64
 from osteon.core.deformer import Deformer
 from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.fit_report import FitReport
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel_as_met
 from osteon.core.parallel import for_blocks
 from osteon.core.skin import Skin
 from osteon.deform.dual_quaternion import DualQuaternion, blend_screws
@@ -41,7 +41,7 @@ from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
 from osteon.fit.moments import squared_errors
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, select_influences
-from osteon.fit.skin.nonnegative import minimise_on_simplex
+from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_rows
 
 __all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion", "settle_dual_quaternion"]
 
@@ -61,7 +61,7 @@ SETTLE_ROUNDS = 6
 SAMPLE = 2_000
 
 
-@kernel
+@kernel_as_met
 def _moved(point: Float64, b: Float64, out: Float64) -> float:
     """out (3) = y - p for the screw b; returns D."""
     D: float = b[0] * b[0] + b[1] * b[1] + b[2] * b[2] + b[3] * b[3]
@@ -76,7 +76,7 @@ def _moved(point: Float64, b: Float64, out: Float64) -> float:
     return D
 
 
-@kernel
+@kernel_as_met
 def _slope_along(point: Float64, b: Float64, c: Float64, moved: Float64, D: float, out: Float64) -> None:
     """out (3): how y changes when the screw b changes by c."""
     px, py, pz = point[0], point[1], point[2]
@@ -100,7 +100,7 @@ def _slope_along(point: Float64, b: Float64, c: Float64, moved: Float64, D: floa
     out[2] = (2 * nz - moved[2] * change) / D
 
 
-@kernel
+@kernel_as_met
 def _signed(screw: Float64, b: Float64, scale: float, out: Float64) -> None:
     """out (8): a bone's screw times `scale`, on the side of the blend."""
     side = screw[0] * b[0] + screw[1] * b[1] + screw[2] * b[2] + screw[3] * b[3]
@@ -108,7 +108,7 @@ def _signed(screw: Float64, b: Float64, scale: float, out: Float64) -> None:
         out[i] = -scale * screw[i] if side < 0 else scale * screw[i]
 
 
-@kernel
+@kernel_as_met
 def _error(point: Float64, target: Float32, screws: Float64, bones: Int64, w: Float64) -> float:
     """Squared error of one vertex over all frames; its bones and weights are (1,k)."""
     b = np.empty(8)
@@ -122,7 +122,7 @@ def _error(point: Float64, target: Float32, screws: Float64, bones: Int64, w: Fl
     return total
 
 
-@kernel
+@kernel_as_met
 def _linearised(point: Float64, target: Float32, screws: Float64, bones: Int64, w: Float64, gram: Float64) -> None:
     """gram (k,k) = sum_f (e + J_k).(e + J_l) of one vertex."""
     n = bones.shape[1]
@@ -143,26 +143,31 @@ def _linearised(point: Float64, target: Float32, screws: Float64, bones: Int64, 
                 gram[k, m] += rows[k, 0] * rows[m, 0] + rows[k, 1] * rows[m, 1] + rows[k, 2] * rows[m, 2]
 
 
-@kernel
+@kernel_as_met
 def _weigh(
     points: Float64, targets: Float32, screws: Float64, bones: Int64, now: tuple[int, int, int], w: Float64, e: Float64
 ) -> None:
     """New weights of some vertices (start, stop, and how many steps at most), in place, and their squared errors."""
     start, stop, steps = now
     n = bones.shape[1]
-    gram = np.zeros((n, n))
-    ones, best, step = np.ones(n), np.empty(n), np.empty((1, n))
+    gram, ones, best, step = np.zeros((1, n, n)), np.ones((1, n)), np.empty((1, n)), np.empty((1, n))
+    count, work, marks = (
+        np.full(1, n),
+        np.empty((MAX_UNKNOWNS, MAX_UNKNOWNS + 1)),
+        np.empty((2, MAX_UNKNOWNS), np.int64),
+    )
     for v in range(start, stop):
         row, held = bones[v : v + 1], w[v : v + 1]
         error = _error(points[v], targets[v], screws, row, held)
         for _ in range(steps):
             before = error
-            _linearised(points[v], targets[v], screws, row, held, gram)
-            minimise_on_simplex(gram, n, ones, best)
+            _linearised(points[v], targets[v], screws, row, held, gram[0])
+            minimise_rows(gram, ones, count, best, work, marks)
+            total = best.sum()
             part = 1.0
             for _ in range(HALVINGS):
                 for k in range(n):
-                    step[0, k] = held[0, k] + part * (best[k] - held[0, k])
+                    step[0, k] = held[0, k] + part * (best[0, k] / total - held[0, k])
                 tried = _error(points[v], targets[v], screws, row, step)
                 if tried < error:
                     error = tried
@@ -174,7 +179,7 @@ def _weigh(
         e[v] = error
 
 
-@kernel
+@kernel_as_met
 def _frame_equations(
     points: Float64, targets: Float32, screws: Float64, bones: Int64, weights: Float64, f: int, H: Float64, g: Float64
 ) -> float:
@@ -215,7 +220,7 @@ def _frame_equations(
     return total
 
 
-@kernel
+@kernel_as_met
 def _frame_error(points: Float64, targets: Float32, screws: Float64, bones: Int64, weights: Float64, f: int) -> float:
     """Squared error of one frame over all vertices."""
     b = np.empty(8)
@@ -229,7 +234,7 @@ def _frame_error(points: Float64, targets: Float32, screws: Float64, bones: Int6
     return total
 
 
-@kernel
+@kernel_as_met
 def _small_screw(q: Float64, axis: int, out: Float64) -> None:
     """out (8) = the change of q by a unit turn (axis 0 … 2) or shift (axis 3 … 5) before it, times two."""
     out[:] = 0.0

@@ -24,14 +24,15 @@ Notes, horse, 30 bones, 4 influences, one warm round: 32 ms on one thread, 19 ms
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import NDArray
 
-from osteon.core.arrays import Float64
-from osteon.core.kernels import kernel
-from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_on_simplex
+from osteon.core.arrays import Float64, Int64
+from osteon.core.kernels import kernel, part
+from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_rows
 
-__all__ = ["select_forward"]
+__all__ = ["Search", "select_forward"]
 
 #: A bone must lower the squared error by this fraction to be added.
 WORTH_ADDING = 1e-4
@@ -40,59 +41,57 @@ SMALLEST_WEIGHT = 1e-6
 MAX_EXCHANGES = 2
 
 
-@kernel
+@part
 def _fill_row(
-    product: Float64,
-    forms: Float64,
-    cross: Float64,
-    energy: float,
-    pull: float,
-    wanted: Float64,
-    offset: float,
-    bone: int,
-    out: Float64,
+    product: Float64, forms: Float64, cross: Float64, energy: float, pull: float, bone: int, out: Float64
 ) -> None:
     """G[bone, c] for every bone c of one vertex."""
     for c in range(forms.shape[0]):
         value = energy - cross[bone] - cross[c]
         for i in range(10):
             value += product[i] * forms[bone, c, i]
-        if pull > 0:
-            value += pull * (offset - wanted[bone] - wanted[c])
         out[c] = value
     out[bone] = max(out[bone] + pull, 0.0)
 
 
-@kernel
-def _take_gram(rows: Float64, chosen: NDArray[np.int64], n: int, gram: Float64) -> None:
+@part
+def _to_simplex(gram: Float64, w: Float64, n: int) -> float:
+    """Divide w by its sum; returns w'G w."""
+    total, value = 0.0, 0.0
+    for i in range(n):
+        total += w[i]
+    for i in range(n):
+        w[i] /= total
     for i in range(n):
         for j in range(n):
-            gram[i, j] = rows[i, chosen[j]]
+            value += w[i] * w[j] * gram[0, i, j]
+    return value
 
 
-@kernel
-def _drop_unused(chosen: NDArray[np.int64], w: Float64, rows: Float64, n: int) -> int:
+@part
+def _drop_unused(chosen: Int64, w: Float64, rows: Float64, n: int) -> int:
     kept = 0
     for i in range(n):
         if w[i] > SMALLEST_WEIGHT:
             if kept != i:
                 chosen[kept] = chosen[i]
                 w[kept] = w[i]
-                rows[kept] = rows[i]
+                for c in range(rows.shape[1]):
+                    rows[kept, c] = rows[i, c]
             kept += 1
     return kept
 
 
-@kernel
-def _invert(gram: Float64, n: int, work: Float64, inverse: Float64, sums: Float64) -> float:
-    """inverse of gram (n,n), its row sums, and their sum."""
+@kernel("f8.2 i8.1 i8 f8.2 f8.2 f8.1")
+def _invert(rows: Float64, chosen: Int64, n: int, work: Float64, inverse: Float64, sums: Float64) -> float:
+    """inverse of the chosen bones' G (n,n), its row sums, and their sum."""
     trace = 0.0
     for i in range(n):
-        trace += gram[i, i]
+        trace += rows[i, chosen[i]]
     ridge = 1e-12 * trace + 1e-300
     for i in range(n):
         for j in range(n):
-            work[i, j] = gram[i, j]
+            work[i, j] = rows[i, chosen[j]]
             work[i, n + j] = 0.0
         work[i, i] += ridge
         work[i, n + i] = 1.0
@@ -107,25 +106,27 @@ def _invert(gram: Float64, n: int, work: Float64, inverse: Float64, sums: Float6
                     work[i, j] -= factor * work[k, j]
     total = 0.0
     for i in range(n):
-        sums[i] = 0.0
+        row = 0.0
         for j in range(n):
             inverse[i, j] = work[i, n + j]
-            sums[i] += inverse[i, j]
-        total += sums[i]
+            row += inverse[i, j]
+        sums[i] = row
+        total += row
     return total
 
 
-@kernel
+@kernel("f8.2r f8.1r i8.1r f8.1r i8 f8 f8.2r f8.1r f8 f8.1")
 def _best_addition(
     rows: Float64,
     diagonal: Float64,
-    chosen: NDArray[np.int64],
+    chosen: Int64,
     w: Float64,
     n: int,
     value: float,
     inverse: Float64,
     sums: Float64,
     total: float,
+    solved: Float64,
 ) -> tuple[int, float]:
     """The bone that lowers the error most if added, and by how much.
 
@@ -135,7 +136,6 @@ def _best_addition(
     """
     best = -1
     best_gain = 0.0
-    solved = np.empty(MAX_UNKNOWNS)
     for c in range(diagonal.shape[0]):
         slope = value
         taken = False
@@ -149,10 +149,11 @@ def _best_addition(
         along = 0.0
         shift = 1.0
         for i in range(n):
-            solved[i] = 0.0
+            one = 0.0
             for j in range(n):
-                solved[i] += inverse[i, j] * rows[j, c]
-            along += solved[i] * rows[i, c]
+                one += inverse[i, j] * rows[j, c]
+            solved[i] = one
+            along += one * rows[i, c]
             shift -= sums[i] * rows[i, c]
         schur = diagonal[c] - along + shift * shift / total
         if schur > 1e-12 * diagonal[c] and slope <= schur:
@@ -170,7 +171,7 @@ def _best_addition(
     return best, best_gain
 
 
-@kernel
+@part
 def _least_needed(w: Float64, n: int, inverse: Float64, sums: Float64, total: float) -> int:
     """The chosen bone whose removal raises the error least (to second order)."""
     least = 0
@@ -183,153 +184,140 @@ def _least_needed(w: Float64, n: int, inverse: Float64, sums: Float64, total: fl
     return least
 
 
-@kernel
-def _drop_least(
-    rows: Float64,
-    chosen: NDArray[np.int64],
-    w: Float64,
-    n: int,
-    gram: Float64,
-    inverse: Float64,
-    work: Float64,
-    sums: Float64,
-    ones: Float64,
-) -> tuple[int, float]:
-    """Leave out the bone that is needed least; returns how many are left and their value."""
-    _take_gram(rows, chosen, n, gram)
-    total = _invert(gram, n, work, inverse, sums)
-    w[_least_needed(w, n, inverse, sums, total)] = 0.0
-    n = _drop_unused(chosen, w, rows, n)
-    _take_gram(rows, chosen, n, gram)
-    value = minimise_on_simplex(gram, n, ones, w)
-    return _drop_unused(chosen, w, rows, n), value
-
-
-@kernel
-def _smoothness(chosen: NDArray[np.int64], w: Float64, n: int, target: Float64, offset: float) -> float:
-    """|w - m|^2 over all bones, for w that is zero outside of the chosen."""
-    total = offset
-    for i in range(n):
-        total += w[i] * w[i] - 2 * w[i] * target[chosen[i]]
-    return total
-
-
-@kernel
-def select_forward(
+@kernel("f8.2r f8.3r f8.2r f8.1r f8 f8.2r i8 i8.2 f8.2 f8.1 f8.2 f8.3 i8.2")
+def _select(
     product: Float64,
     forms: Float64,
     cross: Float64,
     energy: Float64,
     pull: float,
-    wanted: Float64,
-    n_slots: int,
+    diagonals: Float64,
     n_search: int,
-    warm: bool,
-    start: int,
-    stop: int,
-    bones: NDArray[np.int64],
+    bones: Int64,
     weights: Float64,
     errors: Float64,
+    rows: Float64,
+    space: Float64,
+    marks: Int64,
 ) -> None:
-    n_bones = forms.shape[0]
-    diagonal = np.empty(n_bones)
-    rows = np.empty((MAX_UNKNOWNS, n_bones))
-    gram = np.empty((MAX_UNKNOWNS, MAX_UNKNOWNS))
-    inverse = np.empty((MAX_UNKNOWNS, MAX_UNKNOWNS))
-    work = np.empty((MAX_UNKNOWNS, 2 * MAX_UNKNOWNS))
-    sums = np.empty(MAX_UNKNOWNS)
-    ones = np.ones(MAX_UNKNOWNS)
-    w = np.empty(MAX_UNKNOWNS)
-    chosen = np.empty(MAX_UNKNOWNS, np.int64)
-    best_w = np.empty(MAX_UNKNOWNS)
-    best_chosen = np.empty(MAX_UNKNOWNS, np.int64)
-    for v in range(start, stop):
-        target = wanted[v] if pull > 0 else wanted[0]
-        offset = 0.0
-        if pull > 0:
-            for b in range(n_bones):
-                offset += target[b] * target[b]
-        first = 0
-        for b in range(n_bones):
-            value = energy[v] - 2 * cross[v, b]
-            for i in range(10):
-                value += product[v, i] * forms[b, b, i]
-            if pull > 0:
-                value += pull * (offset - 2 * target[b] + 1)
-            diagonal[b] = max(value, 0.0)
-            if diagonal[b] < diagonal[first]:
-                first = b
+    """All of the vertices given. A turn weighs the chosen bones, then adds one, or takes one out to exchange it."""
+    n_slots, n_bones = bones.shape[1], forms.shape[0]
+    gram, ones, inverse, work, vectors = space[0:1], space[1], space[2], space[3], space[4]
+    sums, solved, best_w, weighed = vectors[0], vectors[1], vectors[2], vectors[3:4]
+    w = weighed[0]
+    chosen, best_chosen, count, free = marks[0], marks[1], marks[2, 0:1], marks[3:5]
+    for v in range(product.shape[0]):
+        diagonal = diagonals[v]
         n = 0
-        if warm:
-            for k in range(n_slots):
-                if weights[v, k] > 0:
-                    chosen[n] = bones[v, k]
-                    n += 1
-        if n == 0:
-            chosen[0] = first
-            n = 1
-        for i in range(n):
-            _fill_row(product[v], forms, cross[v], energy[v], pull, target, offset, chosen[i], rows[i])
-        _take_gram(rows, chosen, n, gram)
-        value = minimise_on_simplex(gram, n, ones, w)
-        best = np.inf
-        n_best = 0
-        exchanges = 0
-        searching = n_search > n_slots
-        for _ in range(4 * n_search + 4):
-            n = _drop_unused(chosen, w, rows, n)
-            if n <= n_slots and value < best:
-                best = value
-                n_best = n
+        for k in range(n_slots):
+            if weights[v, k] > 0:
+                chosen[n] = bones[v, k]
+                n += 1
+        filled, n_best, turns, exchanges = 0, 0, 0, 0
+        value, best = 0.0, np.inf
+        searching, weighing, exchanging = n_search > n_slots, True, False
+        while turns < 4 * n_search + 4:
+            if weighing:
+                while filled < n:
+                    bone = chosen[filled]
+                    _fill_row(product[v], forms, cross[v], energy[v], pull, bone, rows[filled])
+                    filled += 1
                 for i in range(n):
-                    best_chosen[i] = chosen[i]
-                    best_w[i] = w[i]
-            elif n == n_slots and not searching:
-                break
-            if not searching and n == n_slots:
+                    for j in range(n):
+                        gram[0, i, j] = rows[i, chosen[j]]
+                count[0] = n
+                minimise_rows(gram, ones, count, weighed, work, free)
+                value = _to_simplex(gram, w, n)
+            n = _drop_unused(chosen, w, rows, n)
+            filled = n
+            if not weighing:
+                weighing = True
+                continue
+            shrinking = n > n_slots and not searching
+            if not shrinking and not exchanging:
+                turns += 1
+                if n <= n_slots and value < best:
+                    best = value
+                    n_best = n
+                    for i in range(n):
+                        best_chosen[i] = chosen[i]
+                        best_w[i] = w[i]
+                elif n == n_slots and not searching:
+                    break
+            leaving = shrinking
+            if n == n_slots and not searching and not exchanging:
                 if exchanges == MAX_EXCHANGES or n_slots >= n_bones or n == 1:
                     break
                 exchanges += 1
-                n, value = _drop_least(rows, chosen, w, n, gram, inverse, work, sums, ones)
-            _take_gram(rows, chosen, n, gram)
-            total = _invert(gram, n, work, inverse, sums)
-            added, gain = _best_addition(rows, diagonal, chosen, w, n, value, inverse, sums, total)
-            stuck = added < 0 or gain <= WORTH_ADDING * value
-            if searching and (stuck or n == n_search):
-                searching = False
-                while n > n_slots:
-                    n, value = _drop_least(rows, chosen, w, n, gram, inverse, work, sums, ones)
-                continue
-            if stuck:
-                break
-            chosen[n] = added
-            _fill_row(product[v], forms, cross[v], energy[v], pull, target, offset, added, rows[n])
-            n += 1
-            _take_gram(rows, chosen, n, gram)
-            value = minimise_on_simplex(gram, n, ones, w)
-        if pull > 0:
-            best -= pull * _smoothness(best_chosen, best_w, n_best, target, offset)
-        _store(best_chosen, best_w, n_best, n_slots, v, bones, weights)
-        errors[v] = max(best, 0.0)
+                leaving = exchanging = True
+            total = _invert(rows, chosen, n, work, inverse, sums)
+            if not leaving:
+                added, gain = _best_addition(rows, diagonal, chosen, w, n, value, inverse, sums, total, solved)
+                stuck = added < 0 or gain <= WORTH_ADDING * value
+                if searching and (stuck or n == n_search):
+                    searching = False
+                    leaving = n > n_slots
+                    if not leaving:
+                        break
+                elif stuck:
+                    break
+                else:
+                    exchanging = False
+                    chosen[n] = added
+                    w[n] = 1.0
+                    n += 1
+            if leaving:
+                w[_least_needed(w, n, inverse, sums, total)] = 0.0
+                weighing = False
+        for k in range(n_slots):
+            bones[v, k] = best_chosen[k] if k < n_best else best_chosen[0]
+            weights[v, k] = best_w[k] if k < n_best else 0.0
+        errors[v] = best
 
 
-@kernel
-def _store(
-    chosen: NDArray[np.int64], w: Float64, n: int, n_slots: int, v: int, bones: NDArray[np.int64], weights: Float64
-) -> None:
-    """Largest weight first; they sum to one; unused slots repeat the first bone with weight 0."""
-    total = 0.0
-    for i in range(n):
-        total += w[i]
-    for k in range(n_slots):
-        largest = -1
-        for i in range(n):
-            if w[i] > 0 and (largest < 0 or w[i] > w[largest]):
-                largest = i
-        if largest >= 0:
-            bones[v, k] = chosen[largest]
-            weights[v, k] = w[largest] / total
-            w[largest] = 0.0
-        else:
-            bones[v, k] = bones[v, 0]
-            weights[v, k] = 0.0
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search knows of all vertices; sums as in moments.py."""
+
+    product: Float64  # (v,10)
+    forms: Float64  # (b,b,10)
+    cross: Float64  # (v,b)
+    energy: Float64  # (v,)
+    pull: float  # towards the wanted weights
+    wanted: Float64  # (v,b); without a pull not looked at
+    n_search: int  # bones that are tried at a time
+
+
+def select_forward(search: Search, block: slice, bones: Int64, weights: Float64, errors: Float64) -> None:
+    """Write bones (v,k), weights (v,k) and squared errors (v,) of some vertices, beginning with what they hold."""
+    forms, pull, energy, cross = search.forms, search.pull, search.energy[block], search.cross[block]
+    out = bones[block], weights[block], errors[block]
+    if pull > 0:  # its part of G, but for the diagonal's
+        wanted = search.wanted[block]
+        offsets = np.einsum("vb,vb->v", wanted, wanted)
+        energy, cross = energy + pull * offsets, cross + pull * wanted
+    sums = search.product[block], forms, cross, energy
+    at = np.arange(len(forms))
+    diagonals = np.maximum(energy[:, None] - 2 * cross + sums[0] @ forms[at, at].T + pull, 0)
+    _begin_with_best(*out[:2], diagonals)
+    rows, space = np.empty((MAX_UNKNOWNS, len(forms))), np.ones((5, MAX_UNKNOWNS, 2 * MAX_UNKNOWNS))
+    _select(*sums, pull, diagonals, search.n_search, *out, rows, space, np.empty((5, MAX_UNKNOWNS), np.int64))
+    if pull > 0:
+        kept = np.take_along_axis(wanted, out[0], axis=1)
+        errors[block] -= pull * (offsets + (out[1] ** 2 - 2 * out[1] * kept).sum(axis=1))
+    np.maximum(out[2], 0, out=out[2])
+    _largest_first(*out[:2])
+
+
+def _begin_with_best(bones: Int64, weights: Float64, diagonals: Float64) -> None:
+    """Vertices without influences begin with the bone that is best alone."""
+    empty = np.flatnonzero(~(weights > 0).any(axis=1))
+    bones[empty, 0], weights[empty, 0] = diagonals[empty].argmin(axis=1), 1.0
+
+
+def _largest_first(bones: Int64, weights: Float64) -> None:
+    """Sort slots; weights sum to one; unused slots repeat the first bone with weight 0."""
+    order = np.argsort(-weights, axis=1, kind="stable")
+    bones[:], weights[:] = np.take_along_axis(bones, order, axis=1), np.take_along_axis(weights, order, axis=1)
+    bones[:] = np.where(weights > 0, bones, bones[:, :1])
+    weights /= weights.sum(axis=1, keepdims=True)

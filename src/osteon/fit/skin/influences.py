@@ -13,7 +13,7 @@ from osteon.core.parallel import for_blocks
 from osteon.core.skin import Skin
 from osteon.fit.moments import prediction_moments, products
 from osteon.fit.problem import FitProblem
-from osteon.fit.skin.forward_selection import select_forward
+from osteon.fit.skin.forward_selection import Search, select_forward
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS
 
 __all__ = ["MAX_INFLUENCES", "Influences", "better_of", "select_influences"]
@@ -75,21 +75,20 @@ def select_influences(
     n_slots = min(n_influences, transforms.shape[1])
     n_search = min(2 * n_slots, MAX_UNKNOWNS - 1, transforms.shape[1]) if thorough else n_slots
     cross, forms = prediction_moments(problem, transforms, threads)
-    product = products(problem.points)
+    if pull > 0 and (wanted is None or wanted.shape != cross.shape):
+        raise OptionError(f"wanted: a pull needs weights of shape {cross.shape} to draw to")
+    target = np.zeros((1, 1)) if wanted is None else np.ascontiguousarray(wanted, np.float64)
+    product = np.ascontiguousarray(products(problem.points))
+    search = Search(product, forms, cross, problem.energy, pull, target, n_search)
     errors = np.empty(problem.n_vertices)
-    warm = earlier is not None
     bones = np.zeros((problem.n_vertices, n_slots), np.int64)
     weights = np.zeros((problem.n_vertices, n_slots))
     if earlier is not None:
         kept = min(n_slots, earlier.bones.shape[1])
         bones[:, :kept], weights[:, :kept] = earlier.bones[:, :kept], earlier.weights[:, :kept]
-    if pull > 0 and (wanted is None or wanted.shape != cross.shape):
-        raise OptionError(f"wanted: a pull needs weights of shape {cross.shape} to draw to")
-    target = np.zeros((1, 1)) if wanted is None else wanted
 
     def work(start: int, stop: int) -> None:
-        sums, limits, out = (cross, problem.energy, pull, target), (n_slots, n_search, warm), (bones, weights, errors)
-        select_forward(product, forms, *sums, *limits, start, stop, *out)
+        select_forward(search, slice(start, stop), bones, weights, errors)
 
     for_blocks(work, problem.n_vertices, 512, threads)
     return Influences(bones, weights, errors)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel, part
 
 __all__ = ["rotation_to", "rotations_of"]
 
 
-@kernel
+@part
 def _jacobi(N: Float64, V: Float64) -> None:
     """Diagonalise symmetric N (4,4) in place; columns of V become the eigenvectors."""
     size = 0.0
@@ -43,27 +43,29 @@ def _jacobi(N: Float64, V: Float64) -> None:
                 for i in range(4):
                     u, w = N[i, a], N[i, b]
                     N[i, a], N[i, b] = c * u - s * w, s * u + c * w
+                    u, w = V[i, a], V[i, b]
+                    V[i, a], V[i, b] = c * u - s * w, s * u + c * w
                 for i in range(4):
                     u, w = N[a, i], N[b, i]
                     N[a, i], N[b, i] = c * u - s * w, s * u + c * w
-                for i in range(4):
-                    u, w = V[i, a], V[i, b]
-                    V[i, a], V[i, b] = c * u - s * w, s * u + c * w
 
 
-@kernel
+@kernel("f8.2r f8.2 f8.2 f8.2")
 def rotation_to(C: Float64, N: Float64, V: Float64, R: Float64) -> None:
     """R (3,3) = argmax trace(R'C). N and V are (4,4) scratch."""
-    N[0, 0] = C[0, 0] + C[1, 1] + C[2, 2]
-    N[1, 1] = C[0, 0] - C[1, 1] - C[2, 2]
-    N[2, 2] = C[1, 1] - C[0, 0] - C[2, 2]
-    N[3, 3] = C[2, 2] - C[0, 0] - C[1, 1]
-    N[0, 1] = C[2, 1] - C[1, 2]
-    N[0, 2] = C[0, 2] - C[2, 0]
-    N[0, 3] = C[1, 0] - C[0, 1]
-    N[1, 2] = C[0, 1] + C[1, 0]
-    N[1, 3] = C[0, 2] + C[2, 0]
-    N[2, 3] = C[1, 2] + C[2, 1]
+    a, b, c = C[0, 0], C[0, 1], C[0, 2]
+    d, e, f = C[1, 0], C[1, 1], C[1, 2]
+    g, h, m = C[2, 0], C[2, 1], C[2, 2]
+    N[0, 0] = a + e + m
+    N[1, 1] = a - e - m
+    N[2, 2] = e - a - m
+    N[3, 3] = m - a - e
+    N[0, 1] = h - f
+    N[0, 2] = c - g
+    N[0, 3] = d - b
+    N[1, 2] = b + d
+    N[1, 3] = c + g
+    N[2, 3] = f + h
     for i in range(4):
         for j in range(i):
             N[i, j] = N[j, i]
@@ -78,11 +80,15 @@ def rotation_to(C: Float64, N: Float64, V: Float64, R: Float64) -> None:
     R[2, 0], R[2, 1], R[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
 
 
-@kernel
-def rotations_of(transforms: Float64, out: Float64) -> None:
-    """out (f,b,3,3) = the rotation closest to the linear part of transforms (f,b,3,4)."""
-    N = np.empty((4, 4))
-    V = np.empty((4, 4))
+@kernel("f8.4r f8.4 f8.3")
+def _rotations_of(transforms: Float64, out: Float64, scratch: Float64) -> None:
     for f in range(transforms.shape[0]):
         for b in range(transforms.shape[1]):
-            rotation_to(transforms[f, b], N, V, out[f, b])
+            rotation_to(transforms[f, b], scratch[0], scratch[1], out[f, b])
+
+
+def rotations_of(transforms: Float64) -> Float64:
+    """(f,b,3,3) the rotation closest to the linear part of transforms (f,b,3,4)."""
+    out = np.empty((*transforms.shape[:2], 3, 3))
+    _rotations_of(np.ascontiguousarray(transforms), out, np.empty((2, 4, 4)))
+    return out

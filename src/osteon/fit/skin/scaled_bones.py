@@ -32,54 +32,11 @@ __all__ = ["solve_scaled", "sweep_scaled"]
 
 #: Turns of R and S against each other in each visit of a bone, and of its axes.
 INNER, AXIS_STEPS = 2, 4
+#: A bone with less weight than this stays where it is.
+LIGHTEST = 1e-12
 
 
-@kernel
-def _others_leave(zz: Float64, zx: Float64, transforms: Float64, f: int, column: int, b: int, left: Float64) -> None:
-    """left (4,3): Z'X of bone b in frame f without what the other bones explain; zx holds the frame at `column`."""
-    for i in range(4):
-        for j in range(3):
-            left[i, j] = zx[4 * b + i, column + j]
-    for c in range(transforms.shape[1]):
-        if c == b or zz[4 * b + 3, 4 * c + 3] == 0:
-            continue
-        for i in range(4):
-            for k in range(4):
-                z = zz[4 * b + i, 4 * c + k]
-                for j in range(3):
-                    left[i, j] -= z * transforms[f, c, j, k]
-
-
-@kernel
-def _cross(zz: Float64, left: Float64, b: int, axes: Float64, C: Float64) -> None:
-    """C (3,3) = what is left against the points about their centre, columns along the axes."""
-    mass = zz[4 * b + 3, 4 * b + 3]
-    for j in range(3):
-        for k in range(3):
-            total = 0.0
-            for i in range(3):
-                total += (left[i, j] - zz[4 * b + 3, 4 * b + i] * left[3, j] / mass) * axes[b, k, i]
-            C[j, k] = total
-
-
-@kernel
-def _place(
-    zz: Float64, left: Float64, b: int, R: Float64, s: Float64, axes: Float64, f: int, transforms: Float64
-) -> None:
-    """transforms[f,b] = [R S Q | t] with the best t."""
-    mass = zz[4 * b + 3, 4 * b + 3]
-    for j in range(3):
-        t = left[3, j]
-        for i in range(3):
-            a = 0.0
-            for k in range(3):
-                a += R[j, k] * s[k] * axes[b, k, i]
-            transforms[f, b, j, i] = a
-            t -= a * zz[4 * b + 3, 4 * b + i]
-        transforms[f, b, j, 3] = t / mass
-
-
-@kernel
+@kernel("f8.2r f8.2r f8.4 f8.3r f8.2r f8.1r i8 i8 i8 f8.3 f8.3")
 def _scaled_sweeps(
     zz: Float64,
     zx: Float64,
@@ -90,30 +47,43 @@ def _scaled_sweeps(
     start: int,
     stop: int,
     sweeps: int,
+    three: Float64,
+    four: Float64,
 ) -> None:
-    """Bones of frames start … stop in turn, axes fixed; along (b,3) is D_ii, pull (b,) what holds scales at 1."""
-    left = np.empty((4, 3))
-    C = np.empty((3, 3))
-    CS = np.empty((3, 3))
-    R = np.empty((3, 3))
-    s = np.empty(3)
-    N = np.empty((4, 4))
-    V = np.empty((4, 4))
+    """Bones of frames start … stop in turn, axes fixed; along (b,3) is D_ii, pull (b,) what holds scales at 1.
+
+    three (4,3,3) and four (3,4,4) are scratch.
+    """
+    n_bones = transforms.shape[1]
+    C, CS, R, s = three[0], three[1], three[2], three[3, 0]
+    N, V, left = four[0], four[1], four[2]
     for f in range(start, stop):
         for _ in range(sweeps):
-            for b in range(transforms.shape[1]):
-                if zz[4 * b + 3, 4 * b + 3] < 1e-12:
+            for b in range(n_bones):
+                mass = zz[4 * b + 3, 4 * b + 3]
+                if mass < LIGHTEST:
                     continue
-                _others_leave(zz, zx, transforms, f, 3 * f, b, left)
-                _cross(zz, left, b, axes, C)
-                for k in range(3):
-                    total = 0.0
+                for i in range(4):
                     for j in range(3):
-                        a = 0.0
+                        left[i, j] = zx[4 * b + i, 3 * f + j]
+                for c in range(n_bones):
+                    if c == b or zz[4 * b + 3, 4 * c + 3] == 0:
+                        continue
+                    for i in range(4):
+                        for k in range(4):
+                            z = zz[4 * b + i, 4 * c + k]
+                            for j in range(3):
+                                left[i, j] -= z * transforms[f, c, j, k]
+                for k in range(3):
+                    squared = 0.0
+                    for j in range(3):
+                        crossed, column = 0.0, 0.0
                         for i in range(3):
-                            a += transforms[f, b, j, i] * axes[b, k, i]
-                        total += a * a
-                    s[k] = np.sqrt(total)
+                            crossed += (left[i, j] - zz[4 * b + 3, 4 * b + i] * left[3, j] / mass) * axes[b, k, i]
+                            column += transforms[f, b, j, i] * axes[b, k, i]
+                        C[j, k] = crossed
+                        squared += column * column
+                    s[k] = np.sqrt(squared)
                 for _ in range(INNER):
                     for j in range(3):
                         for k in range(3):
@@ -122,54 +92,53 @@ def _scaled_sweeps(
                     for k in range(3):
                         projected = R[0, k] * C[0, k] + R[1, k] * C[1, k] + R[2, k] * C[2, k]
                         s[k] = max(SMALLEST_SCALE, (projected + pull[b]) / (along[b, k] + pull[b]))
-                _place(zz, left, b, R, s, axes, f, transforms)
+                for j in range(3):
+                    t = left[3, j]
+                    for i in range(3):
+                        a = 0.0
+                        for k in range(3):
+                            a += R[j, k] * s[k] * axes[b, k, i]
+                        transforms[f, b, j, i] = a
+                        t -= a * zz[4 * b + 3, 4 * b + i]
+                    transforms[f, b, j, 3] = t / mass
 
 
-@kernel
 def _turn_axes(
-    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, moments: Float64, rotations: Float64, scales: Float64
-) -> None:
-    """New axes for each bone in turn, R and S of all frames kept; moments (b,3,3) is P."""
+    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, moments: Float64
+) -> tuple[Float64, Float64]:
+    """Axes and transforms after each bone's axes were turned in its turn, R and S of all frames kept."""
     n_frames, n_bones = transforms.shape[:2]
-    lefts = np.empty((n_frames, 4, 3))
-    C = np.empty((3, 3))
-    M = np.empty((3, 3))
-    G = np.empty((3, 3))
-    R = np.empty((3, 3))
-    E = np.empty(3)
-    N = np.empty((4, 4))
-    V = np.empty((4, 4))
-    rest = np.zeros((n_bones, 3, 3))
+    turns, scales = split_along_axes(transforms[..., :3], axes)
+    stacked = np.ascontiguousarray(transforms.transpose(1, 3, 0, 2)).reshape(n_bones, 4, 3 * n_frames)
+    axes = axes.copy()
     for b in range(n_bones):
-        for i in range(3):
-            rest[b, i, i] = 1.0
-    for b in range(n_bones):
-        if zz[4 * b + 3, 4 * b + 3] < 1e-12:
+        row, own = zz[4 * b : 4 * b + 4], zz[4 * b : 4 * b + 4, 4 * b : 4 * b + 4]
+        mass, center = own[3, 3], own[3, :3]
+        if mass < LIGHTEST:
             continue
-        M[:] = 0.0
-        E[:] = 0.0
-        for f in range(n_frames):
-            _others_leave(zz, zx, transforms, f, 3 * f, b, lefts[f])
-            _cross(zz, lefts[f], b, rest, C)
-            for k in range(3):
-                E[k] += scales[f, b, k] ** 2
-                for i in range(3):
-                    total = 0.0
-                    for j in range(3):
-                        total += rotations[f, b, j, k] * C[j, i]
-                    M[k, i] += scales[f, b, k] * total
-        bound = max(E[0], E[1], E[2]) * (moments[b, 0, 0] + moments[b, 1, 1] + moments[b, 2, 2])
-        for _ in range(AXIS_STEPS):
-            for k in range(3):
-                for i in range(3):
-                    total = 0.0
-                    for j in range(3):
-                        total += axes[b, k, j] * moments[b, j, i]
-                    G[k, i] = M[k, i] - E[k] * total + bound * axes[b, k, i]
-            rotation_to(G, N, V, R)
-            axes[b] = R
-        for f in range(n_frames):
-            _place(zz, lefts[f], b, rotations[f, b], scales[f, b], axes, f, transforms)
+        others = row @ stacked.reshape(4 * n_bones, -1) - own @ stacked[b]
+        left = (zx[4 * b : 4 * b + 4] - others).reshape(4, n_frames, 3)
+        cross = left[:3] - (center / mass)[:, None, None] * left[3]
+        stretched = turns[:, b] * scales[:, b, None, :]
+        wanted = np.tensordot(stretched, cross, axes=((0, 1), (1, 2)))  # M (axis, rest)
+        weight = (scales[:, b] ** 2).sum(axis=0)
+        axes[b] = _best_axes(axes[b], moments[b], wanted, weight)
+        linear = stretched @ axes[b]
+        stacked[b, :3] = linear.transpose(2, 0, 1).reshape(3, -1)
+        stacked[b, 3] = ((left[3] - linear @ center) / mass).ravel()
+    unstacked = stacked.reshape(n_bones, 4, n_frames, 3).transpose(2, 0, 3, 1)
+    return axes, np.ascontiguousarray(unstacked)
+
+
+def _best_axes(axes: Float64, moments: Float64, wanted: Float64, weight: Float64) -> Float64:
+    """(3,3) steps down tr(E Q P Q') - 2 tr(Q M) over rotations."""
+    bound = weight.max() * np.trace(moments)
+    scratch = np.empty((2, 4, 4))
+    for _ in range(AXIS_STEPS):
+        goal = wanted - weight[:, None] * (axes @ moments) + bound * axes
+        axes = np.empty((3, 3))
+        rotation_to(goal, scratch[0], scratch[1], axes)
+    return axes
 
 
 def _moments(zz: Float64) -> Float64:
@@ -181,10 +150,17 @@ def _moments(zz: Float64) -> Float64:
     return moments
 
 
-def sweep_scaled(zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64, sweeps: int) -> None:
+def sweep_scaled(
+    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64, sweeps: int = 3, threads: int = 1
+) -> None:
     """Move transforms (f,b,3,4) by sweeps over the bones, along fixed axes; pull (b,) holds scales at 1."""
     along = np.einsum("bki,bij,bkj->bk", axes, _moments(zz), axes)
-    _scaled_sweeps(zz, zx, transforms, axes, along, pull, 0, len(transforms), sweeps)
+
+    def work(start: int, stop: int) -> None:
+        scratch = np.empty((4, 3, 3)), np.empty((3, 4, 4))
+        _scaled_sweeps(zz, zx, transforms, axes, along, pull, start, stop, sweeps, *scratch)
+
+    for_blocks(work, len(transforms), 8, threads)
 
 
 def solve_scaled(
@@ -197,14 +173,10 @@ def solve_scaled(
     sweeps: int = 3,
     threads: int = 1,
 ) -> Float64:
-    """New scaled bones (f,b,3,4) from the last ones, along the axes given, or along their own, turned where it helps."""
-    moments = _moments(zz)
-    kept = axes is not None
-    axes = axes_of_bones(transforms) if axes is None else axes
-    out = project_scaled(transforms, axes)
-    if not kept:
-        rotations, scales = split_along_axes(out[..., :3], axes)
-        _turn_axes(zz, zx, out, axes, moments, rotations, scales)
-    along = np.einsum("bki,bij,bkj->bk", axes, moments, axes)
-    for_blocks(lambda a, b: _scaled_sweeps(zz, zx, out, axes, along, pull, a, b, sweeps), len(out), 8, threads)
+    """New scaled bones (f,b,3,4) from the last ones, along axes that are given, or along their own, which turn too."""
+    found = axes_of_bones(transforms) if axes is None else axes
+    out = project_scaled(transforms, found)
+    if axes is None:
+        found, out = _turn_axes(zz, zx, out, found, _moments(zz))
+    sweep_scaled(zz, zx, out, found, pull, sweeps, threads)
     return out

@@ -70,14 +70,14 @@ def unstack_transforms(stacked: Float64) -> Float64:
     return np.ascontiguousarray(stacked.reshape(n_bones, 4, n_frames, 3).transpose(2, 0, 3, 1))
 
 
-@kernel
-def _rigid_sweeps(zz: Float64, zx: Float64, transforms: Float64, start: int, stop: int, sweeps: int) -> None:
+@kernel("f8.2r f8.2r f8.4 i8 i8 i8 f8.3 f8.3")
+def _rigid_sweeps(
+    zz: Float64, zx: Float64, transforms: Float64, start: int, stop: int, sweeps: int, three: Float64, four: Float64
+) -> None:
+    """Moves frames start … stop; three (2,3,3) and four (3,4,4) are scratch."""
     n_bones = transforms.shape[1]
-    left = np.empty((4, 3))
-    C = np.empty((3, 3))
-    R = np.empty((3, 3))
-    N = np.empty((4, 4))
-    V = np.empty((4, 4))
+    C, R = three[0], three[1]
+    N, V, left = four[0], four[1], four[2]
     for f in range(start, stop):
         for _ in range(sweeps):
             for b in range(n_bones):
@@ -126,11 +126,8 @@ def bone_pull(zz: Float64, stiffness: float) -> Float64:
 
 
 def _solve_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Float64) -> Float64:
-    n_frames, n_bones = transforms.shape[:2]
-    rotations = np.empty((n_frames, n_bones, 3, 3))
-    rotations_of(transforms, rotations)
     aim = transforms.copy()
-    aim[..., :3] = rotations
+    aim[..., :3] = rotations_of(transforms)
     right = zx + pull[:, None] * stack_transforms(aim)
     factor = cho_factor(zz + np.diag(pull), lower=True)
     return unstack_transforms(cho_solve(factor, right))
@@ -144,7 +141,11 @@ def solve_frame_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Fl
 
 def solve_frame_rigid(zz: Float64, zx: Float64, transforms: Float64, sweeps: int = 3) -> None:
     """Move transforms (1,b,3,4) of one frame by sweeps over its bones."""
-    _rigid_sweeps(zz, zx, transforms, 0, 1, sweeps)
+    _sweep(zz, zx, transforms, 0, 1, sweeps)
+
+
+def _sweep(zz: Float64, zx: Float64, transforms: Float64, start: int, stop: int, sweeps: int) -> None:
+    _rigid_sweeps(zz, zx, transforms, start, stop, sweeps, np.empty((2, 3, 3)), np.empty((3, 4, 4)))
 
 
 def solve_bones(
@@ -184,7 +185,7 @@ def solve_from_moments(
         pull = stiffness * _spreads(zz)
         return solve_scaled(zz, zx, transforms, pull, axes=axes, sweeps=sweeps, threads=threads)
     out = transforms.copy()
-    for_blocks(lambda a, b: _rigid_sweeps(zz, zx, out, a, b, sweeps), len(out), 8, threads)
+    for_blocks(lambda a, b: _sweep(zz, zx, out, a, b, sweeps), len(out), 8, threads)
     return out
 
 
@@ -192,9 +193,7 @@ def step_ahead(transforms: Float64, last: Float64, beta: float, bone_type: BoneT
     """Transforms that have gone on past their new place by a part beta of their last step; rigid bones stay rigid."""
     ahead = transforms + beta * (transforms - last)
     if bone_type == "rigid":
-        rotations = np.empty((*ahead.shape[:2], 3, 3))
-        rotations_of(ahead, rotations)
-        ahead[..., :3] = rotations
+        ahead[..., :3] = rotations_of(ahead)
     elif bone_type == "scaled":
         ahead = project_scaled(ahead)
     return ahead

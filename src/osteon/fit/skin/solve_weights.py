@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
-from osteon.core.kernels import kernel
 from osteon.core.options import WeightMethod
 from osteon.fit.moments import prediction_moments, products
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, Influences
-from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_nonnegative
+from osteon.fit.skin.nonnegative import minimise_nonnegative
 
 __all__ = ["nearest_influences", "solve_weights"]
 
@@ -34,19 +33,6 @@ __all__ = ["nearest_influences", "solve_weights"]
 STILL = 1e-9
 #: Weights whose sum is smaller than this cannot be normalised.
 SMALLEST_SUM = 1e-3
-
-
-@kernel
-def _nonnegative_rows(gram: Float64, right: Float64, out: Float64) -> None:
-    padded = np.zeros((MAX_UNKNOWNS, MAX_UNKNOWNS))
-    g = np.zeros(MAX_UNKNOWNS)
-    w = np.zeros(MAX_UNKNOWNS)
-    n = gram.shape[1]
-    for v in range(gram.shape[0]):
-        padded[:n, :n] = gram[v]
-        g[:n] = right[v]
-        minimise_nonnegative(padded, g, n, w)
-        out[v] = w[:n]
 
 
 def nearest_influences(gamma: Float64, n_influences: int) -> NDArray[np.int64]:
@@ -94,9 +80,7 @@ def _solve(gram: Float64, right: Float64, method: WeightMethod, threshold: float
         return np.asarray(np.einsum("vij,vj,vkj,vk->vi", vectors, inverse, vectors, right, optimize=True))
     if method in ("nnls", "bounded"):
         shift = delta if method == "bounded" else 0.0
-        out = np.empty_like(right)
-        _nonnegative_rows(gram, right + shift * gram.sum(axis=2), out)
-        return out - shift
+        return minimise_nonnegative(gram, right + shift * gram.sum(axis=2)) - shift
     raise OptionError(f"weights: expected tsvd, nnls or bounded, got {method!r}")
 
 

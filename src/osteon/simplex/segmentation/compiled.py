@@ -10,34 +10,31 @@ references to them as much again: on 86,000 triangles and 39 bones, range tests 
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.kernels import Function
+from osteon.core.kernels import Function, compiled_by
 
 __all__ = ["Int64", "Point", "exact", "inlined", "lean"]
 
 Int64 = NDArray[np.int64]
 Point = tuple[float, float, float]  # in a tuple, as small arrays would be made anew for every call
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-_LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False}
-_INLINED: dict[str, Any] = {**_LEAN, "forceinline": True}
+_LEAN: dict[str, Any] = {"_nrt": False}
 
 
 def exact(function: Function) -> Function:
-    """Compile with a cache on disk, without the interpreter lock, and with IEEE division by zero."""
-    return cast(Function, numba.njit(**_OPTIONS)(function))
+    """Compile without the interpreter lock, and with IEEE division by zero."""
+    return compiled_by({})(function)
 
 
 def lean(function: Function) -> Function:
     """Like `exact`, for functions that make no arrays: references are not counted."""
-    return cast(Function, numba.njit(**_LEAN)(function))
+    return compiled_by(_LEAN)(function)
 
 
 def inlined(function: Function) -> Function:
     """Like `lean`, for small functions of inner loops."""
-    return cast(Function, numba.njit(**_INLINED)(function))
+    return compiled_by({**_LEAN, "forceinline": True})(function)

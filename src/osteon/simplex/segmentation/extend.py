@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel_as_met
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.segmentation.tree import SurfaceTree, crossings_between
 
@@ -127,7 +127,7 @@ def _through_hole(solid: Solid, start: Float64, away: Float64) -> Float64:
     return np.asarray(height * away)
 
 
-@kernel
+@kernel_as_met
 def _cap_height(neighbors: Int32, height: Float64, start: int) -> float:
     """How far the connected triangles beyond the height of `start` reach."""
     waiting, marked = np.empty(height.size, np.int32), np.zeros(height.size, np.bool_)
@@ -145,7 +145,7 @@ def _cap_height(neighbors: Int32, height: Float64, start: int) -> float:
     return highest
 
 
-@kernel
+@kernel_as_met
 def _solid_angle(vertices: Float64, faces: Int32, point: Float64) -> float:
     """The sum of the solid angles of triangles seen from a point (van Oosterom and Strackee, 1983)."""
     total = 0.0

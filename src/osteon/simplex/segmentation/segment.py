@@ -24,9 +24,7 @@ traversal of 4.2, and it cannot miss a bone. The traversal did in 4 of 100 rando
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +62,7 @@ def segment_mesh(
     progress: Progress | None = None,
 ) -> Segmentation:
     """The controlling bone of every triangle (4.1, 4.2)."""
+    from osteon.core.kernel_cache import holds_kernels
     from osteon.simplex.segmentation.assign import assign_bones  # compiled kernels: not for those who only read options
 
     points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
@@ -71,8 +70,7 @@ def segment_mesh(
     if not len(triangles):
         raise GeometryError("faces: a mesh to segment needs at least one triangle, got none")
     # The first time, kernels are compiled, which takes half a minute and should not look like a slow segmentation.
-    compiled = any((Path(__file__).parent / "__pycache__").glob("blocks.*.nbi")) or "NUMBA_CACHE_DIR" in os.environ
-    report_progress(progress, "segment" if compiled else "compile", 0.0)
+    report_progress(progress, "segment" if holds_kernels("blocks") else "compiling, once", 0.0)
     found = assign_bones(points, triangles, skeleton, options)
     report_progress(progress, "segment", 1.0)
     return found

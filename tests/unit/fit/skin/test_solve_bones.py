@@ -22,9 +22,7 @@ def total_error(problem, transforms, influences) -> float:
 
 def rigid(transforms: np.ndarray) -> np.ndarray:
     out = transforms.copy()
-    rotations = np.empty((*transforms.shape[:2], 3, 3))
-    rotations_of(transforms, rotations)
-    out[..., :3] = rotations
+    out[..., :3] = rotations_of(transforms)
     return out
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel_as_met
 
 __all__ = ["decode_attributes"]
 
@@ -29,7 +29,7 @@ GROUP = 16  # differences of one bit length
 MOST = 256  # elements of a block
 
 
-@kernel
+@kernel_as_met
 def decode_attributes(data: Bytes, version: int, words: int, out: NDArray[np.uint32]) -> bool:
     """Fill `out (count * words,)`; whether the stream was whole and had nothing over.
 
@@ -85,7 +85,7 @@ def decode_attributes(data: Bytes, version: int, words: int, out: NDArray[np.uin
     return bool(at == stop)
 
 
-@kernel
+@kernel_as_met
 def _read_deltas(data: Bytes, at: int, stop: int, control: int, n: int, out: Bytes) -> int:
     """The differences of one byte position in a block; where the next one starts, or -1 if the data end before it.
 

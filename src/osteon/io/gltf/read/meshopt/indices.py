@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel_as_met
 
 __all__ = ["decode_indices", "decode_triangles"]
 
@@ -25,7 +25,7 @@ MASK = 0xFFFFFFFF
 MISSING = -1  # of an edge or a vertex that was never pushed
 
 
-@kernel
+@kernel_as_met
 def _read_number(data: Bytes, state: IntArray) -> int:
     """The number at the place in the data: 7 bits a byte, five bytes at most; -1 if it does not end."""
     value = np.int64(0)
@@ -38,13 +38,13 @@ def _read_number(data: Bytes, state: IntArray) -> int:
     return -1
 
 
-@kernel
+@kernel_as_met
 def _unsigned(value: int) -> int:
     """The difference that a number stands for: 0, -1, 1, -2, …"""
     return (value >> 1) ^ -(value & 1)
 
 
-@kernel
+@kernel_as_met
 def decode_indices(data: Bytes, out: NDArray[np.uint32]) -> bool:
     """Fill `out (count,)`; whether the stream was whole and had nothing over. It has at least its first byte and tail.
 
@@ -66,7 +66,7 @@ def decode_indices(data: Bytes, out: NDArray[np.uint32]) -> bool:
     return bool(state[AT] == stop)
 
 
-@kernel
+@kernel_as_met
 def decode_triangles(data: Bytes, out: NDArray[np.uint32]) -> bool:
     """Fill `out (n,3)`; whether the stream was whole and had nothing over. It has at least a byte a triangle and tail.
 
@@ -102,7 +102,7 @@ def decode_triangles(data: Bytes, out: NDArray[np.uint32]) -> bool:
     return bool(state[AT] == stop)
 
 
-@kernel
+@kernel_as_met
 def _on_edge(
     data: Bytes, code: np.int64, state: IntArray, edges: IntArray, vertices: IntArray, corners: IntArray
 ) -> None:
@@ -123,7 +123,7 @@ def _on_edge(
     _push_vertex(state, vertices, corners[2])
 
 
-@kernel
+@kernel_as_met
 def _apart(
     data: Bytes, pair: np.int64, first_written: bool, state: IntArray, vertices: IntArray, corners: IntArray
 ) -> None:
@@ -144,13 +144,13 @@ def _apart(
         _push_vertex(state, vertices, corners[2])
 
 
-@kernel
+@kernel_as_met
 def _new_vertex(state: IntArray) -> int:
     state[NEXT] = (state[NEXT] + 1) & MASK
     return int((state[NEXT] - 1) & MASK)
 
 
-@kernel
+@kernel_as_met
 def _written_vertex(data: Bytes, state: IntArray) -> int:
     """An index that is given by how it differs from the one that was given before; -1 if it does not end."""
     value = _read_number(data, state)
@@ -160,13 +160,13 @@ def _written_vertex(data: Bytes, state: IntArray) -> int:
     return int(state[LAST])
 
 
-@kernel
+@kernel_as_met
 def _push_vertex(state: IntArray, vertices: IntArray, vertex: int) -> None:
     vertices[state[VERTICES] & 15] = vertex
     state[VERTICES] += 1
 
 
-@kernel
+@kernel_as_met
 def _push_edge(state: IntArray, edges: IntArray, start: int, end: int) -> None:
     edges[state[EDGES] & 15, 0], edges[state[EDGES] & 15, 1] = start, end
     state[EDGES] += 1

@@ -1,0 +1,215 @@
+"""Compile the kernels that work will need before it needs them, side by side, each in the cache for ever after.
+
+numba compiles one kernel at a time in a process, so others help: `python -m osteon.core.compile_kernels`
+reads names of kernels, one a line, and answers each when it is in the cache. A kernel is given out when those that it
+calls are done. Where there is no cache, one core or a single kernel to compile, this process does it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from osteon.core.parallel import available_threads
+from osteon.core.progress import Progress, report_progress
+
+if TYPE_CHECKING:
+    from osteon.core.kernels import Kernel
+
+__all__ = ["Compiling", "compile_kernels", "start_compiling"]
+
+#: Kernels of these modules are being compiled, or are there.
+_KNOWN: dict[tuple[str, ...], Compiling] = {}
+_CHILDREN: set[subprocess.Popen[str]] = set()
+
+
+class Compiling:
+    """Kernels that are being compiled in the background."""
+
+    def __init__(self, modules: Sequence[str], tasks: Sequence[str] = ()) -> None:
+        self._modules, self._tasks = tuple(modules), tuple(tasks)
+        self._changed = threading.Condition()
+        self._waiting: list[str] = []
+        self._callees: dict[str, set[str]] = {}
+        self._done: set[str] = set()
+        self._finished = False
+        self.total = 0
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def wait(self, progress: Progress | None = None) -> int:
+        """Until all is compiled; returns how many there were to compile."""
+        told = -1
+        while True:
+            with self._changed:
+                if told == len(self._done) and not self._finished:
+                    self._changed.wait(0.2)
+                told, total, finished = len(self._done), self.total, self._finished
+            if total:
+                stage = f"compiling {min(told + 1, total)} of {total}, once"
+                report_progress(progress, stage, told / total)
+            if finished:
+                return total
+
+    def _run(self) -> None:
+        try:
+            kernels = _missing(self._modules)
+            with self._changed:
+                self._callees = {key: _callees(kernel) & set(kernels) for key, kernel in kernels.items()}
+                self._waiting = [*sorted(kernels, key=lambda key: -_size(kernels[key])), *self._tasks]
+                self.total = len(self._waiting)
+            workers = min(available_threads(), self.total)
+            if workers < 2 or not sys.executable or not _can_share():
+                self._work_here()
+            else:
+                self._work_beside(workers)
+        finally:
+            with self._changed:
+                self._finished = True
+                self._changed.notify_all()
+
+    def _take(self) -> str | None:
+        """The largest kernel whose callees are done; None if there are no more."""
+        with self._changed:
+            while self._waiting:
+                for key in self._waiting:
+                    if self._callees.get(key, set()) <= self._done:
+                        self._waiting.remove(key)
+                        return key
+                self._changed.wait()
+        return None
+
+    def _finish(self, key: str) -> None:
+        with self._changed:
+            self._done.add(key)
+            self._changed.notify_all()
+
+    def _work_here(self) -> None:
+        while (key := self._take()) is not None:
+            with suppress(Exception):  # it shows again where the kernel is called
+                _do(key)
+            self._finish(key)
+
+    def _work_beside(self, workers: int) -> None:
+        threads = [threading.Thread(target=self._feed, daemon=True) for _ in range(workers - 1)]
+        for thread in threads:
+            thread.start()
+        self._work_here()  # this process has numba at hand anyway
+        for thread in threads:
+            thread.join()
+
+    def _feed(self) -> None:
+        """Give kernels to one process. Those of a process that fails are compiled when they are called."""
+        child = _start_child()
+        try:
+            while (key := self._take()) is not None:
+                if child is not None and not _ask(child, key):
+                    child = None
+                self._finish(key)
+        finally:
+            if child is not None:
+                _CHILDREN.discard(child)
+                child.communicate()
+
+
+def start_compiling(modules: Sequence[str]) -> Compiling:
+    """Begin to compile the kernels of these modules that are not in the cache; at once if there are none."""
+    key = tuple(modules)
+    if key not in _KNOWN:
+        _KNOWN[key] = Compiling(key)
+    return _KNOWN[key]
+
+
+def compile_kernels(modules: Sequence[str], progress: Progress | None = None) -> int:
+    """Compile the kernels of these modules and wait for them; returns how many were not in the cache."""
+    return start_compiling(modules).wait(progress)
+
+
+def _missing(modules: Sequence[str]) -> dict[str, Kernel]:
+    for module in modules:
+        import_module(module)
+    from osteon.core.kernels import KERNELS
+
+    return {key: kernel for key, kernel in KERNELS.items() if key.partition(":")[0] in modules and not kernel.is_cached}
+
+
+def _callees(kernel: Kernel) -> set[str]:
+    """The kernels that it names."""
+    names = kernel.py_func.__globals__
+    found = (names.get(name) for name in kernel.py_func.__code__.co_names)
+    return {value.key for value in found if value is not None and getattr(value, "declared", None)}
+
+
+def _size(kernel: Kernel) -> int:
+    return len(kernel.py_func.__code__.co_code)
+
+
+def _can_share() -> bool:
+    from osteon.core.kernel_cache import cache_folder
+
+    return cache_folder() is not None
+
+
+def _start_child() -> subprocess.Popen[str] | None:
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "osteon.core.compile_kernels"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+    except OSError:
+        return None
+    _CHILDREN.add(child)
+    return child
+
+
+def _ask(child: subprocess.Popen[str], key: str) -> bool:
+    """Whether the process has done it; whatever went wrong with it, it is not asked again."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        child.stdin.write(key + "\n")
+        child.stdin.flush()
+        return child.stdout.readline().strip() == key
+    except OSError:
+        return False
+
+
+@atexit.register
+def _stop_children() -> None:
+    for child in _CHILDREN:
+        child.kill()
+
+
+def _do(key: str) -> None:
+    """Compile a kernel, or call a function that has kernels compiled as it meets them."""
+    module, _, name = key.partition(":")
+    imported = import_module(module)
+    from osteon.core.kernels import KERNELS
+
+    if key in KERNELS:
+        KERNELS[key].ready()
+    else:
+        getattr(imported, name)()
+
+
+def _serve() -> None:
+    for line in sys.stdin:
+        _do(line.strip())
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,251 @@
+"""Compiled kernels on disk: one file each, in a folder of the user's.
+
+A file is named after its kernel and a digest of all that its code depends on: the bytecode and constants of the
+function and of every kernel it calls, in whichever file those are, its options and the types of its arguments. So a
+change, however far down, is compiled anew, and nothing needs to be deleted. The folder is named after Osteon's version
+and a digest of Python, numba and the processor. A file that is damaged, or cannot be read or written, is as none.
+
+The folder is NUMBA_CACHE_DIR if that is set, else the user's cache folder, else a folder of the user's own among the
+temporary files; where none can be written kernels are compiled for the run alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import stat
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from functools import cache, cached_property
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import llvmlite  # type: ignore[import-untyped]
+import numba
+import numpy as np
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
+
+from osteon import __version__
+
+__all__ = ["KernelCache", "cache_folder", "holds_kernels", "prune_folders"]
+
+config: Any = numba.config
+
+SUFFIX = ".kernel"
+#: Folders of versions that were not used for so long are removed, and files that others of the same kernel replaced.
+OLD_SECONDS = 30 * 24 * 3600.0
+_DIGEST = 32  # bytes at the head of a file: those of what follows
+
+
+class KernelCache(_Cache):  # type: ignore[misc]
+    """What numba asks for and hands over when a kernel is compiled."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    @property
+    def cache_path(self) -> str | None:
+        folder = cache_folder()
+        return None if folder is None else str(folder)
+
+    @cached_property
+    def _code_digest(self) -> bytes:
+        digest = hashlib.sha256()
+        _add_kernel(digest, self._kernel, set())
+        return digest.digest()
+
+    def _path(self, sig: Any) -> Path | None:
+        folder = cache_folder()
+        if folder is None:
+            return None
+        digest = hashlib.sha256(self._code_digest)
+        for kind in sig:
+            _add_type(digest, kind)
+        return folder / f"{self._stem}{digest.hexdigest()[:24]}{SUFFIX}"
+
+    @property
+    def _stem(self) -> str:
+        function = self._kernel.py_func
+        return f"{function.__module__.rpartition('.')[2]}.{function.__name__}-"
+
+    def holds(self, sig: Any) -> bool:
+        """Whether there is a file for these types; it may still turn out to be damaged."""
+        path = self._path(sig)
+        return path is not None and path.is_file()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        path = self._path(sig)
+        if path is None:
+            return None
+        try:
+            data = path.read_bytes()
+            if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
+                return None
+            return CompileResult._rebuild(target_context, *pickle.loads(data[_DIGEST:]))  # type: ignore[no-untyped-call]
+        except Exception:  # whatever is wrong with it, it can be compiled again
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        path = self._path(sig)
+        if path is None or data.library.has_dynamic_globals:
+            return
+        with suppress(Exception):  # a full disk is no reason to stop
+            payload: bytes = dumps(data._reduce())  # type: ignore[no-untyped-call]
+            _write_whole(path, hashlib.sha256(payload).digest() + payload)
+            _remove_replaced(path, self._stem)
+
+    def enable(self) -> None:
+        """Always on."""
+
+    def disable(self) -> None:
+        """Always on."""
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _remove_replaced(path: Path, stem: str) -> None:
+    """Drop old files of the same kernel that other sources or types made."""
+    for other in path.parent.glob(f"{stem}*{SUFFIX}"):
+        if other != path and time.time() - other.stat().st_mtime > OLD_SECONDS:
+            other.unlink(missing_ok=True)
+
+
+def _add_kernel(digest: Any, kernel: Any, seen: set[int]) -> None:
+    """Add the code of a kernel and of all that it reaches."""
+    if id(kernel) in seen:
+        return
+    seen.add(id(kernel))
+    function = kernel.py_func
+    options = {name: sorted(value) if isinstance(value, set) else value for name, value in kernel.targetoptions.items()}
+    digest.update(f"{function.__name__} {sorted(options.items())}".encode())
+    for kind in getattr(kernel, "declared", None) or ():
+        _add_type(digest, kind)
+    _add_code(digest, function.__code__)
+    cells = dict(zip(function.__code__.co_freevars, (c.cell_contents for c in function.__closure__ or ()), strict=True))
+    for name in sorted(set(function.__code__.co_names) | set(cells)):
+        value = cells.get(name, function.__globals__.get(name))
+        if isinstance(value, Dispatcher):
+            _add_kernel(digest, value, seen)
+        else:
+            _add_value(digest, name, value)
+
+
+def _add_code(digest: Any, code: CodeType) -> None:
+    digest.update(code.co_code)
+    digest.update(repr((code.co_names, code.co_varnames, code.co_argcount)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _add_code(digest, constant)
+        else:
+            digest.update(repr(constant).encode())
+
+
+def _add_value(digest: Any, name: str, value: Any) -> None:
+    """A global that a kernel reads, which compiling makes a constant."""
+    if isinstance(value, np.ndarray):
+        digest.update(f"{name} {value.dtype} {value.shape}".encode() + value.tobytes())
+    elif isinstance(value, (type, ModuleType)) or callable(value):
+        digest.update(f"{name} {getattr(value, '__name__', '')} {getattr(value, '_fields', '')}".encode())
+    else:
+        digest.update(f"{name} {value!r}".encode())
+
+
+def _add_type(digest: Any, kind: Any) -> None:
+    """A type of numba's; of a named tuple the names too, which say what a place holds."""
+    digest.update(f"{kind} {getattr(getattr(kind, 'instance_class', None), '_fields', '')}".encode())
+    for part in getattr(kind, "types", ()):
+        _add_type(digest, part)
+
+
+def holds_kernels(module: str) -> bool:
+    """Whether kernels of the module of this name, without its packages, were compiled before."""
+    folder = cache_folder()
+    return folder is not None and any(folder.glob(f"{module}.*{SUFFIX}"))
+
+
+@cache
+def cache_folder() -> Path | None:
+    """The folder of this version on this machine, made if it is not there; None where nothing can be written."""
+    for root in _roots():
+        folder = root / _folder_name()
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            os.utime(folder)
+            prune_folders(root)
+            return folder
+    return None
+
+
+def _roots() -> list[Path]:
+    if config.CACHE_DIR:
+        return [Path(config.CACHE_DIR) / "osteon-kernels"]
+    roots = []
+    with suppress(RuntimeError, KeyError):  # a user without a home
+        roots.append(_user_caches() / "osteon" / "kernels")
+    own = Path(tempfile.gettempdir()) / f"osteon-kernels-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    return [*roots, own] if _is_private(own) else roots
+
+
+def _user_caches() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(named) if os.path.isabs(named) else Path.home() / ".cache"
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether nobody else can put files there: what is loaded from it is run."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        about = folder.lstat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022
+
+
+@cache
+def _folder_name() -> str:
+    from numba.core.registry import cpu_target
+
+    machine = cpu_target.target_context.codegen().magic_tuple()
+    settings = (config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT)
+    versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+    digest = hashlib.sha256(repr((machine, [str(s) for s in settings], versions)).encode()).hexdigest()
+    return f"{__version__}-{digest[:16]}"
+
+
+def prune_folders(root: Path) -> None:
+    """Remove folders of other versions and machines that were not used for a month; nothing but what is ours."""
+    for folder in root.iterdir():
+        with suppress(OSError):
+            if folder.name == _folder_name() or time.time() - folder.stat().st_mtime < OLD_SECONDS:
+                continue
+            for file in folder.glob(f"*{SUFFIX}"):
+                file.unlink()
+            folder.rmdir()  # not if anything else is in it

@@ -1,0 +1,34 @@
+"""Which kernels a fit will call, by the modules that declare them, so that they are compiled beforehand."""
+
+from __future__ import annotations
+
+from osteon.core.options import SkinOptions
+
+__all__ = ["ALL_KERNELS", "kernels_for"]
+
+#: Every fit, and what measures it.
+SKIN_KERNELS = (
+    "osteon.core.normals",
+    "osteon.deform.blending",
+    "osteon.fit.clustering.cluster",
+    "osteon.fit.clustering.mean_shift",
+    "osteon.fit.moments",
+    "osteon.fit.skin.forward_selection",
+    "osteon.fit.skin.nonnegative",
+    "osteon.fit.skin.procrustes",
+    "osteon.fit.skin.scaled_bones",
+    "osteon.fit.skin.solve_bones",
+    "osteon.measure.by_rank",
+)
+#: Corrections besides.
+CORRECTION_KERNELS = (
+    "osteon.fit.corrections.blends",
+    "osteon.fit.corrections.corrected_skin",
+    "osteon.fit.corrections.solve_columns",
+)
+ALL_KERNELS = SKIN_KERNELS + CORRECTION_KERNELS
+
+
+def kernels_for(options: SkinOptions) -> tuple[str, ...]:
+    """The modules of the kernels that a fit with these options calls."""
+    return ALL_KERNELS if options.rank else SKIN_KERNELS
