@@ -65,7 +65,7 @@ def split_along_axes(linear: FloatArray, axes: Float64) -> tuple[Float64, Float6
 
 
 def project_scaled(transforms: Float64, axes: Float64 | None = None, centers: Float64 | None = None) -> Float64:
-    """The scaled bones closest to any (f,b,3,4), about their own axes or those given; centers (b,3) go where they went."""
+    """The scaled bones closest to any (f,b,3,4), about their own axes or those given; centers (b,3) stay in place."""
     axes = axes_of_bones(transforms) if axes is None else axes
     rotations, scales = split_along_axes(transforms[..., :3], axes)
     out = transforms.copy()
