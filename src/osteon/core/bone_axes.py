@@ -21,16 +21,14 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
 
-__all__ = ["SMALLEST_SCALE", "axes_of_bones", "off_axes", "project_scaled", "split_along_axes"]
+__all__ = ["axes_of_bones", "off_axes", "split_along_axes"]
 
 #: Passes over the three planes; each squares what is left when matrices have common axes.
 PASSES = 12
 #: Turns below this angle, in radians, end the search.
-SMALLEST_TURN = 1e-12
+SMALLEST_TURN = 1e-11
 #: Stretches whose squares differ by less than this part, in every frame, have no direction.
 NO_STRETCH = 1e-9
-#: Bones never become flatter than this.
-SMALLEST_SCALE = 0.02
 _PLANES = ((0, 1), (0, 2), (1, 2))
 
 
@@ -62,17 +60,6 @@ def split_along_axes(linear: FloatArray, axes: Float64) -> tuple[Float64, Float6
     rotations: Float64 = u @ vt
     along = np.einsum("fbij,fbij->fbj", rotations, turned)
     return rotations, along
-
-
-def project_scaled(transforms: Float64, axes: Float64 | None = None, centers: Float64 | None = None) -> Float64:
-    """The scaled bones closest to any (f,b,3,4), about their own axes or those given; centers (b,3) stay in place."""
-    axes = axes_of_bones(transforms) if axes is None else axes
-    rotations, scales = split_along_axes(transforms[..., :3], axes)
-    out = transforms.copy()
-    out[..., :3] = (rotations * np.maximum(scales, SMALLEST_SCALE)[..., None, :]) @ axes
-    if centers is not None:
-        out[..., 3] += np.einsum("fbij,bj->fbi", transforms[..., :3] - out[..., :3], centers)
-    return out
 
 
 def off_axes(transforms: FloatArray) -> float:

@@ -21,11 +21,11 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64, Int32
-from osteon.core.bone_axes import project_scaled
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import triangle_areas
 from osteon.core.transforms import nearest_rotation
 from osteon.fit.clustering.rotations import mean_rotations
+from osteon.fit.skin.scaled_bones import project_scaled
 
 __all__ = ["fit_core_bones"]
 

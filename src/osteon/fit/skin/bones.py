@@ -6,13 +6,13 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64
-from osteon.core.bone_axes import project_scaled
 from osteon.core.errors import GeometryError
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
 from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.skin.scaled_bones import project_scaled
 from osteon.fit.skin.seed import bones_of_labels
 from osteon.fit.skin.solve_bones import solve_bones
 

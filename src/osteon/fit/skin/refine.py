@@ -35,7 +35,6 @@ from typing import TYPE_CHECKING
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
-from osteon.core.bone_axes import project_scaled
 from osteon.core.errors import OptionError
 from osteon.core.fit_report import FitReport
 from osteon.core.parallel import available_threads
@@ -43,6 +42,7 @@ from osteon.core.progress import Progress, report_progress
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.relocate import relocate_bones
+from osteon.fit.skin.scaled_bones import project_scaled
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 
 if TYPE_CHECKING:

@@ -23,15 +23,17 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.bone_axes import SMALLEST_SCALE, axes_of_bones, project_scaled, split_along_axes
+from osteon.core.bone_axes import axes_of_bones
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
-from osteon.fit.skin.procrustes import rotation_to
+from osteon.fit.skin.procrustes import rotation_to, rotations_of
 
-__all__ = ["solve_scaled", "sweep_scaled"]
+__all__ = ["SMALLEST_SCALE", "project_scaled", "solve_scaled", "sweep_scaled"]
 
 #: Turns of R and S against each other in each visit of a bone, and of its axes.
 INNER, AXIS_STEPS = 2, 4
+#: Bones never become flatter than this.
+SMALLEST_SCALE = 0.02
 #: A bone with less weight than this stays where it is.
 LIGHTEST = 1e-12
 
@@ -108,7 +110,7 @@ def _turn_axes(
 ) -> tuple[Float64, Float64]:
     """Axes and transforms after each bone's axes were turned in its turn, R and S of all frames kept."""
     n_frames, n_bones = transforms.shape[:2]
-    turns, scales = split_along_axes(transforms[..., :3], axes)
+    turns, scales = _split(transforms, axes)
     stacked = np.ascontiguousarray(transforms.transpose(1, 3, 0, 2)).reshape(n_bones, 4, 3 * n_frames)
     axes = axes.copy()
     for b in range(n_bones):
@@ -128,6 +130,27 @@ def _turn_axes(
         stacked[b, 3] = ((left[3] - linear @ center) / mass).ravel()
     unstacked = stacked.reshape(n_bones, 4, n_frames, 3).transpose(2, 0, 3, 1)
     return axes, np.ascontiguousarray(unstacked)
+
+
+def _split(transforms: Float64, axes: Float64) -> tuple[Float64, Float64]:
+    """(f,b,3,3) rotations and (f,b,3) scales of scaled bones."""
+    turned = transforms[..., :3] @ np.swapaxes(axes, -1, -2)
+    scales = np.linalg.norm(turned, axis=-2)
+    return turned / scales[..., None, :], scales
+
+
+def project_scaled(transforms: Float64, axes: Float64 | None = None, centers: Float64 | None = None) -> Float64:
+    """The scaled bones closest to any (f,b,3,4), about their own axes or those given; centers (b,3) stay in place."""
+    axes = axes_of_bones(transforms) if axes is None else axes
+    turned = transforms[..., :3] @ np.swapaxes(axes, -1, -2)
+    lengths = np.maximum(np.linalg.norm(turned, axis=-2, keepdims=True), 1e-300)
+    rotations = rotations_of(turned / lengths)
+    scales = np.maximum(np.einsum("fbij,fbij->fbj", rotations, turned), SMALLEST_SCALE)
+    out = transforms.copy()
+    out[..., :3] = (rotations * scales[..., None, :]) @ axes
+    if centers is not None:
+        out[..., 3] += np.einsum("fbij,bj->fbi", transforms[..., :3] - out[..., :3], centers)
+    return out
 
 
 def _best_axes(axes: Float64, moments: Float64, wanted: Float64, weight: Float64) -> Float64:

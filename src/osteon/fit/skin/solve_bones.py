@@ -33,13 +33,12 @@ from scipy.linalg import cho_factor, cho_solve
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
-from osteon.core.bone_axes import project_scaled
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
-from osteon.fit.skin.scaled_bones import solve_scaled
+from osteon.fit.skin.scaled_bones import project_scaled, solve_scaled
 
 __all__ = [
     "bone_pull",

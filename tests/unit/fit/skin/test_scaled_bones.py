@@ -9,9 +9,10 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from osteon.core.bone_axes import SMALLEST_SCALE, axes_of_bones, off_axes, project_scaled, split_along_axes
+from osteon.core.bone_axes import axes_of_bones, off_axes, split_along_axes
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
+from osteon.fit.skin.scaled_bones import SMALLEST_SCALE, project_scaled
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 
 from ....subjects import direct_errors, random_problem
