@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from osteon.bench.fuzzing import text_seeds, written_seeds
+from osteon.bench.fuzzing.alembic_seeds import alembic_seeds, mutate_ogawa
 from osteon.bench.fuzzing.fbx_seeds import fbx_seeds
 from osteon.bench.fuzzing.mutate import Mutation, mutate_bytes, mutate_numbers, mutate_text
 from osteon.bench.fuzzing.mutate_files import mutate_glb, mutate_gltf, mutate_npy, mutate_npz, mutate_ply
@@ -101,33 +102,30 @@ def _library_doors() -> tuple[Door, ...]:
     return (lambda path: load_sequence(path.with_name("mesh.obj")),)
 
 
-def _ogawa_doors() -> tuple[Door, ...]:
-    from osteon.io.alembic.ogawa import check_ogawa
-    from osteon.io.doors.source import Source
+def _standing(doors: tuple[Door, ...]) -> tuple[Door, ...]:
+    """The same with children that stay: to start one for each input takes too long."""
+    from osteon.bench.fuzzing.standing import standing
 
-    return (lambda path: check_ogawa(Source(path)),)
-
-
-def _forking(door: Door) -> Door:
-    """The same with forks as children: to start an interpreter for each input takes too long."""
-
-    def forked(path: Path) -> object:
-        from osteon.bench.fuzzing.forked import forked_children
-
-        with forked_children():
-            return door(path)
-
-    return forked
+    return tuple(standing(door) for door in doors)
 
 
 def _usd_doors() -> tuple[Door, ...]:
-    return tuple(_forking(door) for door in _model_doors())
+    return _standing(_model_doors())
+
+
+def _alembic_doors() -> tuple[Door, ...]:
+    """The whole reader, and the walk through the outline alone."""
+    from osteon.io import load_sequence
+    from osteon.io.alembic.ogawa import check_ogawa
+    from osteon.io.doors.source import Source
+
+    return (*_standing((load_sequence,)), lambda path: check_ogawa(Source(path)))
 
 
 def _fbx_doors() -> tuple[Door, ...]:
     from osteon.io import load_outline, load_sequence
 
-    return (_forking(load_sequence), _forking(lambda path: load_outline([path])))
+    return _standing((load_sequence, lambda path: load_outline([path])))
 
 
 def _saved(array: Any) -> bytes:
@@ -207,7 +205,11 @@ _READERS = (
         *("pose", ".json", _pose_doors, _texts(text_seeds.POSES), (mutate_json,)),
         ("poses.pose_json", "poses.line_pose", "poses.bone_pose", "poses.join", "poses.load", *_JSON),
     ),
-    FuzzReader("alembic", ".abc", _ogawa_doors, lambda: list(text_seeds.OGAWA), (mutate_numbers,), ("alembic.ogawa",)),
+    FuzzReader(
+        *("alembic", ".abc", _alembic_doors, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),
+        ("alembic.ogawa", "alembic.read", "alembic.meshes", "alembic.asset", "alembic.near_side", "alembic.far_side"),
+        package="alembic3d",
+    ),
     _usd("usd", ".usda", lambda: [*text_seeds.USDA, *written_seeds.written_model(".usda")], mutate_text),
     _usd("usdc", ".usdc", lambda: written_seeds.written_model(".usdc"), mutate_numbers),
     FuzzReader(
