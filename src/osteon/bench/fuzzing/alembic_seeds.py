@@ -1,4 +1,4 @@
-"""Alembic files: one that Osteon wrote, one of transforms above a cage, an outline alone; and blocks of them spoiled."""
+"""Alembic files: one that Osteon wrote, a cage below transforms, an outline alone; and how their blocks are spoiled."""
 
 from __future__ import annotations
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 import struct
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from osteon.bench.fuzzing.attempt import attempt_file
 from osteon.bench.fuzzing.forked import Fork
 from osteon.bench.fuzzing.lines import LineCount
-from osteon.bench.fuzzing.readers import READERS, FuzzReader, make_input
+from osteon.bench.fuzzing.readers import READERS, Door, FuzzReader, make_input
 
 __all__ = ["Batch", "fuzz_batch"]
 
@@ -56,11 +58,9 @@ def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: fl
         (inner / name).write_bytes(data)
     seeds, doors, path = reader.seeds(), reader.doors(), inner / f"input{reader.suffix}"
     count = LineCount(reader.modules)
-    for data in seeds:  # compiles and imports, so that no input is blamed for it
-        path.write_bytes(data)
-        attempt_file(doors, path)
+    _warm(seeds, doors, path)
     _limit_memory()
-    until, before = time.monotonic() + seconds, Fork.deaths
+    until, before, parent = time.monotonic() + seconds, Fork.deaths, os.getppid()
     with batch.progress.open("r+b") as file, mmap.mmap(file.fileno(), _PROGRESS.size) as shown:
         for number in range(first, stop):
             path.write_bytes(make_input(reader, seeds, seed, number))
@@ -75,11 +75,22 @@ def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: fl
                 _note(batch.failures, {"number": number, "kind": failure.kind, "what": failure.what})
             if number % NOTED == 0:
                 batch.lines.write_text(json.dumps(sorted(count.run)))
+            if os.getppid() != parent:  # nobody watches any more
+                return
             if time.monotonic() > until:
                 stop = number + 1
                 break
         batch.lines.write_text(json.dumps(sorted(count.run)))
         shown[:] = _PROGRESS.pack(stop, Fork.deaths - before)
+
+
+def _warm(seeds: list[bytes], doors: tuple[Door, ...], path: Path) -> None:
+    """Compiles and imports, however long that takes, so that no input is blamed for it."""
+    for data in seeds:
+        path.write_bytes(data)
+        for door in doors:
+            with suppress(Exception):  # what a seed does is seen when it is its turn
+                door(path)
 
 
 def _note(path: Path, failure: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from osteon.bench.fuzzing import text_seeds, written_seeds
+from osteon.bench.fuzzing import packed_seeds, text_seeds, written_seeds
 from osteon.bench.fuzzing.alembic_seeds import alembic_seeds, mutate_ogawa
 from osteon.bench.fuzzing.fbx_seeds import fbx_seeds
 from osteon.bench.fuzzing.mutate import Mutation, mutate_bytes, mutate_numbers, mutate_text
@@ -109,6 +109,12 @@ def _standing(doors: tuple[Door, ...]) -> tuple[Door, ...]:
     return tuple(standing(door) for door in doors)
 
 
+def _draco_doors() -> tuple[Door, ...]:
+    from osteon.io import load_model, load_sequence
+
+    return _standing((load_sequence, load_model))
+
+
 def _usd_doors() -> tuple[Door, ...]:
     return _standing(_model_doors())
 
@@ -177,7 +183,14 @@ _READERS = (
         *(("archives.array_header", "archives.stored_array", "archives.sequence_npy"), _arrays),
     ),
     FuzzReader("glb", ".glb", _scene_doors, _glbs, (mutate_glb,), (*_GLTF, "metadata.asset")),
-    FuzzReader("gltf", ".gltf", _scene_doors, lambda: list(text_seeds.GLTF), (mutate_gltf,), _GLTF),
+    FuzzReader(
+        *("gltf", ".gltf", _scene_doors, lambda: [*text_seeds.GLTF, *packed_seeds.MESHOPT], (mutate_gltf,), _GLTF),
+    ),
+    FuzzReader(
+        *("draco", ".gltf", _draco_doors, lambda: list(packed_seeds.DRACO), (mutate_gltf,)),
+        ("gltf.read.draco", "gltf.read.draco_far_side", "gltf.read.attributes", "gltf.read.primitives"),
+        package="DracoPy",
+    ),
     _frames("obj", ".obj", lambda: list(text_seeds.OBJ), mutate_text, "meshes.obj", "meshes.text"),
     FuzzReader(
         *("mtl", ".mtl", _library_doors, lambda: list(text_seeds.MTL), (mutate_text,), ("meshes.mtl",)),
