@@ -44,9 +44,9 @@ class Campaign:
     reader: FuzzReader
     inputs: int = 0
     seconds: float = 0.0
-    deaths: int = 0  # of a library in its child, each refused in one line
     failed: list[FailedInput] = field(default_factory=list)
     lines_run: set[Line] = field(default_factory=set)
+    deaths: int = 0  # of a library in its child, each refused in one line
 
     @property
     def crashes(self) -> int:

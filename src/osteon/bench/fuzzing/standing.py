@@ -30,6 +30,8 @@ __all__ = ["standing", "standing_children"]
 
 #: Files that a child reads before it is replaced: it keeps what libraries leave behind.
 OLD = 400
+#: Bytes that it may take. The product allows gigabytes; to fill them takes seconds, and small files need none of them.
+MEMORY = 256 << 20
 _NUMBERS = count()
 
 
@@ -85,7 +87,8 @@ def _end_idle() -> None:
             idle.pop().end()
 
 
-def _lend(task: NativeTask, memory: int) -> Process:
+def _lend(task: NativeTask, allowed: int) -> Process:
+    memory = min(allowed, MEMORY)
     if counting_lines() is not None:
         return Fork(task, memory)
     idle = _IDLE.setdefault(task, [])

@@ -34,13 +34,14 @@ LARGEST_UNPACKED = 1 << 30  # bytes
 LARGEST_RATIO = 100
 #: Nine hours at 30 frames a second; a key time beyond that is a damaged file.
 MOST_FRAMES = 1_000_000
-#: Frames of a file of any size, where a library poses them one by one; a larger file may have as many as it has bytes.
-FEW_FRAMES = 10_000
+#: Ten minutes at 25 frames a second, of a file of any size, where a library poses them one by one; a larger file may
+#: have as many as it has bytes.
+FEW_FRAMES = 15_000
 
 
-def check_frames(source: Source, stored: int, count: int, fps: float | str | None, few: int = FEW_FRAMES) -> None:
+def check_frames(source: Source, stored: int, count: int, fps: float | str, few: int = FEW_FRAMES) -> None:
     """Refuse clips that last longer than a file of `stored` bytes can mean; who names a rate may have more."""
-    most = min(MOST_FRAMES, max(few, stored)) if fps in (None, "file") else MOST_FRAMES
+    most = min(MOST_FRAMES, max(few, stored)) if fps == "file" else MOST_FRAMES
     if count > most:
         raise source.format_error(
             f"lasts {count} frames, and no more than {most} are believed of its size; check its key times, "

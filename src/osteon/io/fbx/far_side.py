@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from osteon.core.errors import OsteonError
-from osteon.io.doors.limits import MOST_FRAMES, check_frames
+from osteon.io.doors.limits import MOST_FRAMES
 from osteon.io.doors.native_far_side import Outlet
 from osteon.io.doors.native_messages import Arrays
 from osteon.io.doors.source import Source, quote
@@ -202,8 +202,6 @@ class OpenScene:
         clips = clip_times(self.scene, request) if shown(self.scene) else []
         self.names = [name for _, name, _ in clips]
         self.clips = [clip for clip in clips if not request["clips"] or clip[1] in request["clips"]]
-        n_frames = sum(len(moments) for _, _, moments in self.clips)
-        check_frames(Source(Path(request["path"])), len(data), n_frames, request["fps"])
         self.rate = request["fps"] or self.scene.settings.frames_per_second or 24.0
 
     def outline(self) -> tuple[dict[str, Any], Arrays]:
