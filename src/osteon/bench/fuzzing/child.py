@@ -26,8 +26,8 @@ from osteon.bench.fuzzing.readers import READERS, Door, FuzzReader, make_input
 
 __all__ = ["Batch", "fuzz_batch"]
 
-#: Of so many inputs the lines of one are counted, which takes ten times as long; no multiple of a number of doors.
-#: They are written down less often.
+#: Of so many inputs the lines of one are counted, besides those of the seeds: it takes ten times as long. Not a multiple
+#: of a number of doors. They are written down less often.
 TRACED, NOTED = 101, 500
 MEMORY = 4 << 30  # bytes that the process may take beyond what it has when it begins
 _PROGRESS = struct.Struct("<qq")
@@ -40,6 +40,16 @@ class Batch:
         self.folder = folder
         self.progress, self.failures, self.lines = folder / "progress", folder / "failures", folder / "lines"
 
+    def begin(self, reader: FuzzReader) -> Path:
+        """Where inputs go, beside the files that lie beside each."""
+        self.progress.write_bytes(_PROGRESS.pack(-1, 0))
+        self.lines.write_text("[]")
+        inner = self.folder / "files"
+        inner.mkdir(exist_ok=True)
+        for name, data in reader.beside().items():
+            (inner / name).write_bytes(data)
+        return inner / f"input{reader.suffix}"
+
     def reached(self) -> tuple[int, int]:
         """The input that is being read, and deaths of children."""
         data = self.progress.read_bytes() if self.progress.exists() else b""
@@ -50,15 +60,12 @@ class Batch:
 def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: float, folder: Path) -> None:
     """Read the inputs until `stop`, or until the time is over."""
     batch = Batch(folder)
-    batch.progress.write_bytes(_PROGRESS.pack(-1, 0))
-    batch.lines.write_text("[]")
-    inner = folder / "files"
-    inner.mkdir(exist_ok=True)
-    for name, data in reader.beside().items():
-        (inner / name).write_bytes(data)
-    seeds, doors, path = reader.seeds(), reader.doors(), inner / f"input{reader.suffix}"
+    path = batch.begin(reader)
+    seeds, doors = reader.seeds(), reader.doors()
     count = LineCount(reader.modules)
-    _warm(seeds, doors, path)
+    _read_seeds(seeds, doors, path)  # compiles and imports, so that no input is blamed for it
+    with count.counting():
+        _read_seeds(seeds, doors, path)
     _limit_memory()
     until, before, parent = time.monotonic() + seconds, Fork.deaths, os.getppid()
     with batch.progress.open("r+b") as file, mmap.mmap(file.fileno(), _PROGRESS.size) as shown:
@@ -84,8 +91,8 @@ def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: fl
         shown[:] = _PROGRESS.pack(stop, Fork.deaths - before)
 
 
-def _warm(seeds: list[bytes], doors: tuple[Door, ...], path: Path) -> None:
-    """Compiles and imports, however long that takes, so that no input is blamed for it."""
+def _read_seeds(seeds: list[bytes], doors: tuple[Door, ...], path: Path) -> None:
+    """All of them through all doors, however long that takes."""
     for data in seeds:
         path.write_bytes(data)
         for door in doors:
