@@ -26,7 +26,7 @@ from osteon.bench.fuzzing.readers import READERS, Door, FuzzReader, make_input
 
 __all__ = ["Batch", "fuzz_batch"]
 
-#: Of so many inputs the lines of one are counted, besides those of the seeds: it takes ten times as long. Not a multiple
+#: Of so many inputs the lines of one are counted, besides those of the seeds: it takes ten times as long. No multiple
 #: of a number of doors. They are written down less often.
 TRACED, NOTED = 101, 500
 MEMORY = 4 << 30  # bytes that the process may take beyond what it has when it begins
