@@ -97,9 +97,15 @@ def _array_doors() -> tuple[Door, ...]:
 
 
 def _library_doors() -> tuple[Door, ...]:
+    """The mesh that names the library, and the library alone."""
     from osteon.io import load_sequence
+    from osteon.io.doors.source import Source
+    from osteon.io.meshes.mtl import read_materials
 
-    return (lambda path: load_sequence(path.with_name("mesh.obj")),)
+    return (
+        lambda path: load_sequence(path.with_name("mesh.obj")),
+        lambda path: read_materials(Source(path), [path.name], ["red", "blue"]),
+    )
 
 
 def _standing(doors: tuple[Door, ...]) -> tuple[Door, ...]:
