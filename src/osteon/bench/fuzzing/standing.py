@@ -82,6 +82,7 @@ _IDLE: dict[NativeTask, list[_FarSide]] = {}
 
 @atexit.register
 def _end_idle() -> None:
+    native_child._end_kept()  # gives back those that wait for another question
     for idle in _IDLE.values():
         while idle:
             idle.pop().end()
