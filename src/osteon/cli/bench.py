@@ -27,7 +27,7 @@ DATA = Path("..") / "shared" / "data" / "sequences"
 RECORDS = Path("benchmarks") / "results"
 THREADS = 2
 
-_NAMES = "\n    ".join(f"{name:<8}{bench.summary}" for name, bench in BENCHES.items())
+_NAMES = "\n    ".join(f"{name:<11}{bench.summary}" for name, bench in BENCHES.items())
 _HELP = f"""Measure Osteon, or show what earlier runs measured.
 
     \b
