@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from osteon.core.clips import Clip
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_sequence, save_sequence
+from osteon.io.alembic.read import read_alembic_sequence
+from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.timeline import frame_times
 from osteon.io.meshes.polygons import join_polygons, turned_corners
 
@@ -191,6 +194,27 @@ def test_uneven_samples_are_taken_at_a_rate_that_meets_them(tmp_path: Path) -> N
     got = load_sequence(scene.close())
     assert got.clips[0].fps == 25.0
     np.testing.assert_allclose(got.frames[:, 0, 0], [0, 1, 2, 3, 4], atol=1e-5)
+
+
+def test_one_damaged_moment_makes_no_hours(tmp_path: Path, refused) -> None:
+    moments = Core.TimeVector()
+    for time in (0.0, 0.04, 8000.0):
+        moments.append(time)
+    kind = Core.TimeSamplingType(Core.AcyclicFlag.kAcyclic)
+    scene = Scene(tmp_path / "a.abc", Core.TimeSampling(kind, moments))
+    scene.mesh([SQUARE, SQUARE + 1, SQUARE])
+    path = scene.close()
+    with refused(FileFormatError, "a.abc", "200001 frames", "key times"):
+        load_sequence(path)
+    assert load_sequence(path, options=LoadOptions(fps=0.1)).n_frames == 801
+
+
+def test_numbers_beyond_all_bounds_are_refused_without_a_warning(tmp_path: Path, refused) -> None:
+    kept = Path(__file__).parents[1] / "fuzz" / "corpus" / "alembic" / "positions-beyond-all-bounds.abc"
+    (tmp_path / "a.abc").write_bytes(kept.read_bytes())
+    with warnings.catch_warnings(), refused(GeometryError, "a.abc", "NaN or infinite"):
+        warnings.simplefilter("error")
+        read_alembic_sequence(tmp_path / "a.abc", ReadRequest(LoadOptions()))
 
 
 def test_face_sets_become_materials(tmp_path: Path) -> None:

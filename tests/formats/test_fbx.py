@@ -271,6 +271,14 @@ def test_info_poses_nothing(tmp_path: Path) -> None:
     assert facts["travel"] is None
 
 
+def test_one_damaged_moment_makes_no_hours(tmp_path: Path, refused, quick_children) -> None:
+    """Its outline is told, see above; to pose so many frames takes a rate that is named."""
+    path = write_bar(tmp_path / "bar.fbx", Bar(seconds=36_000))
+    with refused(FileFormatError, "bar.fbx", "864001 frames", "key times"):
+        load_sequence(path)
+    assert load_sequence(path, options=LoadOptions(fps=0.01)).n_frames == 361
+
+
 def test_an_outline_says_what_reading_says(tmp_path: Path, quick_children) -> None:
     path = write_bar(tmp_path / "bar.fbx", Bar(stacks=("slow", "fast")))
     options = LoadOptions(fps=8, clips=("fast",))

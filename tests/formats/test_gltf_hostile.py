@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError
-from osteon.io import holds_model, load_model, load_sequence
+from osteon.io import LoadOptions, holds_model, load_model, load_sequence
 from osteon.io.doors import limits
 
 READERS = (load_sequence, load_model, holds_model)
@@ -231,6 +231,26 @@ def test_names_cannot_break_a_message_or_a_terminal(triangle_glb, tmp_path, refu
     for read in READERS[:2]:
         with refused(FileFormatError, "bad.glb", "lasts"):
             read(triangle_glb.save(tmp_path / "bad.glb"))
+
+
+def test_one_damaged_key_makes_no_hours(triangle_glb, tmp_path, refused):
+    animate(triangle_glb, 0, "translation", [[0.0, 0, 0], [0, 0, 1]])
+    triangle_glb.json["animations"][0]["samplers"][0]["input"] = triangle_glb.accessor([0.0, 32_000.0])
+    path = triangle_glb.save(tmp_path / "bad.glb")
+    for read in READERS[:2]:
+        with refused(FileFormatError, "bad.glb", "768001 frames", "key times"):
+            read(path)
+    assert load_sequence(path, options=LoadOptions(fps=0.01)).n_frames == 321
+
+
+@pytest.mark.parametrize("source", [[0], {}, True, "0", 1])
+def test_a_texture_names_a_picture_by_its_number(triangle_glb, tmp_path, refused, source):
+    root = triangle_glb.json
+    root["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]
+    root["meshes"][0]["primitives"][0]["material"] = 0
+    root["textures"], root["images"] = [{"source": source}], [{"uri": "data:,"}]
+    with refused(FileFormatError, "bad.glb", "texture 0 refers to images"):
+        load_sequence(triangle_glb.save(tmp_path / "bad.glb"))
 
 
 def test_many_parts_of_one_name(triangle_glb, tmp_path):

@@ -160,3 +160,14 @@ def test_spoiled_files(tmp_path, refused, data, kind, says):
     path.write_bytes(data)
     with refused(kind, "bad.ply", says):
         load_sequence(path)
+
+
+def test_a_long_or_odd_name_of_an_element_fits_on_one_line(tmp_path):
+    path = tmp_path / "a.ply"
+    rest = b" 9\nproperty int a\nelement vertex 1\nproperty int x\nproperty int y\nproperty int z\nend_header\n1\n"
+    for name in (b"x" * 3000, b"\x1b[31m"):
+        path.write_bytes(b"ply\nformat ascii 1.0\nelement " + name + rest)
+        with pytest.raises(FileFormatError, match="promises 9 rows") as caught:
+            load_sequence(path)
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 700 + len(str(path))

@@ -10,7 +10,7 @@ import pytest
 
 from osteon.core.errors import FileFormatError
 from osteon.deform.pose import pose_frames
-from osteon.io import holds_model, load_model, load_sequence, save_model
+from osteon.io import LoadOptions, holds_model, load_model, load_sequence, save_model
 
 from ..tolerance import assert_same_points
 from .usd_models import corrected, rigid
@@ -24,6 +24,10 @@ def Mesh "m" {
     int[] faceVertexIndices = [0, 1, 2]
 }
 """
+MOVING = """points.timeSamples = {
+        0: [(0, 0, 0), (1, 0, 0), (1, 1, 0)],
+        800000: [(0, 0, 1), (1, 0, 1), (1, 1, 1)],
+    }"""
 
 
 @pytest.mark.parametrize(
@@ -194,3 +198,18 @@ def test_a_package_that_points_outside_is_refused(tmp_path: Path, refused) -> No
     assert writer.Save()
     with refused(FileFormatError, "a.usdz", "outside its folder"):
         load_sequence(tmp_path / "package" / "a.usdz")
+
+
+def test_one_damaged_moment_makes_no_hours(tmp_path, refused):
+    path = tmp_path / "a.usda"
+    path.write_text(OUTSIDE.replace("points = [(0, 0, 0), (1, 0, 0), (1, 1, 0)]", MOVING))
+    with refused(FileFormatError, "a.usda", "800001 frames", "key times"):
+        load_sequence(path)
+    assert load_sequence(path, options=LoadOptions(fps=0.01)).n_frames == 335
+
+
+def test_a_colour_of_too_few_numbers_does_not_fit(tmp_path):
+    """What Osteon noted no longer fits the stage, so the stage counts."""
+    kept = Path(__file__).parents[1] / "fuzz" / "corpus" / "usd" / "colour-of-two-numbers.usda"
+    (tmp_path / "a.usda").write_bytes(kept.read_bytes())
+    assert [m.name for m in load_sequence(tmp_path / "a.usda").asset.materials] == ["red", "blue"]

@@ -29,7 +29,8 @@ def main(arguments: list[str]) -> int:
         failed += found.crashes + found.hangs
         sys.stdout.write(
             f"{reader.name:<9}{found.inputs:>8} inputs{found.inputs / max(found.seconds, 1e-9):>8.0f} a second"
-            f"{found.coverage:>6.0%} of its lines{found.crashes:>4} crashes{found.hangs:>4} hangs\n"
+            f"{found.coverage:>6.0%} of its lines{found.crashes:>4} crashes{found.hangs:>4} hangs"
+            + (f"{found.deaths:>4} deaths of its library, refused\n" if reader.package else "\n")
         )
         for line in keep_failed(found):
             sys.stdout.write(f"  {line}\n")

@@ -15,7 +15,6 @@ CORPUS = Path(__file__).parent / "corpus"
 KEPT = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 #: Damaged files a reader: about a minute of one core in all.
 INPUTS = 700
-SLOW = {"usd": 150, "usdc": 150, "fbx": 150}
 
 
 @pytest.fixture(params=[pytest.param(name, id=name) for name in READERS])
@@ -57,9 +56,9 @@ def test_inputs_are_the_same_for_a_seed_and_differ_from_it(reader):
 
 
 def test_damaged_files_are_read_or_refused(reader):
-    found = fuzz_reader(reader, SLOW.get(reader.name, INPUTS), seed=0)
+    found = fuzz_reader(reader, INPUTS, seed=0)
     assert not [(one.number, one.failure.what) for one in found.failed]
-    assert found.inputs == SLOW.get(reader.name, INPUTS)
+    assert found.inputs == INPUTS
     assert found.coverage > 0.3
 
 

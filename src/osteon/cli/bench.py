@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,10 @@ import click
 
 from osteon.bench.registry import BENCHES, find_bench
 from osteon.cli.common import json_option, print_json, write_json
+from osteon.cli.option_flags import options_of
 from osteon.cli.outputs import file_output, plan_outputs
+from osteon.core.option_checks import check_options
+from osteon.core.option_fields import option
 
 if TYPE_CHECKING:
     from osteon.bench.history import BenchHistory
@@ -24,7 +27,7 @@ DATA = Path("..") / "shared" / "data" / "sequences"
 RECORDS = Path("benchmarks") / "results"
 THREADS = 2
 
-_NAMES = "\n    ".join(f"{name:<8}{bench.summary}" for name, bench in BENCHES.items())
+_NAMES = "\n    ".join(f"{name:<11}{bench.summary}" for name, bench in BENCHES.items())
 _HELP = f"""Measure Osteon, or show what earlier runs measured.
 
     \b
@@ -34,19 +37,32 @@ _HELP = f"""Measure Osteon, or show what earlier runs measured.
     """
 
 
+@dataclass(frozen=True, slots=True)
+class BenchSettings:
+    """What some of the benches take."""
+
+    data: Path | None = option(
+        None, help=f"Folder of sequences, of meshes or of any files.  [default: {DATA.as_posix()}]", flags=("--data",)
+    )
+    threads: int | None = option(
+        None, help=f"Threads of what is measured.  [default: {THREADS}]", flags=("--threads",), minimum=0
+    )
+    inputs: int | None = option(
+        None, help="Damaged files a reader, for a trial of bench fuzz.", flags=("--inputs",), minimum=1
+    )
+    search: bool = option(False, help="Search for Dem Bones' best options anew; an hour.", flags=("--search",))
+    against: Path | None = option(
+        None, help="Another checkout with its .venv, for bench firstrun.", flags=("--against",), metavar="FOLDER"
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
 @click.command(help=_HELP)
 @click.argument("name", required=False, type=click.Choice(list(BENCHES)))
 @click.option("--history", type=click.Choice(list(BENCHES)), metavar="NAME", help="Show all recorded runs of a bench.")
-@click.option("--data", type=click.Path(path_type=Path), help=f"Folder of sequences.  [default: {DATA.as_posix()}]")
-@click.option("--threads", type=int, help=f"Threads of what is measured.  [default: {THREADS}]")
-@click.option("--inputs", type=click.IntRange(1), help="Damaged files a reader, for a trial of bench fuzz.")
-@click.option("--search", is_flag=True, default=None, help="Search for Dem Bones' best options anew; an hour.")
-@click.option(
-    "--against",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Another checkout with its .venv, for bench firstrun.",
-)
+@options_of(settings=BenchSettings)
 @click.option(
     "--record",
     type=click.Path(path_type=Path),
@@ -60,24 +76,13 @@ _HELP = f"""Measure Osteon, or show what earlier runs measured.
 def bench(
     name: str | None,
     history: str | None,
-    data: Path | None,
-    threads: int | None,
-    inputs: int | None,
-    search: bool | None,
-    against: Path | None,
+    settings: BenchSettings,
     record: Path | None,
     out: Path | None,
     json_file: str | None,
     quiet: bool,
 ) -> None:
     """Measure a bench, or show its history."""
-    settings: dict[str, object] = {
-        "data": data,
-        "threads": threads,
-        "inputs": inputs,
-        "search": search,
-        "against": against,
-    }
     _check_use(name, history, settings, out)
     shown = not quiet and json_file != "-"
     if history is not None:
@@ -86,19 +91,26 @@ def bench(
         from osteon.bench.run import BenchRun
 
         say = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
-        threads = THREADS if threads is None else threads
-        run = BenchRun(data or DATA, threads, say, inputs=inputs, search=bool(search), against=against)
+        threads = THREADS if settings.threads is None else settings.threads
+        run = BenchRun(
+            settings.data or DATA,
+            threads,
+            say,
+            inputs=settings.inputs,
+            search=settings.search,
+            against=settings.against,
+        )
         _measure(name, run, record, json_file, shown)
 
 
-def _check_use(name: str | None, history: str | None, settings: dict[str, object], out: Path | None) -> None:
+def _check_use(name: str | None, history: str | None, settings: BenchSettings, out: Path | None) -> None:
     """One of measuring and showing; no option without an effect."""
     if (name is None) == (history is None):
         raise click.UsageError("name either a bench to measure, or a record to show with --history NAME")
     used = BENCHES[name].options if name else ()
-    for option, value in settings.items():
-        if value is not None and option not in used:
-            raise click.UsageError(f"--{option} has no effect on " + (f"bench {name}" if name else "--history"))
+    for flag, value in asdict(settings).items():
+        if value not in (None, False) and flag not in used:
+            raise click.UsageError(f"--{flag} has no effect on " + (f"bench {name}" if name else "--history"))
     if out is not None and name:
         raise click.UsageError("-o draws a history; give it with --history NAME")
     if out is not None and out.suffix.lower() not in (".html", ".htm"):

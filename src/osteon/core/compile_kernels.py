@@ -137,7 +137,8 @@ def _missing(modules: Sequence[str]) -> dict[str, Kernel]:
         import_module(module)
     from osteon.core.kernels import KERNELS
 
-    return {key: kernel for key, kernel in KERNELS.items() if key.partition(":")[0] in modules and not kernel.is_cached}
+    known = list(KERNELS.items())  # another thread may import more of them meanwhile
+    return {key: kernel for key, kernel in known if key.partition(":")[0] in modules and not kernel.is_cached}
 
 
 def _callees(kernel: Kernel) -> set[str]:

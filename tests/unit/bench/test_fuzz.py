@@ -13,6 +13,7 @@ from osteon.bench.fuzz import bench_fuzz
 from osteon.bench.fuzzing import attempt
 from osteon.bench.fuzzing.attempt import Failure, attempt_file
 from osteon.bench.fuzzing.campaign import Campaign, FailedInput, fuzz_reader
+from osteon.bench.fuzzing.forked import Fork
 from osteon.bench.fuzzing.lines import LineCount, own_lines
 from osteon.bench.fuzzing.readers import READERS
 from osteon.bench.run import BenchRun
@@ -80,6 +81,24 @@ def test_a_campaign_reads_as_many_as_asked_and_counts_lines():
     found = fuzz_reader(READERS["alembic"], 300)
     assert (found.inputs, found.failed) == (300, [])
     assert 0.5 < found.coverage <= 1
+
+
+def test_deaths_of_a_library_are_counted_and_told(tmp_path, monkeypatch):
+    """Refused like any other file, they have a row without a bound."""
+    pytest.importorskip("alembic3d")
+    alembic = READERS["alembic"]
+    deadly = Path(__file__).parents[2] / "fuzz" / "corpus" / "alembic" / "the-library-dies.abc"
+    path = tmp_path / "input.abc"
+    path.write_bytes(deadly.read_bytes())
+    before = Fork.deaths
+    assert attempt_file(alembic.doors(), path) is None
+    assert Fork.deaths == before + 1
+    monkeypatch.setattr(fuzz, "fuzz_reader", lambda reader, inputs: Campaign(reader, inputs, 2.0, deaths=7))
+    monkeypatch.setattr(fuzz, "READERS", {"alembic": alembic, "ply": READERS["ply"]})
+    said: list[str] = []
+    rows = [row for row in bench_fuzz(BenchRun(tmp_path, 1, said.append, inputs=50)) if "deaths" in row.metric]
+    assert [(row.case, row.value, row.bound) for row in rows] == [("alembic", 7, None)]
+    assert "died 7 times" in said[0]
 
 
 def test_rows_of_a_trial(monkeypatch, tmp_path):

@@ -34,7 +34,10 @@ def test_options_are_those_that_a_bench_reads(name):
     assert ("run.threads" in text) == ("threads" in BENCHES[name].options)
     assert ("run.inputs" in text) == ("inputs" in BENCHES[name].options)
     assert ("run.search" in text) == ("search" in BENCHES[name].options)
-    looks_for_data = any(word in text for word in ("find_sequence(run", "horse_or_fox(run", "load_pose_cases(run"))
+    assert ("run.against" in text) == ("against" in BENCHES[name].options)
+    looks_for_data = any(
+        word in text for word in ("find_sequence(run", "horse_or_fox(run", "load_pose_cases(run", "run.data")
+    )
     assert looks_for_data == ("data" in BENCHES[name].options)
 
 

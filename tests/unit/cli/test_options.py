@@ -132,7 +132,7 @@ def test_inputs_that_do_not_use_what_is_said_of_them(run_here):
     save_sequence(sequence, run_here.folder / "tube.npz")
     save_sequence(sequence.take_frames(np.arange(1)), run_here.folder / "one.obj")
     call = ("info", "tube.npz", "--faces", "one.obj")
-    refused(run_here, *call, says="faces: tube.npz holds its own triangles")
+    refused(run_here, *call, says="--faces: tube.npz holds its own triangles")
     (run_here.folder / "arm.tgf").write_text("1 0 0 0\n2 1 0 0\n#\n1 2\n")
     for flags in ("--fps 24", "--faces one.obj", "--rest 0", "--clip a"):
         refused(run_here, "info", "arm.tgf", *flags.split(), says=f"{flags.split()[0]}: a skeleton file has no frames")

@@ -74,7 +74,8 @@ def _where(error: BaseException) -> str:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "osteon" in f.filename]
     last = frames[-1] if frames else None
     place = f" at {Path(last.filename).name}:{last.lineno}" if last else ""
-    return f"{type(error).__name__}{place}: {str(error)[:200]!r}"
+    said = str(error).strip().splitlines()[-1:]  # of what went wrong in a child, the error itself
+    return f"{type(error).__name__}{place}: {''.join(said)[:200]!r}"
 
 
 @contextmanager

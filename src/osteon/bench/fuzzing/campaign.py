@@ -46,6 +46,7 @@ class Campaign:
     seconds: float = 0.0
     failed: list[FailedInput] = field(default_factory=list)
     lines_run: set[Line] = field(default_factory=set)
+    deaths: int = 0  # of a library in its child, each refused in one line
 
     @property
     def crashes(self) -> int:
@@ -95,7 +96,7 @@ def _run_batch(found: Campaign, batch: Batch, seed: int, stop: int, seconds: flo
     finally:
         process.kill()
         said = process.communicate()[1].decode("utf-8", "replace").strip().splitlines()
-    reached = batch.number()
+    reached, deaths = batch.reached()
     if reached < 0:
         raise RuntimeError(f"fuzzing {found.reader.name} did not begin: {said[-1] if said else 'it was too slow'}")
     failures = {line["number"]: Failure(line["kind"], line["what"]) for line in _noted(batch.failures)}
@@ -107,6 +108,7 @@ def _run_batch(found: Campaign, batch: Batch, seed: int, stop: int, seconds: flo
     found.failed += [FailedInput(n, f, make_input(found.reader, seeds, seed, n)) for n, f in sorted(failures.items())]
     found.lines_run |= {(file, line) for file, line in json.loads(batch.lines.read_text() or "[]")}
     found.seconds += time.monotonic() - started
+    found.deaths += deaths
     found.inputs = reached
 
 
@@ -116,7 +118,7 @@ def _watch(process: subprocess.Popen[bytes], batch: Batch) -> tuple[float, bool]
     first, last = began, -1
     while process.poll() is None:
         time.sleep(LOOK)
-        now, number = time.monotonic(), batch.number()
+        now, (number, _) = time.monotonic(), batch.reached()
         if number != last:
             first, changed, last = (now if last < 0 else first), now, number
         elif now - changed > (BEGIN if number < 0 else SLOWEST + GRACE):

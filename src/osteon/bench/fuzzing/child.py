@@ -2,30 +2,35 @@
 
     python -m osteon.bench.fuzzing.child READER SEED FIRST STOP SECONDS FOLDER
 
-FOLDER/progress holds the number of the input that is being read (-1 before the first), FOLDER/failures a line of JSON
-for each failure, FOLDER/lines the lines that were run. Whoever started this process watches the number: a native
-library may take the process with it, or never come back.
+FOLDER/progress holds the number of the input that is being read (-1 before the first) and how many children died so
+far, FOLDER/failures a line of JSON for each failure, FOLDER/lines the lines that were run. Whoever started this process
+watches the number: a native library may take the process with it, or never come back.
 """
 
 from __future__ import annotations
 
 import json
 import mmap
+import os
 import struct
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from osteon.bench.fuzzing.attempt import attempt_file
+from osteon.bench.fuzzing.forked import Fork
 from osteon.bench.fuzzing.lines import LineCount
-from osteon.bench.fuzzing.readers import READERS, FuzzReader, make_input
+from osteon.bench.fuzzing.readers import READERS, Door, FuzzReader, make_input
 
 __all__ = ["Batch", "fuzz_batch"]
 
-#: Of so many inputs the lines of one a door are counted; they are written down less often.
-TRACED, NOTED = 50, 500
+#: Of so many inputs the lines of one are counted, besides those of the seeds: it takes ten times as long. No multiple
+#: of a number of doors. They are written down less often.
+TRACED, NOTED = 101, 500
 MEMORY = 4 << 30  # bytes that the process may take beyond what it has when it begins
+_PROGRESS = struct.Struct("<qq")
 
 
 class Batch:
@@ -35,33 +40,40 @@ class Batch:
         self.folder = folder
         self.progress, self.failures, self.lines = folder / "progress", folder / "failures", folder / "lines"
 
-    def number(self) -> int:
+    def begin(self, reader: FuzzReader) -> Path:
+        """Where inputs go, beside the files that lie beside each."""
+        self.progress.write_bytes(_PROGRESS.pack(-1, 0))
+        self.lines.write_text("[]")
+        inner = self.folder / "files"
+        inner.mkdir(exist_ok=True)
+        for name, data in reader.beside().items():
+            (inner / name).write_bytes(data)
+        return inner / f"input{reader.suffix}"
+
+    def reached(self) -> tuple[int, int]:
+        """The input that is being read, and deaths of children."""
         data = self.progress.read_bytes() if self.progress.exists() else b""
-        return int(struct.unpack("<q", data)[0]) if len(data) == 8 else -1
+        number, deaths = _PROGRESS.unpack(data) if len(data) == _PROGRESS.size else (-1, 0)
+        return int(number), int(deaths)
 
 
 def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: float, folder: Path) -> None:
     """Read the inputs until `stop`, or until the time is over."""
     batch = Batch(folder)
-    batch.progress.write_bytes(struct.pack("<q", -1))
-    batch.lines.write_text("[]")
-    inner = folder / "files"
-    inner.mkdir(exist_ok=True)
-    for name, data in reader.beside().items():
-        (inner / name).write_bytes(data)
-    seeds, doors, path = reader.seeds(), reader.doors(), inner / f"input{reader.suffix}"
+    path = batch.begin(reader)
+    seeds, doors = reader.seeds(), reader.doors()
     count = LineCount(reader.modules)
-    for data in seeds:  # compiles and imports, so that no input is blamed for it
-        path.write_bytes(data)
-        attempt_file(doors, path)
+    _read_seeds(seeds, doors, path)  # compiles and imports, so that no input is blamed for it
+    with count.counting():
+        _read_seeds(seeds, doors, path)
     _limit_memory()
-    until = time.monotonic() + seconds
-    with batch.progress.open("r+b") as file, mmap.mmap(file.fileno(), 8) as shown:
+    until, before, parent = time.monotonic() + seconds, Fork.deaths, os.getppid()
+    with batch.progress.open("r+b") as file, mmap.mmap(file.fileno(), _PROGRESS.size) as shown:
         for number in range(first, stop):
             path.write_bytes(make_input(reader, seeds, seed, number))
-            shown[:] = struct.pack("<q", number)
+            shown[:] = _PROGRESS.pack(number, Fork.deaths - before)
             chosen = (doors[number % len(doors)],)
-            if number % TRACED < len(doors):
+            if number % TRACED == 0:
                 with count.counting():
                     failure = attempt_file(chosen, path)
             else:
@@ -70,11 +82,22 @@ def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: fl
                 _note(batch.failures, {"number": number, "kind": failure.kind, "what": failure.what})
             if number % NOTED == 0:
                 batch.lines.write_text(json.dumps(sorted(count.run)))
+            if os.getppid() != parent:  # nobody watches any more
+                return
             if time.monotonic() > until:
                 stop = number + 1
                 break
         batch.lines.write_text(json.dumps(sorted(count.run)))
-        shown[:] = struct.pack("<q", stop)
+        shown[:] = _PROGRESS.pack(stop, Fork.deaths - before)
+
+
+def _read_seeds(seeds: list[bytes], doors: tuple[Door, ...], path: Path) -> None:
+    """All of them through all doors, however long that takes."""
+    for data in seeds:
+        path.write_bytes(data)
+        for door in doors:
+            with suppress(Exception):  # what a seed does is seen when it is its turn
+                door(path)
 
 
 def _note(path: Path, failure: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ there already. Lines that the child runs are counted here if this process counts
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import signal
@@ -15,36 +16,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from types import SimpleNamespace
-from typing import IO, Any, NoReturn
+from typing import IO, Any, ClassVar, NoReturn
 
 from osteon.bench.fuzzing.lines import LineCount
 from osteon.io.doors import native_child, native_far_side
 from osteon.io.doors.native_child import NativeTask
 
-__all__ = ["forked_children"]
+__all__ = ["Fork", "counting_lines", "forked_children"]
 
 
 @contextmanager
 def forked_children() -> Iterator[None]:
     """Inside the block children are forks, where the system has such."""
     before = native_child.start_process
-    native_child.start_process = _Fork if hasattr(os, "fork") else before
+    native_child.start_process = Fork if hasattr(os, "fork") else before
     try:
         yield
     finally:
         native_child.start_process = before
 
 
-class _Fork:
+class Fork:
     """A copy of this process, with two pipes to it."""
+
+    deaths: ClassVar[int] = 0  # of copies that a library took down, or that their clock ended
 
     def __init__(self, task: NativeTask, memory: int) -> None:
         far = import_module(task.module)  # before the fork, so that the copy has all of it
         far.prepare()
-        self._counted = _counting()
+        self._counted = counting_lines()
         self._lines = tempfile.TemporaryFile() if self._counted is not None else None  # noqa: SIM115
         (their_in, my_out), (my_in, their_out) = os.pipe(), os.pipe()
         self._code: int | None = None
+        self._killed = False
         self._pid = os.fork()
         if not self._pid:
             os.close(my_out)
@@ -59,6 +63,7 @@ class _Fork:
         try:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            faulthandler.disable()  # what brings it down is no news
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
@@ -83,26 +88,32 @@ class _Fork:
     def poll(self) -> int | None:
         if self._code is None:
             pid, status = os.waitpid(self._pid, os.WNOHANG)
-            self._code = os.waitstatus_to_exitcode(status) if pid else None
+            if pid:
+                self._ended(status)
         return self._code
 
     def kill(self) -> None:
         if self.poll() is None:
+            self._killed = True
             os.kill(self._pid, signal.SIGKILL)
 
+    def _ended(self, status: int) -> int:
+        self._code = os.waitstatus_to_exitcode(status)
+        Fork.deaths += self._code != 0 and not self._killed
+        return self._code
+
     def wait(self) -> int:
-        if self._code is None:
-            self._code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        code = self._ended(os.waitpid(self._pid, 0)[1]) if self._code is None else self._code
         if self._counted is not None and self._lines is not None:
             self._lines.seek(0)
             for line in self._lines:
                 self._counted.seen |= {(file, number) for file, number in json.loads(line)}
             self._lines.close()
             self._lines = None
-        return self._code
+        return code
 
 
-def _counting() -> LineCount | None:
+def counting_lines() -> LineCount | None:
     """Who counts the lines that this process runs, if anyone does."""
     found = getattr(sys.gettrace(), "__self__", None)
     return found if isinstance(found, LineCount) else None

@@ -30,13 +30,16 @@ def own_lines(modules: tuple[str, ...]) -> set[Line]:
     return found
 
 
+def _stub() -> None: ...  # as the functions of a protocol, which are never run
+
+
 def _lines_below(code: CodeType) -> set[int]:
     """Lines of the functions inside; those of the module itself run when it is imported."""
     lines: set[int] = set()
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and not constant.co_name.startswith(WRITERS):
             lines |= _lines_below(constant)
-            if constant.co_flags & 0x2:  # has local variables: a function, not a class
+            if constant.co_flags & 0x2 and constant.co_code != _stub.__code__.co_code:  # a function, not a class
                 head = constant.co_firstlineno
                 lines |= {line for _, _, line in constant.co_lines() if line is not None and line > head}
     return lines

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from osteon.bench.fuzzing import text_seeds, written_seeds
+from osteon.bench.fuzzing import packed_seeds, text_seeds, written_seeds
+from osteon.bench.fuzzing.alembic_seeds import alembic_seeds, mutate_ogawa
 from osteon.bench.fuzzing.fbx_seeds import fbx_seeds
 from osteon.bench.fuzzing.mutate import Mutation, mutate_bytes, mutate_numbers, mutate_text
 from osteon.bench.fuzzing.mutate_files import mutate_glb, mutate_gltf, mutate_npy, mutate_npz, mutate_ply
@@ -96,38 +97,47 @@ def _array_doors() -> tuple[Door, ...]:
 
 
 def _library_doors() -> tuple[Door, ...]:
+    """The mesh that names the library, and the library alone."""
     from osteon.io import load_sequence
-
-    return (lambda path: load_sequence(path.with_name("mesh.obj")),)
-
-
-def _ogawa_doors() -> tuple[Door, ...]:
-    from osteon.io.alembic.ogawa import check_ogawa
     from osteon.io.doors.source import Source
+    from osteon.io.meshes.mtl import read_materials
 
-    return (lambda path: check_ogawa(Source(path)),)
+    return (
+        lambda path: load_sequence(path.with_name("mesh.obj")),
+        lambda path: read_materials(Source(path), [path.name], ["red", "blue"]),
+    )
 
 
-def _forking(door: Door) -> Door:
-    """The same with forks as children: to start an interpreter for each input takes too long."""
+def _standing(doors: tuple[Door, ...]) -> tuple[Door, ...]:
+    """The same with children that stay: to start one for each input takes too long."""
+    from osteon.bench.fuzzing.standing import standing
 
-    def forked(path: Path) -> object:
-        from osteon.bench.fuzzing.forked import forked_children
+    return tuple(standing(door) for door in doors)
 
-        with forked_children():
-            return door(path)
 
-    return forked
+def _draco_doors() -> tuple[Door, ...]:
+    from osteon.io import load_model, load_sequence
+
+    return _standing((load_sequence, load_model))
 
 
 def _usd_doors() -> tuple[Door, ...]:
-    return tuple(_forking(door) for door in _model_doors())
+    return _standing(_model_doors())
+
+
+def _alembic_doors() -> tuple[Door, ...]:
+    """The whole reader, and the walk through the outline alone."""
+    from osteon.io import load_sequence
+    from osteon.io.alembic.ogawa import check_ogawa
+    from osteon.io.doors.source import Source
+
+    return (*_standing((load_sequence,)), lambda path: check_ogawa(Source(path)))
 
 
 def _fbx_doors() -> tuple[Door, ...]:
     from osteon.io import load_outline, load_sequence
 
-    return (_forking(load_sequence), _forking(lambda path: load_outline([path])))
+    return _standing((load_sequence, lambda path: load_outline([path])))
 
 
 def _saved(array: Any) -> bytes:
@@ -179,7 +189,14 @@ _READERS = (
         *(("archives.array_header", "archives.stored_array", "archives.sequence_npy"), _arrays),
     ),
     FuzzReader("glb", ".glb", _scene_doors, _glbs, (mutate_glb,), (*_GLTF, "metadata.asset")),
-    FuzzReader("gltf", ".gltf", _scene_doors, lambda: list(text_seeds.GLTF), (mutate_gltf,), _GLTF),
+    FuzzReader(
+        *("gltf", ".gltf", _scene_doors, lambda: [*text_seeds.GLTF, *packed_seeds.MESHOPT], (mutate_gltf,), _GLTF),
+    ),
+    FuzzReader(
+        *("draco", ".gltf", _draco_doors, lambda: list(packed_seeds.DRACO), (mutate_gltf,)),
+        ("gltf.read.draco", "gltf.read.draco_far_side", "gltf.read.attributes", "gltf.read.primitives"),
+        package="DracoPy",
+    ),
     _frames("obj", ".obj", lambda: list(text_seeds.OBJ), mutate_text, "meshes.obj", "meshes.text"),
     FuzzReader(
         *("mtl", ".mtl", _library_doors, lambda: list(text_seeds.MTL), (mutate_text,), ("meshes.mtl",)),
@@ -207,7 +224,11 @@ _READERS = (
         *("pose", ".json", _pose_doors, _texts(text_seeds.POSES), (mutate_json,)),
         ("poses.pose_json", "poses.line_pose", "poses.bone_pose", "poses.join", "poses.load", *_JSON),
     ),
-    FuzzReader("alembic", ".abc", _ogawa_doors, lambda: list(text_seeds.OGAWA), (mutate_numbers,), ("alembic.ogawa",)),
+    FuzzReader(
+        *("alembic", ".abc", _alembic_doors, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),
+        ("alembic.ogawa", "alembic.read", "alembic.meshes", "alembic.asset", "alembic.near_side", "alembic.far_side"),
+        package="alembic3d",
+    ),
     _usd("usd", ".usda", lambda: [*text_seeds.USDA, *written_seeds.written_model(".usda")], mutate_text),
     _usd("usdc", ".usdc", lambda: written_seeds.written_model(".usdc"), mutate_numbers),
     FuzzReader(

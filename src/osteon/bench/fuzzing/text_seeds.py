@@ -7,7 +7,7 @@ import json
 import struct
 from typing import Any
 
-__all__ = ["GLTF", "MTL", "OBJ", "OFF", "OGAWA", "PLY", "POSES", "SKEL", "SKELETON", "TETRAHEDRON", "TGF", "USDA"]
+__all__ = ["GLTF", "MTL", "OBJ", "OFF", "PLY", "POSES", "SKEL", "SKELETON", "TETRAHEDRON", "TGF", "USDA"]
 
 OBJ = [
     b"mtllib input.mtl\nv 0 0 0\nv 1 0 0 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 1\nvt 1 1 0\nvn 0 0 1\nusemtl red\no left\n"
@@ -181,16 +181,3 @@ GLTF = [
         }
     ).encode(),
 ]
-
-
-def _ogawa() -> bytes:
-    """A root group of a group and two blocks of data."""
-    data = 1 << 63
-    head = b"Ogawa\xff\x00\x01" + struct.pack("<Q", 32)
-    block = struct.pack("<Q", 8) + b"content."  # at 16
-    root = struct.pack("<5Q", 4, 72, data | 16, data, data | 16)  # at 32
-    group = struct.pack("<3Q", 2, data | 16, 0)  # at 72
-    return head + block + root + group
-
-
-OGAWA = [_ogawa()]

@@ -77,7 +77,9 @@ class AlembicMesh:
 def library_errors(source: Source) -> Iterator[None]:
     """Whatever the library raises becomes one line that names the file."""
     try:
-        yield
+        # Numbers that grow beyond all bounds are refused where they are used.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            yield
     except (RuntimeError, IndexError, MemoryError, ValueError, TypeError, OverflowError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
         raise source.format_error(f"cannot be read as Alembic ({lines[-1][:120]}); export it again") from error

@@ -20,7 +20,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.io.alembic.asset import merge_alembic_meshes
 from osteon.io.alembic.meshes import AlembicMesh, array_of, library_errors, metadata_of, read_alembic_meshes
 from osteon.io.doors.clip_choice import select_names
-from osteon.io.doors.limits import MOST_FRAMES, Claims
+from osteon.io.doors.limits import MOST_FRAMES, Claims, check_frames
 from osteon.io.doors.options import LoadOptions, ReadRequest
 from osteon.io.doors.source import Source, numbered
 from osteon.io.doors.timeline import frame_times, key_rate
@@ -98,8 +98,9 @@ def _sample(
 ) -> tuple[Float32, tuple[Clip, ...]]:
     n_vertices = [len(part.positions.values[0]) for part in parts]
     moments = np.concatenate([times for _, _, times in spans])
-    what = f"its {len(moments)} frames of {sum(n_vertices)} vertices"
-    Claims(source, source.path.stat().st_size).sample(12 * len(moments) * sum(n_vertices), what)
+    what, stored = f"its {len(moments)} frames of {sum(n_vertices)} vertices", source.path.stat().st_size
+    check_frames(source, stored, len(moments), request.options.fps)
+    Claims(source, stored).sample(12 * len(moments) * sum(n_vertices), what)
     frames = np.empty((len(moments), sum(n_vertices), 3), np.float32)
     for f, moment in enumerate(moments):
         start = 0

@@ -8,7 +8,8 @@ beyond the bytes that it was given is claimed here before it is made; the claims
   shrink to a tenth at best. Frames that are sampled from keys are not stored, and may be many more than that.
 
 A count that rows of a known size must follow (PLY, OFF, MEDIT, .npy, accessors, Ogawa) needs no claim: it is compared
-with the bytes that do follow.
+with the bytes that do follow. A key time that is damaged makes hours of a file of a few bytes; its frames are counted
+before they are sampled.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import os
 
 from osteon.io.doors.source import Source
 
-__all__ = ["LARGEST_RATIO", "LARGEST_UNPACKED", "MEMORY", "MOST_FRAMES", "Claims"]
+__all__ = ["LARGEST_RATIO", "LARGEST_UNPACKED", "MEMORY", "MOST_FRAMES", "Claims", "check_frames"]
 
 
 def _memory() -> int:
@@ -33,6 +34,19 @@ LARGEST_UNPACKED = 1 << 30  # bytes
 LARGEST_RATIO = 100
 #: Nine hours at 30 frames a second; a key time beyond that is a damaged file.
 MOST_FRAMES = 1_000_000
+#: Ten minutes at 25 frames a second, of a file of any size, where a library poses them one by one; a larger file may
+#: have as many as it has bytes.
+FEW_FRAMES = 15_000
+
+
+def check_frames(source: Source, stored: int, count: int, fps: float | str, few: int = FEW_FRAMES) -> None:
+    """Refuse clips that last longer than a file of `stored` bytes can mean; who names a rate may have more."""
+    most = min(MOST_FRAMES, max(few, stored)) if fps == "file" else MOST_FRAMES
+    if count > most:
+        raise source.format_error(
+            f"lasts {count} frames, and no more than {most} are believed of its size; check its key times, "
+            "or name a frame rate if they are meant"
+        )
 
 
 class Claims:

@@ -12,7 +12,7 @@ from osteon.io.doors.native_child import NativeTask, ask_native
 from osteon.io.doors.native_messages import Arrays
 from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.source import Source
-from osteon.io.metadata.asset import pack_asset, pack_clips, unpack_asset, unpack_clips
+from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 
 __all__ = ["ask_sequence", "pack_sequence"]
 
@@ -28,7 +28,7 @@ def ask_sequence(task: NativeTask, source: Source, request: ReadRequest) -> Mesh
     asked = {"question": "sequence", "fps": request.options.fps, "clips": list(request.options.clips)}
     found = ask_native(task, source, asked, progress=request.progress)
     held, header = HeldArrays(source, found.arrays), found.value
-    with source.naming():
+    with damage_named(source):
         return MeshSequence(
             held.array("frames"),
             held.array("faces"),

@@ -23,8 +23,8 @@ PathLike = str | os.PathLike[str]
 
 #: Characters of a file's own text that a message quotes at most.
 QUOTE_LENGTH = 48
-#: Characters of a message about arrays that is passed on.
-MESSAGE_LENGTH = 300
+#: Characters of a message besides the file it names.
+MESSAGE_LENGTH = 600
 
 
 def quote(text: bytes | str) -> str:
@@ -72,10 +72,10 @@ class Source:
         return str(self.path) if self.frame is None else f"{self.path} (frame {self.frame})"
 
     def format_error(self, problem: str) -> FileFormatError:
-        return FileFormatError(f"{self}: {problem}")
+        return FileFormatError(f"{self}: {_one_line(problem)}")
 
     def geometry_error(self, problem: str) -> GeometryError:
-        return GeometryError(f"{self}: {problem}")
+        return GeometryError(f"{self}: {_one_line(problem)}")
 
     @contextmanager
     def naming(self) -> Iterator[None]:
@@ -85,7 +85,7 @@ class Source:
         except GeometryError as error:
             if str(error).startswith(str(self.path)):
                 raise
-            raise self.geometry_error(_one_line(str(error))) from error
+            raise self.geometry_error(str(error)) from error
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:

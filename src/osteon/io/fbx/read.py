@@ -21,6 +21,7 @@ from osteon.core.clips import Clip, distinct_names
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.clip_choice import select_names
+from osteon.io.doors.limits import check_frames
 from osteon.io.doors.native_child import Answer, FrameRoom, NativeChild, NativeTask
 from osteon.io.doors.optional_packages import find_extra
 from osteon.io.doors.options import ReadRequest
@@ -56,6 +57,7 @@ def read_fbx(path: Path, request: ReadRequest) -> MeshSequence:
     try:
         about = child.ask(_asked("outline", request, source))
         outline = _outline(about, request, source)
+        check_frames(source, path.stat().st_size, outline.clips[-1].stop, request.options.fps)
         room = FrameRoom(source, request.progress)
         _pose(child, room, about.value.get("seconds", 0.0), outline.clips[-1].stop, request)
     finally:

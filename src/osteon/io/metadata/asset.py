@@ -14,6 +14,7 @@ from osteon.core.asset import Asset, Image, Material
 from osteon.core.clips import Clip
 from osteon.io.archives.archive import NamedArrays
 from osteon.io.doors.source import Source, quote
+from osteon.io.metadata.materials import unpack_material
 
 __all__ = ["damage_named", "pack_asset", "pack_clips", "unpack_asset", "unpack_clips"]
 
@@ -74,22 +75,10 @@ def _picked(images: list[Image], numbers: list[Any], user: str) -> list[Image]:
 
 
 def _material(stored: dict[str, Any], images: list[Image]) -> Material:
-    """A material; what came later than the first release may be absent."""
-    red, green, blue, alpha = (float(c) for c in stored["base_color"])
-    glow_red, glow_green, glow_blue = (float(c) for c in stored.get("emissive", (0, 0, 0)))
     textures = stored.get("textures", [])
     pictures = _picked(images, [number for _, number in textures], f"material '{stored['name']}'")
-    return Material(
-        name=str(stored["name"]),
-        base_color=(red, green, blue, alpha),
-        metallic=float(stored["metallic"]),
-        roughness=float(stored["roughness"]),
-        double_sided=bool(stored["double_sided"]),
-        emissive=(glow_red, glow_green, glow_blue),
-        alpha_mode=stored.get("alpha_mode", "OPAQUE"),
-        alpha_cutoff=float(stored.get("alpha_cutoff", 0.5)),
-        textures=tuple((role, image) for (role, _), image in zip(textures, pictures, strict=True)),
-    )
+    named = tuple((role, image) for (role, _), image in zip(textures, pictures, strict=True))
+    return replace(unpack_material(stored), textures=named)
 
 
 def pack_clips(clips: tuple[Clip, ...]) -> list[dict[str, Any]]:

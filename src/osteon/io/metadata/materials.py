@@ -7,7 +7,7 @@ from typing import Any
 
 from osteon.core.asset import Material
 
-__all__ = ["pack_materials", "unpack_materials"]
+__all__ = ["pack_materials", "unpack_material", "unpack_materials"]
 
 KEPT = tuple(field.name for field in fields(Material) if field.name != "textures")
 
@@ -18,10 +18,21 @@ def pack_materials(materials: tuple[Material, ...]) -> list[dict[str, Any]]:
 
 
 def unpack_materials(stored: list[dict[str, Any]]) -> tuple[Material, ...]:
-    """What `pack_materials` took apart; raises TypeError or KeyError if it is something else."""
-    return tuple(Material(**_fields(m)) for m in stored)
+    """What `pack_materials` took apart; raises KeyError, TypeError or ValueError if it is something else."""
+    return tuple(unpack_material(one) for one in stored)
 
 
-def _fields(stored: dict[str, Any]) -> dict[str, Any]:
-    """Lists become the tuples they were."""
-    return {key: tuple(map(float, v)) if isinstance(v, list) else v for key, v in stored.items() if key in KEPT}
+def unpack_material(stored: dict[str, Any]) -> Material:
+    """A material without images; what came later than the first release may be absent."""
+    red, green, blue, alpha = (float(c) for c in stored["base_color"])
+    glow_red, glow_green, glow_blue = (float(c) for c in stored.get("emissive", (0, 0, 0)))
+    return Material(
+        name=str(stored["name"]),
+        base_color=(red, green, blue, alpha),
+        metallic=float(stored["metallic"]),
+        roughness=float(stored["roughness"]),
+        double_sided=bool(stored["double_sided"]),
+        emissive=(glow_red, glow_green, glow_blue),
+        alpha_mode=stored.get("alpha_mode", "OPAQUE"),
+        alpha_cutoff=float(stored.get("alpha_cutoff", 0.5)),
+    )

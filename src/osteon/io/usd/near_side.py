@@ -15,6 +15,7 @@ from osteon.io.doors.native_sequence import ask_sequence
 from osteon.io.doors.optional_packages import find_extra
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
 from osteon.io.doors.source import Source
+from osteon.io.metadata.asset import damage_named
 from osteon.io.usd.stage import check_head
 
 __all__ = ["holds_usd_model", "read_usd", "read_usd_model", "usd_comment"]
@@ -31,7 +32,7 @@ def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> S
     """The model that Osteon wrote, or what the first SkelRoot of the stage shows."""
     source = _checked(path)
     found = ask_native(USD_TASK, source, {"question": "model", **_asked(options)})
-    with source.naming():
+    with damage_named(source):
         return unpack_model(HeldArrays(source, found.arrays), found.value)
 
 

@@ -60,7 +60,7 @@ def _reading(pxr: Any, source: Source) -> Iterator[None]:
             yield
     except pxr.Tf.ErrorException as error:
         raise source.format_error(f"cannot be read as USD ({_reason(error)}); export it again") from error
-    except (RuntimeError, IndexError, TypeError, ValueError, OverflowError) as error:
+    except (RuntimeError, LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
         raise source.format_error("its values do not fit together, it is damaged; export it again") from error
 
 

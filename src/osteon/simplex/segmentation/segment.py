@@ -69,7 +69,7 @@ def segment_mesh(
     triangles = checked_indices("faces", faces, (None, 3), len(points))
     if not len(triangles):
         raise GeometryError("faces: a mesh to segment needs at least one triangle, got none")
-    # The first time, kernels are compiled, which takes half a minute and should not look like a slow segmentation.
+    # The first time, kernels are compiled, which takes a while and should not look like a slow segmentation.
     report_progress(progress, "segment" if holds_kernels("blocks") else "compiling, once", 0.0)
     found = assign_bones(points, triangles, skeleton, options)
     report_progress(progress, "segment", 1.0)

@@ -10,7 +10,7 @@ import pytest
 from osteon.core.errors import FileFormatError
 from osteon.io import load_sequence
 from osteon.io.doors import limits
-from osteon.io.doors.limits import LARGEST_RATIO, LARGEST_UNPACKED, Claims
+from osteon.io.doors.limits import FEW_FRAMES, LARGEST_RATIO, LARGEST_UNPACKED, MOST_FRAMES, Claims, check_frames
 from osteon.io.doors.source import Source
 
 SOURCE = Source(Path("bomb.npz"))
@@ -56,3 +56,16 @@ def test_a_pipe_is_not_waited_for(tmp_path, refused):
     os.mkfifo(tmp_path / "mesh.obj")
     with refused(FileFormatError, "mesh.obj", "pipe"):
         load_sequence(tmp_path / "mesh.obj")
+
+
+def test_a_small_file_lasts_minutes_and_a_large_one_as_many_frames_as_it_has_bytes(refused):
+    for stored, most in ((3000, FEW_FRAMES), (500_000, 500_000), (1 << 40, MOST_FRAMES)):
+        check_frames(SOURCE, stored, most, "file")
+        with refused(FileFormatError, "bomb.npz", f"{most + 1} frames", f"{most} are believed", "key times"):
+            check_frames(SOURCE, stored, most + 1, "file")
+
+
+def test_who_names_a_rate_may_have_more_frames(refused):
+    check_frames(SOURCE, 3000, MOST_FRAMES, 24.0)
+    with refused(FileFormatError, "bomb.npz", "key times"):
+        check_frames(SOURCE, 3000, MOST_FRAMES + 1, 24.0)

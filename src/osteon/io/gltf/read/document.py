@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import FileFormatError
-from osteon.io.doors.limits import Claims
+from osteon.io.doors.limits import Claims, check_frames
 from osteon.io.doors.source import Source, quote
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.addresses import check_address, read_address
@@ -17,6 +17,8 @@ from osteon.io.gltf.read.addresses import check_address, read_address
 __all__ = ["Document", "open_document"]
 
 _MAGIC, _JSON_CHUNK, _BINARY_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
+#: Frames of a file of any size: thousands are posed at once.
+FEW_FRAMES = 100_000
 #: Required extensions that are read: how numbers are stored and how often a mesh is shown.
 _READ = (
     "EXT_mesh_gpu_instancing",
@@ -141,6 +143,10 @@ class Document:
         """The same for what is about to be unpacked."""
         self.claim(n_bytes, what)
         self._unpacked += n_bytes
+
+    def check_frames(self, count: int, fps: float | str) -> None:
+        """Refuse more frames than a file of this size can mean."""
+        check_frames(self.source, self._claims.stored, count, fps, FEW_FRAMES)
 
 
 def open_document(path: Path) -> Document:

@@ -1,15 +1,11 @@
-"""Primitives that Draco compressed: triangles and attributes in one stream, decoded by DracoPy in a process of its own.
+"""Primitives that Draco compressed: triangles and attributes in one stream, decoded by DracoPy in a child.
 
 All streams of a file are decoded at once, the first time that one is asked for.
 """
 
 from __future__ import annotations
 
-import io
-import os
-import struct
-import subprocess
-import sys
+import base64
 from collections import defaultdict
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -18,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.io.doors.limits import MEMORY
+from osteon.io.doors.native_child import NativeTask, ask_native
 from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.read import draco_child
 from osteon.io.gltf.read.buffer_views import read_view
 from osteon.io.gltf.read.document import Document
 
@@ -28,10 +23,7 @@ __all__ = ["DRACO", "DracoMesh", "read_draco"]
 
 DRACO = "KHR_draco_mesh_compression"
 
-#: Seconds that all streams of a file may take together.
-LONGEST = 600
-#: The process computes nothing; threads would take of the memory that it may have.
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+DRACO_TASK = NativeTask("Draco", "osteon.io.gltf.read.draco_far_side")
 #: Methods of a stream: triangles one after the other, or from neighbour to neighbour.
 _SEQUENTIAL, _EDGEBREAKER = 0, 1
 #: The version that glTF asks for; earlier ones store their counts in other places.
@@ -64,22 +56,15 @@ def read_draco(document: Document, compressed: JsonObject, what: str) -> DracoMe
 def _decode_all(document: Document) -> dict[int, object]:
     """By buffer view; without those that are damaged."""
     streams = {view: stream for view in _views(document) if (stream := _stream(document, view)) is not None}
-    said = b"".join(struct.pack("<Q", len(stream)) + stream for stream in streams.values())
-    command = [sys.executable, "-P", str(draco_child.__file__), str(MEMORY)]
-    try:
-        done = subprocess.run(
-            command, input=said, capture_output=True, check=True, timeout=LONGEST, env=os.environ | _ONE_THREAD
-        )
-    except subprocess.TimeoutExpired as error:
-        raise document.error(f"is compressed with Draco, and takes more than {LONGEST} s to unpack") from error
-    except subprocess.CalledProcessError as error:
-        raise document.error("is compressed with Draco, and the library failed on it; export it again") from error
-    document.claim_unpacked(len(done.stdout), "what Draco unpacks")
+    if not streams:
+        return {}
+    asked = {"streams": [base64.b64encode(stream).decode() for stream in streams.values()]}
+    found = ask_native(DRACO_TASK, document.source, asked).arrays
+    document.claim_unpacked(sum(values.nbytes for values in found.values()), "what Draco unpacks")
     arrays: dict[int, dict[str, NDArray[Any]]] = defaultdict(dict)
-    with np.load(io.BytesIO(done.stdout), allow_pickle=False) as stored:
-        for key, values in stored.items():
-            number, _, name = key.partition("_")
-            arrays[int(number)][name] = values
+    for key, values in found.items():
+        number, _, name = key.partition("_")
+        arrays[int(number)][name] = values
     return {view: _mesh(arrays[i]) for i, view in enumerate(streams) if "faces" in arrays[i]}
 
 

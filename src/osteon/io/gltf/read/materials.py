@@ -123,6 +123,8 @@ def _image(document: Document, use: JsonObject, images: Images, what: str) -> Im
     for extension in TEXTURE_EXTENSIONS:
         entry = document.object(extensions, extension, what)
         named |= {extension: entry["source"]} if "source" in entry else {}
+    for number in named.values():
+        document.item("images", number, what)
     key = tuple(named.items())
     if key not in images:
         found = [_read_image(document, number, extension, what) for extension, number in key]

@@ -70,6 +70,7 @@ def plan_clips(document: Document, scene: GltfScene, options: LoadOptions) -> li
         clip = Clip(animation.name, start, start + len(moments), rate)
         planned.append(SampledClip(clip, animation.channels, moments))
         start = clip.stop
+        document.check_frames(start, options.fps)
     return planned or [SampledClip(Clip("still", 0, 1, options.frame_rate), (), np.zeros(1))]
 
 
@@ -80,6 +81,7 @@ def _noted_clips(metadata: Metadata, animations: list[Animation], options: LoadO
         raise metadata.document.error(
             f"'clips' of Osteon's notes must have 1 … {MOST_FRAMES} frames; write the file again"
         )
+    metadata.document.check_frames(sum(clip.frames for clip in clips), options.fps)
     channels = {animation.number: animation.channels for animation in animations}
     planned: list[SampledClip] = []
     start = 0

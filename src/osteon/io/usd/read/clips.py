@@ -7,6 +7,7 @@ the first to the last sample where it names none, at the frame rate of the stage
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.clips import Clip
 from osteon.io.doors.clip_choice import select_names
-from osteon.io.doors.limits import MOST_FRAMES
+from osteon.io.doors.limits import MOST_FRAMES, check_frames
 from osteon.io.doors.options import LoadOptions
 from osteon.io.doors.source import Source
 from osteon.io.doors.timeline import frame_times
@@ -39,6 +40,7 @@ def plan_clips(
     spans = _spans(stage, metadata, samples, per_second, options, source)
     chosen = select_names([name for name, *_ in spans], options.clips, source.path)
     planned: list[PlannedClip] = []
+    stored = _stored(stage)
     for name, first, last, file_rate in (spans[i] for i in chosen):
         rate = file_rate if options.fps == "file" else options.frame_rate
         count = (last - first) * rate / per_second
@@ -48,7 +50,14 @@ def plan_clips(
         codes[-1] = last
         start = planned[-1].clip.stop if planned else 0
         planned.append(PlannedClip(Clip(name, start, start + len(codes), rate), codes))
+        check_frames(source, stored, start + len(codes), options.fps)
     return planned
+
+
+def _stored(stage: Any) -> int:
+    """Bytes of all layers of a stage."""
+    files = [Path(layer.realPath) for layer in stage.GetUsedLayers()]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def planned_codes(planned: list[PlannedClip]) -> Float64:

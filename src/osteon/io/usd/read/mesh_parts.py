@@ -147,7 +147,7 @@ def _textures(pxr: Any, surface: Any, source: Source) -> tuple[tuple[TextureRole
             continue
         file = pxr.UsdShade.Shader(connected[0].source).GetInput("file")
         asset = file.Get() if file else None
-        if asset is None:
+        if not isinstance(asset, pxr.Sdf.AssetPath):  # absent, or of another type
             continue
         data = _picture(pxr, asset.resolvedPath, source)
         mime = picture_mime(data) if data else None
@@ -166,6 +166,8 @@ def _picture(pxr: Any, address: str, source: Source) -> bytes | None:
         if not inner:
             return file.read_bytes() if file.stat().st_size <= LARGEST_PICTURE else None
         with zipfile.ZipFile(file) as package:
-            return package.read(inner) if package.getinfo(inner).file_size <= LARGEST_PICTURE else None
+            info = package.getinfo(inner)
+            fits = info.file_size <= LARGEST_PICTURE and info.compress_type == zipfile.ZIP_STORED  # as packages have it
+            return package.read(inner) if fits else None
     except (OSError, KeyError, zipfile.BadZipFile):
         return None
