@@ -17,11 +17,15 @@ from osteon.core.animation import BoneType
 
 __all__ = [
     "ENGINES",
+    "GLTF",
+    "USD",
     "Engine",
     "EngineName",
     "FileFacts",
     "Played",
+    "default_bone_types",
     "engine_of",
+    "engines_for",
     "engines_that",
     "where_it_plays",
 ]
@@ -243,6 +247,18 @@ def engines_that(**wanted: bool) -> tuple[EngineName, ...]:
         raise KeyError(f"engines have no {', '.join(sorted(unknown))}")
     rows = [row for row in _ROWS if all(getattr(row, name) == value for name, value in wanted.items())]
     return ("any", *(row.name for row in rows if row.name != "any"))
+
+
+def engines_for(formats: tuple[str, ...]) -> tuple[EngineName, ...]:
+    """Engines that read these formats and no others."""
+    return tuple(row.name for row in _ROWS if row.formats == formats)
+
+
+def default_bone_types() -> str:
+    """Which bone type is fitted for which engine, in words: "scaled; flexible for web, blender"."""
+    usual = ENGINES["any"].bone_type
+    others = [row.name for row in _ROWS if row.bone_type != usual]
+    return f"{usual}; {ENGINES[others[0]].bone_type} for {', '.join(others)}" if others else usual
 
 
 @dataclass(frozen=True, slots=True)
