@@ -2,15 +2,8 @@
 
 A bone's transform T takes the rest pose to a frame. Its joint stands at B in the rest pose and at T B in the frame, so
 the inverse bind matrix is the inverse of B. B shifts to the weighted centre of the bone's vertices (tracks then turn
-about the middle of what they move), or is the placement that the skeleton gives. The linear part of B is free, and is
-chosen so that one node will do:
-
-    bone        T         B                T B
-    it turns    c R       B_s / c          R B_s, a rotation: B_s the skeleton's, or none
-    scaled      c R S Q   Q' / c           R S: Q its axes in the rest pose
-    else        A         the skeleton's   A B, two nodes
-
-c is the scale that all bones carry where the rest pose is larger or smaller than what plays.
+about the middle of what they move), or is the placement that the skeleton gives; it is turned so that one node will do
+where it can (`core/joint_axes.py`).
 
 Below a joint that stretches nothing hangs: what stands below it would be sheared, which one node cannot say, and
 engines that keep translation, rotation and scale pass scales on in ways of their own. Such a joint's children hang on
@@ -24,24 +17,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.animation import RIGID
 from osteon.core.arrays import Float64, FloatArray
-from osteon.core.bone_axes import axes_of_bones
 from osteon.core.errors import GeometryError
+from osteon.core.joint_axes import only_turns, turn_to_axes
 from osteon.core.model import SkinnedModel
-from osteon.core.play_scale import scale_of_bones
 from osteon.core.skeleton import Skeleton
-from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.core.two_nodes import BoolArray, orthogonal_columns
+from osteon.core.transforms import compose, identity, invert
+from osteon.core.two_nodes import BoolArray
 
 __all__ = ["Joints", "bone_centres", "place_joints"]
 
 #: A child hangs below its parent only if the parent never flattens more than this: its own numbers lose as many digits.
 FLATTEST = 30.0
-#: What a bone stretches by, at the least, to have axes; less is the rounding of float32.
-STRETCHES = 1e-6
-#: Columns along a bone's axes that are this part of the longest one from being orthogonal are so for float32.
-ALONG_AXES = 3e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +63,13 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
             f"skeleton: {len(skeleton.names)} joints for {model.n_bones} bones; glTF needs one joint for each bone"
         )
     transforms = model.track.transforms.astype(np.float64)
-    rest, along_axes = _oriented(_standing(model), transforms)
+    rest, along_axes = turn_to_axes(_standing(model), transforms)
     world = compose(np.concatenate([transforms, identity(1, model.n_bones)]), rest)
     if np.abs(world).max() > np.finfo(np.float32).max:
         raise GeometryError("the bones move farther than float32 reaches; scale the model down")
     names = model.track.names if skeleton is None else skeleton.names
     hand_down = scale_inherited and model.track.bone_type == "flexible"
-    carries = _upright(world).all(axis=0) if hand_down else _only_turns(world[:-1, ..., :3]) & ~along_axes
+    carries = _upright(world).all(axis=0) if hand_down else only_turns(world[:-1, ..., :3]) & ~along_axes
     parents = _parents(skeleton, np.asarray(carries), model.n_bones)
     above = [identity(len(world)) if p < 0 else world[:, p] for p in parents]
     local = compose(invert(np.stack(above, axis=1)), world)
@@ -97,32 +84,6 @@ def _standing(model: SkinnedModel) -> Float64:
         return rest
     placed = model.skeleton.world_from_joint.astype(np.float64)
     return np.where(_upright(placed)[:, None, None], placed, rest)
-
-
-@np.errstate(over="ignore", invalid="ignore")  # what is beyond float32 is refused when it is written
-def _oriented(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArray]:
-    """The joints turned so that one node will do where it can, and (b,) which stretch along axes."""
-    scale, linear = scale_of_bones(transforms), transforms[..., :3]
-    turned = nearest_rotation(rest[..., :3]) / scale
-    axes = np.swapaxes(axes_of_bones(linear), -1, -2) / scale
-    stretches = _off_rotation(linear @ turned) > STRETCHES
-    faces_out = np.asarray((np.linalg.det(linear) > 0).all(axis=0))
-    along_axes = stretches & faces_out & orthogonal_columns(linear @ axes, ALONG_AXES)
-    turns = ~along_axes & _only_turns(linear @ turned)
-    out = rest.copy()
-    out[turns, :, :3], out[along_axes, :, :3] = turned[turns], axes[along_axes]
-    return out, along_axes
-
-
-def _off_rotation(linear: Float64) -> Float64:
-    """(b,) how far A'A is from the identity, in the worst frame."""
-    square = np.swapaxes(linear, -1, -2) @ linear
-    return np.asarray(np.abs(square - np.eye(3)).max(axis=(0, -1, -2), initial=0.0))
-
-
-def _only_turns(linear: Float64) -> BoolArray:
-    """(b,) joints whose linear parts (f,b,3,3) are rotations in all frames, as near as files of others are rigid."""
-    return np.asarray((_off_rotation(linear) <= RIGID) & (np.linalg.det(linear) > 0).all(axis=0))
 
 
 def _upright(matrices: FloatArray) -> BoolArray:
