@@ -38,15 +38,14 @@ def write_engine_table(text: str) -> str:
 
 
 def _row(engine: Engine) -> tuple[str, ...]:
-    plain, normals = engine.targets_for(4, 1), engine.targets_with_normals
     return (
         f"`{engine.name}`",
         engine.title,
         engine.evidence,
         ", ".join(engine.bone_types),
         str(engine.influences),
-        _count(plain),
-        _count(normals),
+        _count(engine.most_targets(1)),
+        _count(engine.most_targets(2)),
         _yes(engine.quantized_positions),
         _yes(engine.short_rotations),
         _yes(engine.keys_between),

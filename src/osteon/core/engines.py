@@ -65,16 +65,18 @@ class Engine:
         """Of bones that are fitted for it."""
         return self.bone_types[-1]
 
-    @property
-    def targets_with_normals(self) -> int | None:
-        """Corrections that may move normals, on a mesh without texture coordinates and colours; None: any number."""
-        return self.targets_for(SKINNED_ATTRIBUTES, 2)
+    def has_room(self, attributes: int) -> bool:
+        """Whether a vertex may have so many attributes."""
+        return self.vertex_attributes is None or attributes <= self.vertex_attributes
 
-    def targets_for(self, attributes: int, each: int) -> int | None:
-        """Corrections that fit beside the other attributes of a vertex, when each takes so many; None: any number."""
+    def most_targets(self, each: int) -> int | None:
+        """Corrections that it shows on a mesh without texture coordinates and colours; None: any number.
+
+        Each takes one attribute, or two with normals.
+        """
         if not self.morph_targets:
             return 0
-        return None if self.vertex_attributes is None else max(0, (self.vertex_attributes - attributes) // each)
+        return None if self.vertex_attributes is None else (self.vertex_attributes - SKINNED_ATTRIBUTES) // each
 
 
 _ROWS = (
@@ -299,11 +301,10 @@ def where_it_plays(facts: FileFacts) -> tuple[Played, ...]:
 
 def _lacks(engine: Engine, facts: FileFacts) -> tuple[str, ...]:
     """What of the file it cannot read, in words."""
-    most = engine.vertex_attributes
     found = {
         f"{facts.bone_type} bones": facts.bone_type not in engine.bone_types,
-        f"{facts.influences} influences, it takes {engine.influences}": facts.influences > engine.influences,
-        f"{facts.attributes} vertex attributes, it has {most}": most is not None and facts.attributes > most,
+        f"{facts.influences} influences": facts.influences > engine.influences,
+        f"{facts.attributes} attributes a vertex": not engine.has_room(facts.attributes),
         "16-bit positions": facts.quantized_positions and not engine.quantized_positions,
         "16-bit rotations": facts.short_rotations and not engine.short_rotations,
         "keys between frames": facts.keys_between and not engine.keys_between,

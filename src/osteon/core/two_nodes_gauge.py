@@ -168,8 +168,9 @@ def _allowed(cost: Float64, gauge: Gauge, flips: Float64) -> Float64:
     """The cost of choices (b,24,4), infinite for what the gauge may not be."""
     forbidden = np.asarray(gauge.one_node[:, None, None] & ~_IS_IDENTITY[None, :, None])
     if gauge.positive:
-        reflects = (flips[:, 0] < 0).all(axis=-1)  # E = -1 is the first choice of a reflection, E = 1 of all others
-        forbidden = forbidden | ((flips < 0).any(axis=-1) & ~reflects[:, None])[:, None, :]
+        outwards = flips[:, 0, 0] > 0  # E = 1 is the first choice there, E = -1 that of a reflection
+        negative = np.asarray((flips < 0).any(axis=-1) & outwards[:, None])
+        forbidden = forbidden | negative[:, None, :]
     return np.where(forbidden, np.inf, cost)
 
 

@@ -36,8 +36,7 @@ def target_attributes(model: SkinnedModel, options: SaveOptions) -> int:
     corrections = model.corrections
     if not options.normals or corrections is None or corrections.normal_basis is None:
         return 1
-    most = engine_of(options.engine).targets_for(_attributes(model, options), 2)
-    return 2 if most is None or model.rank <= most else 1
+    return 2 if engine_of(options.engine).has_room(_attributes(model, options) + 2 * model.rank) else 1
 
 
 def _attributes(model: SkinnedModel, options: SaveOptions) -> int:

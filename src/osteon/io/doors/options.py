@@ -154,7 +154,6 @@ class SaveOptions:
         "any",
         help=f"Who plays the file (docs/engines.md). Bones that are not asked for: {default_bone_types()}.",
         flags=("--for",),
-        page="Engine",
         needs=(
             need(written=GLTF, only_for=engines_for(GLTF), says="reads glTF; write a .glb or .gltf, or leave it away"),
             need(written=USD, only_for=engines_for(USD), says="reads USD; write a .usdc, or leave it away"),

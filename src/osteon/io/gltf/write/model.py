@@ -109,7 +109,7 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     tracks = hold_still(_tracks(keyed, mesh.packed, options), keyed, kept)
     nodes: list[JsonObject] = [{"name": names.mesh, "mesh": 0, "skin": 0}]
     nodes += node_entries(keyed.joints, keyed.nodes, names)
-    meshes = [{"name": names.mesh} | mesh.entry]
+    meshes: list[JsonObject] = [{"name": names.mesh} | mesh.entry]
     for track in tracks:
         if track.path == "weights":
             meshes[0]["weights"] = shortest(track.rest)
