@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from osteon.core.engines import GLTF, EngineName, Played, engine_of, where_it_plays
+from osteon.core.engine_play import Played, where_it_plays
+from osteon.core.engines import GLTF, EngineName, engine_of
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import drop_unused
 from osteon.io.doors.engine_facts import file_facts, target_attributes

@@ -27,6 +27,7 @@ _HEAD = (
     "keys between frames",
     "meshopt",
     "joints",
+    "what to set",
 )
 
 
@@ -51,6 +52,7 @@ def _row(engine: Engine) -> tuple[str, ...]:
         _yes(engine.keys_between),
         _yes(engine.meshopt),
         engine.joints,
+        engine.cure,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from osteon.core.engines import GLTF, Engine, FileFacts, engine_of
+from osteon.core.engine_play import FileFacts
+from osteon.core.engines import GLTF, Engine, engine_of
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
 
@@ -20,6 +21,7 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFa
         influences=used,
         targets=model.rank,
         attributes=_attributes(model, options) + model.rank * each if gltf else 0,
+        vertices=model.n_vertices,
         quantized_positions=gltf and options.quantize,
         short_rotations=gltf and options.short_rotations,
         keys_between=gltf and model.track.bone_type == "flexible" and writes_between(engine_of(options.engine)),

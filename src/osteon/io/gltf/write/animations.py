@@ -1,12 +1,13 @@
 """Animations: one for each clip, straight between keys.
 
-A track that does not move is none: its value stands in the node. Where it stands at one value in one clip and at
-another in the next, the node has the first, and the other clip a channel with two keys.
+Nodes stand as in the rest pose, because raylib takes that for the bind pose, whatever the inverse bind matrices say. A
+track that stays there is none. One that stands still elsewhere has a key at both ends of the clip: raylib does not read
+a single one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from osteon.io.gltf.write.fewer_keys import KeptKeys
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.nodes import JointNodes
 
-__all__ = ["NodeTrack", "hold_still", "joint_tracks", "weights_track", "write_animations"]
+__all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
 
 #: Rotations, scales, and shifts as part of the diagonal, that change by less only show the rounding of float32.
 STILL = 3e-7
@@ -72,19 +73,6 @@ def weights_track(node: int, weights: Float64, rest: Float64) -> NodeTrack:
     return NodeTrack(node, "weights", weights, rest, None, "weights", 0.0)
 
 
-def hold_still(tracks: list[NodeTrack], keyed: KeyedModel, kept: KeptKeys) -> list[NodeTrack]:
-    """The tracks with what their nodes are to be without animation: what they hold where they do not move.
-
-    A clip in which a track stands at that value needs no channel for it.
-    """
-    held = []
-    for track in tracks:
-        spans = [_clip_values(track, keyed, kept, number) for number in range(len(keyed.model.clips))]
-        values = [value for value in (_still_value(track, span) for span in spans) if value is not None]
-        held.append(replace(track, rest=values[0]) if values else track)
-    return held
-
-
 def _keys(track: NodeTrack, keyed: KeyedModel, kept: KeptKeys, number: int) -> NDArray[np.int64]:
     """Frames of a clip, counted from its first, in which a track has a key."""
     clip = keyed.model.clips[number]
@@ -93,23 +81,10 @@ def _keys(track: NodeTrack, keyed: KeyedModel, kept: KeptKeys, number: int) -> N
     return kept.get((number, track.label), np.flatnonzero(has_key))
 
 
-def _clip_values(track: NodeTrack, keyed: KeyedModel, kept: KeptKeys, number: int) -> Float64:
-    """(k,n) what a track has in the keys of a clip."""
-    clip = keyed.model.clips[number]
-    return np.asarray(track.values[clip.start : clip.stop][_keys(track, keyed, kept, number)])
-
-
-def _still_value(track: NodeTrack, values: Float64) -> Float64 | None:
-    """(n,) what values (k,n) stand at, that of the rest pose if they stand there; None if they move."""
-    if np.abs(values - track.rest).max() <= track.still:
-        return track.rest
-    return values[0] if np.abs(values - values[0]).max() <= track.still else None
-
-
 def write_animations(
     keyed: KeyedModel, tracks: list[NodeTrack], kept: KeptKeys, buffer: BufferWriter
 ) -> list[JsonObject]:
-    """An animation for each clip, from time 0, as long as its frames last; `tracks` as `hold_still` gives them."""
+    """An animation for each clip, from time 0, as long as its frames last; one that stands still keeps one track."""
     times: dict[bytes, int] = {}
     found = []
     for number, clip in enumerate(keyed.model.clips):
@@ -142,14 +117,15 @@ class _ClipWriter:
     def add(self, track: NodeTrack, keys: NDArray[np.int64]) -> None:
         """A channel with these keys; none if it stays as the node is without animation."""
         values = track.values[self.clip.start : self.clip.stop][keys]
-        still = _still_value(track, values)
-        if still is None:
+        if np.abs(values - track.rest).max() <= track.still:
+            return
+        if np.abs(values - values[0]).max() <= track.still:
+            self.put_still(track, values[0])
+        else:
             self._put(track, keys, values)
-        elif np.abs(still - track.rest).max() > track.still:
-            self.put_still(track, still)
 
     def put_still(self, track: NodeTrack, value: Float64) -> None:
-        """A channel that does not move, with a key at both ends: some engines do not read a single one."""
+        """A channel that does not move, with a key at both ends."""
         keys = np.unique([0, self.clip.n_frames - 1])
         self._put(track, keys, np.broadcast_to(value, (len(keys), len(value))))
 

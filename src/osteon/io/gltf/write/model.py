@@ -3,8 +3,8 @@
 Node 0 holds the skinned mesh, node 1 ("armature") the joints; both are roots of the scene. A bone that turns, shifts
 and scales along axes that it keeps is one node, the joint. Any other affine bone is a node (translation, rotation,
 scale) with the joint (a rotation) below it, see `two_nodes`; both are listed as joints. Joints stand at the weighted
-centre of their vertices, or where the skeleton says (`joints.py`). Without animation the file shows the rest pose, but
-for what never moves in a clip (`animations.py`). Corrections are morph targets. All primitives share one set of
+centre of their vertices, or where the skeleton says (`joints.py`). Without animation the file shows the rest pose.
+Corrections are morph targets. All primitives share one set of
 vertices; a vertex of the model is there once for each texture coordinate it has. What differs from engine to engine is
 in `core/engines.py`.
 
@@ -39,7 +39,7 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
                         model's vertices; the skin of the file is then the closest linear blend. Absent: it is the model
 
 Morph targets are in the order of the corrections. Their weights lie in 0 … 1, and those without animation
-(`mesh.weights`) show the rest pose, unless they never move. A program that leaves out the last targets must
+(`mesh.weights`) show the rest pose. A program that leaves out the last targets must
 first add them to POSITION and NORMAL by those weights; then it has the model of the lower rank. Osteon's own
 `model.cut` does, because it cuts the model that was written. Some joints have keys between frames, see `keys_between`.
 
@@ -63,7 +63,7 @@ from osteon.io.doors.engine_facts import target_attributes, writes_between
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.morph_range import PackedMesh
-from osteon.io.gltf.write.animations import NodeTrack, hold_still, joint_tracks, weights_track, write_animations
+from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, weights_track, write_animations
 from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
 from osteon.io.gltf.write.deformer import write_deformer
 from osteon.io.gltf.write.fewer_keys import reduce_keys
@@ -106,7 +106,7 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     influences = store_influences(model.skin, skin.of_bone, options.quantize)
     mesh = write_mesh(model, layout, influences, buffer, options)
     kept = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
-    tracks = hold_still(_tracks(keyed, mesh.packed, options), keyed, kept)
+    tracks = _tracks(keyed, mesh.packed, options)
     nodes: list[JsonObject] = [{"name": names.mesh, "mesh": 0, "skin": 0}]
     nodes += node_entries(keyed.joints, keyed.nodes, names)
     meshes: list[JsonObject] = [{"name": names.mesh} | mesh.entry]
