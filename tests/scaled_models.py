@@ -17,7 +17,7 @@ __all__ = ["scaled_model", "with_tree"]
 
 
 def scaled_model(seed: int = 3, *, bones: int = 6, frames: int = 12, stretch: float = 0.2) -> SkinnedModel:
-    """A lumpy ball whose bones turn, shift and stretch along axes of their own; the first frame is not the rest pose."""
+    """A lumpy ball whose bones turn, shift and stretch along axes of their own; no frame is the rest pose."""
     model = bake_random_model(seed, options=RandomOptions(bones, frames, 200, 4, "rigid")).model
     rng = np.random.default_rng(seed)
     axes = Rotation.random(bones, random_state=rng).as_matrix()

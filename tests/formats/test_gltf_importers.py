@@ -166,9 +166,7 @@ def test_scales_of_flexible_bones_are_positive_too(tmp_path):
     ]
     assert scales
     assert min(values.min() for values in scales) > 0
-    assert_same_points(
-        load_sequence([path]).frames[:: len(load_sequence([path]).frames) // 5 or 1][:1], pose_frames(model)[:1], 1e-6
-    )
+    assert_same_points(pose_frames(load_model(path)), pose_frames(model), 1e-6)
 
 
 def test_names_that_importers_would_confuse(tmp_path):

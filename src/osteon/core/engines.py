@@ -128,7 +128,7 @@ _ROWS = (
     Engine(
         "usd",
         "UsdSkel of OpenUSD",
-        "tested with usd-core",
+        "tested with usd-core 26.11",
         bone_types=_ALL_BONES,
         influences=8,
         morph_targets=True,
