@@ -1,8 +1,8 @@
 """What engines can play, said once: the writer, the checks, the page and docs/engines.md read this table.
 
-A file is written for one engine, or for `any`: what every engine of the table plays. `any` refuses nothing; what is
-asked for beyond it is written, and `engine_play.py` tells which engines then show something else. An engine that is
-named refuses what it cannot read.
+A file is written for one engine, or for `any`: what the engines of the table play, except where a fault of their own
+importer forbids it. `any` refuses nothing; what is asked for beyond it is written, and `engine_play.py` tells which
+engines then show something else. An engine that is named refuses what it cannot read.
 
 Engines differ most in what they keep of a joint. Those that keep a matrix play the two nodes of a flexible bone; those
 that keep translation, rotation and scale lose the shear between the two.
@@ -36,6 +36,7 @@ SKINNED_ATTRIBUTES = 4
 
 _ALL_BONES: tuple[BoneType, ...] = ("rigid", "scaled", "flexible")
 _ONE_NODE: tuple[BoneType, ...] = ("rigid", "scaled")
+_RIGID: tuple[BoneType, ...] = ("rigid",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ _ROWS = (
     Engine(
         "any",
         "all of these",
-        "what all rows below play",
+        "what the rows below play",
         bone_types=_ONE_NODE,
         influences=4,
         morph_targets=True,
@@ -224,7 +225,7 @@ _ROWS = (
         "panda3d",
         "Panda3D with panda3d-gltf",
         "tested with Panda3D 1.10.16, panda3d-gltf 1.3",
-        bone_types=_ONE_NODE,
+        bone_types=_RIGID,
         influences=4,
         morph_targets=True,
         vertex_attributes=None,
@@ -234,8 +235,9 @@ _ROWS = (
         joint_scale_inherited=False,
         meshopt=False,
         joints="translation, Euler angles and scale of each",
-        cure="its importer shows the next key where it should go between two (its issue 143), 3 % of the diagonal off, "
-        "and samples at 30 a second: mend that line, and set gltf-animation-fps to the rate of the file",
+        cure="scales a joint after it turns it, so unequal scales come out wrong: --for panda3d fits rigid bones; its "
+        "importer shows the next key where it should go between two (its issue 143), 3 % of the diagonal off, and "
+        "samples at 30 a second: mend that line, and set gltf-animation-fps to the rate of the file",
     ),
 )
 
@@ -264,5 +266,8 @@ def engines_for(formats: tuple[str, ...]) -> tuple[EngineName, ...]:
 def default_bone_types() -> str:
     """Which bone type is fitted for which engine, in words: "scaled; flexible for web, blender"."""
     usual = ENGINES["any"].bone_type
-    others = [row.name for row in _ROWS if row.bone_type != usual]
-    return f"{usual}; {ENGINES[others[0]].bone_type} for {', '.join(others)}" if others else usual
+    others: dict[BoneType, list[str]] = {}
+    for row in _ROWS:
+        others.setdefault(row.bone_type, []).append(row.name)
+    kinds = [f"{kind} for {', '.join(names)}" for kind, names in others.items() if kind != usual]
+    return "; ".join([usual, *kinds])
