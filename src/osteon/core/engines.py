@@ -21,6 +21,7 @@ __all__ = [
     "USD",
     "Engine",
     "EngineName",
+    "bone_type_players",
     "default_bone_types",
     "engine_of",
     "engines_for",
@@ -261,6 +262,18 @@ def engines_that(**wanted: bool) -> tuple[EngineName, ...]:
 def engines_for(formats: tuple[str, ...]) -> tuple[EngineName, ...]:
     """Engines that read these formats and no others."""
     return tuple(row.name for row in _ROWS if row.formats == formats)
+
+
+def bone_type_players() -> str:
+    """Which engines play which bones, in words: "scaled: all but panda3d; flexible: web, blender"."""
+    named = [row for row in _ROWS if row.name != "any"]
+    words = []
+    for kind in _ALL_BONES:
+        without = [row.name for row in named if kind not in row.bone_types]
+        players = [row.name for row in named if kind in row.bone_types]
+        few = f"all but {', '.join(without)}" if 2 * len(without) < len(players) else ", ".join(players)
+        words.append(f"{kind}: {few if without else 'all'}")
+    return "; ".join(words)
 
 
 def default_bone_types() -> str:

@@ -9,9 +9,18 @@ import pytest
 
 from osteon.core.engine_options import options_for
 from osteon.core.engine_play import FileFacts, where_it_plays
-from osteon.core.engines import ENGINES, EngineName, default_bone_types, engine_of, engines_for, engines_that
+from osteon.core.engines import (
+    ENGINES,
+    EngineName,
+    bone_type_players,
+    default_bone_types,
+    engine_of,
+    engines_for,
+    engines_that,
+)
 from osteon.core.errors import OptionError
 from osteon.core.options import SkinOptions
+from osteon.view.fit_form import fit_form
 
 NAMED = [engine for engine in ENGINES.values() if engine.name != "any"]
 #: An importer that shows no scaled bones: a fault of its own, with its cure in the table.
@@ -99,3 +108,9 @@ def test_only_an_engine_that_is_named_refuses_influences() -> None:
     assert options_for(SkinOptions(influences=8), "blender", bone_type_asked=False).influences == 8
     with pytest.raises(OptionError, match=r"^influences: files for web have 4 bones a vertex at most, got 8; use 4"):
         options_for(SkinOptions(influences=8), "web", bone_type_asked=False)
+
+
+def test_the_page_says_who_plays_which_bones() -> None:
+    assert bone_type_players() == ("rigid: all; scaled: all but panda3d; flexible: web, blender, usd, cesium, godot")
+    (bones,) = [entry for entry in fit_form() if entry["name"] == "bone_type"]
+    assert bones["hint"].endswith(f"Engines that play them: {bone_type_players()}.")
