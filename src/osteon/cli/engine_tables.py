@@ -1,4 +1,4 @@
-"""The table of docs/engines.md, written from `core/engines.py`: `scripts/write-options`.
+"""The table of docs/engines.md and its remarks, written from `core/engines.py`: `scripts/write-options`.
 
 It stands between `<!-- engines -->` and `<!-- end -->`; what is between them is replaced.
 """
@@ -26,15 +26,14 @@ _HEAD = (
     "16-bit rotations",
     "keys between frames",
     "meshopt",
-    "joints",
-    "what to set",
 )
 
 
 def write_engine_table(text: str) -> str:
     """The text with its table as it should be."""
     rows = [_HEAD, ("---",) * len(_HEAD), *map(_row, ENGINES.values())]
-    table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows) + "\n"
+    table += "".join(map(_remarks, ENGINES.values()))
     return _PLACE.sub(lambda place: place[1] + table + place[2], text)
 
 
@@ -51,9 +50,13 @@ def _row(engine: Engine) -> tuple[str, ...]:
         _yes(engine.short_rotations),
         _yes(engine.keys_between),
         _yes(engine.meshopt),
-        engine.joints,
-        engine.cure,
     )
+
+
+def _remarks(engine: Engine) -> str:
+    """What its joints are, and what to set, as a line of a list."""
+    cure = f" At its import defaults it {engine.cure}." if engine.cure else ""
+    return f"- `{engine.name}`: joints are {engine.joints}.{cure}\n"
 
 
 def _count(number: int | None) -> str:

@@ -125,6 +125,7 @@ def skin(
         with clock.stage("import"):
             import osteon.pipeline  # noqa: F401  compiled kernels, which take a while
         with clock.stage("fit"), naming_input(inputs, sequence.name):
+            options = options if rig is None else _options_for_rig(options, sequence, rig)
             if budget is None:
                 found = Found(_fit(sequence, options, rig, notes, progress))
             else:
@@ -187,6 +188,15 @@ def _load(
     return load_sequence(list(inputs), options=options, progress=progress), load_model(rig), ()
 
 
+def _options_for_rig(options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
+    """Refuse what was asked for and has no effect on a rig; what the engine chose then goes back to its default."""
+    from osteon.pipeline.rig import rig_circumstances
+
+    brings = rig_circumstances(sequence, rig)
+    refuse_unused(**brings)
+    return drop_unused(options, **brings)
+
+
 def _fit(
     sequence: MeshSequence,
     options: SkinOptions,
@@ -195,12 +205,7 @@ def _fit(
     progress: Progress | None,
 ) -> SkinFit:
     from osteon.pipeline import skin_sequence
-    from osteon.pipeline.rig import rig_circumstances
 
-    if rig is not None:
-        brings = rig_circumstances(sequence, rig)
-        refuse_unused(**brings)
-        options = drop_unused(options, **brings)  # what the engine chose
     fit = skin_sequence(sequence, options=options, rig=rig, progress=progress)
     return replace(fit, report=replace(fit.report, warnings=(*notes, *fit.report.warnings)))
 

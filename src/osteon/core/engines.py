@@ -56,8 +56,8 @@ class Engine:
     keys_between: bool  # keys off the frames, which importers that sample at frames would lose
     joint_scale_inherited: bool  # a joint below one that scales is where the file has it
     meshopt: bool  # EXT_meshopt_compression
-    joints: str  # what it makes of joints, in words
-    cure: str = ""  # what to set where its import defaults show something else, and by how much
+    joints: str  # what it keeps of a joint, in words
+    cure: str = ""  # what it does at its import defaults, how far that is off, and what to set
     vertices: int | None = None  # of a mesh, at most
     formats: tuple[str, ...] = GLTF
 
@@ -94,7 +94,7 @@ _ROWS = (
         keys_between=False,
         joint_scale_inherited=False,
         meshopt=False,
-        joints="one node a bone; no joint below one that scales",
+        joints="one node a bone, and none hangs below one that scales",
         formats=(*GLTF, *USD),
     ),
     Engine(
@@ -125,7 +125,7 @@ _ROWS = (
         keys_between=True,
         joint_scale_inherited=True,
         meshopt=False,
-        joints="matrices; nodes between joints become bones",
+        joints="matrices, and nodes between them become bones",
     ),
     Engine(
         "usd",
@@ -140,7 +140,7 @@ _ROWS = (
         keys_between=False,
         joint_scale_inherited=True,
         meshopt=False,
-        joints="matrices; scales in half precision",
+        joints="matrices, with scales in half precision",
         formats=USD,
     ),
     Engine(
@@ -188,7 +188,8 @@ _ROWS = (
         keys_between=False,
         joint_scale_inherited=False,
         meshopt=False,
-        joints="translation, rotation and scale of each; samples tracks at 30 a second",
+        joints="a translation, a rotation and a scale each",
+        cure="samples tracks at 30 a second: set the import's sample rate to that of the file",
     ),
     Engine(
         "unity",
@@ -203,7 +204,7 @@ _ROWS = (
         keys_between=True,
         joint_scale_inherited=True,
         meshopt=True,
-        joints="translation, rotation and scale of each",
+        joints="a translation, a rotation and a scale each",
     ),
     Engine(
         "raylib",
@@ -218,7 +219,7 @@ _ROWS = (
         keys_between=False,
         joint_scale_inherited=False,
         meshopt=False,
-        joints="translation, rotation and scale of each; nodes at rest are the bind pose; one key is not read",
+        joints="a translation, a rotation and a scale each; nodes at rest are the bind pose, and a single key is not read",
         cure="samples tracks at 60 a second: frames at 60, 30 or 20 a second fall on samples",
         vertices=65535,
     ),
@@ -235,7 +236,7 @@ _ROWS = (
         keys_between=False,
         joint_scale_inherited=False,
         meshopt=False,
-        joints="translation, Euler angles and scale of each",
+        joints="a translation, Euler angles and a scale each",
         cure="scales a joint after it turns it, so unequal scales come out wrong: --for panda3d fits rigid bones; its "
         "importer shows the next key where it should go between two (its issue 143), 3 % of the diagonal off, and "
         "samples at 30 a second: mend that line, and set gltf-animation-fps to the rate of the file",
