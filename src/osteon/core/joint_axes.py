@@ -22,7 +22,7 @@ from osteon.core.play_scale import scale_of_bones
 from osteon.core.transforms import nearest_rotation
 from osteon.core.two_nodes import BoolArray, orthogonal_columns
 
-__all__ = ["only_turns", "turn_to_axes"]
+__all__ = ["ALONG_AXES", "only_turns", "turn_to_axes"]
 
 #: What a bone stretches by, at the least, to have axes; less is the rounding of float32.
 STRETCHES = 1e-6

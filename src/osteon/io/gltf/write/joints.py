@@ -19,11 +19,11 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
 from osteon.core.errors import GeometryError
-from osteon.core.joint_axes import only_turns, turn_to_axes
+from osteon.core.joint_axes import ALONG_AXES, only_turns, turn_to_axes
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, identity, invert
-from osteon.core.two_nodes import BoolArray
+from osteon.core.two_nodes import BoolArray, orthogonal_columns
 
 __all__ = ["Joints", "bone_centres", "place_joints"]
 
@@ -40,7 +40,7 @@ class Joints:
     local: Float64  # (f+1,b,3,4) parent_from_joint; the last one is the rest pose
     world: Float64  # (f+1,b,3,4) world_from_joint, likewise
     joint_from_rest: Float64  # (b,3,4) inverse bind
-    one_node: BoolArray  # (b,) bones that stretch along axes they keep
+    one_node: BoolArray  # (b,) joints that turn and scale along their axes, as far as float32 tells
 
 
 def bone_centres(model: SkinnedModel) -> Float64:
@@ -73,7 +73,7 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
     parents = _parents(skeleton, np.asarray(carries), model.n_bones)
     above = [identity(len(world)) if p < 0 else world[:, p] for p in parents]
     local = compose(invert(np.stack(above, axis=1)), world)
-    return Joints(tuple(names), parents, local, world, invert(rest), along_axes)
+    return Joints(tuple(names), parents, local, world, invert(rest), orthogonal_columns(local[..., :3], ALONG_AXES))
 
 
 def _standing(model: SkinnedModel) -> Float64:
