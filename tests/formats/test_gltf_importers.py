@@ -198,11 +198,17 @@ def test_names_stay_where_nothing_confuses_them(tmp_path):
     assert "joint_names" not in root["asset"]["extras"]["osteon"]
 
 
-def test_tracks_that_stay_at_rest_are_left_out(tmp_path):
-    """Rigid bones do not scale, whatever float32 has left of that."""
-    root, _ = saved(MODELS["rigid"], tmp_path)
+@pytest.mark.parametrize("noise", [0.0, 1e-6])
+def test_tracks_that_stay_at_rest_are_left_out(noise, tmp_path):
+    """Rigid bones do not scale, whatever float32 and the files of others have left of that."""
+    model = MODELS["rigid tree"]
+    scales = 1 + noise * np.random.default_rng(0).uniform(-1, 1, (model.n_frames, model.n_bones, 1, 1))
+    transforms = model.track.transforms.copy()
+    transforms[..., :3] *= scales.astype(np.float32)
+    root, path = saved(replace(model, track=BoneTrack(transforms, "rigid")), tmp_path)
     paths = [c["target"]["path"] for a in root["animations"] for c in a["channels"]]
     assert set(paths) == {"translation", "rotation"}
+    assert_same_points(pose_frames(load_model(path)), pose_frames(model), 2e-6)
 
 
 def test_a_track_that_stands_still_elsewhere_has_two_keys(tmp_path):

@@ -45,9 +45,9 @@ def turn_to_axes(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArray
     return out, along_axes
 
 
-def only_turns(linear: Float64) -> BoolArray:
+def only_turns(linear: Float64, tolerance: float = RIGID) -> BoolArray:
     """(b,) joints whose linear parts (f,b,3,3) are rotations in all frames, as near as files of others are rigid."""
-    return np.asarray((_off_rotation(linear) <= RIGID) & (np.linalg.det(linear) > 0).all(axis=0))
+    return np.asarray((_off_rotation(linear) <= tolerance) & (np.linalg.det(linear) > 0).all(axis=0))
 
 
 def _off_rotation(linear: Float64) -> Float64:

@@ -22,11 +22,13 @@ from osteon.core.errors import GeometryError
 from osteon.core.joint_axes import ALONG_AXES, only_turns, turn_to_axes
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
-from osteon.core.transforms import compose, identity, invert
+from osteon.core.transforms import compose, identity, invert, nearest_rotation
 from osteon.core.two_nodes import BoolArray, orthogonal_columns
 
 __all__ = ["Joints", "bone_centres", "place_joints"]
 
+#: Rotations that are rounded to float32 are off by less than this; what that moves is below 1e-6 of the diagonal.
+ROUNDED = 5e-6
 #: A child hangs below its parent only if the parent never flattens more than this: its own numbers lose as many digits.
 FLATTEST = 30.0
 
@@ -64,7 +66,7 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
         )
     transforms = model.track.transforms.astype(np.float64)
     rest, along_axes = turn_to_axes(_standing(model), transforms)
-    world = compose(np.concatenate([transforms, identity(1, model.n_bones)]), rest)
+    world = np.concatenate([_plain_turns(compose(transforms, rest)), rest[None]])
     if np.abs(world).max() > np.finfo(np.float32).max:
         raise GeometryError("the bones move farther than float32 reaches; scale the model down")
     names = model.track.names if skeleton is None else skeleton.names
@@ -74,6 +76,13 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
     above = [identity(len(world)) if p < 0 else world[:, p] for p in parents]
     local = compose(invert(np.stack(above, axis=1)), world)
     return Joints(tuple(names), parents, local, world, invert(rest), orthogonal_columns(local[..., :3], ALONG_AXES))
+
+
+def _plain_turns(world: Float64) -> Float64:
+    """Joints (f,b,3,4), with rotations that float32 has rounded made such again: no scale has a track of its rounding."""
+    turns = only_turns(world[..., :3], ROUNDED)
+    world[:, turns, :, :3] = nearest_rotation(world[:, turns, :, :3])
+    return world
 
 
 def _standing(model: SkinnedModel) -> Float64:
