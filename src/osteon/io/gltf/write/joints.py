@@ -79,7 +79,7 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
 
 
 def _plain_turns(world: Float64) -> Float64:
-    """Joints (f,b,3,4), with rotations that float32 has rounded made such again: no scale has a track of its rounding."""
+    """Joints (f,b,3,4), with rotations that float32 has rounded made such again, so that no scale has a track."""
     turns = only_turns(world[..., :3], ROUNDED)
     world[:, turns, :, :3] = nearest_rotation(world[:, turns, :, :3])
     return world
