@@ -54,3 +54,13 @@ def test_no_detour(steps, size):
     for end in (linear[:-1], linear[1:]):
         reach = np.linalg.norm(middle - end, ord=2, axis=(-2, -1))
         assert (reach <= moved + 2e-6 * np.abs(linear).max()).all()
+
+
+@settings(deadline=None, max_examples=150)
+@given(arrays(np.float64, (4, 3, 3, 4), elements=NUMBERS))
+def test_only_what_turns_inside_out_has_negative_scales(transforms):
+    tracks = split_transforms(transforms, positive=True)
+    outwards = np.linalg.det(transforms[..., :3]) > 1e-9
+    assert (tracks.scales[outwards] >= 0).all()
+    size = np.abs(transforms[..., :3]).max(axis=(-1, -2), keepdims=True)
+    assert (np.abs(join_transforms(tracks) - transforms) / np.where(size > 0, size, 1)).max() <= 1e-6

@@ -56,20 +56,28 @@ def bench_files(run: BenchRun) -> list[Row]:
             run.say(f"{sequence.name}: {BONES} bones, {size.name}")
             model = _fit(sequence, size.rank, run.threads)
             rows += _size_rows(run, sequence, model, size, folder)
-            fitted.append(Case(f"{sequence.name} {size.name}", model, SaveOptions(quantize=True, normals=size.normals)))
+            fitted.append(
+                Case(
+                    f"{sequence.name} {size.name}",
+                    model,
+                    SaveOptions(quantize=True, short_rotations=True, normals=size.normals),
+                )
+            )
         return rows + _player_rows(run, (*make_cases(), *fitted), folder)
 
 
 def _fit(sequence: MeshSequence, rank: int, threads: int) -> SkinnedModel:
     from osteon.pipeline import skin_sequence
 
-    return skin_sequence(sequence, options=SkinOptions(bones=BONES, rank=rank, threads=threads)).model
+    return skin_sequence(
+        sequence, options=SkinOptions(bones=BONES, bone_type="flexible", rank=rank, threads=threads)
+    ).model
 
 
 def _size_rows(run: BenchRun, sequence: MeshSequence, model: SkinnedModel, size: _Size, folder: Path) -> list[Row]:
     case = f"{sequence.name}, {BONES} flexible bones, {size.name}"
     path = folder / f"rank{size.rank}.glb"
-    save_model(model, path, options=SaveOptions(quantize=True, normals=size.normals))
+    save_model(model, path, options=SaveOptions(quantize=True, short_rotations=True, normals=size.normals))
     before, after = _error(sequence, model), _error(sequence, load_model(path))
     ratio = path.stat().st_size / sequence.frames.nbytes
     rows = [

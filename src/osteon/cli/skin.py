@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.error_words import naming_input
-from osteon.cli.option_flags import optional, options_of, refuse_unused
+from osteon.cli.option_flags import is_given, optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.budget import Budget, Try
 from osteon.core.compile_kernels import start_compiling
+from osteon.core.engine_options import options_for
 from osteon.core.errors import BoundNotReached
 from osteon.core.option_checks import drop_unused
 from osteon.core.option_fields import need, option
@@ -99,6 +101,7 @@ def skin(
     osteon skin cloth/ -o cloth.glb --rank 5
     osteon skin face.abc --max-error 0.5 -o face.glb --report face.html
     osteon skin walk/ run/ --bones 40 -o both.usdc
+    osteon skin cloth/ --for web -o cloth.glb
     osteon skin anim.abc --rig character.glb --helpers 4 -o character2.glb
     osteon skin run.glb walk.glb --rig character.glb -o moving.glb
     """
@@ -111,6 +114,7 @@ def skin(
         stock=options.model == "lbs",
         input="sequence",
     )
+    options = options_for(options, save.engine, bone_type_asked=is_given("options.bone_type"))
     outputs = plan_outputs(
         [*inputs, files.rig, load.rest, load.faces],
         *(model_output("-o", path) for path in files.outputs),
@@ -124,6 +128,7 @@ def skin(
         with clock.stage("import"):
             import osteon.pipeline  # noqa: F401  compiled kernels, which take a while
         with clock.stage("fit"), naming_input(inputs, sequence.name):
+            options = options if rig is None else _options_for_rig(options, sequence, rig)
             if budget is None:
                 found = Found(_fit(sequence, options, rig, notes, progress))
             else:
@@ -138,18 +143,20 @@ def skin(
             with clock.stage("write"):
                 write_outputs(found.fit, files.outputs, save)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
+            plays = _plays(found.fit, files.outputs, save)
             lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
-            report = replace(report, warnings=(*report.warnings, *lost))
+            notes = (*lost, *engine_notes(found.fit.model, plays, save))
+            report = replace(report, warnings=(*report.warnings, *notes))
             if files.report is not None and curves is not None:
                 with clock.stage("page"):
                     _write_page(files.report, replace(found.fit, report=report), sequence, curves)
             report = report.with_seconds(clock.seconds())
-            facts = report.to_json() | found.to_json()
+            facts = report.to_json() | found.to_json() | {"plays": plays_json(plays)}
             write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
         report = report.with_seconds(clock.seconds())
-        print_report(report, (*files.outputs, *([files.report] if files.report else [])))
+        print_report(report, (*files.outputs, *([files.report] if files.report else [])), plays_rows(plays))
     if not found.met:
         raise BoundNotReached("the bound was not reached; the best that was found has been written")
 
@@ -184,6 +191,15 @@ def _load(
     return load_sequence(list(inputs), options=options, progress=progress), load_model(rig), ()
 
 
+def _options_for_rig(options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
+    """Refuse what was asked for and has no effect on a rig; what the engine chose then goes back to its default."""
+    from osteon.pipeline.rig import rig_circumstances
+
+    brings = rig_circumstances(sequence, rig)
+    refuse_unused(**brings)
+    return drop_unused(options, **brings)
+
+
 def _fit(
     sequence: MeshSequence,
     options: SkinOptions,
@@ -192,10 +208,7 @@ def _fit(
     progress: Progress | None,
 ) -> SkinFit:
     from osteon.pipeline import skin_sequence
-    from osteon.pipeline.rig import rig_circumstances
 
-    if rig is not None:
-        refuse_unused(**rig_circumstances(sequence, rig))
     fit = skin_sequence(sequence, options=options, rig=rig, progress=progress)
     return replace(fit, report=replace(fit.report, warnings=(*notes, *fit.report.warnings)))
 
@@ -247,6 +260,12 @@ def _write_page(path: str, fit: SkinFit, sequence: MeshSequence, curves: ReportC
     write_html_report(path, fit, sequence, curves=curves)
 
 
+def _plays(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions) -> list[FilePlays]:
+    """Where the outputs play, with what the corrections cost where there are none."""
+    without = fit.report.error_percent_by_rank["0"] if fit.report.rank else None
+    return file_plays(fit.model, outputs, options, without)
+
+
 def _is_model(path: str) -> bool:
     return Path(path).suffix.lower() in MODEL_FORMATS
 
@@ -287,8 +306,8 @@ def _size_of(path: str) -> int:
     return sum(f.stat().st_size for f in written_path(folder).iterdir() if f.is_file())
 
 
-def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
-    """The report as a table for people."""
+def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[tuple[str, str]] = ()) -> None:
+    """The report as a table for people; `plays` are rows that tell where the outputs play."""
     from rich.table import Table
 
     table = Table(show_header=False, box=None, pad_edge=False)
@@ -317,6 +336,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...]) -> None:
         ("size", "" if report.output_bytes is None else size_text(report.output_bytes)),
         ("time", time_text(report.seconds)),
         ("written", ", ".join(outputs)),
+        *plays,
     ]
     for name, value in rows:
         if value:

@@ -17,6 +17,7 @@ from osteon.core.arrays import Float64, FloatArray
 from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
 from osteon.core.two_nodes_gauge import (
     BoolArray,
+    Gauge,
     Pieces,
     begin_gauge,
     follow_gauge,
@@ -27,6 +28,7 @@ __all__ = [
     "BoolArray",
     "NodeTracks",
     "join_transforms",
+    "orthogonal_columns",
     "split_transforms",
 ]
 
@@ -45,19 +47,31 @@ class NodeTracks:
     needs_child: BoolArray  # (b,)
 
 
-def split_transforms(transforms: FloatArray, starts: Sequence[int] = (0,)) -> NodeTracks:
-    """Tracks of two nodes for transforms (f,b,3,4); the gauge starts anew at the frames `starts`."""
+def split_transforms(
+    transforms: FloatArray,
+    starts: Sequence[int] = (0,),
+    *,
+    known: BoolArray | None = None,
+    positive: bool = False,
+) -> NodeTracks:
+    """Tracks of two nodes for transforms (f,b,3,4); the gauge starts anew at the frames `starts`.
+
+    Bones that are `known (b,)` to scale along the axes get one node, whatever rounding has left of that. With
+    `positive` only what turns inside out has negative scales, though two of them may be the shorter way.
+    """
     whole = np.asarray(transforms, np.float64)
     linear = whole[..., :3]
-    one_node = _orthogonal_columns(linear)
+    one_node = orthogonal_columns(linear)
+    if known is not None:
+        one_node = one_node | known
     decomposed = _decompose(linear, one_node)
     n_frames, n_bones = linear.shape[:2]
     left, right = np.empty((n_frames, n_bones, 3, 3)), np.empty((n_frames, n_bones, 3, 3))
     scales = np.empty((n_frames, n_bones, 3))
     begins = {0, *starts}
-    before = rest_pieces(n_bones)
+    before, gauge = rest_pieces(n_bones), Gauge(one_node, positive)
     for f, raw in enumerate(decomposed):
-        before = begin_gauge(raw, one_node) if f in begins else follow_gauge(before, raw, one_node)
+        before = begin_gauge(raw, gauge) if f in begins else follow_gauge(before, raw, gauge)
         left[f], scales[f], right[f] = before.left, before.values, before.right
     rotations = quaternions_from_matrices(left)
     child = quaternions_from_matrices(np.swapaxes(right, -1, -2))
@@ -74,14 +88,14 @@ def join_transforms(tracks: NodeTracks) -> Float64:
     return np.concatenate([linear, tracks.translations[..., None]], axis=-1)
 
 
-def _orthogonal_columns(linear: Float64) -> BoolArray:
-    """(b,) bones whose matrix is a rotation times a scale along the axes, in every frame."""
+def orthogonal_columns(linear: Float64, tolerance: float = ORTHOGONAL) -> BoolArray:
+    """(b,) bones whose matrix is a rotation times a scale along the axes, in every frame (f,b,3,3)."""
     gram = np.abs(np.swapaxes(linear, -1, -2) @ linear)
     lengths = np.sqrt(np.diagonal(gram, axis1=-2, axis2=-1))
     first, second = [0, 0, 1], [1, 2, 2]
     # What it takes to make two columns orthogonal is their product over the longer one.
     longer = np.maximum(lengths[..., first], lengths[..., second])
-    fits = gram[..., first, second] <= ORTHOGONAL * longer * lengths.max(axis=-1, keepdims=True)
+    fits = gram[..., first, second] <= tolerance * longer * lengths.max(axis=-1, keepdims=True)
     return np.asarray(fits.all(axis=(0, -1)))
 
 

@@ -33,6 +33,7 @@ from osteon.core.quaternions import halfway_quaternions, matrices_from_quaternio
 
 __all__ = [
     "BoolArray",
+    "Gauge",
     "Pieces",
     "begin_gauge",
     "follow_gauge",
@@ -84,21 +85,29 @@ def rest_pieces(n_bones: int) -> Pieces:
     return Pieces(eye, np.ones((n_bones, 3)), eye)
 
 
-def begin_gauge(raw: Pieces, one_node: BoolArray) -> Pieces:
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """What the choice may be."""
+
+    one_node: BoolArray  # (b,) bones that keep V = I
+    positive: bool = False  # only a reflection has negative scales
+
+
+def begin_gauge(raw: Pieces, gauge: Gauge) -> Pieces:
     """The first frame of a clip: V as near the identity as it goes, no more negative scales than needed."""
     at_rest = rest_pieces(len(raw.left))
     right, flips = _turns(at_rest.right, raw.right, np.ones((1, 3)))[..., 0], _flips(raw)
     negative = (flips < 0).sum(axis=-1)
     left = _turns(at_rest.left, raw.left, flips)  # only decides between choices that are equally good for V
     cost = (right**2)[:, :, None] + 1e-6 * left**2 + 100.0 * negative[:, None, :]
-    chosen = _choose(raw, flips, _allowed(cost, one_node).reshape(len(cost), -1).argmin(axis=1))
+    chosen = _choose(raw, flips, _allowed(cost, gauge, flips).reshape(len(cost), -1).argmin(axis=1))
     return _align(at_rest, chosen)
 
 
-def follow_gauge(before: Pieces, raw: Pieces, one_node: BoolArray) -> Pieces:
+def follow_gauge(before: Pieces, raw: Pieces, gauge: Gauge) -> Pieces:
     """The choice of U, s, V in a frame that moves least from the one before."""
     flips = _flips(raw)
-    cost = _allowed(_step_costs(before, raw, flips), one_node).reshape(len(one_node), -1)
+    cost = _allowed(_step_costs(before, raw, flips), gauge, flips).reshape(len(flips), -1)
     chosen = _align(before, _choose(raw, flips, cost.argmin(axis=1)))
     suspects = np.flatnonzero(_off_line(before, chosen))
     if not len(suspects):
@@ -155,9 +164,13 @@ def _step_costs(before: Pieces, raw: Pieces, flips: Float64) -> Float64:
     return np.asarray(left**2 + right**2 + change + fine)
 
 
-def _allowed(cost: Float64, one_node: BoolArray) -> Float64:
-    """Bones of one node keep V = I."""
-    forbidden = one_node[:, None, None] & ~_IS_IDENTITY[None, :, None]
+def _allowed(cost: Float64, gauge: Gauge, flips: Float64) -> Float64:
+    """The cost of choices (b,24,4), infinite for what the gauge may not be."""
+    forbidden = np.asarray(gauge.one_node[:, None, None] & ~_IS_IDENTITY[None, :, None])
+    if gauge.positive:
+        outwards = flips[:, 0, 0] > 0  # E = 1 is the first choice there, E = -1 that of a reflection
+        negative = np.asarray((flips < 0).any(axis=-1) & outwards[:, None])
+        forbidden = forbidden | negative[:, None, :]
     return np.where(forbidden, np.inf, cost)
 
 

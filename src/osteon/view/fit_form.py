@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from osteon.core.engines import bone_type_players
 from osteon.core.errors import OptionError
 from osteon.core.option_fields import OptionField, options_in
 from osteon.core.options import SkinOptions
@@ -27,6 +28,8 @@ def fit_form() -> list[dict[str, Any]]:
 def _input(of: OptionField) -> dict[str, Any]:
     known = of.option
     meaning = f" {of.default}: {known.shown_default}." if known.shown_default else ""
+    if of.name == "bone_type":
+        meaning += f" Engines that play them: {bone_type_players()}."
     return {
         "name": of.name,
         "label": known.page,

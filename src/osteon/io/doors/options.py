@@ -9,6 +9,7 @@ from typing import Literal
 from osteon.core.arrays import Int32
 from osteon.core.asset import Asset
 from osteon.core.clips import DEFAULT_FPS
+from osteon.core.engines import GLTF, USD, EngineName, default_bone_types, engines_for, engines_that
 from osteon.core.errors import OptionError
 from osteon.core.option_checks import check_options
 from osteon.core.option_fields import need, option
@@ -25,8 +26,8 @@ __all__ = [
 ]
 
 
-_GLTF = (".glb", ".gltf")
-_USD = (".usda", ".usdc", ".usdz", ".usd")
+_TAKES_SHORT_POSITIONS = engines_that(quantized_positions=True)
+_TAKES_SHORT_ROTATIONS = engines_that(short_rotations=True)
 _MOVES = need(input=("sequence", "model", "clips"), says="a skeleton file has no frames; leave it away")
 _OWN_REST = need(rest_pose="sequence", says="the rig tells the rest pose that it was bound in; leave it away")
 _ALL_FRAMES = need(input=("sequence", "skeleton"), says="chooses frames of a sequence; play chooses those of a model")
@@ -149,11 +150,38 @@ class SaveOptions:
     `stock` (every player knows the deformer).
     """
 
+    engine: EngineName = option(
+        "any",
+        help=f"Who plays the file (docs/engines.md). Bones that are not asked for: {default_bone_types()}.",
+        flags=("--for",),
+        needs=(
+            need(written=GLTF, only_for=engines_for(GLTF), says="reads glTF; write a .glb or .gltf, or leave it away"),
+            need(written=USD, only_for=engines_for(USD), says="reads USD; write a .usdc, or leave it away"),
+        ),
+    )
     quantize: bool = option(
         False,
-        help="16-bit numbers: a glTF of about half the size.",
+        help="16-bit positions, corrections and weights: a glTF of about half the size.",
         flags=("--quantize",),
-        needs=(need(written=_GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or leave it away"),),
+        needs=(
+            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or leave it away"),
+            need(
+                engine=_TAKES_SHORT_POSITIONS,
+                says=f"16-bit positions are read by {', '.join(_TAKES_SHORT_POSITIONS[1:])} only; leave it away",
+            ),
+        ),
+    )
+    short_rotations: bool = option(
+        False,
+        help="16-bit rotations: 5 to 24 kB less, which not every engine reads.",
+        flags=("--short-rotations",),
+        needs=(
+            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or leave it away"),
+            need(
+                engine=_TAKES_SHORT_ROTATIONS,
+                says=f"16-bit rotations are read by {', '.join(_TAKES_SHORT_ROTATIONS[1:])} only; leave it away",
+            ),
+        ),
     )
     key_error: float = option(
         0.0,
@@ -165,16 +193,16 @@ class SaveOptions:
         expected="0 … 1 of the diagonal",
         unit="of the diagonal",
         scale=100,
-        needs=(need(written=_GLTF, says="only glTF has keys to drop; write a .glb or .gltf, or leave it away"),),
+        needs=(need(written=GLTF, says="only glTF has keys to drop; write a .glb or .gltf, or leave it away"),),
     )
     normals: bool = option(
         True,
         help="Positions only.",
         flags=("--no-normals",),
         needs=(
-            need(written=(*_GLTF, *_USD, ".npz"), says="frames are written without normals anyway; leave it away"),
+            need(written=(*GLTF, *USD, ".npz"), says="frames are written without normals anyway; leave it away"),
             need(
-                written=(*_GLTF, *_USD),
+                written=(*GLTF, *USD),
                 corrected=True,
                 says="an .npz holds normals of corrections only, and there are none; leave it away",
             ),
@@ -186,7 +214,7 @@ class SaveOptions:
         help="Where a format has no form for a deformer: write the closest linear blend skin, or refuse.",
         flags=("--fallback",),
         needs=(
-            need(written=_GLTF, says="only glTF lacks a deformer that Osteon has; write a .glb, or leave it away"),
+            need(written=GLTF, says="only glTF lacks a deformer that Osteon has; write a .glb, or leave it away"),
             need(stock=False, says="every player knows linear blending; it is of use with --model dqs"),
         ),
     )

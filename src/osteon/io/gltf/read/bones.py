@@ -21,7 +21,7 @@ from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.sampling import ScenePose
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance, parents_of_joints
 
-__all__ = ["Bones", "gather_bones", "gather_skeleton", "gather_skin", "joints_of_vertices"]
+__all__ = ["Bones", "gather_bones", "gather_skeleton", "gather_skin", "joints_of_vertices", "pick_bones"]
 
 #: glTF has any number of sets of four; more than this many bones a vertex are not kept.
 MOST_INFLUENCES = 8
@@ -70,6 +70,14 @@ def gather_bones(scene: GltfScene, placements: list[Float64]) -> Bones:
             found.append(bone)
         of_joint.append(np.array(found, np.int64))
     return Bones(nodes, np.stack(matrices), of_joint)
+
+
+def pick_bones(bones: Bones, chosen: list[int]) -> Bones:
+    """Only some of the bones, in a new order; vertices follow no others."""
+    place = np.zeros(len(bones.nodes), np.int64)
+    place[chosen] = np.arange(len(chosen))
+    nodes = [bones.nodes[b] for b in chosen]
+    return Bones(nodes, bones.node_from_rest[chosen], [place[of] for of in bones.of_joint])
 
 
 def _same_bind(one: Float64, other: Float64) -> bool:

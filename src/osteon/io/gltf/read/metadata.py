@@ -17,7 +17,7 @@ from osteon.io.gltf.read.document import Document
 
 __all__ = ["Metadata", "StoredClip", "read_metadata"]
 
-VERSION = 1
+VERSIONS = (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,6 @@ def read_metadata(document: Document) -> Metadata | None:
         return None
     extras = asset.get("extras")
     entries = extras.get("osteon") if isinstance(extras, dict) else None
-    if not isinstance(entries, dict) or entries.get("version") != VERSION:
+    if not isinstance(entries, dict) or entries.get("version") not in VERSIONS:
         return None
     return Metadata(document, entries)

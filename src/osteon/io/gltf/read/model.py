@@ -21,7 +21,7 @@ from osteon.io.gltf.read.bones import Bones, gather_bones, gather_skeleton, gath
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.merge import merge_instances
 from osteon.io.gltf.read.metadata import read_metadata
-from osteon.io.gltf.read.restored import rest_of_file, restore_model
+from osteon.io.gltf.read.restored import bones_of_file, rest_of_file, restore_model
 from osteon.io.gltf.read.sampling import SampledClip, plan_clips, sample_blocks
 from osteon.io.gltf.read.scene import GltfScene, read_scene
 
@@ -55,6 +55,8 @@ def build_model(document: Document, scene: GltfScene, planned: list[SampledClip]
     metadata = read_metadata(document)
     placements = rest_placements(scene) if metadata is None else [rest_of_file(metadata)] * len(scene.instances)
     bones = gather_bones(scene, placements)
+    if metadata is not None:
+        bones = bones_of_file(metadata, scene, bones)
     transforms, weights = _sample(document, scene, bones, planned)
     faces, asset = merge_instances(document, scene)
     with document.source.naming():

@@ -21,12 +21,13 @@ from osteon.core.skin import Skin
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats
+from osteon.io.gltf.read.bones import Bones, pick_bones
 from osteon.io.gltf.read.deformer import read_stored_deformer
 from osteon.io.gltf.read.materials import read_materials
 from osteon.io.gltf.read.metadata import Metadata
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
 
-__all__ = ["RestoredMesh", "rest_of_file", "restore_mesh", "restore_model"]
+__all__ = ["RestoredMesh", "bones_of_file", "rest_of_file", "restore_mesh", "restore_model"]
 
 IntArray = NDArray[np.int64]
 
@@ -48,6 +49,24 @@ def rest_of_file(metadata: Metadata) -> Float64:
     if not scale > 0:
         raise metadata.document.error("'dequantize' of Osteon's notes is not positive; write the file again")
     return matrix
+
+
+def bones_of_file(metadata: Metadata, scene: GltfScene, bones: Bones) -> Bones:
+    """The joints that are bones, in the order of the bones."""
+    chosen = _bone_joints(metadata, scene)
+    return bones if chosen is None else pick_bones(bones, chosen)
+
+
+def _bone_joints(metadata: Metadata, scene: GltfScene) -> list[int] | None:
+    """For each bone the place of its joint in the list of the skin; None where all are bones, in their order."""
+    chosen = metadata.wholes("bone_joints")
+    if chosen is None:
+        return None
+    skin = _only_instance(metadata, scene).skin
+    n_joints = 0 if skin is None else len(set(skin.nodes))
+    if not chosen or len(set(chosen)) != len(chosen) or min(chosen) < 0 or max(chosen) >= n_joints:
+        raise metadata.document.error("'bone_joints' of Osteon's notes does not fit the skin; write the file again")
+    return chosen
 
 
 def restore_mesh(metadata: Metadata, scene: GltfScene) -> RestoredMesh:
@@ -112,8 +131,8 @@ def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -
     skeleton = _skeleton(metadata, generic.track.n_bones, _joint_names(metadata, scene))
     names = metadata.texts("bones") or _joint_names(metadata, scene)
     rest, corrections = _unpacked(metadata, scene, generic)
-    named = metadata.text("bone_type")
-    kind: BoneType = next((known for known in get_args(BoneType) if known == named), "flexible")
+    stored = metadata.text("bone_type")
+    kind: BoneType = next((known for known in get_args(BoneType) if known == stored), "flexible")
     model = generic.with_parts(
         rest=metadata.document.source.positions(rest[mesh.vertices]),
         faces=mesh.faces,
@@ -165,6 +184,11 @@ def _picked(stored: Corrections, vertices: IntArray) -> Corrections:
 def _joint_names(metadata: Metadata, scene: GltfScene) -> tuple[str, ...]:
     skin = _only_instance(metadata, scene).skin
     nodes = [] if skin is None else skin.nodes
+    chosen = _bone_joints(metadata, scene)
+    nodes = nodes if chosen is None else [nodes[joint] for joint in chosen]
+    stored = metadata.texts("joint_names")
+    if stored is not None and len(stored) == len(nodes):
+        return stored
     entries = metadata.document.items("nodes")
     return tuple(metadata.document.text(entries[node], "name", f"bone_{j}") for j, node in enumerate(nodes))
 

@@ -1,6 +1,8 @@
 """Animations: one for each clip, straight between keys.
 
-A channel that never changes has one key, and none at all if it stays as the unanimated node is.
+Nodes stand as in the rest pose, because raylib takes that for the bind pose, whatever the inverse bind matrices say. A
+track that stays there is none. One that stands still elsewhere has a key at both ends of the clip: raylib does not read
+a single one.
 """
 
 from __future__ import annotations
@@ -20,9 +22,12 @@ from osteon.io.gltf.quantize import quantize_turns
 from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.gltf.write.fewer_keys import KeptKeys
 from osteon.io.gltf.write.keys_between import KeyedModel
-from osteon.io.gltf.write.nodes import ARMATURE, JointNodes
+from osteon.io.gltf.write.nodes import JointNodes
 
 __all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
+
+#: Rotations, scales, and shifts as part of the diagonal, that change by less only show the rounding of float32.
+STILL = 3e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +40,15 @@ class NodeTrack:
     rest: Float64  # (n,) without animation
     bone: int | None
     label: str  # "3 rotation": the bone and what moves; "weights"
+    still: float  # values that differ by no more do not move
     short: bool = False  # stored in 16 bits
 
 
-def joint_tracks(nodes: JointNodes, short: BoolArray) -> list[NodeTrack]:
-    """All tracks of all joints; rotations of those that are `short (b,)` are stored in 16 bits."""
+def joint_tracks(nodes: JointNodes, short: BoolArray, diagonal: float) -> list[NodeTrack]:
+    """All tracks of all joints; rotations of those that are `short (b,)` are stored in 16 bits.
+
+    `diagonal` is that of the body as it plays.
+    """
     found: list[NodeTrack] = []
     tracks = nodes.tracks
     parts: tuple[tuple[ChannelPath, Float64], ...] = (
@@ -50,32 +59,41 @@ def joint_tracks(nodes: JointNodes, short: BoolArray) -> list[NodeTrack]:
     for b, (mover, joint) in enumerate(zip(nodes.movers, nodes.joints, strict=True)):
         for path, values in parts:
             turns = bool(short[b]) and path == "rotation"
-            found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, f"{b} {path}", turns))
+            size = diagonal if path == "translation" else float(np.abs(values[:-1, b]).max())
+            label = f"{b} {path}"
+            found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, label, STILL * size, turns))
         if tracks.needs_child[b]:
-            child = tracks.child_rotations
-            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, f"{b} child", bool(short[b])))
+            child, turns = tracks.child_rotations, bool(short[b])
+            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, f"{b} child", STILL, turns))
     return found
 
 
 def weights_track(node: int, weights: Float64, rest: Float64) -> NodeTrack:
     """The track of the morph weights (f,r), which are `rest (r,)` without animation."""
-    return NodeTrack(node, "weights", weights, rest, None, "weights")
+    return NodeTrack(node, "weights", weights, rest, None, "weights", 0.0)
+
+
+def _keys(track: NodeTrack, keyed: KeyedModel, kept: KeptKeys, number: int) -> NDArray[np.int64]:
+    """Frames of a clip, counted from its first, in which a track has a key."""
+    clip = keyed.model.clips[number]
+    now = slice(clip.start, clip.stop)
+    has_key = keyed.moments[now] % 1 == 0 if track.bone is None else keyed.has_key[now, track.bone]
+    return kept.get((number, track.label), np.flatnonzero(has_key))
 
 
 def write_animations(
     keyed: KeyedModel, tracks: list[NodeTrack], kept: KeptKeys, buffer: BufferWriter
 ) -> list[JsonObject]:
-    """An animation for each clip, from time 0, as long as its frames last."""
+    """An animation for each clip, from time 0, as long as its frames last; one that stands still keeps one track."""
     times: dict[bytes, int] = {}
     found = []
     for number, clip in enumerate(keyed.model.clips):
         moments = keyed.moments[clip.start : clip.stop]
         writer = _ClipWriter(clip, (moments - moments[0]) / clip.fps, buffer, times)
-        whole = keyed.moments[clip.start : clip.stop] % 1 == 0
         for track in tracks:
-            has_key = whole if track.bone is None else keyed.has_key[clip.start : clip.stop, track.bone]
-            writer.add(track, kept.get((number, track.label), np.flatnonzero(has_key)))
-        writer.fill()
+            writer.add(track, _keys(track, keyed, kept, number))
+        if not writer.channels:
+            writer.put_still(tracks[0], tracks[0].rest)
         found.append({"name": clip.name, "channels": writer.channels, "samplers": writer.samplers})
     return found
 
@@ -87,7 +105,7 @@ def _stored(track: NodeTrack, values: Float64) -> NDArray[Any]:
 
 @dataclass(slots=True)
 class _ClipWriter:
-    """The channels of one animation, one after the other."""
+    """The channels of one animation, one after the other; each lasts from the first frame to the last."""
 
     clip: Clip  # in frames of the keys
     moments: Float64  # (f,) seconds
@@ -95,30 +113,28 @@ class _ClipWriter:
     times: dict[bytes, int]  # accessor of each set of key times in the file
     channels: list[JsonObject] = field(default_factory=list)
     samplers: list[JsonObject] = field(default_factory=list)
-    last: int = -1  # frame of the last key so far
 
     def add(self, track: NodeTrack, keys: NDArray[np.int64]) -> None:
-        """A channel with these keys, one if it never changes, none if it stays as it is without animation."""
-        values = _stored(track, track.values[self.clip.start : self.clip.stop][keys])
-        rest = _stored(track, track.rest)
-        if (values == values[0]).all():
-            if (values[0] == rest).all():
-                return
-            values, keys = values[:1], np.zeros(1, np.int64)
-        normalized = values.dtype.kind == "i"
-        output = values.reshape(-1) if track.path == "weights" else values
-        self._put(track.node, track.path, keys, self.buffer.add(output, "keys", normalized=normalized))
+        """A channel with these keys; none if it stays as the node is without animation."""
+        values = track.values[self.clip.start : self.clip.stop][keys]
+        if np.abs(values - track.rest).max() <= track.still:
+            return
+        if np.abs(values - values[0]).max() <= track.still:
+            self.put_still(track, values[0])
+        else:
+            self._put(track, keys, values)
 
-    def fill(self) -> None:
-        """An animation lasts until its last key, and has at least one channel: the armature stands still so long."""
-        if self.last < self.clip.n_frames - 1 or not self.channels:
-            keys = np.unique([0, self.clip.n_frames - 1])
-            self._put(ARMATURE, "translation", keys, self.buffer.add(np.zeros((len(keys), 3)), "keys"))
+    def put_still(self, track: NodeTrack, value: Float64) -> None:
+        """A channel that does not move, with a key at both ends."""
+        keys = np.unique([0, self.clip.n_frames - 1])
+        self._put(track, keys, np.broadcast_to(value, (len(keys), len(value))))
 
-    def _put(self, node: int, path: ChannelPath, keys: NDArray[np.int64], output: int) -> None:
+    def _put(self, track: NodeTrack, keys: NDArray[np.int64], values: Float64) -> None:
         moments = self.moments[keys].astype(np.float32)
         if (data := moments.tobytes()) not in self.times:
             self.times[data] = self.buffer.add(moments, "keys", bounds=True)
-        self.channels.append({"sampler": len(self.samplers), "target": {"node": node, "path": path}})
-        self.samplers.append({"input": self.times[data], "output": output})
-        self.last = max(self.last, int(keys[-1]))
+        stored = _stored(track, values)
+        output = stored.reshape(-1) if track.path == "weights" else stored
+        number = self.buffer.add(output, "keys", normalized=stored.dtype.kind == "i")
+        self.channels.append({"sampler": len(self.samplers), "target": {"node": track.node, "path": track.path}})
+        self.samplers.append({"input": self.times[data], "output": number})

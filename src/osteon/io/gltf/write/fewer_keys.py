@@ -39,8 +39,8 @@ from osteon.io.gltf.write.fewer_keys_joint import (
     between_keys,
     take_joint,
 )
+from osteon.io.gltf.write.joints import Joints
 from osteon.io.gltf.write.keys_between import KeyedModel
-from osteon.io.gltf.write.nodes import Joints
 
 __all__ = ["KeptKeys", "reduce_keys"]
 

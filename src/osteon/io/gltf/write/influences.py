@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,16 +23,17 @@ SUM_TOLERANCE = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class StoredInfluences:
-    """(v,4) or (v,8) joints and weights."""
+    """(v,4) or (v,8) bones and weights."""
 
-    joints: Int32
+    bones: Int32
     weights: Float32
     quantize: bool
+    joint_of_bone: Int32  # (b,) in the list of the skin
 
     def write(self, buffer: BufferWriter, pick: Int32) -> dict[str, int]:
         """The attributes of all sets, for the vertices `pick`."""
-        joints, weights = self.joints[pick], self.weights[pick]
-        kind = np.uint8 if self.joints.max(initial=0) < 256 else np.uint16
+        joints, weights = self.joint_of_bone[self.bones[pick]], self.weights[pick]
+        kind = np.uint8 if joints.max(initial=0) < 256 else np.uint16
         stored = quantize_weights(weights) if self.quantize else weights
         joints = np.where(stored > 0, joints, 0).astype(kind)
         found = {}
@@ -42,10 +44,10 @@ class StoredInfluences:
         return found
 
 
-def store_influences(skin: Skin, n_bones: int, quantize: bool) -> StoredInfluences:
+def store_influences(skin: Skin, joint_of_bone: Sequence[int], quantize: bool) -> StoredInfluences:
     """The skin in four or eight slots; refused if a weight is negative or a vertex has more than eight."""
-    if n_bones > MOST_JOINTS:
-        raise GeometryError(f"skin: {n_bones} bones, but glTF holds {MOST_JOINTS}; fit fewer bones")
+    if max(joint_of_bone, default=0) >= MOST_JOINTS:
+        raise GeometryError(f"skin: {len(joint_of_bone)} bones, but glTF holds {MOST_JOINTS} joints; fit fewer bones")
     if skin.weights.min(initial=0) < 0:
         v = int(skin.weights.min(axis=1).argmin())
         raise GeometryError(
@@ -60,7 +62,8 @@ def store_influences(skin: Skin, n_bones: int, quantize: bool) -> StoredInfluenc
     sums, used = weights.sum(axis=1), (weights > 0).sum(axis=1)
     off = np.abs(sums - 1) > SUM_TOLERANCE * used
     weights[off] /= sums[off, None]
-    return StoredInfluences(np.where(weights > 0, bones, 0).astype(np.int32), weights.astype(np.float32), quantize)
+    used_bones = np.where(weights > 0, bones, 0).astype(np.int32)
+    return StoredInfluences(used_bones, weights.astype(np.float32), quantize, np.array(joint_of_bone, np.int32))
 
 
 def _merged(bones: Int32, weights: np.ndarray) -> tuple[Int32, np.ndarray]:

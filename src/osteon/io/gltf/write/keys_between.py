@@ -27,9 +27,10 @@ from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import halfway_quaternions
 from osteon.core.transforms import compose
 from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
-from osteon.io.gltf.write.nodes import JointNodes, Joints, build_nodes, place_joints
+from osteon.io.gltf.write.joints import Joints, place_joints
+from osteon.io.gltf.write.nodes import JointNodes, build_nodes
 
-__all__ = ["KeyedModel", "add_between"]
+__all__ = ["KeyedModel", "add_between", "key_frames"]
 
 #: A detour of less than this part of the diagonal is none.
 NO_DETOUR = 1e-6
@@ -50,12 +51,22 @@ class KeyedModel:
     has_key: BoolArray  # (f,b) bones that have a key there; the others are as they are between their keys
     joints: Joints
     nodes: JointNodes
+    scale_inherited: bool  # joints may hang below others that scale
+
+    @property
+    def has_between(self) -> bool:
+        """Whether there are keys off the frames."""
+        return bool((self.moments % 1 != 0).any())
 
 
-def add_between(model: SkinnedModel) -> KeyedModel:
-    """The model with frames added halfway wherever vertices would stray."""
+def key_frames(model: SkinnedModel, *, scale_inherited: bool = True) -> KeyedModel:
+    """The model with a key in each of its frames."""
     moments = np.arange(model.n_frames, dtype=np.float64)
-    keyed = _keyed(model, moments, np.ones((model.n_frames, model.n_bones), bool))
+    return _keyed(model, moments, np.ones((model.n_frames, model.n_bones), bool), scale_inherited)
+
+
+def add_between(keyed: KeyedModel) -> KeyedModel:
+    """The model with frames added halfway wherever vertices would stray."""
     for _ in range(ROUNDS):
         added = _round(keyed)
         if added is None:
@@ -64,10 +75,10 @@ def add_between(model: SkinnedModel) -> KeyedModel:
     return keyed
 
 
-def _keyed(model: SkinnedModel, moments: Float64, has_key: BoolArray) -> KeyedModel:
-    joints = place_joints(model)
+def _keyed(model: SkinnedModel, moments: Float64, has_key: BoolArray, scale_inherited: bool) -> KeyedModel:
+    joints = place_joints(model, scale_inherited=scale_inherited)
     nodes = build_nodes(joints, [clip.start for clip in model.clips], moments, has_key)
-    return KeyedModel(model, moments, has_key, joints, nodes)
+    return KeyedModel(model, moments, has_key, joints, nodes, scale_inherited)
 
 
 def _round(keyed: KeyedModel) -> KeyedModel | None:
@@ -192,4 +203,4 @@ def _inserted(keyed: KeyedModel, at: NDArray[np.int64], middle: Float64, has_key
         for c in model.clips
     ]
     extended = _with_frames(model, transforms, coefficients, tuple(clips))
-    return _keyed(extended, moments, np.insert(keyed.has_key, at, has_key, axis=0))
+    return _keyed(extended, moments, np.insert(keyed.has_key, at, has_key, axis=0), keyed.scale_inherited)

@@ -16,7 +16,7 @@ from osteon.io.gltf.morph_range import PackedMesh, pack_mesh
 from osteon.io.gltf.quantize import quantize_signed, quantize_unsigned
 from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.gltf.write.influences import StoredInfluences
-from osteon.io.gltf.write.nodes import shortest
+from osteon.io.gltf.write.names import target_names
 from osteon.io.gltf.write.tangents import vertex_tangents
 
 __all__ = ["Group", "MeshLayout", "lay_out_mesh", "rest_normals", "write_mesh"]
@@ -120,10 +120,9 @@ def write_mesh(
         material = len(model.asset.materials) if group.material is None else group.material
         entry: JsonObject = {"attributes": attributes, "indices": indices, "material": material}
         primitives.append(entry | ({"targets": targets} if targets else {}))
-    mesh: JsonObject = {"name": model.name, "primitives": primitives}
+    mesh: JsonObject = {"primitives": primitives}
     if targets:
-        mesh["weights"] = shortest(packed.morph_range.rest)
-        mesh["extras"] = {"targetNames": [f"correction_{r}" for r in range(len(targets))]}
+        mesh["extras"] = {"targetNames": target_names(len(targets))}
     return WrittenMesh(mesh, packed)
 
 

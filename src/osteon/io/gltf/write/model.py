@@ -1,16 +1,20 @@
 """glTF out: a skinned model as .glb, or as .gltf with its buffer inside, so that one file holds all.
 
 Node 0 holds the skinned mesh, node 1 ("armature") the joints; both are roots of the scene. A bone that turns, shifts
-and scales along its own axes is one node, the joint. Any other affine bone is a node (translation, rotation, scale)
-with the joint (a rotation) below it, see `two_nodes`. Joints stand at the weighted centre of their vertices, or where
-the skeleton says. Without animation the file shows the rest pose. Corrections are morph targets. All primitives share
-one set of vertices; a vertex of the model is there once for each texture coordinate it has.
+and scales along axes that it keeps is one node, the joint. Any other affine bone is a node (translation, rotation,
+scale) with the joint (a rotation) below it, see `two_nodes`; both are listed as joints. Joints stand at the weighted
+centre of their vertices, or where the skeleton says (`joints.py`). Without animation the file shows the rest pose.
+Corrections are morph targets. All primitives share one set of
+vertices; a vertex of the model is there once for each texture coordinate it has. What differs from engine to engine is
+in `core/engines.py`.
 
 What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by their number:
 
-    version             1
+    version             1, or 2 where there are `bone_joints`: what knows version 1 only reads such a file as any other
     name                of the model
-    bone_type           "rigid" or "flexible"
+    bone_type           "rigid", "scaled" or "flexible"
+    bone_joints         for each bone the place of its joint in the list of the skin. Absent: the joints are the bones
+    joint_names         of the skeleton's joints, or of the bones, where nodes have others. Absent: those of the nodes
     influences          columns of the model's bones and weights (v,k); the file has 4 or 8, unused ones are zero
     clips               [{"name", "frames", "fps"}, …] in the order of the animations; frame i is at i / fps seconds.
                         With reduced keys a channel must be sampled there
@@ -34,8 +38,8 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
     deformer            {"kind", "arrays": {name: {"accessor", "shape"}}}: what stock players know nothing of, for the
                         model's vertices; the skin of the file is then the closest linear blend. Absent: it is the model
 
-Joints of the skin are in the order of the bones, morph targets in the order of the corrections. Their weights lie in
-0 … 1, and those without animation (`mesh.weights`) show the rest pose. A program that leaves out the last targets must
+Morph targets are in the order of the corrections. Their weights lie in 0 … 1, and those without animation
+(`mesh.weights`) show the rest pose. A program that leaves out the last targets must
 first add them to POSITION and NORMAL by those weights; then it has the model of the lower rank. Osteon's own
 `model.cut` does, because it cuts the model that was written. Some joints have keys between frames, see `keys_between`.
 
@@ -50,27 +54,32 @@ from pathlib import Path
 import numpy as np
 
 from osteon import __version__
+from osteon.core.corrections import Corrections
+from osteon.core.engines import engine_of
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import compose
+from osteon.io.doors.engine_facts import target_attributes, writes_between
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.morph_range import PackedMesh
-from osteon.io.gltf.write.animations import joint_tracks, weights_track, write_animations
+from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, weights_track, write_animations
 from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
 from osteon.io.gltf.write.deformer import write_deformer
 from osteon.io.gltf.write.fewer_keys import reduce_keys
 from osteon.io.gltf.write.influences import store_influences
-from osteon.io.gltf.write.keys_between import add_between
+from osteon.io.gltf.write.joints import Joints
+from osteon.io.gltf.write.keys_between import KeyedModel, add_between, key_frames
 from osteon.io.gltf.write.materials import plain_material, texture_extensions, usable_roles, write_materials
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
-from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints
+from osteon.io.gltf.write.names import NodeNames, name_nodes
+from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, shortest, stand_node
 from osteon.io.gltf.write.short_rotations import short_turns
 from osteon.io.metadata.stock import stock_model
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
 
-EXTRAS_VERSION = 1
+EXTRAS_VERSION = 2
 MESH_NODE = 0
 
 
@@ -84,36 +93,63 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     """The JSON without its buffer entry, and the buffer, of the model as stock players show it."""
     if not len(model.faces) or not model.n_bones:
         raise GeometryError(f"'{model.name}' has no {'triangles' if model.n_bones else 'bones'}; glTF cannot hold it")
+    engine, is_stock = engine_of(options.engine), whole is model
+    if target_attributes(model, options) == 1:
+        model = _without_target_normals(model)
+    keyed = key_frames(model, scale_inherited=engine.joint_scale_inherited)
+    if writes_between(engine):
+        keyed = add_between(keyed)
+    names = name_nodes(model, keyed.joints.names)
+    skin = list_joints(keyed.joints, keyed.nodes)
     buffer = BufferWriter()
     layout = lay_out_mesh(model)
-    influences = store_influences(model.skin, model.n_bones, options.quantize)
+    influences = store_influences(model.skin, skin.of_bone, options.quantize)
     mesh = write_mesh(model, layout, influences, buffer, options)
-    keyed = add_between(model)
-    joints, nodes = keyed.joints, keyed.nodes
-    short = short_turns(keyed) if options.quantize else np.zeros(model.n_bones, bool)
-    tracks = joint_tracks(nodes, short)
-    if keyed.model.corrections is not None and model.rank:
-        morph_range = mesh.packed.morph_range
-        tracks.append(
-            weights_track(MESH_NODE, morph_range.weights(keyed.model.corrections.coefficients), morph_range.rest)
-        )
     kept = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
+    tracks = _tracks(keyed, mesh.packed, options)
+    nodes: list[JsonObject] = [{"name": names.mesh, "mesh": 0, "skin": 0}]
+    nodes += node_entries(keyed.joints, keyed.nodes, names)
+    meshes: list[JsonObject] = [{"name": names.mesh} | mesh.entry]
+    for track in tracks:
+        if track.path == "weights":
+            meshes[0]["weights"] = shortest(track.rest)
+        else:
+            stand_node(nodes[track.node], track.path, track.rest)
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
-    root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}]}
-    root["nodes"] = [{"name": model.name, "mesh": 0, "skin": 0}, *nodes.entries]
-    root |= {"meshes": [mesh.entry], "skins": [_skin(joints, nodes, mesh.packed, buffer)]}
+    root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}], "nodes": nodes, "meshes": meshes}
+    root["skins"] = [_skin(skin, mesh.packed, buffer)]
     root["animations"] = write_animations(keyed, tracks, kept, buffer)
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
     roles = usable_roles(layout.uvs is not None, options.normals)
     root |= write_materials(model.asset.materials + plain, roles, buffer)
     root |= _extensions(root.get("textures", []), options)
     extras = _extras(model, layout, mesh.packed, buffer)
-    if whole is not model:
+    extras |= _joint_extras(keyed.joints, skin, names)
+    if not is_stock:
         extras["deformer"] = write_deformer(whole.deformer, buffer)
     root["asset"]["extras"] = {"osteon": extras}
     root["accessors"] = buffer.accessors
     root["bufferViews"], data = buffer.finish()
     return root, data
+
+
+def _without_target_normals(model: SkinnedModel) -> SkinnedModel:
+    """The model whose corrections move positions only."""
+    corrections = model.corrections
+    if corrections is None or corrections.normal_basis is None:
+        return model
+    return model.with_parts(corrections=Corrections(corrections.basis, corrections.coefficients))
+
+
+def _tracks(keyed: KeyedModel, packed: PackedMesh, options: SaveOptions) -> list[NodeTrack]:
+    """All that moves: joints, and the weights of corrections."""
+    model = keyed.model
+    short = short_turns(keyed) if options.short_rotations else np.zeros(model.n_bones, bool)
+    tracks = joint_tracks(keyed.nodes, short, model.diagonal)
+    if model.corrections is not None and model.rank:
+        weights = packed.morph_range.weights(model.corrections.coefficients)
+        tracks.append(weights_track(MESH_NODE, weights, packed.morph_range.rest))
+    return tracks
 
 
 def _extensions(textures: list[JsonObject], options: SaveOptions) -> JsonObject:
@@ -124,24 +160,34 @@ def _extensions(textures: list[JsonObject], options: SaveOptions) -> JsonObject:
     return {key: names for key, names in listed.items() if names}
 
 
-def _skin(joints: Joints, nodes: JointNodes, packed: PackedMesh, buffer: BufferWriter) -> JsonObject:
+def _skin(skin: SkinJoints, packed: PackedMesh, buffer: BufferWriter) -> JsonObject:
     """The joints and their inverse bind matrices, which also undo the 16 bits of the positions.
 
     No `skeleton`: Blender would take inverse bind matrices for the placement of all joints directly below it.
     """
-    bind = joints.joint_from_rest
+    bind = skin.joint_from_rest
     if packed.dequantize is not None:
         bind = compose(bind, packed.dequantize.rest_from_stored)
     matrices = np.zeros((len(bind), 4, 4))
     matrices[:, :3], matrices[:, 3, 3] = bind, 1
     columns = matrices.transpose(0, 2, 1).reshape(-1, 16)
-    return {"joints": nodes.joints, "inverseBindMatrices": buffer.add(columns, "bind")}
+    return {"joints": skin.nodes, "inverseBindMatrices": buffer.add(columns, "bind")}
+
+
+def _joint_extras(joints: Joints, skin: SkinJoints, names: NodeNames) -> JsonObject:
+    """Which joints are bones, where not all are in their order, and what they are called in the model."""
+    found: JsonObject = {}
+    if not skin.are_bones:
+        found |= {"version": EXTRAS_VERSION, "bone_joints": skin.of_bone}
+    if names.joints != joints.names:
+        found["joint_names"] = list(joints.names)
+    return found
 
 
 def _extras(model: SkinnedModel, layout: MeshLayout, packed: PackedMesh, buffer: BufferWriter) -> JsonObject:
     """What stock glTF cannot say; the head of this file lists it."""
     found: JsonObject = {
-        "version": EXTRAS_VERSION,
+        "version": 1,
         "name": model.name,
         "bone_type": model.track.bone_type,
         "influences": model.skin.n_influences,

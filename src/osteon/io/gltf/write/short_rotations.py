@@ -19,8 +19,9 @@ from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import matrices_from_quaternions
 from osteon.core.two_nodes import BoolArray
 from osteon.io.gltf.quantize import quantize_turns
+from osteon.io.gltf.write.joints import Joints
 from osteon.io.gltf.write.keys_between import KeyedModel
-from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints
+from osteon.io.gltf.write.nodes import JointNodes
 
 __all__ = ["short_turns"]
 
@@ -33,8 +34,7 @@ BLOCK_VERTICES = 2_000_000
 def short_turns(keyed: KeyedModel) -> BoolArray:
     """(b,) joints whose rotations may be rounded to 16 bits."""
     model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
-    carries = ["children" in nodes.entries[joint - ARMATURE] for joint in nodes.joints]
-    short = ~np.array(carries, bool)
+    short = ~np.isin(np.arange(model.n_bones), joints.parents)
     limit = PLAYERS_APART * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
     apart = _apart(joints, nodes)
     for _ in range(model.n_bones):

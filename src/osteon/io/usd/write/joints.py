@@ -10,8 +10,8 @@ L is off S by half at most, and its own rounding counts only e times: 7e-7 of S 
 so it also holds between keys. A player that keeps only the strongest influences drops the fine ones, and shows what
 half precision gives.
 
-Rigid bones are one joint each, at the middle of what they move. If the model has a skeleton they hang in its tree;
-flexible bones stand side by side, because the stretch of a parent must not be handed down.
+Rigid and scaled bones are one joint each, at the middle of what they move. If the model has a skeleton rigid ones hang
+in its tree; all others stand side by side, because the stretch of a parent must not be handed down.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
+from osteon.core.joint_axes import turn_to_axes
 from osteon.core.kinematics import parents_first
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
@@ -45,14 +46,17 @@ def build_joints(model: SkinnedModel) -> JointTracks:
     rigid = bone_type_of(transforms, 2 * UNIT) == "rigid" and scale_of_bones(transforms) == 1
     if rigid and model.skeleton is not None and len(model.skeleton.names) == model.n_bones:
         return _tree_of_joints(model, transforms)
-    pivots = _pivots(model)
-    world = transforms.copy()
-    world[..., 3] += np.einsum("fbij,bj->fbi", transforms[..., :3], pivots)
+    bind = identity(model.n_bones)
+    bind[..., 3] = _pivots(model)
+    along_axes = np.zeros(model.n_bones, bool)
+    if not rigid:
+        bind, along_axes = turn_to_axes(bind, transforms)
+    world = compose(transforms, bind)
     starts = [clip.start for clip in model.clips]
-    tracks = _rigid_tracks(world, set(starts)) if rigid else split_transforms(world, starts)
+    tracks = _rigid_tracks(world, set(starts)) if rigid else split_transforms(world, starts, known=along_axes)
     if np.abs(tracks.scales).max(initial=0) > LARGEST_HALF / 2:
         raise GeometryError(f"a bone scales by {np.abs(tracks.scales).max():.3g}; USD holds scales up to 32752")
-    return _row_of_joints(model, tracks, pivots)
+    return _row_of_joints(model, tracks, bind)
 
 
 def _rigid_tracks(world: Float64, begins: set[int]) -> NodeTracks:
@@ -115,14 +119,14 @@ def _tree_paths(names: tuple[str, ...], parents: Int32) -> list[str]:
     return [path(j) for j in range(len(plain))]
 
 
-def _row_of_joints(model: SkinnedModel, tracks: NodeTracks, pivots: Float64) -> JointTracks:
+def _row_of_joints(model: SkinnedModel, tracks: NodeTracks, bind: Float64) -> JointTracks:
     """Bones side by side: for each its joint, the child that turns it back, and both again if it needs a fine one."""
     high = tracks.scales.astype(np.float16)
     rest = tracks.scales - high
-    fine = _needs_fine(model, np.abs(rest).max(axis=(0, 2)), pivots)
+    fine = _needs_fine(model, np.abs(rest).max(axis=(0, 2)), bind[..., 3])
     low = (high + rest / FINE).astype(np.float16)
     names = distinct_identifiers(list(model.track.names), "bone")
-    joints = _Row(tracks, pivots)
+    joints = _Row(tracks, bind)
     of_bone, of_fine = np.empty(model.n_bones, np.int32), np.full(model.n_bones, -1, np.int32)
     for b, name in enumerate(names):
         of_bone[b] = joints.add(b, name, high[:, b])
@@ -134,8 +138,8 @@ def _row_of_joints(model: SkinnedModel, tracks: NodeTracks, pivots: Float64) -> 
 class _Row:
     """Joints that are added one by one."""
 
-    def __init__(self, tracks: NodeTracks, pivots: Float64) -> None:
-        self._tracks, self._pivots = tracks, pivots
+    def __init__(self, tracks: NodeTracks, bind: Float64) -> None:
+        self._tracks, self._bind = tracks, bind
         self._paths: list[str] = []
         self._bones: list[tuple[int, bool]] = []  # bone, and whether it is the child
         self._scales: list[np.ndarray] = []
@@ -157,11 +161,9 @@ class _Row:
         bone = np.array([b for b, _ in self._bones])
         child = np.array([is_child for _, is_child in self._bones])
         tracks = self._tracks
-        place = identity(len(bone))
-        place[:, :, 3] = self._pivots[bone]
+        place = self._bind[bone]
         nowhere = np.where(child[:, None], 0.0, 1.0)
-        rest = place.copy()
-        rest[:, :, 3] *= nowhere
+        rest = np.where(child[:, None, None], identity(1), place)
         turns = np.where(child[:, None], tracks.child_rotations[:, bone], tracks.rotations[:, bone])
         return JointTracks(
             tuple(self._paths),

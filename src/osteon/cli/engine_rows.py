@@ -1,0 +1,100 @@
+"""Where the files of a model play, for the table and the JSON of `osteon skin`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from osteon.core.engine_play import Played, where_it_plays
+from osteon.core.engines import GLTF, EngineName, engine_of
+from osteon.core.model import SkinnedModel
+from osteon.core.option_checks import drop_unused
+from osteon.io.doors.engine_facts import file_facts, target_attributes
+from osteon.io.doors.options import SaveOptions
+
+__all__ = ["FilePlays", "engine_notes", "file_plays", "plays_json", "plays_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlays:
+    """What every engine that reads a file makes of it."""
+
+    path: str
+    played: tuple[Played, ...]
+    error_without: float | None  # E % without corrections; None where there are none
+
+
+def file_plays(
+    model: SkinnedModel, outputs: Iterable[str], options: SaveOptions, error_without: float | None
+) -> list[FilePlays]:
+    """For each output that some engine reads."""
+    found = []
+    for path in outputs:
+        suffix = Path(path).suffix.lower()
+        played = where_it_plays(file_facts(model, suffix, drop_unused(options, written=suffix)))
+        if played:
+            found.append(FilePlays(path, played, error_without))
+    return found
+
+
+def plays_json(files: list[FilePlays]) -> list[dict[str, Any]]:
+    """One entry for each file and engine: whether it plays as computed, and why not."""
+    return [
+        {
+            "file": file.path,
+            "engine": played.engine.name,
+            "plays": played.exact,
+            "why": [*played.lacks, *(["no corrections"] if played.without_corrections else [])],
+            "error_percent": file.error_without if played.without_corrections and not played.lacks else None,
+            "known": played.engine.evidence,
+        }
+        for file in files
+        for played in file.played
+    ]
+
+
+def plays_rows(files: list[FilePlays]) -> list[tuple[str, str]]:
+    """Rows of the table: the engines that play a file, then the others with the reason."""
+    rows = []
+    for file in files:
+        start = f"{file.path}: " if len(files) > 1 else ""
+        exact = [played.engine.name for played in file.played if played.exact]
+        rows.append(("plays in", start + (", ".join(exact) or "none")))
+        reasons: dict[str, list[str]] = {}
+        for played in file.played:
+            if not played.exact:
+                reasons.setdefault(_reason(played, file.error_without), []).append(played.engine.name)
+        rows += [("not in", f"{start}{', '.join(names)}: {why}") for why, names in reasons.items()]
+    return rows
+
+
+def _reason(played: Played, error_without: float | None) -> str:
+    """Why it does not play, and at what cost where that is known."""
+    words = list(played.lacks)
+    if played.without_corrections:
+        known = error_without is not None and not words
+        words.append(f"no corrections, E {error_without:.3f} %" if known else "no corrections")
+    return "; ".join(words)
+
+
+def engine_notes(model: SkinnedModel, files: list[FilePlays], options: SaveOptions) -> list[str]:
+    """What whoever asked for an engine, or for corrections, should know."""
+    notes = []
+    for played in (played for file in files for played in file.played if played.engine.name == options.engine):
+        for why in played.lacks:
+            notes.append(f"--for {options.engine}: {played.engine.title} does not show {why} as computed")
+    corrections, gltf = model.corrections, any(Path(file.path).suffix.lower() in GLTF for file in files)
+    had = options.normals and corrections is not None and corrections.normal_basis is not None
+    if gltf and had and target_attributes(model, options) == 1:
+        notes.append(_few_attributes(model.rank, options.engine))
+    return notes
+
+
+def _few_attributes(rank: int, name: EngineName) -> str:
+    most = engine_of(name).vertex_attributes
+    return (
+        f"{rank} corrections with normals need more than {most} attributes a vertex, so they move positions only; "
+        "--for web keeps their normals"
+    )

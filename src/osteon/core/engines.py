@@ -1,0 +1,287 @@
+"""What engines can play, said once: the writer, the checks, the page and docs/engines.md read this table.
+
+A file is written for one engine, or for `any`: what the engines of the table play, except where a fault of their own
+importer forbids it. `any` refuses nothing; what is asked for beyond it is written, and `engine_play.py` tells which
+engines then show something else. An engine that is named refuses what it cannot read.
+
+Engines differ most in what they keep of a joint. Those that keep a matrix play the two nodes of a flexible bone; those
+that keep translation, rotation and scale lose the shear between the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from osteon.core.animation import BoneType
+
+__all__ = [
+    "ENGINES",
+    "GLTF",
+    "USD",
+    "Engine",
+    "EngineName",
+    "bone_type_players",
+    "default_bone_types",
+    "engine_of",
+    "engines_for",
+    "engines_that",
+]
+
+EngineName = Literal["any", "web", "blender", "usd", "cesium", "godot", "unreal", "unity", "raylib", "panda3d"]
+
+GLTF = (".glb", ".gltf")
+USD = (".usda", ".usdc", ".usdz", ".usd")
+#: Attributes that a skinned vertex has before corrections come: position, normal, joints, weights.
+SKINNED_ATTRIBUTES = 4
+
+_ALL_BONES: tuple[BoneType, ...] = ("rigid", "scaled", "flexible")
+_ONE_NODE: tuple[BoneType, ...] = ("rigid", "scaled")
+_RIGID: tuple[BoneType, ...] = ("rigid",)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What one engine reads and shows exactly, at its import defaults."""
+
+    name: EngineName
+    title: str
+    evidence: str  # "tested with … version" or "from its documentation"
+    bone_types: tuple[BoneType, ...]  # the best, which it gets by default, is the last
+    influences: int  # bones a vertex, at most
+    morph_targets: bool  # whether it shows corrections
+    vertex_attributes: int | None  # that a vertex may have, morph targets included; None: no limit
+    quantized_positions: bool  # KHR_mesh_quantization
+    short_rotations: bool  # 16-bit quaternions in tracks
+    keys_between: bool  # keys off the frames, which importers that sample at frames would lose
+    joint_scale_inherited: bool  # a joint below one that scales is where the file has it
+    meshopt: bool  # EXT_meshopt_compression
+    joints: str  # what it keeps of a joint, in words
+    cure: str = ""  # what it does at its import defaults, how far that is off, and what to set
+    vertices: int | None = None  # of a mesh, at most
+    formats: tuple[str, ...] = GLTF
+
+    @property
+    def bone_type(self) -> BoneType:
+        """Of bones that are fitted for it."""
+        return self.bone_types[-1]
+
+    def has_room(self, attributes: int) -> bool:
+        """Whether a vertex may have so many attributes."""
+        return self.vertex_attributes is None or attributes <= self.vertex_attributes
+
+    def most_targets(self, each: int) -> int | None:
+        """Corrections that it shows on a mesh without texture coordinates and colours; None: any number.
+
+        Each takes one attribute, or two with normals.
+        """
+        if not self.morph_targets:
+            return 0
+        return None if self.vertex_attributes is None else (self.vertex_attributes - SKINNED_ATTRIBUTES) // each
+
+
+_ROWS = (
+    Engine(
+        "any",
+        "all of these",
+        "what the rows below play",
+        bone_types=_ONE_NODE,
+        influences=4,
+        morph_targets=True,
+        vertex_attributes=16,
+        quantized_positions=False,
+        short_rotations=False,
+        keys_between=False,
+        joint_scale_inherited=False,
+        meshopt=False,
+        joints="one node a bone, and none hangs below one that scales",
+        formats=(*GLTF, *USD),
+    ),
+    Engine(
+        "web",
+        "three.js, Babylon.js, PlayCanvas",
+        "tested with three.js 0.187, Babylon.js 9.28, PlayCanvas 2.23",
+        bone_types=_ALL_BONES,
+        influences=4,
+        morph_targets=True,
+        vertex_attributes=None,
+        quantized_positions=True,
+        short_rotations=True,
+        keys_between=True,
+        joint_scale_inherited=True,
+        meshopt=True,
+        joints="matrices, composed as the file has them",
+    ),
+    Engine(
+        "blender",
+        "Blender",
+        "tested with Blender 4.5",
+        bone_types=_ALL_BONES,
+        influences=8,
+        morph_targets=True,
+        vertex_attributes=None,
+        quantized_positions=True,
+        short_rotations=True,
+        keys_between=True,
+        joint_scale_inherited=True,
+        meshopt=False,
+        joints="matrices, and nodes between them become bones",
+    ),
+    Engine(
+        "usd",
+        "UsdSkel of OpenUSD",
+        "tested with usd-core 26.11",
+        bone_types=_ALL_BONES,
+        influences=8,
+        morph_targets=True,
+        vertex_attributes=None,
+        quantized_positions=False,
+        short_rotations=False,
+        keys_between=False,
+        joint_scale_inherited=True,
+        meshopt=False,
+        joints="matrices, with scales in half precision",
+        formats=USD,
+    ),
+    Engine(
+        "cesium",
+        "CesiumJS",
+        "tested with CesiumJS 1.140",
+        bone_types=_ALL_BONES,
+        influences=4,
+        morph_targets=True,
+        vertex_attributes=16,
+        quantized_positions=True,
+        short_rotations=False,
+        keys_between=True,
+        joint_scale_inherited=True,
+        meshopt=True,
+        joints="matrices, composed as the file has them",
+    ),
+    Engine(
+        "godot",
+        "Godot",
+        "tested with Godot 3.2.3",
+        bone_types=_ALL_BONES,
+        influences=4,
+        morph_targets=True,
+        vertex_attributes=None,
+        quantized_positions=False,
+        short_rotations=False,
+        keys_between=True,
+        joint_scale_inherited=True,
+        meshopt=False,
+        joints="matrices",
+        cure="samples tracks at 15 a second and drops keys, 0.9 % of the diagonal off: set animation/fps to 60 and "
+        "animation/optimizer/enabled to false in the import settings",
+    ),
+    Engine(
+        "unreal",
+        "Unreal Engine 5",
+        "from its documentation",
+        bone_types=_ONE_NODE,
+        influences=8,
+        morph_targets=True,
+        vertex_attributes=None,
+        quantized_positions=False,
+        short_rotations=False,
+        keys_between=False,
+        joint_scale_inherited=False,
+        meshopt=False,
+        joints="a translation, a rotation and a scale each",
+        cure="samples tracks at 30 a second: set the import's sample rate to that of the file",
+    ),
+    Engine(
+        "unity",
+        "Unity with glTFast 6",
+        "from its documentation",
+        bone_types=_ONE_NODE,
+        influences=4,
+        morph_targets=True,
+        vertex_attributes=None,
+        quantized_positions=True,
+        short_rotations=True,
+        keys_between=True,
+        joint_scale_inherited=True,
+        meshopt=True,
+        joints="a translation, a rotation and a scale each",
+    ),
+    Engine(
+        "raylib",
+        "raylib",
+        "tested with raylib 6.2",
+        bone_types=_ONE_NODE,
+        influences=4,
+        morph_targets=False,
+        vertex_attributes=None,
+        quantized_positions=False,
+        short_rotations=False,
+        keys_between=False,
+        joint_scale_inherited=False,
+        meshopt=False,
+        joints="a translation, a rotation and a scale each; nodes at rest are the bind pose; one key alone is not read",
+        cure="samples tracks at 60 a second: frames at 60, 30 or 20 a second fall on samples",
+        vertices=65535,
+    ),
+    Engine(
+        "panda3d",
+        "Panda3D with panda3d-gltf",
+        "tested with Panda3D 1.10.16, panda3d-gltf 1.3",
+        bone_types=_RIGID,
+        influences=4,
+        morph_targets=True,
+        vertex_attributes=None,
+        quantized_positions=False,
+        short_rotations=False,
+        keys_between=False,
+        joint_scale_inherited=False,
+        meshopt=False,
+        joints="a translation, Euler angles and a scale each",
+        cure="scales a joint after it turns it, so unequal scales come out wrong: --for panda3d fits rigid bones; its "
+        "importer shows the next key where it should go between two (its issue 143), 3 % of the diagonal off, and "
+        "samples at 30 a second: mend that line, and set gltf-animation-fps to the rate of the file",
+    ),
+)
+
+ENGINES: dict[EngineName, Engine] = {engine.name: engine for engine in _ROWS}
+
+
+def engine_of(name: EngineName) -> Engine:
+    """The row of an engine."""
+    return ENGINES[name]
+
+
+def engines_that(**wanted: bool) -> tuple[EngineName, ...]:
+    """Engines whose row has these values, and `any`, which refuses nothing: `engines_that(short_rotations=True)`."""
+    unknown = set(wanted) - {field.name for field in fields(Engine)}
+    if unknown:
+        raise KeyError(f"engines have no {', '.join(sorted(unknown))}")
+    rows = [row for row in _ROWS if all(getattr(row, name) == value for name, value in wanted.items())]
+    return ("any", *(row.name for row in rows if row.name != "any"))
+
+
+def engines_for(formats: tuple[str, ...]) -> tuple[EngineName, ...]:
+    """Engines that read these formats and no others."""
+    return tuple(row.name for row in _ROWS if row.formats == formats)
+
+
+def bone_type_players() -> str:
+    """Which engines play which bones, in words: "scaled: all but panda3d; flexible: web, blender"."""
+    named = [row for row in _ROWS if row.name != "any"]
+    words = []
+    for kind in _ALL_BONES:
+        without = [row.name for row in named if kind not in row.bone_types]
+        players = [row.name for row in named if kind in row.bone_types]
+        few = f"all but {', '.join(without)}" if 2 * len(without) < len(players) else ", ".join(players)
+        words.append(f"{kind}: {few if without else 'all'}")
+    return "; ".join(words)
+
+
+def default_bone_types() -> str:
+    """Which bone type is fitted for which engine, in words: "scaled; flexible for web, blender"."""
+    usual = ENGINES["any"].bone_type
+    others: dict[BoneType, list[str]] = {}
+    for row in _ROWS:
+        others.setdefault(row.bone_type, []).append(row.name)
+    kinds = [f"{kind} for {', '.join(names)}" for kind, names in others.items() if kind != usual]
+    return "; ".join([usual, *kinds])

@@ -1,0 +1,49 @@
+"""What of a model decides which engines play its file: counted the way the writer will write it."""
+
+from __future__ import annotations
+
+from osteon.core.engine_play import FileFacts
+from osteon.core.engines import GLTF, Engine, engine_of
+from osteon.core.model import SkinnedModel
+from osteon.io.doors.options import SaveOptions
+
+__all__ = ["file_facts", "target_attributes", "writes_between"]
+
+
+def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFacts:
+    """The facts of a file of this suffix that holds the model."""
+    gltf = suffix in GLTF
+    each = target_attributes(model, options) if gltf else 0
+    used = int((model.skin.weights > 0).sum(axis=1).max(initial=0))
+    return FileFacts(
+        suffix=suffix,
+        bone_type=model.track.bone_type,
+        influences=used,
+        targets=model.rank,
+        attributes=_attributes(model, options) + model.rank * each if gltf else 0,
+        vertices=model.n_vertices,
+        quantized_positions=gltf and options.quantize,
+        short_rotations=gltf and options.short_rotations,
+        keys_between=gltf and model.track.bone_type == "flexible" and writes_between(engine_of(options.engine)),
+    )
+
+
+def writes_between(engine: Engine) -> bool:
+    """Whether bones of two nodes get keys between frames; `any` is not for them, and those that play them take keys."""
+    return engine.keys_between or engine.name == "any"
+
+
+def target_attributes(model: SkinnedModel, options: SaveOptions) -> int:
+    """How many attributes a morph target has: two where normals go along and the engine has room for them."""
+    corrections = model.corrections
+    if not options.normals or corrections is None or corrections.normal_basis is None:
+        return 1
+    return 2 if engine_of(options.engine).has_room(_attributes(model, options) + 2 * model.rank) else 1
+
+
+def _attributes(model: SkinnedModel, options: SaveOptions) -> int:
+    """Of a vertex, without morph targets."""
+    asset = model.asset
+    tangents = options.normals and asset.uvs is not None and any(m.texture("normal") for m in asset.materials)
+    sets = 1 if model.skin.n_influences <= 4 else 2
+    return 1 + 2 * sets + sum([options.normals, tangents, asset.uvs is not None, asset.colors is not None])
