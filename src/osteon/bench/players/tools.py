@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +16,13 @@ SCRIPTS = Path(__file__).resolve().parent
 PACKAGES = SCRIPTS.parents[3] / "tests" / "players" / "node_modules"
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+#: By engine of the web, what npm installs for it.
+_WEB_PACKAGES = {
+    "three": ("three",),
+    "babylon": ("babylonjs", "babylonjs-loaders"),
+    "playcanvas": ("playcanvas",),
+    "cesium": ("cesium",),
+}
 _INSTALL = "run scripts/install-players"
 
 
@@ -34,9 +42,9 @@ def why_no_validator() -> str:
     return ""
 
 
-def why_no_browser() -> str:
-    """Why three.js and Babylon.js cannot play here; empty if they can."""
-    for package in ("three", "babylonjs", "babylonjs-loaders"):
+def why_no_browser(engines: Sequence[str] = ("three", "babylon")) -> str:
+    """Why players of the web cannot play here; empty if they can."""
+    for package in (package for engine in engines for package in _WEB_PACKAGES[engine]):
         if not (PACKAGES / package).is_dir():
             return f"the package {package} is not installed; {_INSTALL}"
     if find_chromium() is None:
