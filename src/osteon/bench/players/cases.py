@@ -23,7 +23,7 @@ from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS, SaveOptions
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 from osteon.synth.motion import smooth_series
 
-__all__ = ["Case", "make_cases"]
+__all__ = ["Case", "jointed", "make_cases"]
 
 FRAMES = 12
 BONES = 6
@@ -62,14 +62,14 @@ def make_cases() -> tuple[Case, ...]:
         "two clips": _corrected(flexible).with_parts(clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, FRAMES, 30.0))),
         "eight influences": _ball(8),
         "two materials": _dressed(flexible),
-        "hierarchy": _jointed(_cylinder(), np.zeros(3)),
-        "flexible hierarchy": _jointed(flexible, np.array([0.4, -0.3, 0.2])),
+        "hierarchy": jointed(_cylinder(), np.zeros(3)),
+        "flexible hierarchy": jointed(flexible, np.array([0.4, -0.3, 0.2])),
         "mirrored": _mirrored(flexible),
     }
     plain = [Case(name, model) for name, model in models.items()]
     small = [Case(f"{name} quantised", model, SaveOptions(quantize=True)) for name, model in models.items()]
     slow, few = _slow(_cylinder()), SaveOptions(key_error=KEY_ERROR)
-    reduced = [Case("reduced keys", slow, few), Case("reduced keys, hierarchy", _jointed(slow, np.zeros(3)), few)]
+    reduced = [Case("reduced keys", slow, few), Case("reduced keys, hierarchy", jointed(slow, np.zeros(3)), few)]
     return (*plain, *small, *reduced)
 
 
@@ -122,7 +122,7 @@ def _checks() -> Image:
     return Image("checks", "image/png", data.getvalue())
 
 
-def _jointed(model: SkinnedModel, turn: Float64) -> SkinnedModel:
+def jointed(model: SkinnedModel, turn: Float64) -> SkinnedModel:
     """With joints in a tree, each at the middle of its bone and turned a little more than its parent."""
     weights = model.skin.dense(model.n_bones)
     placements = np.empty((model.n_bones, 3, 4))

@@ -1,4 +1,4 @@
-"""The far side of `far_players`: `python -m osteon.bench.players.far_child MODULE ANSWER`, the question on its input."""
+"""The far side of `far_players`: `python -m …players.far_child MODULE ANSWER`, the question on its input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 def main(module: str, answer: Path) -> None:
     """Ask the engine of a module, and write what it shows."""
     asked = json.load(sys.stdin)
-    play = import_module(f"osteon.bench.players.{module}").open_file(Path(asked["path"]))
+    play = import_module(f"osteon.bench.players.{module}").open_file(Path(asked["path"]), **asked["options"])
     np.save(answer, np.asarray(play(asked["clip"], asked["times"]), np.float32))
 
 

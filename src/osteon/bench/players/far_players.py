@@ -6,6 +6,7 @@ A child (`far_child.py`) imports the file once and answers all that it is asked;
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,13 +24,15 @@ __all__ = ["play_far", "run_engine"]
 LONGEST = 600
 
 
-def play_far(module: str, path: Path) -> Play:
-    """A player of a file by the engine of a module of this folder, which has `open_file(path)` -> `Play`."""
+def play_far(module: str, path: Path, **options: object) -> Play:
+    """A player of a file by the engine of a module of this folder, which has `open_file(path, **options)` -> `Play`."""
 
     def play(clip: int, times: list[float]) -> Float32:
         with tempfile.TemporaryDirectory(prefix="osteon-engine-") as folder:
             answer = Path(folder) / "corners.npy"
-            asked = json.dumps({"path": str(path.resolve()), "clip": clip, "times": [float(t) for t in times]})
+            asked = json.dumps(
+                {"path": str(path.resolve()), "options": options, "clip": clip, "times": [float(t) for t in times]}
+            )
             command = [sys.executable, "-m", "osteon.bench.players.far_child", module, str(answer)]
             run_engine(command, module, asked)
             corners: Float32 = np.load(answer)
@@ -40,8 +43,6 @@ def play_far(module: str, path: Path) -> Play:
 
 def run_engine(command: list[str], name: str, asked: str = "", **environment: str) -> str:
     """What a program says when it is run; an error of one line if it fails."""
-    import os
-
     done = subprocess.run(
         command,
         input=asked,

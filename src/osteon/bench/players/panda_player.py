@@ -2,10 +2,15 @@
 
 panda3d-gltf samples animations 30 times a second (`gltf-animation-fps`) and keeps translation, three angles and scale;
 Panda3D blends these between samples. What is shown is `animate_vertices`, what Panda3D would hand to the card.
+
+Two lines of panda3d-gltf 1.3.0 are wrong: between two keys it always shows the second (its issue 143), and it scales a
+joint after it turned it, which only shows where scales differ. `mended` puts both right.
 """
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +22,25 @@ from osteon.core.errors import OsteonError
 
 __all__ = ["open_file"]
 
+#: The importer scales after it turned; this way it scales first.
+WRONG = "mat = frame_rotation * mat"
+RIGHT = "mat = mat * (frame_rotation * LMatrix4.ident_mat())"
 #: Panda3D is Z-up: its (x, y, z) are (x, -z, y) of glTF.
 GLTF_FROM_PANDA = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
-def open_file(path: Path) -> Play:
-    """A player of a file."""
+def open_file(path: Path, *, mended: bool = False, rate: int = 30) -> Play:
+    """A player of a file, as the importer comes or with its faults mended, sampled at a rate."""
     from panda3d.core import Filename, NodePath, PartGroup, load_prc_file_data
 
     load_prc_file_data("", "notify-level error")
     import gltf
-    import os
     from gltf import _converter
-    if os.environ.get("MEND"):
-        _converter.get_lerp_factor = lambda now, last, following: min(max((now - last) / (following - last), 0), 1)
-    st=gltf.GltfSettings()
-    st.animation_fps=int(os.environ.get("PFPS","30"))
 
-    scene = NodePath(gltf.load_model(Filename.from_os_specific(str(path)), st))
+    if mended:
+        _mend(_converter)
+    settings = gltf.GltfSettings(animation_fps=rate)
+    scene = NodePath(gltf.load_model(Filename.from_os_specific(str(path)), settings))
     characters = list(scene.find_all_matches("**/+Character"))
     if len(characters) != 1:
         raise OsteonError(f"{path}: Panda3D finds {len(characters)} characters in it")
@@ -43,7 +49,7 @@ def open_file(path: Path) -> Play:
     parts = character.get_bundle(0)
     whole = PartGroup.HMF_ok_part_extra | PartGroup.HMF_ok_anim_extra | PartGroup.HMF_ok_wrong_root_name
     controls = [parts.bind_anim(bundle, whole) for bundle in bundles]
-    shapes = [shape for shape in scene.find_all_matches("**/+GeomNode")]
+    shapes = list(scene.find_all_matches("**/+GeomNode"))
 
     def play(clip: int, times: list[float]) -> Float32:
         control = controls[clip]
@@ -55,6 +61,16 @@ def open_file(path: Path) -> Play:
         return np.stack(shown)
 
     return play
+
+
+def _mend(converter: Any) -> None:
+    """Both faults of the importer, a line each: it goes between keys, and scales before it turns."""
+    source = textwrap.dedent(inspect.getsource(converter.Converter.build_animation_skeleton))
+    if WRONG not in source:
+        raise OsteonError("panda3d-gltf has changed; its line that scales is not where it was")
+    exec(source.replace(WRONG, RIGHT), converter.__dict__)
+    converter.Converter.build_animation_skeleton = converter.__dict__["build_animation_skeleton"]
+    converter.get_lerp_factor = lambda now, last, following: min(max((now - last) / (following - last), 0.0), 1.0)
 
 
 def _corners(shape: Any, scene: Any) -> Float32:

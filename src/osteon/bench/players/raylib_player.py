@@ -3,9 +3,9 @@
 A model is loaded without a window. raylib wants OpenGL only to hand meshes to the graphics card; it gets functions that
 do nothing, and notices by itself that the card is not ready. What is compared is what it would draw: `animVertices`.
 
-raylib samples every animation 60 times a second when it loads it, and blends between these samples. It has no morph
-targets, sixteen-bit indices, and takes where the joints stand in the file for the bind pose, not the inverse bind
-matrices.
+raylib samples every animation 60 times a second when it loads it, and blends between these samples; what comes after
+the last whole sample is not there. It has no morph targets, has 16-bit indices, and takes where the joints stand in the
+file for the bind pose, not the inverse bind matrices.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _do_nothing_on_the_card(lib: Any, ffi: Any) -> tuple[Any, ...]:
 def _pose(lib: Any, ffi: Any, loaded: tuple[Any, list[Any], list[Int32]], animation: Any, frame: float) -> Float32:
     """(c,3) corners of all meshes."""
     model, meshes, faces = loaded
-    lib.UpdateModelAnimation(model, animation, frame)
+    lib.UpdateModelAnimation(model, animation, min(frame, animation.keyframeCount - 1.0))  # it would go on to the first
     posed = [_array(ffi, mesh.animVertices, 3 * mesh.vertexCount, np.float32).reshape(-1, 3) for mesh in meshes]
     return np.concatenate([vertices[corners] for vertices, corners in zip(posed, faces, strict=True)])
 

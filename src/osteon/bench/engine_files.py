@@ -1,0 +1,107 @@
+"""Default files in every engine that is here: how far what it shows is from `osteon play`, at frames and between them.
+
+An engine that is not installed is missed. What an engine cannot show as it comes is a row without a bound, its reason
+in the metric; the same engine under the settings of docs/engines.md stands beside it, with the bound.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from osteon.bench.players.cases import Case, jointed
+from osteon.bench.players.engines import ENGINES
+from osteon.bench.players.judge import Play, measure_deviation
+from osteon.bench.players.tools import why_no_browser
+from osteon.bench.rows import Row, at_most, figure
+from osteon.bench.run import BenchRun
+from osteon.core.animation import BoneType
+from osteon.core.clips import Clip
+from osteon.core.errors import OsteonError
+from osteon.core.model import SkinnedModel
+from osteon.core.options import SkinOptions
+
+__all__ = ["default_files", "file_rows"]
+
+BONES, INFLUENCES, RANK = 12, 4, 5
+#: Parts of the diagonal that an engine may be off.
+AT_FRAMES, BETWEEN = 1e-4, 1e-3
+#: Of an engine that cannot show a file at all.
+NOWHERE = 1e9
+#: Radians by which each joint of a tree is turned more than its parent.
+TURN = (0.4, -0.3, 0.2)
+_WEB = {"three": "three.js", "babylon": "Babylon.js", "playcanvas": "PlayCanvas", "cesium": "Cesium"}
+
+
+def file_rows(run: BenchRun) -> list[Row]:
+    """Rows of every default file in every engine."""
+    with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name:
+        files = [(case, case.save(Path(name))) for case in default_files(run)]
+        rows = _web_rows(run, files)
+        for engine in ENGINES:
+            reason = engine.why_not()
+            if reason:
+                run.miss(f"{engine.name}: left out, {reason}")
+                continue
+            for case, path in files:
+                run.say(f"{engine.name}: {case.name}")
+                rows += _rows(engine.name, case, path, engine.play(path, case.model), engine.lacks(case.model))
+    return rows
+
+
+def default_files(run: BenchRun) -> list[Case]:
+    """The built-in fox, 60 frames a second: without and with corrections, as two clips, and on trees of joints."""
+    run.say("fitting the default files")
+    scaled, turn = _fit(run, "scaled", 0), np.array(TURN)
+    half = scaled.n_frames // 2
+    clips = (Clip("walk", 0, half, 60.0), Clip("run", half, scaled.n_frames, 30.0))
+    return [
+        Case("rank 0", scaled),
+        Case(f"rank {RANK}", _fit(run, "scaled", RANK)),
+        Case("two clips", scaled.with_parts(clips=clips)),
+        Case("a tree", jointed(_fit(run, "rigid", 0), turn)),
+        Case("a tree, scaled", jointed(scaled, turn)),
+    ]
+
+
+def _fit(run: BenchRun, kind: BoneType, rank: int) -> SkinnedModel:
+    from osteon.pipeline import skin_sequence
+    from osteon.synth import SUBJECTS
+
+    options = SkinOptions(bones=BONES, bone_type=kind, influences=INFLUENCES, rank=rank, threads=run.threads)
+    return skin_sequence(SUBJECTS["creature"](), options=options).model
+
+
+def _web_rows(run: BenchRun, files: list[tuple[Case, Path]]) -> list[Row]:
+    """In one browser after another, so that each has the graphics card to itself."""
+    from osteon.bench.players.browser import Engine, start_players
+
+    rows: list[Row] = []
+    engines: tuple[Engine, ...] = ("three", "babylon", "playcanvas", "cesium")
+    for engine in engines:
+        reason = why_no_browser([engine])
+        if reason:
+            run.miss(f"{_WEB[engine]}: left out, {reason}")
+            continue
+        with start_players([engine]) as players:
+            for case, path in files:
+                run.say(f"{_WEB[engine]}: {case.name}")
+                players[engine].open(path)
+                rows += _rows(_WEB[engine], case, path, players[engine].corners, "")
+    return rows
+
+
+def _rows(engine: str, case: Case, path: Path, play: Play, lacks: str) -> list[Row]:
+    """Two figures, with a bound unless the engine lacks what it would need."""
+    title = f"{engine}, from osteon play, part of the diagonal"
+    try:
+        found = measure_deviation(path, play)
+        values = found.at_frames, found.between
+    except OsteonError:
+        values = NOWHERE, NOWHERE
+    named = (f"{case.name}, at frames", AT_FRAMES), (f"{case.name}, between frames", BETWEEN)
+    if lacks:
+        return [figure(title, f"{metric}: {lacks}", value) for (metric, _), value in zip(named, values, strict=True)]
+    return [at_most(title, metric, value, bound) for (metric, bound), value in zip(named, values, strict=True)]
