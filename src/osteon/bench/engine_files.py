@@ -16,12 +16,13 @@ from osteon.bench.players.engines import ENGINES
 from osteon.bench.players.judge import Play, measure_deviation
 from osteon.bench.players.tools import why_no_browser
 from osteon.bench.rows import Row, at_most, figure
-from osteon.bench.run import BenchRun
+from osteon.bench.run import BenchRun, find_sequence
 from osteon.core.animation import BoneType
 from osteon.core.clips import Clip
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
+from osteon.core.sequence import MeshSequence
 
 __all__ = ["default_files", "file_rows"]
 
@@ -52,35 +53,37 @@ def file_rows(run: BenchRun) -> list[Row]:
 
 
 def default_files(run: BenchRun) -> list[Case]:
-    """The built-in fox, 60 frames a second: without and with corrections, as two clips, and on trees of joints."""
+    """The built-in fox, 60 frames a second: without and with corrections, as two clips, on trees; and the horse."""
     run.say("fitting the default files")
     scaled, turn = _fit(run, "scaled", 0), np.array(TURN)
     half = scaled.n_frames // 2
     clips = (Clip("walk", 0, half, 60.0), Clip("run", half, scaled.n_frames, 30.0))
-    return [
+    files = [
         Case("rank 0", scaled),
         Case(f"rank {RANK}", _fit(run, "scaled", RANK)),
         Case("two clips", scaled.with_parts(clips=clips)),
         Case("a tree", jointed(_fit(run, "rigid", 0), turn)),
         Case("a tree, scaled", jointed(scaled, turn)),
     ]
+    horse = find_sequence(run, "horse")
+    return files if horse is None else [*files, Case("horse, 24 frames a second", _fit(run, "scaled", RANK, horse))]
 
 
-def _fit(run: BenchRun, kind: BoneType, rank: int) -> SkinnedModel:
+def _fit(run: BenchRun, kind: BoneType, rank: int, sequence: MeshSequence | None = None) -> SkinnedModel:
+    """Of a sequence, or of the fox."""
     from osteon.pipeline import skin_sequence
     from osteon.synth import SUBJECTS
 
     options = SkinOptions(bones=BONES, bone_type=kind, influences=INFLUENCES, rank=rank, threads=run.threads)
-    return skin_sequence(SUBJECTS["creature"](), options=options).model
+    return skin_sequence(sequence or SUBJECTS["creature"](), options=options).model
 
 
 def _web_rows(run: BenchRun, files: list[tuple[Case, Path]]) -> list[Row]:
     """In one browser after another, so that each has the graphics card to itself."""
-    from osteon.bench.players.browser import Engine, start_players
+    from osteon.bench.players.browser import ALL, start_players
 
     rows: list[Row] = []
-    engines: tuple[Engine, ...] = ("three", "babylon", "playcanvas", "cesium")
-    for engine in engines:
+    for engine in ALL:
         reason = why_no_browser([engine])
         if reason:
             run.miss(f"{_WEB[engine]}: left out, {reason}")

@@ -22,7 +22,7 @@ class String(Structure):
     _fields_ = (("length", c_uint), ("data", c_char * 1024))
 
     def __str__(self) -> str:
-        return self.data[: self.length].decode(errors="replace")
+        return bytes(self.data[: self.length]).decode(errors="replace")
 
 
 class Node(Structure):

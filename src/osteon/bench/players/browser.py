@@ -24,11 +24,12 @@ from osteon.bench.players.tools import PACKAGES, SCRIPTS, find_chromium, why_no_
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import OsteonError
 
-__all__ = ["BOTH", "Engine", "Primitive", "WebPlayer", "start_players"]
+__all__ = ["ALL", "BOTH", "Engine", "Primitive", "WebPlayer", "start_players"]
 
 Engine = Literal["three", "babylon", "playcanvas", "cesium"]
 #: The two that skin on the processor too.
 BOTH: tuple[Engine, ...] = ("three", "babylon")
+ALL: tuple[Engine, ...] = (*BOTH, "playcanvas", "cesium")
 ORIGIN = "http://players.invalid"
 #: Software WebGL, and nothing that calls home.
 ARGUMENTS = (
