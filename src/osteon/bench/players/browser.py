@@ -31,6 +31,8 @@ Engine = Literal["three", "babylon", "playcanvas", "cesium"]
 BOTH: tuple[Engine, ...] = ("three", "babylon")
 ALL: tuple[Engine, ...] = (*BOTH, "playcanvas", "cesium")
 ORIGIN = "http://players.invalid"
+#: Milliseconds that a page may take to start on a busy machine.
+PATIENCE = 180_000
 #: Software WebGL, and nothing that calls home.
 ARGUMENTS = (
     *("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-sandbox"),
@@ -55,18 +57,21 @@ class WebPlayer:
     """A page that shows one glTF at a time."""
 
     def __init__(self, browser: Any, engine: Engine, thread: Executor) -> None:
-        self._page = page = browser.new_page()
-        self._thread = thread
+        self._browser, self._engine, self._thread = browser, engine, thread
+        self._page: Any = None  # started with the first file
         self._files: dict[str, Path] = {}
         self._errors: list[str] = []
         self.clips: tuple[str, ...] = ()
         self.durations: tuple[float, ...] = ()
         self.primitives: tuple[Primitive, ...] = ()
+
+    def _start(self) -> None:
+        self._page = page = self._browser.new_page()
         page.on("pageerror", lambda error: self._errors.append(str(error)))
         page.on("console", lambda message: self._errors.append(message.text) if message.type == "error" else None)
         page.route("**/*", self._serve)
-        page.goto(f"{ORIGIN}/{engine}.html")
-        page.wait_for_function("window.player !== undefined", timeout=60_000)
+        page.goto(f"{ORIGIN}/{self._engine}.html", timeout=PATIENCE)
+        page.wait_for_function("window.player !== undefined", timeout=PATIENCE)
 
     def _serve(self, route: Any) -> None:
         asked = route.request.url.removeprefix(ORIGIN).partition("?")[0].lstrip("/")
@@ -82,6 +87,8 @@ class WebPlayer:
         """Load a file; `eight_influences` adds our plugin to three.js, without it the player is stock."""
         name = f"file{path.suffix}"
         self._files = {name: path}
+        if self._page is None:
+            self._thread.submit(self._start).result()
         found = self._call("open", [f"/{name}", eight_influences])
         self.clips = tuple(clip["name"] for clip in found["clips"])
         self.durations = tuple(clip["duration"] for clip in found["clips"])

@@ -97,9 +97,7 @@ def measure_deviation(path: Path, play: Play) -> Deviation:
     model = load_model(path)
     shown = play(0, [0.0])[0]
     if shown.shape != (model.faces.size, 3) or not np.isfinite(shown).all():
-        raise OsteonError(
-            f"the player shows {len(shown)} corners, some perhaps nowhere; the file has {model.faces.size}"
-        )
+        raise OsteonError(f"the player shows {len(shown)} corners, or some nowhere; the file has {model.faces.size}")
     try:
         vertices = match_corners(shown, pose_frames(model, 0, 1)[0], model.faces)
     except OsteonError:
