@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from osteon.bench.players.cases import Case, jointed
 from osteon.bench.players.engines import ENGINES
@@ -23,6 +24,7 @@ from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
 
 __all__ = ["default_files", "file_rows"]
 
@@ -31,7 +33,7 @@ BONES, INFLUENCES, RANK = 12, 4, 5
 AT_FRAMES, BETWEEN = 1e-4, 1e-3
 #: Of an engine that cannot show a file at all.
 NOWHERE = 1e9
-#: Radians by which each joint of a tree is turned more than its parent.
+#: Radians by which each joint of a tree is turned more than the one before.
 TURN = (0.4, -0.3, 0.2)
 _WEB = {"three": "three.js", "babylon": "Babylon.js", "playcanvas": "PlayCanvas", "cesium": "Cesium"}
 
@@ -55,15 +57,15 @@ def file_rows(run: BenchRun) -> list[Row]:
 def default_files(run: BenchRun) -> list[Case]:
     """The built-in fox, 60 frames a second: without and with corrections, as two clips, on trees; and the horse."""
     run.say("fitting the default files")
-    scaled, turn = _fit(run, "scaled", 0), np.array(TURN)
+    scaled = _fit(run, "scaled", 0)
     half = scaled.n_frames // 2
     clips = (Clip("walk", 0, half, 60.0), Clip("run", half, scaled.n_frames, 30.0))
     files = [
         Case("rank 0", scaled),
         Case(f"rank {RANK}", _fit(run, "scaled", RANK)),
         Case("two clips", scaled.with_parts(clips=clips)),
-        Case("a tree", jointed(_fit(run, "rigid", 0), turn)),
-        Case("a tree, scaled", jointed(scaled, turn)),
+        Case("a tree", _grown(_fit(run, "rigid", 0))),
+        Case("a tree, scaled", _grown(scaled)),
     ]
     horse = find_sequence(run, "horse")
     return files if horse is None else [*files, Case("horse, 24 frames a second", _fit(run, "scaled", RANK, horse))]
@@ -76,6 +78,18 @@ def _fit(run: BenchRun, kind: BoneType, rank: int, sequence: MeshSequence | None
 
     options = SkinOptions(bones=BONES, bone_type=kind, influences=INFLUENCES, rank=rank, threads=run.threads)
     return skin_sequence(sequence or SUBJECTS["creature"](), options=options).model
+
+
+def _grown(model: SkinnedModel) -> SkinnedModel:
+    """On a tree of joints like a rig's: each hangs on its nearest neighbour on the shortest tree of all."""
+    joined = jointed(model, np.array(TURN))
+    skeleton = joined.skeleton
+    assert skeleton is not None
+    places = skeleton.world_from_joint[:, :, 3].astype(np.float64)
+    apart = np.linalg.norm(places[:, None] - places, axis=-1)
+    parents = breadth_first_order(minimum_spanning_tree(apart), 0, directed=False)[1]
+    tree = Skeleton(skeleton.names, np.where(parents < 0, -1, parents).astype(np.int32), skeleton.world_from_joint)
+    return joined.with_parts(skeleton=tree)
 
 
 def _web_rows(run: BenchRun, files: list[tuple[Case, Path]]) -> list[Row]:

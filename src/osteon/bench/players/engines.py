@@ -72,7 +72,7 @@ ENGINES = (
         "Panda3D",
         why_no_panda,
         lambda path, model: play_far("panda_player", path),
-        lambda model: "its importer shows the next key, scales after it turns, and samples at 30 a second",
+        lambda model: "its importer shows the next key and scales after it turns",
     ),
     EngineJudge(
         "Panda3D, importer mended",

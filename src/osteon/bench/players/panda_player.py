@@ -3,14 +3,15 @@
 panda3d-gltf samples animations 30 times a second (`gltf-animation-fps`) and keeps translation, three angles and scale;
 Panda3D blends these between samples. What is shown is `animate_vertices`, what Panda3D would hand to the card.
 
-Two lines of panda3d-gltf 1.3.0 are wrong: between two keys it always shows the second (its issue 143), and it scales a
-joint after it turned it, which only shows where scales differ. `mended` puts both right.
+Lines of panda3d-gltf 1.3.0 are wrong: between two keys it always shows the second (its issue 143), it scales a joint
+after it turned it, which only shows where scales differ, and it may leave out the last frame. `mended` puts them right.
 """
 
 from __future__ import annotations
 
 import inspect
 import textwrap
+from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ from osteon.core.errors import OsteonError
 
 __all__ = ["open_file"]
 
-#: The importer scales after it turned; this way it scales first.
-WRONG = "mat = frame_rotation * mat"
-RIGHT = "mat = mat * (frame_rotation * LMatrix4.ident_mat())"
+#: By method of the importer, a line that is wrong and what is right: it must scale first, and take the last frame too.
+MENDED = (
+    ("build_animation_skeleton", "mat = frame_rotation * mat", "mat = mat * (frame_rotation * LMatrix4.ident_mat())"),
+    ("build_character", "math.ceil(max_time * fps)", "math.ceil(max_time * fps - 1e-3) + 1"),
+)
 #: Panda3D is Z-up: its (x, y, z) are (x, -z, y) of glTF.
 GLTF_FROM_PANDA = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
@@ -64,12 +67,14 @@ def open_file(path: Path, *, mended: bool = False, rate: int = 30) -> Play:
 
 
 def _mend(converter: Any) -> None:
-    """Both faults of the importer, a line each: it goes between keys, and scales before it turns."""
-    source = textwrap.dedent(inspect.getsource(converter.Converter.build_animation_skeleton))
-    if WRONG not in source:
-        raise OsteonError("panda3d-gltf has changed; its line that scales is not where it was")
-    exec(source.replace(WRONG, RIGHT), converter.__dict__)
-    converter.Converter.build_animation_skeleton = converter.__dict__["build_animation_skeleton"]
+    """What is wrong in the importer, put right."""
+    for name, wrong, right in MENDED:
+        source = textwrap.dedent(inspect.getsource(getattr(converter.Converter, name)))
+        if wrong not in source:
+            raise OsteonError(f"panda3d-gltf has changed; '{wrong}' is not where it was")
+        exec(source.replace(wrong, right), converter.__dict__)
+        setattr(converter.Converter, name, converter.__dict__[name])
+    converter.get_next_time_index = lambda now, times: min(max(bisect_left(times, now), 1), len(times) - 1)
     converter.get_lerp_factor = lambda now, last, following: min(max((now - last) / (following - last), 0.0), 1.0)
 
 
