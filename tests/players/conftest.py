@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench.players.browser import Engine, WebPlayer, start_players
+from osteon.bench.players.browser import ALL, Engine, WebPlayer, start_players
 from osteon.bench.players.cases import Case, make_cases
 from osteon.bench.players.tools import why_no_browser, why_no_usd, why_no_validator
 from osteon.bench.players.validator import Message, validate_all
@@ -23,8 +23,8 @@ def need(reason: str) -> None:
 @pytest.fixture(scope="session")
 def players() -> Iterator[dict[Engine, WebPlayer]]:
     """Players of the web in one browser."""
-    need(why_no_browser())
-    with start_players() as started:
+    need(why_no_browser(ALL))
+    with start_players(ALL) as started:
         yield started
 
 

@@ -48,7 +48,8 @@ def test_sizes_and_errors_without_players(monkeypatch, bench_run):
 
 
 def test_players_judge_every_case(monkeypatch, bench_run, messages, usd, players):
-    monkeypatch.setattr(browser, "start_players", lambda: nullcontext(players))  # one browser a process
+    both = {engine: players[engine] for engine in browser.BOTH}
+    monkeypatch.setattr(browser, "start_players", lambda: nullcontext(both))  # one browser a process
     cases = [case for case in make_cases() if case.name in ("rigid", "eight influences")]
     monkeypatch.setattr(files, "make_cases", lambda: tuple(cases))
     rows = files.bench_files(bench_run)

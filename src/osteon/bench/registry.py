@@ -29,6 +29,7 @@ BENCHES = {
     ),
     "growth": Bench("time and memory while frames, vertices and bones double", ("threads",)),
     "files": Bench("size and truth of files, and whether three.js, USD and Khronos' validator agree"),
+    "engines": Bench("scaled bones: error and time, and default files in every engine that is installed"),
     "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),
     "deformers": Bench("families of deformers: a twisted bar, agreement with the paper, error and cost"),
     "fuzz": Bench("damaged files: inputs, lines run, crashes and hangs of every reader", ("threads", "inputs")),

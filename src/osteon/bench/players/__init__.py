@@ -1,5 +1,6 @@
-"""Players that others made, as judges of our files: Khronos' validator, three.js, USD's own skinning.
+"""Players that others made, as judges of our files: Khronos' validator, engines of the web, USD, and engines of games.
 
-None of them is needed to use Osteon. `scripts/install-players` puts the packages of three.js and the validator into
-`tests/players` of a checkout and looks for Chromium; where a player is missing, its `why_no_…` says so in one line.
+None of them is needed to use Osteon. `scripts/install-players` puts the packages of the web's engines and the validator
+into `tests/players` of a checkout and looks for Chromium; `scripts/test-engines` installs those that are too large for
+that. Where a player is missing, its `why_no_…` says so in one line.
 """

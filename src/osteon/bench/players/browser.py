@@ -1,9 +1,10 @@
-"""Players of the web in headless Chromium: three.js and Babylon.js, their own loaders, mixers and skinning.
+"""Players of the web in headless Chromium: three.js, Babylon.js, PlayCanvas and Cesium, their own loaders and mixers.
 
 Pages, packages and files are handed to the browser by playwright; nothing goes over a network.
 
 three.js moves a vertex by four joints at most: it drops JOINTS_1 and normalises the rest. Our plugin beside this file
-adds the second set. Babylon.js reads both sets as it comes.
+adds the second set. Babylon.js reads both sets as it comes. PlayCanvas and Cesium skin on the graphics card only: their
+pages take the vertices, joints, weights and morph targets that the engine holds and blend them in script.
 """
 
 from __future__ import annotations
@@ -23,10 +24,15 @@ from osteon.bench.players.tools import PACKAGES, SCRIPTS, find_chromium, why_no_
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import OsteonError
 
-__all__ = ["Engine", "Primitive", "WebPlayer", "start_players"]
+__all__ = ["ALL", "BOTH", "Engine", "Primitive", "WebPlayer", "start_players"]
 
-Engine = Literal["three", "babylon"]
+Engine = Literal["three", "babylon", "playcanvas", "cesium"]
+#: The two that skin on the processor too.
+BOTH: tuple[Engine, ...] = ("three", "babylon")
+ALL: tuple[Engine, ...] = (*BOTH, "playcanvas", "cesium")
 ORIGIN = "http://players.invalid"
+#: Milliseconds that a page may take to start on a busy machine.
+PATIENCE = 180_000
 #: Software WebGL, and nothing that calls home.
 ARGUMENTS = (
     *("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-sandbox"),
@@ -51,21 +57,24 @@ class WebPlayer:
     """A page that shows one glTF at a time."""
 
     def __init__(self, browser: Any, engine: Engine, thread: Executor) -> None:
-        self._page = page = browser.new_page()
-        self._thread = thread
+        self._browser, self._engine, self._thread = browser, engine, thread
+        self._page: Any = None  # started with the first file
         self._files: dict[str, Path] = {}
         self._errors: list[str] = []
         self.clips: tuple[str, ...] = ()
         self.durations: tuple[float, ...] = ()
         self.primitives: tuple[Primitive, ...] = ()
+
+    def _start(self) -> None:
+        self._page = page = self._browser.new_page()
         page.on("pageerror", lambda error: self._errors.append(str(error)))
         page.on("console", lambda message: self._errors.append(message.text) if message.type == "error" else None)
         page.route("**/*", self._serve)
-        page.goto(f"{ORIGIN}/{engine}.html")
-        page.wait_for_function("window.player !== undefined", timeout=60_000)
+        page.goto(f"{ORIGIN}/{self._engine}.html", timeout=PATIENCE)
+        page.wait_for_function("window.player !== undefined", timeout=PATIENCE)
 
     def _serve(self, route: Any) -> None:
-        asked = route.request.url.removeprefix(ORIGIN).lstrip("/")
+        asked = route.request.url.removeprefix(ORIGIN).partition("?")[0].lstrip("/")
         package = asked.removeprefix("packages/")
         path = PACKAGES / package if package != asked else self._files.get(asked, SCRIPTS / asked)
         if not path.is_file():
@@ -78,6 +87,8 @@ class WebPlayer:
         """Load a file; `eight_influences` adds our plugin to three.js, without it the player is stock."""
         name = f"file{path.suffix}"
         self._files = {name: path}
+        if self._page is None:
+            self._thread.submit(self._start).result()
         found = self._call("open", [f"/{name}", eight_influences])
         self.clips = tuple(clip["name"] for clip in found["clips"])
         self.durations = tuple(clip["duration"] for clip in found["clips"])
@@ -112,26 +123,25 @@ class WebPlayer:
 
 
 @contextmanager
-def start_players() -> Iterator[dict[Engine, WebPlayer]]:
-    """A browser with both players in it, for as long as the block lasts."""
-    reason = why_no_browser()
+def start_players(engines: Sequence[Engine] = BOTH) -> Iterator[dict[Engine, WebPlayer]]:
+    """A browser with some players in it, for as long as the block lasts."""
+    reason = why_no_browser(engines)
     if reason:
-        raise OsteonError(f"three.js and Babylon.js cannot play: {reason}")
+        raise OsteonError(f"{' and '.join(engines)} cannot play: {reason}")
     # A thread of its own: playwright leaves an event loop running, in which nobody else could start one.
     with ThreadPoolExecutor(1) as thread, ExitStack() as stack:
         try:
-            yield thread.submit(_launch, stack, thread).result()
+            yield thread.submit(_launch, stack, thread, engines).result()
         finally:
             thread.submit(stack.close).result()
 
 
-def _launch(stack: ExitStack, thread: Executor) -> dict[Engine, WebPlayer]:
+def _launch(stack: ExitStack, thread: Executor, engines: Sequence[Engine]) -> dict[Engine, WebPlayer]:
     from playwright.sync_api import sync_playwright
 
     playwright = stack.enter_context(sync_playwright())
     browser = playwright.chromium.launch(executable_path=str(find_chromium()), args=list(ARGUMENTS))
     stack.callback(browser.close)
-    engines: tuple[Engine, ...] = ("three", "babylon")
     return {engine: WebPlayer(browser, engine, thread) for engine in engines}
 
 

@@ -23,7 +23,7 @@ from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS, SaveOptions
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 from osteon.synth.motion import smooth_series
 
-__all__ = ["Case", "make_cases"]
+__all__ = ["Case", "jointed", "make_cases"]
 
 FRAMES = 12
 BONES = 6
@@ -62,14 +62,16 @@ def make_cases() -> tuple[Case, ...]:
         "two clips": _corrected(flexible).with_parts(clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, FRAMES, 30.0))),
         "eight influences": _ball(8),
         "two materials": _dressed(flexible),
-        "hierarchy": _jointed(_cylinder(), np.zeros(3)),
-        "flexible hierarchy": _jointed(flexible, np.array([0.4, -0.3, 0.2])),
+        "hierarchy": jointed(_cylinder(), np.zeros(3)),
+        "flexible hierarchy": jointed(flexible, np.array([0.4, -0.3, 0.2])),
         "mirrored": _mirrored(flexible),
+        "scaled": _stretched(_cylinder()),
+        "scaled corrections": _corrected(_stretched(_cylinder())),
     }
     plain = [Case(name, model) for name, model in models.items()]
     small = [Case(f"{name} quantised", model, SaveOptions(quantize=True)) for name, model in models.items()]
     slow, few = _slow(_cylinder()), SaveOptions(key_error=KEY_ERROR)
-    reduced = [Case("reduced keys", slow, few), Case("reduced keys, hierarchy", _jointed(slow, np.zeros(3)), few)]
+    reduced = [Case("reduced keys", slow, few), Case("reduced keys, hierarchy", jointed(slow, np.zeros(3)), few)]
     return (*plain, *small, *reduced)
 
 
@@ -122,7 +124,7 @@ def _checks() -> Image:
     return Image("checks", "image/png", data.getvalue())
 
 
-def _jointed(model: SkinnedModel, turn: Float64) -> SkinnedModel:
+def jointed(model: SkinnedModel, turn: Float64) -> SkinnedModel:
     """With joints in a tree, each at the middle of its bone and turned a little more than its parent."""
     weights = model.skin.dense(model.n_bones)
     placements = np.empty((model.n_bones, 3, 4))
@@ -139,6 +141,21 @@ def _mirrored(model: SkinnedModel) -> SkinnedModel:
     mirror = np.concatenate([np.diag([1.0, 1.0, -1.0]), np.zeros((3, 1))], axis=1)
     transforms[:, 1] = compose(transforms[:, 1], mirror)
     return model.with_parts(track=BoneTrack(transforms.astype(np.float32), "flexible"))
+
+
+def _stretched(model: SkinnedModel) -> SkinnedModel:
+    """With bones that also scale, each along axes of its own, at 60 frames a second."""
+    rng = np.random.default_rng(2)
+    axes = Rotation.random(model.n_bones, random_state=3).as_matrix()
+    scales = np.exp(0.2 * smooth_series(rng, model.n_frames, (model.n_bones, 3)))
+    weights = model.skin.dense(model.n_bones)
+    middle = weights.T @ model.rest / weights.sum(axis=0)[:, None]
+    stretch = np.empty((model.n_frames, model.n_bones, 3, 4))
+    stretch[..., :3] = np.einsum("bji,fbj,bjk->fbik", axes, scales, axes)
+    stretch[..., 3] = middle - np.einsum("fbij,bj->fbi", stretch[..., :3], middle)
+    transforms = compose(model.track.transforms.astype(np.float64), stretch)
+    track = BoneTrack(transforms.astype(np.float32), "scaled")
+    return model.with_parts(track=track, clips=(Clip("clip", 0, model.n_frames, 60.0),))
 
 
 def _slow(model: SkinnedModel) -> SkinnedModel:

@@ -20,13 +20,16 @@ from osteon.core.clips import Clip
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
-from osteon.io import load_model
+from osteon.io import load_model, load_sequence
+from osteon.io.doors.options import LoadOptions
 
 __all__ = [
     "TOLERANCE",
+    "Deviation",
     "Play",
     "Reference",
     "match_corners",
+    "measure_deviation",
     "read_reference",
     "sampled_frames",
     "worst_detour",
@@ -37,6 +40,8 @@ __all__ = [
 TOLERANCE = 1e-5
 #: Frames of a clip that are compared, spread evenly from the first to the last.
 SAMPLES = 6
+#: The same where moments between frames are compared too.
+STEPS = 12
 
 #: (clip number, seconds) -> (f,c,3) corners as a player shows them.
 Play = Callable[[int, list[float]], Float32]
@@ -70,10 +75,51 @@ class Reference:
         return np.asarray(apart, np.float32)
 
 
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How far a player is off at most, as part of the diagonal."""
+
+    at_frames: float
+    between: float  # a quarter, half and three quarters of the way from one frame to the next
+
+
 def read_reference(path: Path, play: Play) -> Reference:
     """The model in a file, its corners in the order in which the player has them."""
     model = load_model(path)
     return Reference(model, match_corners(play(0, [0.0])[0], pose_frames(model, 0, 1)[0], model.faces))
+
+
+def measure_deviation(path: Path, play: Play) -> Deviation:
+    """How far a player is off `osteon play`, which samples the file's own tracks between frames.
+
+    A player that is far off in the first frame is taken to have the triangles in the order of the model.
+    """
+    model = load_model(path)
+    shown = play(0, [0.0])[0]
+    if shown.shape != (model.faces.size, 3) or not np.isfinite(shown).all():
+        raise OsteonError(f"the player shows {len(shown)} corners, or some nowhere; the file has {model.faces.size}")
+    try:
+        vertices = match_corners(shown, pose_frames(model, 0, 1)[0], model.faces)
+    except OsteonError:
+        vertices = model.faces.ravel()
+    reference = Reference(model, vertices)
+    worst = [0.0, 0.0]
+    for number, clip in enumerate(model.clips):
+        quarters = sampled_quarters(clip)
+        options = LoadOptions(fps=4 * clip.fps, clips=(clip.name,))
+        expected = load_sequence(path, options=options).frames[quarters][:, vertices]
+        seen = play(number, [float(q) / (4 * clip.fps) for q in quarters])
+        apart = reference.distance(seen, expected).max(axis=1)
+        for i, chosen in enumerate((quarters % 4 == 0, quarters % 4 != 0)):
+            worst[i] = max(worst[i], float(np.nan_to_num(apart[chosen], nan=np.inf).max(initial=0.0)))
+    return Deviation(*worst)
+
+
+def sampled_quarters(clip: Clip) -> Int32:
+    """Some frames of a clip, and the quarters of the way after each, in quarters of a frame from its own start."""
+    starts = np.unique(np.linspace(0, clip.n_frames - 1, STEPS).round()).astype(np.int32)
+    quarters = (4 * starts[:, None] + np.arange(4)).ravel()
+    return np.asarray(quarters[quarters <= 4 * (clip.n_frames - 1)], np.int32)
 
 
 def match_corners(shown: Float32, vertices: Float32, faces: Int32) -> Int32:

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["PACKAGES", "SCRIPTS", "find_chromium", "why_no_browser", "why_no_usd", "why_no_validator"]
+__all__ = [
+    "PACKAGES",
+    "SCRIPTS",
+    "find_chromium",
+    "why_no_assimp",
+    "why_no_browser",
+    "why_no_godot",
+    "why_no_panda",
+    "why_no_raylib",
+    "why_no_usd",
+    "why_no_validator",
+]
 
 #: JavaScript of ours, beside this file.
 SCRIPTS = Path(__file__).resolve().parent
@@ -15,7 +27,15 @@ SCRIPTS = Path(__file__).resolve().parent
 PACKAGES = SCRIPTS.parents[3] / "tests" / "players" / "node_modules"
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+#: By engine of the web, what npm installs for it.
+_WEB_PACKAGES = {
+    "three": ("three",),
+    "babylon": ("babylonjs", "babylonjs-loaders"),
+    "playcanvas": ("playcanvas",),
+    "cesium": ("cesium",),
+}
 _INSTALL = "run scripts/install-players"
+_ENGINES = "run scripts/test-engines"
 
 
 def find_chromium() -> Path | None:
@@ -34,9 +54,9 @@ def why_no_validator() -> str:
     return ""
 
 
-def why_no_browser() -> str:
-    """Why three.js and Babylon.js cannot play here; empty if they can."""
-    for package in ("three", "babylonjs", "babylonjs-loaders"):
+def why_no_browser(engines: Sequence[str] = ("three", "babylon")) -> str:
+    """Why players of the web cannot play here; empty if they can."""
+    for package in (package for engine in engines for package in _WEB_PACKAGES[engine]):
         if not (PACKAGES / package).is_dir():
             return f"the package {package} is not installed; {_INSTALL}"
     if find_chromium() is None:
@@ -49,3 +69,26 @@ def why_no_browser() -> str:
 def why_no_usd() -> str:
     """Why USD cannot play here; empty if it can."""
     return "" if find_spec("pxr") is not None else "USD is not installed; install the extra osteon[usd]"
+
+
+def why_no_raylib() -> str:
+    """Why raylib cannot play here; empty if it can."""
+    return "" if find_spec("raylib") is not None else "raylib is not installed; install the extra osteon[bench]"
+
+
+def why_no_panda() -> str:
+    """Why Panda3D cannot play here; empty if it can."""
+    there = find_spec("panda3d") is not None and find_spec("gltf") is not None
+    return "" if there else f"panda3d and panda3d-gltf are not installed; {_ENGINES}"
+
+
+def why_no_godot() -> str:
+    """Why Godot cannot play here; empty if it can."""
+    return "" if shutil.which("godot3-server") else f"the program godot3-server is not installed; {_ENGINES}"
+
+
+def why_no_assimp() -> str:
+    """Why assimp cannot import here; empty if it can."""
+    from osteon.bench.players.assimp_scene import library_name
+
+    return "" if library_name() else f"libassimp 5 is not installed; {_ENGINES}"

@@ -1,0 +1,88 @@
+// Loads a glTF with PlayCanvas' own container, plays it with its own anim component, and hands out where the vertices are.
+import * as pc from "playcanvas";
+import { blend, joined } from "./blend.mjs";
+import { encode } from "./encode.mjs";
+
+let app = null;
+let shown = null;
+
+async function open(url) {
+  app ??= new pc.Application(document.querySelector("canvas"), {});
+  shown?.root.destroy();
+  // What morphs hold is kept beside what went to the card, to be read here.
+  const asset = new pc.Asset("file", "container", { url: `${url}?${Math.random()}`, filename: url }, null, { morphPreserveData: true });
+  app.assets.add(asset);
+  await new Promise((done, fail) => {
+    asset.once("load", done);
+    asset.once("error", (message) => fail(new Error(message)));
+    app.assets.load(asset);
+  });
+  const root = asset.resource.instantiateRenderEntity();
+  app.root.addChild(root);
+  root.addComponent("anim", { activate: true });
+  const tracks = asset.resource.animations.map((animation) => animation.resource);
+  tracks.forEach((track, i) => root.anim.assignAnimation(`clip ${i}`, track, undefined, 1, false));
+  const meshes = root.findComponents("render").flatMap((render) => render.meshInstances);
+  shown = { root, tracks, meshes, held: meshes.map(heldBy) };
+  return {
+    clips: tracks.map((track) => ({ name: track.name, duration: track.duration })),
+    parts: meshes.map((instance, i) => ({
+      name: instance.node.name,
+      skinned: Boolean(instance.skinInstance),
+      material: instance.material.name,
+      textured: Boolean(instance.material.diffuseMap),
+      vertices: shown.held[i].points.length / 3,
+      faces: encode(shown.held[i].faces),
+    })),
+  };
+}
+
+function heldBy({ mesh, skinInstance, morphInstance }) {
+  const faces = [];
+  mesh.getIndices(faces);
+  const points = stream(mesh, pc.SEMANTIC_POSITION);
+  const joints = skinInstance ? stream(mesh, pc.SEMANTIC_BLENDINDICES) : [];
+  const weights = skinInstance ? stream(mesh, pc.SEMANTIC_BLENDWEIGHT) : [];
+  const shifts = morphInstance?.morph.targets.map((target) => target.options.deltaPositions) ?? [];
+  const all = faces.length ? faces : points.slice(0, points.length / 3).map((_, i) => i);
+  return { points, joints, weights, shifts, slots: (3 * joints.length) / points.length, faces: Uint32Array.from(all) };
+}
+
+const MOST = { [pc.TYPE_INT8]: 127, [pc.TYPE_UINT8]: 255, [pc.TYPE_INT16]: 32767, [pc.TYPE_UINT16]: 65535 };
+
+// The numbers of an attribute as a shader reads them.
+function stream(mesh, semantic) {
+  const found = [];
+  mesh.getVertexStream(semantic, found);
+  const { normalize, dataType } = mesh.vertexBuffer.format.elements.find((element) => element.name === semantic);
+  return normalize ? found.map((value) => value / MOST[dataType]) : found;
+}
+
+// For each moment the positions of all parts, one after another; `number` null is the scene as it was loaded.
+function positions(number, times) {
+  const { root, meshes, held } = shown;
+  const layer = root.anim.baseLayer;
+  if (number !== null) layer.play(`clip ${number}`);
+  layer?.pause();
+  const parts = [];
+  for (const time of times) {
+    if (number !== null) layer.activeStateCurrentTime = time;
+    root.syncHierarchy();
+    parts.push(...meshes.map((instance, i) => computed(instance, held[i])));
+  }
+  return encode(joined(parts));
+}
+
+function computed({ node, skinInstance, morphInstance }, held) {
+  const morphs = held.shifts.map((_, m) => morphInstance.getWeight(m));
+  if (!skinInstance) {
+    const count = held.points.length / 3;
+    const still = { ...held, slots: 1, joints: new Uint8Array(count), weights: new Uint8Array(count).fill(1) };
+    return blend(still, [node.getWorldTransform().data], morphs);
+  }
+  const { skin, bones } = skinInstance;
+  const product = (bone, i) => new pc.Mat4().mul2(bone.getWorldTransform(), skin.inverseBindPose[i]).data;
+  return blend(held, bones.map(product), morphs);
+}
+
+window.player = { open, positions, version: pc.version };
