@@ -32,6 +32,7 @@ class Packing:
 
     filter: Literal["OCTAHEDRAL", "QUATERNION", "EXPONENTIAL"]
     bits: int = 8  # OCTAHEDRAL always 8; QUATERNION 4 … 16 a number; EXPONENTIAL: a step is 2^-bits
+    together: int = 1  # rows of values that make one element of the stream
 
     @property
     def stored(self) -> np.dtype[np.generic]:

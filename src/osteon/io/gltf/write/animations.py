@@ -16,11 +16,13 @@ from osteon.core.clips import Clip
 from osteon.core.two_nodes import BoolArray
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.meshopt.encode_filters import Packing, rounded
 from osteon.io.gltf.quantize import quantize_turns
 from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.gltf.write.fewer_keys import KeptKeys
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.nodes import ARMATURE, JointNodes
+from osteon.io.gltf.write.precision import Precision
 
 __all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
 
@@ -36,10 +38,14 @@ class NodeTrack:
     bone: int | None
     label: str  # "3 rotation": the bone and what moves; "weights"
     short: bool = False  # stored in 16 bits
+    packing: Packing | None = None  # how it is rounded, in a compressed file
 
 
-def joint_tracks(nodes: JointNodes, short: BoolArray) -> list[NodeTrack]:
-    """All tracks of all joints; rotations of those that are `short (b,)` are stored in 16 bits."""
+def joint_tracks(nodes: JointNodes, short: BoolArray, precision: Precision | None = None) -> list[NodeTrack]:
+    """All tracks of all joints; rotations of those that are `short (b,)` are stored in 16 bits.
+
+    `precision` is that of a compressed file.
+    """
     found: list[NodeTrack] = []
     tracks = nodes.tracks
     parts: tuple[tuple[ChannelPath, Float64], ...] = (
@@ -50,16 +56,19 @@ def joint_tracks(nodes: JointNodes, short: BoolArray) -> list[NodeTrack]:
     for b, (mover, joint) in enumerate(zip(nodes.movers, nodes.joints, strict=True)):
         for path, values in parts:
             turns = bool(short[b]) and path == "rotation"
-            found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, f"{b} {path}", turns))
+            packing = None if precision is None else precision.of(path, turns)
+            found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, f"{b} {path}", turns, packing))
         if tracks.needs_child[b]:
-            child = tracks.child_rotations
-            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, f"{b} child", bool(short[b])))
+            child, turns = tracks.child_rotations, bool(short[b])
+            packing = None if precision is None else precision.of("rotation", turns)
+            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, f"{b} child", turns, packing))
     return found
 
 
-def weights_track(node: int, weights: Float64, rest: Float64) -> NodeTrack:
+def weights_track(node: int, weights: Float64, rest: Float64, precision: Precision | None = None) -> NodeTrack:
     """The track of the morph weights (f,r), which are `rest (r,)` without animation."""
-    return NodeTrack(node, "weights", weights, rest, None, "weights")
+    packing = None if precision is None else precision.morphs
+    return NodeTrack(node, "weights", weights, rest, None, "weights", packing=packing)
 
 
 def write_animations(
@@ -81,7 +90,9 @@ def write_animations(
 
 
 def _stored(track: NodeTrack, values: Float64) -> NDArray[Any]:
-    """Values as they are written."""
+    """Values as they are written, or as they are read again."""
+    if track.packing is not None:
+        return rounded(values.reshape(-1, values.shape[-1]), track.packing).reshape(values.shape)
     return quantize_turns(values) if track.short else values.astype(np.float32)
 
 
@@ -99,15 +110,18 @@ class _ClipWriter:
 
     def add(self, track: NodeTrack, keys: NDArray[np.int64]) -> None:
         """A channel with these keys, one if it never changes, none if it stays as it is without animation."""
-        values = _stored(track, track.values[self.clip.start : self.clip.stop][keys])
+        exact = track.values[self.clip.start : self.clip.stop][keys]
+        values = _stored(track, exact)
         rest = _stored(track, track.rest)
         if (values == values[0]).all():
             if (values[0] == rest).all():
                 return
-            values, keys = values[:1], np.zeros(1, np.int64)
+            values, exact, keys = values[:1], exact[:1], np.zeros(1, np.int64)
         normalized = values.dtype.kind == "i"
-        output = values.reshape(-1) if track.path == "weights" else values
-        self._put(track.node, track.path, keys, self.buffer.add(output, "keys", normalized=normalized))
+        output = values if track.packing is None else exact
+        output = output.reshape(-1) if track.path == "weights" else output
+        added = self.buffer.add(output, "keys", normalized=normalized, packing=track.packing)
+        self._put(track.node, track.path, keys, added)
 
     def fill(self) -> None:
         """An animation lasts until its last key, and has at least one channel: the armature stands still so long."""

@@ -18,6 +18,9 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
                         Absent: the same. Every vertex of the model occurs
     triangles           accessor (scalar, whole numbers): the model's triangle for each one in the file, all primitives
                         one after the other. Absent: the same
+    turns               accessor (scalar, whole numbers): for each triangle of the model how often it must be turned,
+                        first corner last, until its vertices are in their lowest order. Absent: triangles of the file
+                        begin at the same corners as the model's. Compression turns them
     polygons            accessor (scalar, whole numbers): polygon_of_triangle in the model's order. Absent: None
     primitives          for each primitive of the mesh the number in primitive_of_triangle. Absent: None
     primitive_names     the names. Absent: none
@@ -56,8 +59,11 @@ from osteon.core.transforms import compose
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.morph_range import PackedMesh
+from osteon.io.gltf.turns import first_turns
 from osteon.io.gltf.write.animations import joint_tracks, weights_track, write_animations
 from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
+from osteon.io.gltf.write.compact_form import compact_form
+from osteon.io.gltf.write.compressed_views import EXTENSION
 from osteon.io.gltf.write.deformer import write_deformer
 from osteon.io.gltf.write.fewer_keys import reduce_keys
 from osteon.io.gltf.write.influences import store_influences
@@ -65,7 +71,6 @@ from osteon.io.gltf.write.keys_between import add_between
 from osteon.io.gltf.write.materials import plain_material, texture_extensions, usable_roles, write_materials
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
 from osteon.io.gltf.write.nodes import ARMATURE, JointNodes, Joints
-from osteon.io.gltf.write.short_rotations import short_turns
 from osteon.io.metadata.stock import stock_model
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
@@ -84,18 +89,23 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     """The JSON without its buffer entry, and the buffer, of the model as stock players show it."""
     if not len(model.faces) or not model.n_bones:
         raise GeometryError(f"'{model.name}' has no {'triangles' if model.n_bones else 'bones'}; glTF cannot hold it")
-    buffer = BufferWriter()
-    layout = lay_out_mesh(model)
-    influences = store_influences(model.skin, model.n_bones, options.quantize)
-    mesh = write_mesh(model, layout, influences, buffer, options)
+    buffer = BufferWriter(options.compress)
     keyed = add_between(model)
     joints, nodes = keyed.joints, keyed.nodes
-    short = short_turns(keyed) if options.quantize else np.zeros(model.n_bones, bool)
-    tracks = joint_tracks(nodes, short)
+    small = compact_form(keyed, options)
+    layout = small.order(lay_out_mesh(model))
+    influences = store_influences(model.skin, model.n_bones, options.quantize, small.weight_bits)
+    mesh = write_mesh(model, layout, influences, buffer, options, small.step)
+    tracks = joint_tracks(nodes, small.short, small.precision)
     if keyed.model.corrections is not None and model.rank:
         morph_range = mesh.packed.morph_range
         tracks.append(
-            weights_track(MESH_NODE, morph_range.weights(keyed.model.corrections.coefficients), morph_range.rest)
+            weights_track(
+                MESH_NODE,
+                morph_range.weights(keyed.model.corrections.coefficients),
+                morph_range.rest,
+                small.precision,
+            )
         )
     kept = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
@@ -112,13 +122,14 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
         extras["deformer"] = write_deformer(whole.deformer, buffer)
     root["asset"]["extras"] = {"osteon": extras}
     root["accessors"] = buffer.accessors
-    root["bufferViews"], data = buffer.finish()
-    return root, data
+    views, data = buffer.finish()
+    return root | views, data
 
 
 def _extensions(textures: list[JsonObject], options: SaveOptions) -> JsonObject:
     """What a program must know to read the file, and what it may."""
-    numbers = ["KHR_mesh_quantization"] if options.quantize else []
+    numbers = ["KHR_mesh_quantization"] if options.whole_numbers else []
+    numbers += [EXTENSION] if options.compress else []
     used, needed = texture_extensions(textures)
     listed = {"extensionsUsed": numbers + used, "extensionsRequired": numbers + needed}
     return {key: names for key, names in listed.items() if names}
@@ -152,6 +163,8 @@ def _extras(model: SkinnedModel, layout: MeshLayout, packed: PackedMesh, buffer:
         found["vertices"] = buffer.add(layout.vertices.astype(np.uint32))
     if not np.array_equal(layout.triangles, np.arange(len(model.faces))):
         found["triangles"] = buffer.add(layout.triangles.astype(np.uint32))
+    if layout.turned:
+        found["turns"] = buffer.add(first_turns(model.faces).astype(np.uint32))
     if asset.polygon_of_triangle is not None:
         found["polygons"] = buffer.add(asset.polygon_of_triangle.astype(np.uint32))
     if asset.primitive_of_triangle is not None:
