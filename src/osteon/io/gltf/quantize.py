@@ -42,7 +42,7 @@ class Dequantize:
 
     @staticmethod
     def of(points: Float64, reach: float = 0.0, step: float | None = None) -> Dequantize:
-        """The smallest cube around the points; displacements up to `reach` fit as well, and steps are at least `step`."""
+        """The smallest cube around the points and displacements up to `reach`, with steps no smaller than `step`."""
         low, high = points.min(axis=0), points.max(axis=0)
         half = max(float((high - low).max()) / 2, reach, 32767 * (step or 0.0))
         return Dequantize(half if half > 0 else 1.0, (low + high) / 2)

@@ -64,20 +64,19 @@ def _write_deltas(deltas: Bytes, groups: int, out: Bytes, at: int) -> int:
         out[i] = 0
     for group in range(groups):
         place = group * GROUP
-        over_two, over_four, largest = 0, 0, 0
+        over_none, over_two, over_four = 0, 0, 0
         for i in range(GROUP):
-            value = np.int64(deltas[place + i])
-            over_two += value >= 3
-            over_four += value >= 15
-            largest = max(largest, value)
+            value = deltas[place + i]
+            over_none += 1 if value > 0 else 0
+            over_two += 1 if value >= 3 else 0
+            over_four += 1 if value >= 15 else 0
         code, size = 3, GROUP
-        if largest == 0:
+        if 8 + over_four < size:
+            code, size = 2, 8 + over_four
+        if 4 + over_two <= size:
+            code = 1
+        if over_none == 0:
             code = 0
-        else:
-            if 8 + over_four < size:
-                code, size = 2, 8 + over_four
-            if 4 + over_two <= size:
-                code = 1
         out[header + (group >> 2)] |= code << (2 * (group & 3))
         if code:
             at = _write_group(deltas, place, 1 << code, out, at)
@@ -92,7 +91,8 @@ def _write_group(deltas: Bytes, place: int, bits: int, out: Bytes, at: int) -> i
     for i in range(2 * bits):
         packed = 0
         for k in range(each):
-            packed = (packed << bits) | min(np.int64(deltas[place + i * each + k]), full)
+            value = int(deltas[place + i * each + k])
+            packed = (packed << bits) | (value if value < full else full)
         out[at + i] = packed
     if bits < 8:
         for i in range(GROUP):

@@ -59,12 +59,12 @@ def _table(counts: IntArray) -> IntArray:
 @kernel
 def _write_number(value: int, out: Bytes, state: IntArray) -> None:
     """7 bits a byte."""
-    value = np.int64(value)
-    while value > 127:
-        out[state[AT]] = (value & 127) | 128
-        value >>= 7
+    left = np.int64(value)
+    while left > 127:
+        out[state[AT]] = (left & 127) | 128
+        left >>= 7
         state[AT] += 1
-    out[state[AT]] = value
+    out[state[AT]] = left
     state[AT] += 1
 
 
@@ -94,9 +94,7 @@ def _write_indices(indices: NDArray[np.uint32], nearer: bool, out: Bytes) -> int
 
 
 @kernel
-def _write_triangles(
-    corners: NDArray[np.uint32], table: IntArray, counts: IntArray, codes: Bytes, out: Bytes
-) -> int:
+def _write_triangles(corners: NDArray[np.uint32], table: IntArray, counts: IntArray, codes: Bytes, out: Bytes) -> int:
     """Fill `codes (n,)` and the start of `out`, and count the pairs (256,) of triangles on no edge; bytes of `out`."""
     edges, vertices = np.full((16, 2), MISSING, np.int64), np.full(16, MISSING, np.int64)
     state = np.zeros(5, np.int64)
@@ -163,9 +161,7 @@ def _write_vertex(vertex: int, state: IntArray, out: Bytes) -> None:
 
 
 @kernel
-def _apart_code(
-    t: IntArray, table: IntArray, counts: IntArray, state: IntArray, vertices: IntArray, out: Bytes
-) -> int:
+def _apart_code(t: IntArray, table: IntArray, counts: IntArray, state: IntArray, vertices: IntArray, out: Bytes) -> int:
     """The code of a triangle on no edge; its pair and its corners are written and pushed where that needs be."""
     is_new = t[0] == state[NEXT]
     state[NEXT] += is_new

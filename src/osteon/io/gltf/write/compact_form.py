@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import FloatArray
 from osteon.core.two_nodes import BoolArray
 from osteon.io.doors.options import SaveOptions
-from osteon.io.gltf.meshopt.encode_filters import rounded
+from osteon.io.gltf.meshopt.encode_filters import Packing, rounded
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.mesh import MeshLayout
 from osteon.io.gltf.write.precision import Precision, choose_precision
@@ -39,14 +40,17 @@ def compact_form(keyed: KeyedModel, options: SaveOptions) -> CompactForm:
     if not options.compress:
         return CompactForm(short_turns(keyed) if options.quantize else none)
     precision = choose_precision(keyed)
-
-    def round_turns(turns: FloatArray) -> NDArray[np.int16]:
-        return np.asarray(rounded(turns.reshape(-1, 4), precision.rotations), np.int16).reshape(turns.shape)
-
-    short = short_turns(keyed, round_turns) if precision.rotations.filter == "QUATERNION" else none
+    packing = precision.rotations
+    short = none
+    if packing is not None and packing.filter == "QUATERNION":
+        short = short_turns(keyed, partial(_rounded_turns, packing=packing))
     if options.quantize:
         return CompactForm(short, precision)
     return CompactForm(short, precision, precision.step, precision.weights)
+
+
+def _rounded_turns(turns: FloatArray, packing: Packing) -> NDArray[np.int16]:
+    return np.asarray(rounded(turns.reshape(-1, 4), packing), np.int16).reshape(turns.shape)
 
 
 def _reordered(layout: MeshLayout) -> MeshLayout:

@@ -5,8 +5,8 @@ next triangle is the best of those on vertices that are in a cache of the last o
 
     score of a triangle = sum over its corners of  place(p) + LAST_ONES / sqrt(n),
 
-p how long ago the corner was used, n the triangles of the corner that are still to come: what is nearly done is finished,
-so that no single triangle is left behind.
+p how long ago the corner was used, n the triangles of the corner that are still to come: what is nearly done is
+finished, so that no single triangle is left behind.
 
 Based on: Forsyth, Linear-Speed Vertex Cache Optimisation, 2006. Differs from it: scores are worked out anew for the
 triangles on the cache instead of kept for all; the cache is the 16 vertices that the codec remembers.
