@@ -77,7 +77,7 @@ def read_reference(path: Path, play: Play) -> Reference:
 
 
 def match_corners(shown: Float32, vertices: Float32, faces: Int32) -> Int32:
-    """(c,) the vertex that is at each of the corners (c,3) that are shown, triangle by triangle, wherever each begins."""
+    """(c,) the vertex that is at each of the corners (c,3) that are shown; triangles may begin at any corner."""
     turned = np.concatenate([np.roll(faces, turn, axis=1) for turn in range(3)])
     found = cKDTree(vertices[turned].reshape(-1, 9)).query(shown.reshape(-1, 9))[1]
     if len(found) != len(faces) or len(np.unique(found % len(faces))) != len(faces):

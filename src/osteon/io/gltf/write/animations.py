@@ -56,11 +56,11 @@ def joint_tracks(nodes: JointNodes, short: BoolArray, precision: Precision | Non
     for b, (mover, joint) in enumerate(zip(nodes.movers, nodes.joints, strict=True)):
         for path, values in parts:
             turns = bool(short[b]) and path == "rotation"
-            packing = None if precision is None else precision.of(path, turns)
+            packing = None if precision is None else precision.of(path, b)
             found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, f"{b} {path}", turns, packing))
         if tracks.needs_child[b]:
             child, turns = tracks.child_rotations, bool(short[b])
-            packing = None if precision is None else precision.of("rotation", turns)
+            packing = None if precision is None else precision.of("rotation", b)
             found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, f"{b} child", turns, packing))
     return found
 

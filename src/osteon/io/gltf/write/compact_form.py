@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from osteon.core.arrays import FloatArray
 from osteon.core.two_nodes import BoolArray
 from osteon.io.doors.options import SaveOptions
-from osteon.io.gltf.meshopt.encode_filters import Packing, rounded
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.mesh import MeshLayout
 from osteon.io.gltf.write.precision import Precision, choose_precision
@@ -40,17 +36,10 @@ def compact_form(keyed: KeyedModel, options: SaveOptions) -> CompactForm:
     if not options.compress:
         return CompactForm(short_turns(keyed) if options.quantize else none)
     precision = choose_precision(keyed)
-    packing = precision.rotations
-    short = none
-    if packing is not None and packing.filter == "QUATERNION":
-        short = short_turns(keyed, partial(_rounded_turns, packing=packing))
+    short = none if precision.short is None else precision.short
     if options.quantize:
         return CompactForm(short, precision)
     return CompactForm(short, precision, precision.step, precision.weights)
-
-
-def _rounded_turns(turns: FloatArray, packing: Packing) -> NDArray[np.int16]:
-    return np.asarray(rounded(turns.reshape(-1, 4), packing), np.int16).reshape(turns.shape)
 
 
 def _reordered(layout: MeshLayout) -> MeshLayout:

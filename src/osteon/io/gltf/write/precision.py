@@ -17,29 +17,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float64, FloatArray
 from osteon.core.corrections import Corrections
 from osteon.core.kinematics import parents_first, world_from_local
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose
-from osteon.core.two_nodes import NodeTracks, join_transforms
+from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
+from osteon.io.doors.source import as_float32
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.meshopt.encode_filters import MOST_STEPS, Packing, rounded
 from osteon.io.gltf.morph_range import tight_range
+from osteon.io.gltf.quantize import Dequantize, quantize_signed
 from osteon.io.gltf.write.influences import round_weights
 from osteon.io.gltf.write.keys_between import KeyedModel
+from osteon.io.gltf.write.short_rotations import short_turns
 
 __all__ = ["COMPRESS_ERROR", "Precision", "choose_precision"]
 
 TrackKind = Literal["translations", "scales", "morphs"]
 
-#: Part of the diagonal by which a vertex may move, in all.
+#: Part of the diagonal by which a vertex may move, in all: of the rest pose, or of what plays if that is smaller.
 COMPRESS_ERROR = 2.5e-4
 #: Shares of that.
 SHARES = {"step": 0.45, "weights": 0.25, "rotations": 0.12, "translations": 0.08, "scales": 0.07, "morphs": 0.03}
 #: How many times their size shares are taken at first, how they shrink, and when that has no more sense.
 MOST_GENEROUS, NEXT_GENEROUS, LEAST_GENEROUS = 2.2, 0.85, 0.1
+#: What of the allowance may be used: float32 takes the rest.
+ALMOST = 0.995
 #: Bits that are tried: first and last.
 WEIGHT_BITS, ROTATION_BITS = (7, 16), (6, 16)
 #: Frames, evenly spread, that shares are tried on; whether all is well in the end is seen in all of them.
@@ -62,11 +67,12 @@ class Precision:
     translations: Packing | None = None
     scales: Packing | None = None
     morphs: Packing | None = None
+    short: BoolArray | None = None  # (b,) joints whose rotations are so; those of others are fine. None: all
 
-    def of(self, path: ChannelPath, short: bool) -> Packing | None:
-        """How a track of a joint is rounded; rotations that are not `short` finely."""
+    def of(self, path: ChannelPath, bone: int) -> Packing | None:
+        """How a track of a joint is rounded."""
         if path == "rotation":
-            return self.rotations if short else FINE_ROTATIONS
+            return self.rotations if self.short is None or self.short[bone] else FINE_ROTATIONS
         return self.translations if path == "translation" else self.scales
 
 
@@ -78,15 +84,27 @@ def choose_precision(keyed: KeyedModel) -> Precision:
     """Coarse numbers that keep all vertices of the model within `COMPRESS_ERROR` in all frames."""
     exact = replace(keyed, model=_tight(keyed.model))
     some = np.unique(np.linspace(0, exact.model.n_frames - 1, FRAMES).round().astype(np.int64))
-    allowed = COMPRESS_ERROR * float(np.linalg.norm(np.ptp(keyed.model.rest.astype(np.float64), axis=0)))
+    allowed = COMPRESS_ERROR * Trial(exact, some).diagonal()
     every = np.arange(exact.model.n_frames)
-    times, found = MOST_GENEROUS, EXACT
+    times, found, chosen = MOST_GENEROUS, EXACT, EXACT
     while times > LEAST_GENEROUS:
         found = _with_shares(Trial(exact, some), {name: times * part * allowed for name, part in SHARES.items()}, found)
-        if Trial(exact, every).moved(found) <= allowed:
-            return found
+        chosen = replace(found, short=_short(keyed, found.rotations))
+        if Trial(exact, every).moved(chosen) <= ALMOST * allowed:
+            break
         times *= NEXT_GENEROUS
-    return found
+    return chosen
+
+
+def _short(keyed: KeyedModel, packing: Packing | None) -> BoolArray:
+    """(b,) joints whose rotations may be rounded in a way that is none to all players."""
+    if packing is None or packing.filter != "QUATERNION":
+        return np.zeros(keyed.model.n_bones, bool)
+
+    def round_turns(turns: FloatArray) -> NDArray[np.int16]:
+        return np.asarray(rounded(turns.reshape(-1, 4), packing), np.int16).reshape(turns.shape)
+
+    return short_turns(keyed, round_turns)
 
 
 def _with_shares(trial: Trial, parts: dict[str, float], last: Precision) -> Precision:
@@ -115,9 +133,10 @@ def _tight(model: SkinnedModel) -> SkinnedModel:
 
 
 def _vertex_step(trial: Trial, allowed: float, last: float | None) -> float:
-    """Not finer than float32 is."""
+    """Not finer than 16 bits can be."""
     step = 2 * allowed if last is None else last
-    least = float(np.finfo(np.float32).eps * np.abs(trial.exact.model.rest).max(initial=0.0))
+    corrections, rest = trial.exact.model.corrections, trial.exact.model.rest.astype(np.float64)
+    least = Dequantize.of(rest, 0.0 if corrections is None else float(np.abs(corrections.basis).max())).scale / 32767
     while step > least and (moved := trial.moved(Precision(step=step))) > allowed:
         step *= min(0.98 * allowed / moved, 0.9)
     return max(step, least)
@@ -179,6 +198,15 @@ class Trial:
     exact: KeyedModel  # `_tight`
     frames: NDArray[np.int64]
 
+    def diagonal(self) -> float:
+        """Of the rest pose, or of what plays where bones shrink it."""
+        from osteon.deform.pose import pose_frames
+
+        rest = float(np.linalg.norm(np.ptp(self.exact.model.rest.astype(np.float64), axis=0)))
+        frames = [pose_frames(self.exact.model, int(f), int(f) + 1)[0].astype(np.float64) for f in self.frames]
+        played = max(float(np.linalg.norm(np.ptp(frame, axis=0))) for frame in frames)
+        return min(rest, played) if played > 0 else rest
+
     def moved(self, precision: Precision) -> float:
         """The largest distance of a vertex from where it should be."""
         from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
@@ -196,12 +224,14 @@ def _coarse(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) 
     """Some frames of the model as it is read again."""
     model, step = exact.model, precision.step
     corrections, rest, weights = model.corrections, model.rest, model.skin.weights
+    basis = np.zeros((0, 3), np.float32) if corrections is None else corrections.basis
     if step is not None:
-        rest = (step * np.rint(rest.astype(np.float64) / step)).astype(np.float32)
+        grid = Dequantize.of(rest.astype(np.float64), float(np.abs(basis).max(initial=0.0)), step)
+        rest = as_float32(grid.quantize(rest.astype(np.float64)) * (grid.scale / 32767) + grid.centre)
+        basis = as_float32(quantize_signed(basis.astype(np.float64) / grid.scale, np.int16) * (grid.scale / 32767))
     if corrections is not None:
-        basis = corrections.basis if step is None else step * np.rint(corrections.basis.astype(np.float64) / step)
         coefficients = _rounded(corrections.coefficients[frames].astype(np.float64), precision.morphs)
-        corrections = Corrections(basis.astype(np.float32), coefficients.astype(np.float32))
+        corrections = Corrections(basis, coefficients.astype(np.float32))
     if precision.weights is not None:
         weights = round_weights(weights, precision.weights)
     track = BoneTrack(_transforms(exact, precision, frames).astype(np.float32), "flexible", model.track.names)
@@ -213,6 +243,9 @@ def _transforms(exact: KeyedModel, precision: Precision, frames: NDArray[np.int6
     """(f,b,3,4) posed_from_rest of all bones."""
     joints, tracks = exact.joints, exact.nodes.tracks
     turns = [_rounded(way[frames], precision.rotations) for way in (tracks.rotations, tracks.child_rotations)]
+    if precision.short is not None:
+        fine = [_rounded(way[frames], FINE_ROTATIONS) for way in (tracks.rotations, tracks.child_rotations)]
+        turns = [np.where(precision.short[:, None], *both) for both in zip(map(_unit, turns), fine, strict=True)]
     shifts = _rounded(tracks.translations[frames], precision.translations)
     scales = _rounded(tracks.scales[frames], precision.scales)
     local = join_transforms(NodeTracks(shifts, _unit(turns[0]), scales, _unit(turns[1]), tracks.needs_child))
