@@ -157,8 +157,8 @@ class SaveOptions:
     )
     compress: bool = option(
         False,
-        help="A glTF of a fifth of the size, by meshopt; vertices move by up to 0.01 % of the diagonal. Not all engines"
-        " read it.",
+        help="A glTF of about a quarter of the size, for players that know meshopt; vertices move by 0.025 % of the"
+        " diagonal at most.",
         flags=("--compress",),
         needs=(need(written=_GLTF, says="only glTF is compressed; write a .glb or .gltf, or leave it away"),),
     )
