@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
@@ -186,3 +187,13 @@ def test_vertices_that_no_triangle_uses(tmp_path):
     assert np.array_equal(load_model(path).faces, fewer.faces)
     assert load_sequence(path).n_vertices == model.n_vertices
     assert moved(fewer, path) <= COMPRESS_ERROR
+
+
+def test_a_frame_between_those_that_are_tried(tmp_path):
+    """Weights that are 0 and 1 in all frames but one: what is rounded there is seen all the same."""
+    model = bake_cylinder(3, options=BakeOptions(frames=61)).model
+    basis = 0.3 * np.sin(np.arange(2 * model.rest.size)).reshape(2, -1, 3).astype(np.float32)
+    coefficients = np.zeros((61, 2), np.float32)
+    coefficients[::2, 0], coefficients[31, 1] = 1, 0.37
+    morphing = model.with_parts(corrections=Corrections(basis, coefficients))
+    assert moved(morphing, saved(morphing, tmp_path)) <= COMPRESS_ERROR
