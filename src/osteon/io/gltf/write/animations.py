@@ -22,7 +22,7 @@ from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.gltf.write.fewer_keys import KeptKeys
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.nodes import ARMATURE, JointNodes
-from osteon.io.gltf.write.precision import Precision
+from osteon.io.gltf.write.rounding import Precision
 
 __all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
 
@@ -96,6 +96,13 @@ def _stored(track: NodeTrack, values: Float64) -> NDArray[Any]:
     return quantize_turns(values) if track.short else values.astype(np.float32)
 
 
+def _stays(track: NodeTrack, exact: Float64, stored: NDArray[Any]) -> bool:
+    """Whether values that are one once stored are those of the node without animation, which is never rounded."""
+    if track.packing is not None:
+        return bool((exact.astype(np.float32) == track.rest.astype(np.float32)).all())
+    return bool((stored == _stored(track, track.rest)).all())
+
+
 @dataclass(slots=True)
 class _ClipWriter:
     """The channels of one animation, one after the other."""
@@ -112,9 +119,8 @@ class _ClipWriter:
         """A channel with these keys, one if it never changes, none if it stays as it is without animation."""
         exact = track.values[self.clip.start : self.clip.stop][keys]
         values = _stored(track, exact)
-        rest = _stored(track, track.rest)
         if (values == values[0]).all():
-            if (values[0] == rest).all():
+            if _stays(track, exact, values[0]):
                 return
             values, exact, keys = values[:1], exact[:1], np.zeros(1, np.int64)
         normalized = values.dtype.kind == "i"

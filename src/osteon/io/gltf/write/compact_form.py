@@ -10,7 +10,8 @@ from osteon.core.two_nodes import BoolArray
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.mesh import MeshLayout
-from osteon.io.gltf.write.precision import Precision, choose_precision
+from osteon.io.gltf.write.precision import choose_precision
+from osteon.io.gltf.write.rounding import Precision
 from osteon.io.gltf.write.short_rotations import short_turns
 
 __all__ = ["CompactForm", "compact_form"]

@@ -10,30 +10,24 @@ Notes. Horse, 30 scaled bones, rank 5: weights need 14 bits, 8 bits (gltfpack's)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.animation import BoneTrack
-from osteon.core.arrays import Float64, FloatArray
+from osteon.core.arrays import FloatArray
 from osteon.core.corrections import Corrections
-from osteon.core.kinematics import parents_first, world_from_local
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
-from osteon.core.transforms import compose
-from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
-from osteon.io.doors.source import as_float32
-from osteon.io.gltf.channels import ChannelPath
+from osteon.core.two_nodes import BoolArray
 from osteon.io.gltf.meshopt.encode_filters import MOST_STEPS, Packing, rounded
 from osteon.io.gltf.morph_range import tight_range
-from osteon.io.gltf.quantize import Dequantize, quantize_signed
-from osteon.io.gltf.write.influences import round_weights
+from osteon.io.gltf.quantize import Dequantize
 from osteon.io.gltf.write.keys_between import KeyedModel
+from osteon.io.gltf.write.rounding import EXACT, FINE_ROTATIONS, Precision, Trial
 from osteon.io.gltf.write.short_rotations import short_turns
 
-__all__ = ["COMPRESS_ERROR", "Precision", "choose_precision"]
+__all__ = ["COMPRESS_ERROR", "choose_precision"]
 
 TrackKind = Literal["translations", "scales", "morphs"]
 
@@ -42,42 +36,15 @@ COMPRESS_ERROR = 2.5e-4
 #: Shares of that.
 SHARES = {"step": 0.45, "weights": 0.25, "rotations": 0.12, "translations": 0.08, "scales": 0.07, "morphs": 0.03}
 #: How many times their size shares are taken at first, how they shrink, and when that has no more sense.
-MOST_GENEROUS, NEXT_GENEROUS, LEAST_GENEROUS = 2.2, 0.85, 0.1
-#: What of the allowance may be used: float32, of transforms and of the times of keys, takes the rest.
-ALMOST = 0.95
+MOST_GENEROUS, NEXT_GENEROUS, LEAST_GENEROUS = 2.2, 0.9, 0.1
+#: What of the allowance may be used: float32 takes the rest.
+ALMOST = 0.99
 #: Bits that are tried: first and last.
 WEIGHT_BITS, ROTATION_BITS = (7, 16), (6, 16)
 #: Frames, evenly spread, that shares are tried on. In the end all frames are looked at; the worst one joins these.
 FRAMES = 16
-#: Rotations that 16 bits or the differences between players forbid: real numbers with a step of a millionth.
-FINE_ROTATIONS = Packing("EXPONENTIAL", 20)
 #: A stream has elements of at most so many real numbers.
 MOST_TOGETHER = 64
-#: Vertices times frames that are posed at a time.
-BLOCK_VERTICES = 2_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Precision:
-    """How each kind of number is rounded; None is as it is."""
-
-    step: float | None = None  # of positions and morph targets, in the model's units
-    weights: int | None = None  # bits
-    rotations: Packing | None = None
-    translations: Packing | None = None
-    scales: Packing | None = None
-    morphs: Packing | None = None
-    short: BoolArray | None = None  # (b,) joints whose rotations are so; those of others are fine. None: all
-
-    def of(self, path: ChannelPath, bone: int) -> Packing | None:
-        """How a track of a joint is rounded."""
-        if path == "rotation":
-            return self.rotations if self.short is None or self.short[bone] else FINE_ROTATIONS
-        return self.translations if path == "translation" else self.scales
-
-
-#: Nothing is rounded.
-EXACT = Precision()
 
 
 def choose_precision(keyed: KeyedModel) -> Precision:
@@ -191,81 +158,3 @@ def _only(name: TrackKind, packing: Packing) -> Precision:
 def _more_bits(moved: float, allowed: float) -> int:
     """How many more bits surely are needed; half a step moves vertices half as far, or little less."""
     return max(1, int(np.log2(moved / allowed))) if np.isfinite(moved) and allowed > 0 else 4
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What rounding does to some frames of a model."""
-
-    exact: KeyedModel  # `_tight`
-    frames: NDArray[np.int64]
-
-    def diagonal(self) -> float:
-        """Of the rest pose, or of what plays where bones shrink it."""
-        from osteon.deform.pose import pose_frames
-
-        rest = float(np.linalg.norm(np.ptp(self.exact.model.rest.astype(np.float64), axis=0)))
-        frames = [pose_frames(self.exact.model, int(f), int(f) + 1)[0].astype(np.float64) for f in self.frames]
-        played = max(float(np.linalg.norm(np.ptp(frame, axis=0))) for frame in frames)
-        return min(rest, played) if played > 0 else rest
-
-    def moved(self, precision: Precision) -> float:
-        """The largest distance of a vertex from where it should be."""
-        return self.worst(precision)[0]
-
-    def worst(self, precision: Precision) -> tuple[float, int]:
-        """That, and the frame it is in."""
-        from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
-
-        worst, size = (0.0, 0), max(1, BLOCK_VERTICES // self.exact.model.n_vertices)
-        for start in range(0, len(self.frames), size):
-            now = self.frames[start : start + size]
-            with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 is refused when it is written
-                off = pose_frames(_coarse(self.exact, precision, now)) - pose_frames(_coarse(self.exact, EXACT, now))
-                far = np.sqrt(np.einsum("fvi,fvi->fv", off, off).max(axis=1))
-            worst = max(worst, (float(far.max()), int(now[far.argmax()])))
-        return worst
-
-
-def _coarse(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) -> SkinnedModel:
-    """Some frames of the model as it is read again."""
-    model, step = exact.model, precision.step
-    corrections, rest, weights = model.corrections, model.rest, model.skin.weights
-    basis = np.zeros((0, 3), np.float32) if corrections is None else corrections.basis
-    if step is not None:
-        grid = Dequantize.of(rest.astype(np.float64), float(np.abs(basis).max(initial=0.0)), step)
-        rest = as_float32(grid.quantize(rest.astype(np.float64)) * (grid.scale / 32767) + grid.centre)
-        basis = as_float32(quantize_signed(basis.astype(np.float64) / grid.scale, np.int16) * (grid.scale / 32767))
-    if corrections is not None:
-        coefficients = _rounded(corrections.coefficients[frames].astype(np.float64), precision.morphs)
-        corrections = Corrections(basis, coefficients.astype(np.float32))
-    if precision.weights is not None:
-        weights = round_weights(weights, precision.weights)
-    track = BoneTrack(_transforms(exact, precision, frames).astype(np.float32), "flexible", model.track.names)
-    skin = Skin(model.skin.bones, weights)
-    return model.with_parts(rest=rest, skin=skin, track=track, corrections=corrections, clips=())
-
-
-def _transforms(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) -> Float64:
-    """(f,b,3,4) posed_from_rest of all bones."""
-    joints, tracks = exact.joints, exact.nodes.tracks
-    turns = [_rounded(way[frames], precision.rotations) for way in (tracks.rotations, tracks.child_rotations)]
-    if precision.short is not None:
-        fine = [_rounded(way[frames], FINE_ROTATIONS) for way in (tracks.rotations, tracks.child_rotations)]
-        turns = [np.where(precision.short[:, None], *both) for both in zip(map(_unit, turns), fine, strict=True)]
-    shifts = _rounded(tracks.translations[frames], precision.translations)
-    scales = _rounded(tracks.scales[frames], precision.scales)
-    local = join_transforms(NodeTracks(shifts, _unit(turns[0]), scales, _unit(turns[1]), tracks.needs_child))
-    world = world_from_local([*np.swapaxes(local, 0, 1)], joints.parents, parents_first(joints.parents))
-    return compose(np.stack(world, axis=1), joints.joint_from_rest)
-
-
-def _rounded(values: Float64, packing: Packing | None) -> Float64:
-    """Values (…,n) as players have them."""
-    if packing is None:
-        return values
-    return rounded(values.reshape(-1, values.shape[-1]), packing).reshape(values.shape).astype(np.float64)
-
-
-def _unit(turns: Float64) -> Float64:
-    return np.asarray(turns / np.linalg.norm(turns, axis=-1, keepdims=True))
