@@ -39,11 +39,9 @@ MARKS = 6
 
 def compress_rows(run: BenchRun) -> list[Row]:
     """Rows for the horse, or the built-in fox where there is none."""
-    from osteon.pipeline import skin_sequence
-
     sequence = horse_or_fox(run)
     run.say(f"{sequence.name}: {BONES} bones, rank {RANK}, compressed")
-    model = skin_sequence(sequence, options=SkinOptions(bones=BONES, rank=RANK, threads=run.threads)).model
+    model = _fit(sequence, run.threads)
     case = f"{sequence.name}, {BONES} {model.track.bone_type} bones, rank {RANK}, --compress"
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name:
         plain, ours, theirs = (Path(name) / f"{way}.glb" for way in ("plain", "ours", "gltfpack"))
@@ -53,6 +51,12 @@ def compress_rows(run: BenchRun) -> list[Row]:
         if _pack(run, plain, theirs, sequence.clips[0].fps):
             rows += _peer_rows(case, sequence, model, (ours, theirs))
         return rows + _player_rows(run, case, ours)
+
+
+def _fit(sequence: MeshSequence, threads: int) -> SkinnedModel:
+    from osteon.pipeline import skin_sequence
+
+    return skin_sequence(sequence, options=SkinOptions(bones=BONES, rank=RANK, threads=threads)).model
 
 
 def _own_rows(case: str, sequence: MeshSequence, model: SkinnedModel, ours: Path) -> list[Row]:
