@@ -6,7 +6,7 @@ import base64
 
 import numpy as np
 
-from osteon.io.gltf.read.meshopt.views import _decode, _Stream
+from osteon.io.gltf.read.meshopt_views import _decode, _Stream
 from tests.formats.node_packages import ask_script
 
 EXPONENTS = ("Separate", "SharedVector", "SharedComponent", "Clamped")

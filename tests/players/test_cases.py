@@ -13,6 +13,7 @@ from osteon.bench.players.usd_player import play_usd, validate_usd
 from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model
+from osteon.io.gltf.write.precision import COMPRESS_ERROR
 
 from ..tolerance import diagonal
 
@@ -31,6 +32,7 @@ def test_the_validator_finds_nothing(case, complaints):
 
 def test_the_file_reads_as_the_model(case, saved):
     allowed = 1e-3 if case.options.quantize or case.options.key_error else 1e-6
+    allowed = COMPRESS_ERROR if case.options.compress else allowed
     apart = np.linalg.norm(pose_frames(load_model(saved(case))) - pose_frames(case.model), axis=-1)
     assert apart.max() <= allowed * diagonal(case.model.rest)
 

@@ -58,13 +58,14 @@ def test_without_flags_all_is_as_in_the_library():
 
 def test_flags_become_fields():
     words = (
-        "in.npz -o a.glb -b 3 --bone-type rigid --eps 0.1 --key-error 0.5 --no-normals --quantize --fps 12 --rest -1"
+        "in.npz -o a.glb -b 3 --bone-type rigid --eps 0.1 --key-error 0.5 --no-normals --quantize --compress --fps 12"
+        " --rest -1"
     )
     called = command("skin").make_context("skin", [*words.split(), "--clip", "a", "--clip", "b", "--faces", "f.npy"])
     parts = {"options": FlagGroup(SkinOptions), "save": FlagGroup(SaveOptions), "load": FlagGroup(LoadOptions)}
     made = read_options(called, parts)
     assert made["options"] == SkinOptions(bones=3, bone_type="rigid", tolerance=0.1)
-    assert made["save"] == SaveOptions(quantize=True, key_error=0.005, normals=False)
+    assert made["save"] == SaveOptions(quantize=True, compress=True, key_error=0.005, normals=False)
     assert made["load"] == LoadOptions(fps=12.0, faces=Path("f.npy"), rest=-1, clips=("a", "b"))
 
 
@@ -97,6 +98,7 @@ def test_every_option_has_its_flag_in_the_help():
         ("--max-error 1 --rig r.glb", "--rig: brings its own bones"),
         ("--max-error 1 --rank 0", "--rank: a bound finds the rank"),
         ("--quantize", "--quantize: only glTF"),
+        ("--compress", "--compress: only glTF"),
         ("--key-error 0", "--key-error: only glTF"),
         ("--no-normals", "--no-normals: an .npz holds"),
     ],

@@ -2,6 +2,7 @@
 import { encode } from "./encode.mjs";
 
 const B = window.BABYLON;
+B.MeshoptCompression.Configuration.decoder.url = "/packages/meshoptimizer/meshopt_decoder.cjs"; // else from a network
 let engine = null;
 let shown = null;
 

@@ -53,7 +53,7 @@ class Case:
 
 
 def make_cases() -> tuple[Case, ...]:
-    """Every case plain and quantised, and two with reduced keys."""
+    """Every case plain, quantised and compressed, and two with reduced keys."""
     flexible = _ball(4)
     models = {
         "rigid": _cylinder(),
@@ -70,9 +70,11 @@ def make_cases() -> tuple[Case, ...]:
     }
     plain = [Case(name, model) for name, model in models.items()]
     small = [Case(f"{name} quantised", model, SaveOptions(quantize=True)) for name, model in models.items()]
+    packed = [Case(f"{name} compressed", model, SaveOptions(compress=True)) for name, model in models.items()]
+    both = Case("corrections quantised compressed", models["corrections"], SaveOptions(quantize=True, compress=True))
     slow, few = _slow(_cylinder()), SaveOptions(key_error=KEY_ERROR)
     reduced = [Case("reduced keys", slow, few), Case("reduced keys, hierarchy", jointed(slow, np.zeros(3)), few)]
-    return (*plain, *small, *reduced)
+    return (*plain, *small, *packed, both, *reduced)
 
 
 def _ball(influences: int) -> SkinnedModel:

@@ -123,11 +123,12 @@ def sampled_quarters(clip: Clip) -> Int32:
 
 
 def match_corners(shown: Float32, vertices: Float32, faces: Int32) -> Int32:
-    """(c,) the vertex that is at each of the corners (c,3) that are shown, triangle by triangle."""
-    triangles = cKDTree(vertices[faces].reshape(-1, 9)).query(shown.reshape(-1, 9))[1]
-    if len(triangles) != len(faces) or len(np.unique(triangles)) != len(faces):
+    """(c,) the vertex that is at each of the corners (c,3) that are shown; triangles may begin at any corner."""
+    turned = np.concatenate([np.roll(faces, turn, axis=1) for turn in range(3)])
+    found = cKDTree(vertices[turned].reshape(-1, 9)).query(shown.reshape(-1, 9))[1]
+    if len(found) != len(faces) or len(np.unique(found % len(faces))) != len(faces):
         raise OsteonError(f"the player shows other triangles than the {len(faces)} of the model")
-    return np.asarray(faces[triangles].ravel(), np.int32)
+    return np.asarray(turned[found].ravel(), np.int32)
 
 
 def sampled_frames(clip: Clip) -> Int32:

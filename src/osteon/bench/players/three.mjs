@@ -1,6 +1,7 @@
 // Loads a glTF with three.js' own loader, plays it with its own mixer, and hands out where the vertices are.
 import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
+import { MeshoptDecoder } from "/packages/meshoptimizer/meshopt_decoder.mjs";
 import { encode } from "./encode.mjs";
 import { EightInfluences, addSecondSet } from "./eight_influences.mjs";
 
@@ -8,7 +9,7 @@ const WIDTH = 256; // pixels a row of the target that vertices are drawn into
 let shown = null;
 
 async function open(url, eight) {
-  const loader = new GLTFLoader();
+  const loader = new GLTFLoader().setMeshoptDecoder(MeshoptDecoder);
   if (eight) loader.register((parser) => new EightInfluences(parser));
   const gltf = await loader.loadAsync(url);
   const meshes = [];

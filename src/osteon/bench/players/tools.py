@@ -29,8 +29,8 @@ PACKAGES = SCRIPTS.parents[3] / "tests" / "players" / "node_modules"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: By engine of the web, what npm installs for it.
 _WEB_PACKAGES = {
-    "three": ("three",),
-    "babylon": ("babylonjs", "babylonjs-loaders"),
+    "three": ("three", "meshoptimizer"),
+    "babylon": ("babylonjs", "babylonjs-loaders", "meshoptimizer"),
     "playcanvas": ("playcanvas",),
     "cesium": ("cesium",),
 }

@@ -22,8 +22,9 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFa
         targets=model.rank,
         attributes=_attributes(model, options) + model.rank * each if gltf else 0,
         vertices=model.n_vertices,
-        quantized_positions=gltf and options.quantize,
-        short_rotations=gltf and options.short_rotations,
+        quantized_positions=gltf and options.whole_numbers,
+        short_rotations=gltf and (options.short_rotations or options.compress),
+        meshopt=gltf and options.compress,
         keys_between=gltf and model.track.bone_type == "flexible" and writes_between(engine_of(options.engine)),
     )
 

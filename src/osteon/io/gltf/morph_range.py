@@ -27,7 +27,7 @@ from osteon.io.doors.source import as_float32
 from osteon.io.gltf.morph_normals import fit_turns, pack_normals
 from osteon.io.gltf.quantize import Dequantize
 
-__all__ = ["MorphRange", "PackedMesh", "pack_mesh", "unpack_mesh"]
+__all__ = ["MorphRange", "PackedMesh", "pack_mesh", "tight_range", "unpack_mesh"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +76,49 @@ class PackedMesh:
         return np.asarray(self.basis[r].astype(np.float64) * (self.morph_range.span[r] / scale))
 
 
-def pack_mesh(model: SkinnedModel, normals: Float64 | None, quantize: bool) -> PackedMesh:
-    """The mesh with its corrections as they are stored; `normals (v,3)` of the rest pose, or None."""
+def tight_range(corrections: Corrections) -> MorphRange:
+    """Weights that use all of 0 … 1, so that no target is finer than it needs be."""
+    low = corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64)
+    needed = corrections.coefficients.max(axis=0, initial=0.0) - low
+    return MorphRange(low, np.where(needed > 0, needed, 1.0))
+
+
+def pack_mesh(model: SkinnedModel, normals: Float64 | None, quantize: bool, step: float | None = None) -> PackedMesh:
+    """The mesh with its corrections as they are stored; `normals (v,3)` of the rest pose, or None.
+
+    With a `step` whole numbers are that far apart, or as near as 16 bits allow, and weights use all of 0 … 1.
+    """
     corrections, points = model.corrections, model.rest.astype(np.float64)
     if corrections is None or not model.rank:
         nothing, none = MorphRange(np.zeros(0), np.ones(0)), np.zeros((0, *points.shape), np.float32)
-        return PackedMesh(points, normals, nothing, none, None, Dequantize.of(points) if quantize else None)
+        return PackedMesh(points, normals, nothing, none, None, Dequantize.of(points, step=step) if quantize else None)
     low = corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64)
     needed = corrections.coefficients.max(axis=0, initial=0.0) - low
     points = points + np.tensordot(low, corrections.basis.astype(np.float64), axes=1)
     sizes = np.abs(corrections.basis).max(axis=(1, 2), initial=0.0).astype(np.float64)
-    dequantize = Dequantize.of(points, float((needed * sizes).max())) if quantize else None
+    dequantize = Dequantize.of(points, float((needed * sizes).max()), step) if quantize else None
     if normals is None or corrections.normal_basis is None:
-        morph_range = MorphRange(low, _spans(needed, sizes, dequantize))
+        morph_range = _range(corrections, sizes, dequantize, step)
         return PackedMesh(points, normals, morph_range, corrections.basis, None, dequantize)
     packed, lengths = pack_normals(normals, corrections.normal_basis, low)
     targets = as_float32(corrections.normal_basis / lengths[:, None])
     if dequantize is not None:  # one weight moves both, so both must fit
         sizes = np.maximum(sizes, dequantize.scale * np.abs(targets).max(axis=(1, 2), initial=0.0))
-    morph_range = MorphRange(low, _spans(needed, sizes, dequantize))
+    morph_range = _range(corrections, sizes, dequantize, step)
     targets = as_float32(targets * morph_range.span[:, None, None])
     if quantize:
         weights = morph_range.weights(corrections.coefficients)
         packed, targets = fit_turns(normals, corrections, weights, (packed, targets))
     return PackedMesh(points, packed, morph_range, corrections.basis, targets, dequantize)
+
+
+def _range(corrections: Corrections, sizes: Float64, dequantize: Dequantize | None, step: float | None) -> MorphRange:
+    """Weights for columns of these sizes."""
+    tight = tight_range(corrections)
+    if step is not None:
+        return tight
+    needed = corrections.coefficients.max(axis=0, initial=0.0) - tight.low
+    return MorphRange(tight.low, _spans(needed, sizes, dequantize))
 
 
 def _spans(needed: Float64, sizes: Float64, dequantize: Dequantize | None) -> Float64:

@@ -41,10 +41,10 @@ class Dequantize:
     centre: Float64  # (3,)
 
     @staticmethod
-    def of(points: Float64, reach: float = 0.0) -> Dequantize:
-        """The smallest cube around the points; displacements up to `reach` fit as well."""
+    def of(points: Float64, reach: float = 0.0, step: float | None = None) -> Dequantize:
+        """The smallest cube around the points and displacements up to `reach`, with steps no smaller than `step`."""
         low, high = points.min(axis=0), points.max(axis=0)
-        half = max(float((high - low).max()) / 2, reach)
+        half = max(float((high - low).max()) / 2, reach, 32767 * (step or 0.0))
         return Dequantize(half if half > 0 else 1.0, (low + high) / 2)
 
     def quantize(self, points: Float64) -> NDArray[np.int16]:
@@ -71,13 +71,13 @@ def quantize_unsigned(values: FloatArray, kind: type[np.unsignedinteger[Any]]) -
     return np.rint(np.clip(values, 0.0, 1.0) * most).astype(kind)
 
 
-def quantize_weights(weights: FloatArray) -> NDArray[np.uint16]:
-    """Weights (v,k) in 16 bits whose rows sum to 65535 exactly: what rounding down leaves goes to the largest rests."""
-    exact = np.asarray(weights, np.float64) / weights.sum(axis=1, keepdims=True, dtype=np.float64) * 65535
+def quantize_weights(weights: FloatArray, total: int = 65535) -> NDArray[np.uint32]:
+    """Weights (v,k) as whole numbers whose rows sum to `total`: what rounding down leaves goes to the largest rests."""
+    exact = np.asarray(weights, np.float64) / weights.sum(axis=1, keepdims=True, dtype=np.float64) * total
     down = np.floor(exact)
-    missing = np.rint(65535 - down.sum(axis=1)).astype(np.int64)
+    missing = np.rint(total - down.sum(axis=1)).astype(np.int64)
     place = np.argsort(np.argsort(down - exact, axis=1, kind="stable"), axis=1)
-    return np.asarray(down + (place < missing[:, None]), np.uint16)
+    return np.asarray(down + (place < missing[:, None]), np.uint32)
 
 
 def quantize_turns(turns: FloatArray) -> NDArray[np.int16]:

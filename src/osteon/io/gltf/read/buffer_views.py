@@ -6,7 +6,7 @@ from typing import Any
 
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.document import Document
-from osteon.io.gltf.read.meshopt.views import EXTENSIONS, decode_view
+from osteon.io.gltf.read.meshopt_views import EXTENSIONS, decode_view
 
 __all__ = ["read_view"]
 

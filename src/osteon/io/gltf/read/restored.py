@@ -26,6 +26,7 @@ from osteon.io.gltf.read.deformer import read_stored_deformer
 from osteon.io.gltf.read.materials import read_materials
 from osteon.io.gltf.read.metadata import Metadata
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
+from osteon.io.gltf.turns import turn_back
 
 __all__ = ["RestoredMesh", "bones_of_file", "rest_of_file", "restore_mesh", "restore_model"]
 
@@ -86,6 +87,9 @@ def restore_mesh(metadata: Metadata, scene: GltfScene) -> RestoredMesh:
         raise metadata.document.error("'triangles' of Osteon's notes leaves some out; write the file again")
     first = np.empty(n_vertices, np.int64)
     first[vertex[::-1]] = np.arange(instance.n_vertices)[::-1]
+    turns = metadata.indices("turns", len(corners))
+    if turns is not None:
+        corners = turn_back(corners, vertex, turns[triangle])
     order = np.argsort(triangle)  # model's triangle i is number order[i] of the file
     faces = vertex[corners][order].astype(np.int32)
     return RestoredMesh(first, faces, _asset(metadata, instance, corners, counts, (first, order)))

@@ -18,11 +18,13 @@ from osteon.core.clips import Clip
 from osteon.core.two_nodes import BoolArray
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.meshopt.encode_filters import Packing
 from osteon.io.gltf.quantize import quantize_turns
 from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.gltf.write.fewer_keys import KeptKeys
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.nodes import JointNodes
+from osteon.io.gltf.write.rounding import Precision
 
 __all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
 
@@ -42,12 +44,15 @@ class NodeTrack:
     label: str  # "3 rotation": the bone and what moves; "weights"
     still: float  # values that differ by no more do not move
     short: bool = False  # stored in 16 bits
+    packing: Packing | None = None  # how it is rounded, in a compressed file
 
 
-def joint_tracks(nodes: JointNodes, short: BoolArray, diagonal: float) -> list[NodeTrack]:
+def joint_tracks(
+    nodes: JointNodes, short: BoolArray, diagonal: float, precision: Precision | None = None
+) -> list[NodeTrack]:
     """All tracks of all joints; rotations of those that are `short (b,)` are stored in 16 bits.
 
-    `diagonal` is that of the body as it plays.
+    `diagonal` is that of the body as it plays; `precision` is that of a compressed file.
     """
     found: list[NodeTrack] = []
     tracks = nodes.tracks
@@ -61,16 +66,20 @@ def joint_tracks(nodes: JointNodes, short: BoolArray, diagonal: float) -> list[N
             turns = bool(short[b]) and path == "rotation"
             size = diagonal if path == "translation" else float(np.abs(values[:-1, b]).max())
             label = f"{b} {path}"
-            found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, label, STILL * size, turns))
+            packing = None if precision is None else precision.of(path, b)
+            found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, label, STILL * size, turns, packing))
         if tracks.needs_child[b]:
             child, turns = tracks.child_rotations, bool(short[b])
-            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, f"{b} child", STILL, turns))
+            packing = None if precision is None else precision.of("rotation", b)
+            label = f"{b} child"
+            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, label, STILL, turns, packing))
     return found
 
 
-def weights_track(node: int, weights: Float64, rest: Float64) -> NodeTrack:
+def weights_track(node: int, weights: Float64, rest: Float64, precision: Precision | None = None) -> NodeTrack:
     """The track of the morph weights (f,r), which are `rest (r,)` without animation."""
-    return NodeTrack(node, "weights", weights, rest, None, "weights", 0.0)
+    packing = None if precision is None else precision.morphs
+    return NodeTrack(node, "weights", weights, rest, None, "weights", 0.0, packing=packing)
 
 
 def _keys(track: NodeTrack, keyed: KeyedModel, kept: KeptKeys, number: int) -> NDArray[np.int64]:
@@ -99,7 +108,7 @@ def write_animations(
 
 
 def _stored(track: NodeTrack, values: Float64) -> NDArray[Any]:
-    """Values as they are written."""
+    """Values as they are written in a file that is not compressed."""
     return quantize_turns(values) if track.short else values.astype(np.float32)
 
 
@@ -133,8 +142,8 @@ class _ClipWriter:
         moments = self.moments[keys].astype(np.float32)
         if (data := moments.tobytes()) not in self.times:
             self.times[data] = self.buffer.add(moments, "keys", bounds=True)
-        stored = _stored(track, values)
+        stored = values if track.packing is not None else _stored(track, values)
         output = stored.reshape(-1) if track.path == "weights" else stored
-        number = self.buffer.add(output, "keys", normalized=stored.dtype.kind == "i")
+        number = self.buffer.add(output, "keys", normalized=stored.dtype.kind == "i", packing=track.packing)
         self.channels.append({"sampler": len(self.samplers), "target": {"node": track.node, "path": track.path}})
         self.samplers.append({"input": self.times[data], "output": number})

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.skin import Skin
+from osteon.io.gltf.meshopt.encode_filters import Packing
 from osteon.io.gltf.quantize import quantize_weights
 from osteon.io.gltf.write.buffer import BufferWriter
 
-__all__ = ["MOST_INFLUENCES", "StoredInfluences", "store_influences"]
+__all__ = ["MOST_INFLUENCES", "StoredInfluences", "round_weights", "store_influences"]
 
 MOST_INFLUENCES = 8
 MOST_JOINTS = 65536
@@ -29,22 +32,36 @@ class StoredInfluences:
     weights: Float32
     quantize: bool
     joint_of_bone: Int32  # (b,) in the list of the skin
+    bits: int | None = None  # of weights that are compressed: they sum to 2^bits steps
 
     def write(self, buffer: BufferWriter, pick: Int32) -> dict[str, int]:
         """The attributes of all sets, for the vertices `pick`."""
         joints, weights = self.joint_of_bone[self.bones[pick]], self.weights[pick]
-        kind = np.uint8 if joints.max(initial=0) < 256 else np.uint16
-        stored = quantize_weights(weights) if self.quantize else weights
+        kind = np.uint8 if self.joint_of_bone[self.bones].max(initial=0) < 256 else np.uint16
+        packing = None if self.bits is None else Packing("EXPONENTIAL", self.bits)
+        stored = self._stored(weights)
         joints = np.where(stored > 0, joints, 0).astype(kind)
         found = {}
         for n in range(weights.shape[1] // 4):
             now = slice(4 * n, 4 * n + 4)
             found[f"JOINTS_{n}"] = buffer.add(joints[:, now], "vertices")
-            found[f"WEIGHTS_{n}"] = buffer.add(stored[:, now], "vertices", normalized=self.quantize)
+            found[f"WEIGHTS_{n}"] = buffer.add(stored[:, now], "vertices", normalized=self.quantize, packing=packing)
         return found
 
+    def _stored(self, weights: Float32) -> NDArray[Any]:
+        if self.bits is not None:
+            return round_weights(weights, self.bits)
+        return quantize_weights(weights).astype(np.uint16) if self.quantize else weights
 
-def store_influences(skin: Skin, joint_of_bone: Sequence[int], quantize: bool) -> StoredInfluences:
+
+def round_weights(weights: Float32, bits: int) -> Float32:
+    """(v,k) weights as whole steps of 2^-bits, of which each row has 2^bits; the codec loses nothing of them."""
+    return (quantize_weights(weights, 1 << bits) * 2.0**-bits).astype(np.float32)
+
+
+def store_influences(
+    skin: Skin, joint_of_bone: Sequence[int], quantize: bool, bits: int | None = None
+) -> StoredInfluences:
     """The skin in four or eight slots; refused if a weight is negative or a vertex has more than eight."""
     if max(joint_of_bone, default=0) >= MOST_JOINTS:
         raise GeometryError(f"skin: {len(joint_of_bone)} bones, but glTF holds {MOST_JOINTS} joints; fit fewer bones")
@@ -63,7 +80,8 @@ def store_influences(skin: Skin, joint_of_bone: Sequence[int], quantize: bool) -
     off = np.abs(sums - 1) > SUM_TOLERANCE * used
     weights[off] /= sums[off, None]
     used_bones = np.where(weights > 0, bones, 0).astype(np.int32)
-    return StoredInfluences(used_bones, weights.astype(np.float32), quantize, np.array(joint_of_bone, np.int32))
+    joints = np.array(joint_of_bone, np.int32)
+    return StoredInfluences(used_bones, weights.astype(np.float32), quantize, joints, bits)
 
 
 def _merged(bones: Int32, weights: np.ndarray) -> tuple[Int32, np.ndarray]:

@@ -12,6 +12,7 @@ from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf.meshopt.encode_filters import Packing
 from osteon.io.gltf.morph_range import PackedMesh, pack_mesh
 from osteon.io.gltf.quantize import quantize_signed, quantize_unsigned
 from osteon.io.gltf.write.buffer import BufferWriter
@@ -44,6 +45,7 @@ class MeshLayout:
     corners: Int32  # (t,3) vertices of the file
     uvs: Float64 | None  # (n,2) origin at the top
     groups: tuple[Group, ...]
+    turned: bool = False  # whether triangles may begin at another corner than the model's
 
     @property
     def has_materials(self) -> bool:
@@ -102,14 +104,20 @@ class WrittenMesh:
 
 
 def write_mesh(
-    model: SkinnedModel, layout: MeshLayout, influences: StoredInfluences, buffer: BufferWriter, options: SaveOptions
+    model: SkinnedModel,
+    layout: MeshLayout,
+    influences: StoredInfluences,
+    buffer: BufferWriter,
+    options: SaveOptions,
+    step: float | None = None,
 ) -> WrittenMesh:
-    """All vertices once, a primitive for each group."""
+    """All vertices once, a primitive for each group; `step` is that of compressed positions."""
     pick = layout.vertices
     normals = rest_normals(model) if options.normals else None
-    packed = pack_mesh(model, normals, options.quantize)
+    packed = pack_mesh(model, normals, options.whole_numbers, step)
     attributes = {"POSITION": _add_positions(buffer, packed, pick)}
-    attributes |= _write_surface(model, layout, normals, packed, buffer) | influences.write(buffer, pick)
+    unit = Packing("OCTAHEDRAL") if options.compress else None
+    attributes |= _write_surface(model, layout, normals, packed, buffer, unit) | influences.write(buffer, pick)
     targets = [_write_target(packed, r, pick, buffer) for r in range(packed.rank)]
     short = len(pick) <= MOST_SHORT
     corners = layout.corners.astype(np.uint16 if short else np.uint32)
@@ -127,17 +135,25 @@ def write_mesh(
 
 
 def _write_surface(
-    model: SkinnedModel, layout: MeshLayout, normals: Float64 | None, packed: PackedMesh, buffer: BufferWriter
+    model: SkinnedModel,
+    layout: MeshLayout,
+    normals: Float64 | None,
+    packed: PackedMesh,
+    buffer: BufferWriter,
+    unit: Packing | None,
 ) -> dict[str, int]:
-    """Normals, tangents where a picture of normals needs them, texture coordinates and colours."""
+    """Normals, tangents where a picture of normals needs them, texture coordinates and colours.
+
+    `unit` is how vectors of length one are packed, in a compressed file.
+    """
     pick, found, quantize = layout.vertices, {}, packed.dequantize is not None
     kind = np.int8 if quantize else None
     if normals is not None and packed.normals is not None:
-        found["NORMAL"] = _add_signed(buffer, packed.normals[pick], kind)
+        found["NORMAL"] = _add_signed(buffer, packed.normals[pick], kind, packing=unit)
         if layout.uvs is not None and any(m.texture("normal") is not None for m in model.asset.materials):
             rest = model.rest[pick].astype(np.float64)
             tangents = vertex_tangents(rest, normals[pick], layout.uvs, layout.corners)
-            found["TANGENT"] = _add_signed(buffer, tangents, kind)
+            found["TANGENT"] = _add_signed(buffer, tangents, kind, packing=unit)
     if layout.uvs is not None:
         found["TEXCOORD_0"] = _add_unsigned(buffer, layout.uvs, np.uint16 if quantize else None)
     if model.asset.colors is not None:
@@ -153,9 +169,15 @@ def _add_positions(buffer: BufferWriter, packed: PackedMesh, pick: Int32) -> int
 
 
 def _add_signed(
-    buffer: BufferWriter, values: NDArray[Any], kind: type[np.signedinteger[Any]] | None, bounds: bool = False
+    buffer: BufferWriter,
+    values: NDArray[Any],
+    kind: type[np.signedinteger[Any]] | None,
+    bounds: bool = False,
+    packing: Packing | None = None,
 ) -> int:
     """Numbers in -1 … 1 as normalised integers, or as they are."""
+    if packing is not None:
+        return buffer.add(values, "vertices", normalized=True, packing=packing)
     if kind is None:
         return buffer.add(values, "vertices", bounds=bounds)
     return buffer.add(quantize_signed(values, kind), "vertices", normalized=True, bounds=bounds)

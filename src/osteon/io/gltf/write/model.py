@@ -22,6 +22,9 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
                         Absent: the same. Every vertex of the model occurs
     triangles           accessor (scalar, whole numbers): the model's triangle for each one in the file, all primitives
                         one after the other. Absent: the same
+    turns               accessor (scalar, whole numbers): for each triangle of the model how often it must be turned,
+                        first corner last, until its vertices are in their lowest order. Absent: triangles of the file
+                        begin at the same corners as the model's. Compression turns them
     polygons            accessor (scalar, whole numbers): polygon_of_triangle in the model's order. Absent: None
     primitives          for each primitive of the mesh the number in primitive_of_triangle. Absent: None
     primitive_names     the names. Absent: none
@@ -63,8 +66,11 @@ from osteon.io.doors.engine_facts import target_attributes, writes_between
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.morph_range import PackedMesh
+from osteon.io.gltf.turns import first_turns
 from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, weights_track, write_animations
 from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
+from osteon.io.gltf.write.compact_form import CompactForm, compact_form
+from osteon.io.gltf.write.compressed_views import EXTENSION
 from osteon.io.gltf.write.deformer import write_deformer
 from osteon.io.gltf.write.fewer_keys import reduce_keys
 from osteon.io.gltf.write.influences import store_influences
@@ -74,7 +80,6 @@ from osteon.io.gltf.write.materials import plain_material, texture_extensions, u
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
 from osteon.io.gltf.write.names import NodeNames, name_nodes
 from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, shortest, stand_node
-from osteon.io.gltf.write.short_rotations import short_turns
 from osteon.io.metadata.stock import stock_model
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
@@ -101,12 +106,13 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
         keyed = add_between(keyed)
     names = name_nodes(model, keyed.joints.names)
     skin = list_joints(keyed.joints, keyed.nodes)
-    buffer = BufferWriter()
-    layout = lay_out_mesh(model)
-    influences = store_influences(model.skin, skin.of_bone, options.quantize)
-    mesh = write_mesh(model, layout, influences, buffer, options)
+    buffer = BufferWriter(options.compress)
+    small = compact_form(keyed, options)
+    layout = small.order(lay_out_mesh(model))
+    influences = store_influences(model.skin, skin.of_bone, options.quantize, small.weight_bits)
+    mesh = write_mesh(model, layout, influences, buffer, options, small.step)
     kept = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
-    tracks = _tracks(keyed, mesh.packed, options)
+    tracks = _tracks(keyed, mesh.packed, small)
     nodes: list[JsonObject] = [{"name": names.mesh, "mesh": 0, "skin": 0}]
     nodes += node_entries(keyed.joints, keyed.nodes, names)
     meshes: list[JsonObject] = [{"name": names.mesh} | mesh.entry]
@@ -129,8 +135,8 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
         extras["deformer"] = write_deformer(whole.deformer, buffer)
     root["asset"]["extras"] = {"osteon": extras}
     root["accessors"] = buffer.accessors
-    root["bufferViews"], data = buffer.finish()
-    return root, data
+    views, data = buffer.finish()
+    return root | views, data
 
 
 def _without_target_normals(model: SkinnedModel) -> SkinnedModel:
@@ -141,20 +147,20 @@ def _without_target_normals(model: SkinnedModel) -> SkinnedModel:
     return model.with_parts(corrections=Corrections(corrections.basis, corrections.coefficients))
 
 
-def _tracks(keyed: KeyedModel, packed: PackedMesh, options: SaveOptions) -> list[NodeTrack]:
+def _tracks(keyed: KeyedModel, packed: PackedMesh, small: CompactForm) -> list[NodeTrack]:
     """All that moves: joints, and the weights of corrections."""
     model = keyed.model
-    short = short_turns(keyed) if options.short_rotations else np.zeros(model.n_bones, bool)
-    tracks = joint_tracks(keyed.nodes, short, model.diagonal)
+    tracks = joint_tracks(keyed.nodes, small.short, model.diagonal, small.precision)
     if model.corrections is not None and model.rank:
         weights = packed.morph_range.weights(model.corrections.coefficients)
-        tracks.append(weights_track(MESH_NODE, weights, packed.morph_range.rest))
+        tracks.append(weights_track(MESH_NODE, weights, packed.morph_range.rest, small.precision))
     return tracks
 
 
 def _extensions(textures: list[JsonObject], options: SaveOptions) -> JsonObject:
     """What a program must know to read the file, and what it may."""
-    numbers = ["KHR_mesh_quantization"] if options.quantize else []
+    numbers = ["KHR_mesh_quantization"] if options.whole_numbers else []
+    numbers += [EXTENSION] if options.compress else []
     used, needed = texture_extensions(textures)
     listed = {"extensionsUsed": numbers + used, "extensionsRequired": numbers + needed}
     return {key: names for key, names in listed.items() if names}
@@ -198,6 +204,8 @@ def _extras(model: SkinnedModel, layout: MeshLayout, packed: PackedMesh, buffer:
         found["vertices"] = buffer.add(layout.vertices.astype(np.uint32))
     if not np.array_equal(layout.triangles, np.arange(len(model.faces))):
         found["triangles"] = buffer.add(layout.triangles.astype(np.uint32))
+    if layout.turned:
+        found["turns"] = buffer.add(first_turns(model.faces).astype(np.uint32))
     if asset.polygon_of_triangle is not None:
         found["polygons"] = buffer.add(asset.polygon_of_triangle.astype(np.uint32))
     if asset.primitive_of_triangle is not None:

@@ -11,7 +11,10 @@ an axis: 1.7e-5, it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64, FloatArray
@@ -23,7 +26,10 @@ from osteon.io.gltf.write.joints import Joints
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.nodes import JointNodes
 
-__all__ = ["short_turns"]
+__all__ = ["RoundTurns", "short_turns"]
+
+#: From quaternions (…,4) to normalised integers.
+RoundTurns = Callable[[FloatArray], NDArray[np.int16]]
 
 #: Part of the diagonal by which programs may differ for this reason: half of what they may in all.
 PLAYERS_APART = 5e-6
@@ -31,12 +37,12 @@ PLAYERS_APART = 5e-6
 BLOCK_VERTICES = 2_000_000
 
 
-def short_turns(keyed: KeyedModel) -> BoolArray:
-    """(b,) joints whose rotations may be rounded to 16 bits."""
+def short_turns(keyed: KeyedModel, round_turns: RoundTurns = quantize_turns) -> BoolArray:
+    """(b,) joints whose rotations may be rounded to 16 bits, by `round_turns`."""
     model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
     short = ~np.isin(np.arange(model.n_bones), joints.parents)
     limit = PLAYERS_APART * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
-    apart = _apart(joints, nodes)
+    apart = _apart(joints, nodes, round_turns)
     for _ in range(model.n_bones):
         kept = BoneTrack(np.where(short[:, None, None], apart, 0).astype(np.float32))
         blamed = short & _blamed(model.with_parts(track=kept), limit)
@@ -47,10 +53,10 @@ def short_turns(keyed: KeyedModel) -> BoolArray:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is beyond float32 is refused when it is written
-def _apart(joints: Joints, nodes: JointNodes) -> Float64:
+def _apart(joints: Joints, nodes: JointNodes, round_turns: RoundTurns) -> Float64:
     """(f,b,3,4) by how much the transforms of two programs differ, one that normalises quaternions and one that not."""
     tracks = nodes.tracks
-    stored = [quantize_turns(turns[:-1]) / 32767 for turns in (tracks.rotations, tracks.child_rotations)]
+    stored = [round_turns(turns[:-1]) / 32767 for turns in (tracks.rotations, tracks.child_rotations)]
     scales = tracks.scales[:-1, :, None, :]
     as_they_come = (matrices_from_quaternions(stored[0]) * scales) @ matrices_from_quaternions(stored[1])
     unit = [q / np.linalg.norm(q, axis=-1, keepdims=True) for q in stored]

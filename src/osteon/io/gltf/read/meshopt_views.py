@@ -91,9 +91,9 @@ def _read_stream(document: Document, entry: JsonObject, what: str) -> _Stream:
 def _decode(stream: _Stream) -> NDArray[np.uint8] | None:
     """The elements as bytes, or None if the stream is damaged."""
     # compiled: not needed to import the formats
-    from osteon.io.gltf.read.meshopt.attributes import decode_attributes
-    from osteon.io.gltf.read.meshopt.filters import apply_filter
-    from osteon.io.gltf.read.meshopt.indices import decode_indices, decode_triangles
+    from osteon.io.gltf.meshopt.attributes import decode_attributes
+    from osteon.io.gltf.meshopt.filters import apply_filter
+    from osteon.io.gltf.meshopt.indices import decode_indices, decode_triangles
 
     if stream.mode == "ATTRIBUTES":
         words = stream.stride // 4

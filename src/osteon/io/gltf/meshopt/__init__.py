@@ -1,0 +1,1 @@
+"""The codec of meshoptimizer, both ways: attributes, triangles, indices, and the filters before them."""

@@ -1,1 +1,0 @@
-"""Buffer views that meshoptimizer compressed: three codecs and four filters."""

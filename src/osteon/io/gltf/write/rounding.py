@@ -1,0 +1,153 @@
+"""What rounding the numbers of a compressed file does to the model: how far its vertices move.
+
+A model is rounded here exactly as it is read again from the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.animation import BoneTrack
+from osteon.core.arrays import Float64
+from osteon.core.corrections import Corrections
+from osteon.core.kinematics import parents_first, world_from_local
+from osteon.core.model import SkinnedModel
+from osteon.core.skin import Skin
+from osteon.core.transforms import compose
+from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
+from osteon.io.doors.source import as_float32
+from osteon.io.gltf.channels import ChannelPath
+from osteon.io.gltf.meshopt.encode_filters import Packing, rounded
+from osteon.io.gltf.quantize import Dequantize, quantize_signed
+from osteon.io.gltf.write.influences import round_weights
+from osteon.io.gltf.write.keys_between import KeyedModel
+
+__all__ = ["EXACT", "FINE_ROTATIONS", "Precision", "Trial"]
+
+#: Rotations that 16 bits or the differences between players forbid: real numbers with a step of a millionth.
+FINE_ROTATIONS = Packing("EXPONENTIAL", 20)
+#: Vertices times frames that are posed at a time.
+BLOCK_VERTICES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """How each kind of number is rounded; None is as it is."""
+
+    step: float | None = None  # of positions and morph targets, in the model's units
+    weights: int | None = None  # bits
+    rotations: Packing | None = None
+    translations: Packing | None = None
+    scales: Packing | None = None
+    morphs: Packing | None = None
+    short: BoolArray | None = None  # (b,) joints whose rotations are so; those of others are fine. None: all
+
+    def of(self, path: ChannelPath, bone: int) -> Packing | None:
+        """How a track of a joint is rounded."""
+        if path == "rotation":
+            return self.rotations if self.short is None or self.short[bone] else FINE_ROTATIONS
+        return self.translations if path == "translation" else self.scales
+
+
+#: Nothing is rounded.
+EXACT = Precision()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What rounding does to some frames of a model."""
+
+    exact: KeyedModel  # `_tight`
+    frames: NDArray[np.int64]
+
+    def diagonal(self) -> float:
+        """Of the rest pose, or of what plays where bones shrink it."""
+        from osteon.deform.pose import pose_frames
+
+        rest = float(np.linalg.norm(np.ptp(self.exact.model.rest.astype(np.float64), axis=0)))
+        frames = [pose_frames(self.exact.model, int(f), int(f) + 1)[0].astype(np.float64) for f in self.frames]
+        played = max(float(np.linalg.norm(np.ptp(frame, axis=0))) for frame in frames)
+        return min(rest, played) if played > 0 else rest
+
+    def moved(self, precision: Precision) -> float:
+        """The largest distance of a vertex from where it should be."""
+        return self.worst(precision)[0]
+
+    def worst(self, precision: Precision) -> tuple[float, int]:
+        """That, and the frame it is in."""
+        from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
+
+        worst, size = (0.0, 0), max(1, BLOCK_VERTICES // self.exact.model.n_vertices)
+        for start in range(0, len(self.frames), size):
+            now = self.frames[start : start + size]
+            with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 is refused when it is written
+                off = pose_frames(_coarse(self.exact, precision, now)) - pose_frames(_coarse(self.exact, EXACT, now))
+                far = np.sqrt(np.einsum("fvi,fvi->fv", off, off).max(axis=1))
+            worst = max(worst, (float(far.max()), int(now[far.argmax()])))
+        return worst
+
+
+def _coarse(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) -> SkinnedModel:
+    """Some frames of the model as it is read again."""
+    model, step = exact.model, precision.step
+    corrections, rest, weights = model.corrections, model.rest, model.skin.weights
+    basis = np.zeros((0, 3), np.float32) if corrections is None else corrections.basis
+    if step is not None:
+        grid = Dequantize.of(rest.astype(np.float64), float(np.abs(basis).max(initial=0.0)), step)
+        rest = as_float32(grid.quantize(rest.astype(np.float64)) * (grid.scale / 32767) + grid.centre)
+        basis = as_float32(quantize_signed(basis.astype(np.float64) / grid.scale, np.int16) * (grid.scale / 32767))
+    if corrections is not None:
+        coefficients = _rounded(corrections.coefficients[frames].astype(np.float64), precision.morphs)
+        corrections = Corrections(basis, coefficients.astype(np.float32))
+    if precision.weights is not None:
+        weights = round_weights(weights, precision.weights)
+    track = BoneTrack(_transforms(exact, precision, frames).astype(np.float32), "flexible", model.track.names)
+    skin = Skin(model.skin.bones, weights)
+    return model.with_parts(rest=rest, skin=skin, track=track, corrections=corrections, clips=())
+
+
+def _transforms(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) -> Float64:
+    """(f,b,3,4) posed_from_rest of all bones."""
+    joints, tracks = exact.joints, exact.nodes.tracks
+    turns = [
+        _moving(exact, way, frames, partial(_turns, precision)) for way in (tracks.rotations, tracks.child_rotations)
+    ]
+    shifts = _moving(exact, tracks.translations, frames, partial(_rounded, packing=precision.translations))
+    scales = _moving(exact, tracks.scales, frames, partial(_rounded, packing=precision.scales))
+    local = join_transforms(NodeTracks(shifts, turns[0], scales, turns[1], tracks.needs_child))
+    world = world_from_local([*np.swapaxes(local, 0, 1)], joints.parents, parents_first(joints.parents))
+    return compose(np.stack(world, axis=1), joints.joint_from_rest)
+
+
+def _turns(precision: Precision, turns: Float64) -> Float64:
+    """Unit quaternions (f,b,4) as players have them."""
+    short = _unit(_rounded(turns, precision.rotations))
+    if precision.short is None:
+        return short
+    return np.where(precision.short[:, None], short, _unit(_rounded(turns, FINE_ROTATIONS)))
+
+
+def _moving(
+    exact: KeyedModel, track: Float64, frames: NDArray[np.int64], round_track: Callable[[Float64], Float64]
+) -> Float64:
+    """Tracks (f,b,n) in some frames, rounded but for joints that stay as without animation through a clip."""
+    same = (track[:-1].astype(np.float32) == track[-1].astype(np.float32)).all(axis=-1)
+    for clip in exact.model.clips:
+        same[clip.start : clip.stop] = same[clip.start : clip.stop].all(axis=0)
+    return np.where(same[frames][..., None], track[frames], round_track(track[frames]))
+
+
+def _rounded(values: Float64, packing: Packing | None) -> Float64:
+    """Values (…,n) as players have them."""
+    if packing is None:
+        return values
+    return rounded(values.reshape(-1, values.shape[-1]), packing).reshape(values.shape).astype(np.float64)
+
+
+def _unit(turns: Float64) -> Float64:
+    return np.asarray(turns / np.linalg.norm(turns, axis=-1, keepdims=True))
