@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from osteon.core.processes import end_group
 
 __all__ = ["CommandRun", "run_command"]
 
@@ -72,11 +74,10 @@ def run_command(*words: str) -> CommandRun:
             start_new_session=True,
         )
         try:
-            process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            pass
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE)
         finally:
-            _end_group(process.pid)
+            end_group(process.pid)
         process.wait()
         seconds = time.perf_counter() - started
         code, most = json.loads(facts.read_text()) if facts.exists() else (-signal.SIGKILL, 0)
@@ -85,13 +86,6 @@ def run_command(*words: str) -> CommandRun:
             file.seek(0)
             texts.append(file.read().decode("utf-8", "replace"))
     return CommandRun(words, code, texts[0], texts[1], seconds, _megabytes(most))
-
-
-def _end_group(pid: int) -> None:
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def _megabytes(most: float) -> float:
