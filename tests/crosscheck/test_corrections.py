@@ -14,10 +14,11 @@ from osteon.core.options import SkinOptions
 from osteon.deform.normals import normal_map
 from osteon.deform.pose import linear_parts
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
-from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _frame_blends, _Joint
+from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _Joint
 from osteon.fit.corrections.displacements import displacement_corrections
 from osteon.fit.corrections.normals import fit_normals
 from osteon.fit.corrections.solve_columns import solve_basis, solve_coefficients
+from osteon.fit.moments import add_blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.pipeline import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
@@ -105,19 +106,10 @@ def test_normal_equations_of_a_frame():
     weights = dense(skin, 4)
     for f in (0, 5):
         zz, zx = np.zeros((16, 16)), np.zeros((16, 3))
-        _frame_blends(
-            problem.points,
-            columns.basis,
-            columns.coefficients,
-            skin.bones,
-            skin.weights,
-            problem.targets,
-            f,
-            zz,
-            zx,
-        )
         point = problem.points.copy()
         point[:, :3] += np.einsum("r,vrj->vj", columns.coefficients[f], columns.basis)
+        targets = np.ascontiguousarray(problem.targets[:, 3 * f : 3 * f + 3])
+        add_blend_moments(point, targets, skin.bones, skin.weights, 0, len(point), zz, zx)
         Z = np.einsum("vb,vi->vbi", weights, point).reshape(problem.n_vertices, -1)
         assert_near(zz, Z.T @ Z, 1e-12)
         assert_near(zx, Z.T @ frames_of(problem)[f], 1e-6)

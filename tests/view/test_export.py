@@ -13,6 +13,8 @@ from functools import partial
 from http.client import HTTPConnection
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 
@@ -333,15 +335,18 @@ def test_the_command_serves_until_it_is_told_to_end(subjects, tmp_path, monkeypa
 
 @needs_page
 def test_the_command_ends_with_the_tab_it_opened(subjects, monkeypatch, capsys):
-    def look(address: str) -> bool:
-        """A browser that is closed again at once."""
-        host, token = re.fullmatch(r"http://([^/]+)/([\w-]+)/", address).groups()
-        line = HTTPConnection(host, timeout=10)
-        line.request("GET", f"/{token}/alive")
-        threading.Timer(0.3, line.close).start()
-        return line.getresponse().status == 200
+    class Browser:
+        """A browser that follows the private file, and is closed again at once."""
 
-    monkeypatch.setattr("webbrowser.open", look)
+        def open(self, doorway: str) -> bool:
+            page = Path(url2pathname(urlsplit(doorway).path)).read_text()
+            host, token = re.search(r'href="http://([^/]+)/([\w-]+)/"', page).groups()
+            line = HTTPConnection(host, timeout=10)
+            line.request("GET", f"/{token}/alive")
+            threading.Timer(0.3, line.close).start()
+            return line.getresponse().status == 200
+
+    monkeypatch.setattr("webbrowser.get", Browser)
     monkeypatch.setattr(Session, "of", staticmethod(partial(Session.of, patience=0.2)))
     assert osteon(monkeypatch, subjects / "tube.npz") == 0
     assert "Ctrl-C to end" in capsys.readouterr().out

@@ -17,7 +17,7 @@ from osteon.deform.pose import pose_frames
 from osteon.io import save_model
 
 from .page_person import Person, fox
-from .serving import served
+from .serving import served, wait_until
 from .test_page_panels import CUT, drawn, point_on_mesh
 
 #: Where the tip is, and the place on the canvas of the vertex that it names.
@@ -207,7 +207,8 @@ def test_bones_have_their_vertices_and_their_share_of_the_error(person: Person) 
     person.page.evaluate("() => window.osteon.store.set({ rank: 0 })")
     person.page.wait_for_function("() => !document.querySelector('.share').textContent.includes('…')")
     person.measures_all()
-    assert [error for *_, error in rows(panel)] != [error for *_, error in shown]
+    measured = "() => [...document.querySelectorAll('.share')].every((cell) => !cell.textContent.includes('…'))"
+    assert wait_until(lambda: person.page.evaluate(measured) and rows(panel) != shown)
     person.page.evaluate("() => window.osteon.store.set({ rank: window.osteon.store.state.pack.rank })")
     person.measures_all()
 

@@ -18,6 +18,7 @@ import stat
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
@@ -198,14 +199,16 @@ def cache_folder() -> Path | None:
     return None
 
 
-def _roots() -> list[Path]:
+def _roots() -> Iterator[Path]:
+    """Folders to try; that of temporary files is made only where it comes to that."""
     if config.CACHE_DIR:
-        return [Path(config.CACHE_DIR) / "osteon-kernels"]
-    roots = []
+        yield Path(config.CACHE_DIR) / "osteon-kernels"
+        return
     with suppress(RuntimeError, KeyError):  # a user without a home
-        roots.append(_user_caches() / "osteon" / "kernels")
+        yield _user_caches() / "osteon" / "kernels"
     own = Path(tempfile.gettempdir()) / f"osteon-kernels-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    return [*roots, own] if _is_private(own) else roots
+    if _is_private(own):
+        yield own
 
 
 def _user_caches() -> Path:

@@ -6,7 +6,7 @@ Based on: James and Twigg, Skinning Mesh Animations, 2005, figure 5.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
@@ -56,8 +56,8 @@ def report_curves(
     """Everything that a report compares its model with; takes about as long as the fit did."""
     report = fit.report
     changes = changes_to_try(report, options, sequence) if rig is None else rig_changes(report, options)
-    seconds = report.seconds.get("fit", 0.0)
-    trials = run_trials(sequence, changes, seconds=seconds, size_of=size_of, rig=rig, progress=progress)
+    made = replace(options, bones=report.bones) if rig is None else options
+    trials = run_trials(sequence, changes, own=made, size_of=size_of, rig=rig, progress=progress)
     own = Trial("this model", "", report.error_percent, size_of(fit.model))
     tolerances = tolerance_curve(sequence, options, progress=progress) if rig is None else ()
     return ReportCurves(tolerances, trials, own)

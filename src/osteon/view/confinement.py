@@ -7,18 +7,16 @@ has already. Where a system lacks one of these, the others stand.
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from osteon.core.processes import end_with, leave_no_dump
 from osteon.io.doors.limits import LARGEST_RATIO, MEMORY
 
-__all__ = ["Limits", "confine", "end_group", "limited_memory", "reading_limits"]
+__all__ = ["Limits", "confine", "limited_memory", "reading_limits"]
 
 #: Seconds that dropped files may take to be read.
 READING_SECONDS = 300.0
@@ -26,8 +24,6 @@ READING_SECONDS = 300.0
 READING_BYTES = 4 << 30
 #: No task may take more than this share of the machine's memory.
 LARGEST_SHARE = 0.75
-
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +43,8 @@ def confine(parent: int) -> None:
     """Make this process the leader of a group that dies with `parent`, and leaves no dump of what it read."""
     if hasattr(os, "setsid"):
         os.setsid()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before that
-            os._exit(1)
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def end_group(leader: int) -> None:
-    """End a process and all that it started, at once; nothing if they are gone or it leads no group yet."""
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(leader, signal.SIGKILL)
+    end_with(parent)
+    leave_no_dump()
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import OsteonError
-from osteon.view.confinement import Limits, end_group
+from osteon.core.processes import end_group
+from osteon.view.confinement import Limits
 from osteon.view.keeper import Keeper
 from osteon.view.tasks import MAX_MESSAGE, Task, work
 

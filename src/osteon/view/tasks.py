@@ -22,8 +22,9 @@ from typing import Any
 
 from osteon.core.errors import OsteonError
 from osteon.core.options import SkinOptions
+from osteon.core.processes import end_group
 from osteon.core.progress import Progress, ProgressEvent
-from osteon.view.confinement import confine, end_group, limited_memory
+from osteon.view.confinement import confine, limited_memory
 
 __all__ = ["MAX_MESSAGE", "Command", "Task", "cluster_source", "fit_source", "open_files", "save_as", "work"]
 

@@ -67,7 +67,7 @@ def _printed(page: str) -> list[tuple[str, float, float]]:
 def test_whoever_follows_a_proposal_gets_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trials, "MORE_WITHIN", 1e9)  # all that may be tried
+    monkeypatch.setattr(trials, "MOST_WORK", 100.0)  # all that may be tried
     sequence, asked = _subjects()[name]
     source = tmp_path / "source.npz"
     save_sequence(sequence, source)
@@ -135,10 +135,12 @@ def test_trials_take_about_the_time_of_the_fit() -> None:
     sequence = bent_tube(3, n_frames=6).sequence
     asked = [SkinOptions(bones=b, rounds=1, threads=1) for b in (1, 2, 3)]
     changes = [Change(f"{o.bones} bones", f"--bones {o.bones}", o) for o in asked]
-    assert len(run_trials(sequence, changes, seconds=0.0)) == 1
-    assert len(run_trials(sequence, changes, seconds=1e6)) == 3
+    assert len(run_trials(sequence, changes, own=SkinOptions(bones=1))) == 1
+    assert len(run_trials(sequence, changes, own=SkinOptions(bones=3))) == 2
+    assert len(run_trials(sequence, changes, own=SkinOptions(bones=5))) == 3
+    assert len(run_trials(sequence, changes, own=SkinOptions(bones=2, rank=3))) == 3  # corrections cost more than bones
     impossible = Change("many", "--bones 9999", SkinOptions(bones=9999))
-    assert run_trials(sequence, [impossible], seconds=1.0) == ()
+    assert run_trials(sequence, [impossible], own=SkinOptions(bones=9)) == ()
 
 
 def test_nothing_is_tried_without_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

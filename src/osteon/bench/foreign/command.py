@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from osteon.core.processes import end_group
 
 __all__ = ["CommandRun", "run_command"]
 
+#: Starts a command from a small process and writes down its exit code and its memory: what is forked off a large one
+#: counts the memory of that one as its own.
+_LAUNCHER = """
+import json, os, subprocess, sys
+process = subprocess.Popen(sys.argv[2:])
+_, status, used = os.wait4(process.pid, 0)
+open(sys.argv[1], "w").write(json.dumps([os.waitstatus_to_exitcode(status), used.ru_maxrss]))
+"""
 #: Seconds after which a command is stopped.
 PATIENCE = 600.0
 
@@ -53,36 +63,29 @@ class CommandRun:
 
 def run_command(*words: str) -> CommandRun:
     """Run `osteon WORDS`; its group of processes ends with it, at the latest when patience does."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said, tempfile.TemporaryDirectory() as folder:
+        facts = Path(folder) / "facts.json"
         started = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, "-m", "osteon", *words],
+            [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(facts), sys.executable, "-m", "osteon", *words],
             stdout=out,
             stderr=said,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
-        stop = threading.Timer(PATIENCE, _end_group, (process.pid,))
-        stop.start()
         try:
-            _, status, used = os.wait4(process.pid, 0)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE)
         finally:
-            stop.cancel()
-            _end_group(process.pid)
-        process.returncode = os.waitstatus_to_exitcode(status)
+            end_group(process.pid)
+        process.wait()
         seconds = time.perf_counter() - started
+        code, most = json.loads(facts.read_text()) if facts.exists() else (-signal.SIGKILL, 0)
         texts = []
         for file in (out, said):
             file.seek(0)
             texts.append(file.read().decode("utf-8", "replace"))
-    return CommandRun(words, process.returncode, texts[0], texts[1], seconds, _megabytes(used.ru_maxrss))
-
-
-def _end_group(pid: int) -> None:
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
+    return CommandRun(words, code, texts[0], texts[1], seconds, _megabytes(most))
 
 
 def _megabytes(most: float) -> float:

@@ -23,6 +23,7 @@ from osteon.bench.fuzzing.attempt import attempt_file
 from osteon.bench.fuzzing.forked import Fork
 from osteon.bench.fuzzing.lines import LineCount
 from osteon.bench.fuzzing.readers import READERS, Door, FuzzReader, make_input
+from osteon.core.processes import limit_memory
 
 __all__ = ["Batch", "fuzz_batch"]
 
@@ -66,7 +67,7 @@ def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: fl
     _read_seeds(seeds, doors, path)  # compiles and imports, so that no input is blamed for it
     with count.counting():
         _read_seeds(seeds, doors, path)
-    _limit_memory()
+    limit_memory(MEMORY)  # an input that asks for gigabytes shall fail here, not on a smaller machine
     until, before, parent = time.monotonic() + seconds, Fork.deaths, os.getppid()
     with batch.progress.open("r+b") as file, mmap.mmap(file.fileno(), _PROGRESS.size) as shown:
         for number in range(first, stop):
@@ -103,18 +104,6 @@ def _read_seeds(seeds: list[bytes], doors: tuple[Door, ...], path: Path) -> None
 def _note(path: Path, failure: dict[str, Any]) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(failure) + "\n")
-
-
-def _limit_memory() -> None:
-    """An input that asks for gigabytes shall fail here, not on a smaller machine."""
-    try:
-        import resource
-    except ImportError:
-        return
-    pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 0
-    if pages:
-        limit = pages * resource.getpagesize() + MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def main() -> None:

@@ -12,28 +12,33 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from types import SimpleNamespace
 from typing import IO, Any, ClassVar, NoReturn
 
 from osteon.bench.fuzzing.lines import LineCount
 from osteon.io.doors import native_child, native_far_side
-from osteon.io.doors.native_child import NativeTask
+from osteon.io.doors.native_child import NativeTask, Process
 
-__all__ = ["Fork", "counting_lines", "forked_children"]
+__all__ = ["Fork", "children_by", "counting_lines", "forked_children"]
 
 
 @contextmanager
-def forked_children() -> Iterator[None]:
-    """Inside the block children are forks, where the system has such."""
+def children_by(start: Callable[[NativeTask, int], Process]) -> Iterator[None]:
+    """Inside the block children that parse are started so, where the system has forks."""
     before = native_child.start_process
-    native_child.start_process = Fork if hasattr(os, "fork") else before
+    native_child.start_process = start if hasattr(os, "fork") else before
     try:
         yield
     finally:
         native_child.start_process = before
+
+
+def forked_children() -> AbstractContextManager[None]:
+    """Inside the block children are forks."""
+    return children_by(Fork)
 
 
 class Fork:

@@ -11,16 +11,14 @@ import atexit
 import io
 import json
 import math
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import count
 from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 
-from osteon.bench.fuzzing.forked import Fork, counting_lines
+from osteon.bench.fuzzing.forked import Fork, children_by, counting_lines
 from osteon.bench.fuzzing.readers import Door
 from osteon.io.doors import native_child
 from osteon.io.doors.native_child import NativeTask, Process
@@ -50,15 +48,9 @@ def standing(door: Door) -> Door:
     return through
 
 
-@contextmanager
-def standing_children() -> Iterator[None]:
-    """Inside the block children are lent, where the system has forks."""
-    before = native_child.start_process
-    native_child.start_process = _lend if hasattr(os, "fork") else before
-    try:
-        yield
-    finally:
-        native_child.start_process = before
+def standing_children() -> AbstractContextManager[None]:
+    """Inside the block children are lent."""
+    return children_by(_lend)
 
 
 class _FarSide:

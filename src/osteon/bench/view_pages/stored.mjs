@@ -15,13 +15,7 @@ export class StoredCrowd extends StreamCrowd {
   }
 
   draw(camera, seconds) {
-    const { gl } = this;
-    this.renderer.resetState();
-    gl.enable(gl.DEPTH_TEST);
-    gl.disable(gl.CULL_FACE);
-    gl.disable(gl.BLEND);
-    gl.depthMask(true);
-    this.fresh = new Set();
+    this.begin();
     const view = camera.matrixWorldInverse.clone();
     const seen = { matrixWorldInverse: camera.matrixWorldInverse.clone(), projectionMatrix: camera.projectionMatrix };
     for (const instance of this.instances) {
@@ -31,8 +25,7 @@ export class StoredCrowd extends StreamCrowd {
       seen.matrixWorldInverse.makeRotationY(instance.turn).setPosition(...instance.place).premultiply(view);
       this.send(shape, seen);
     }
-    gl.bindVertexArray(null);
-    this.renderer.resetState();
+    this.end();
   }
 
   /** As for all instances, and then the place of this one. */

@@ -21,12 +21,12 @@ import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from numpy.typing import NDArray
 
 from osteon.core.errors import OsteonError
+from osteon.core.processes import end_with, leave_no_dump, limit_memory
 from osteon.io.doors.native_messages import write_message
 
 __all__ = ["IDLE", "Outlet", "main", "serve"]
@@ -68,7 +68,7 @@ class Outlet:
 def main() -> None:
     """What the process runs: a module's name, the bytes it may take, the silence it may keep, and its parent."""
     module, memory, silence, parent = sys.argv[1:5]
-    _end_with(int(parent))
+    end_with(int(parent))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked ends this process
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
@@ -81,8 +81,10 @@ def serve(module: str, requests: BinaryIO, answers: BinaryIO, memory: int, silen
     asked: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(requests, asked), daemon=True).start()
     far = import_module(module)
-    getattr(far, "prepare", _nothing)()
-    _limit_memory(memory)
+    if hasattr(far, "prepare"):
+        far.prepare()
+    leave_no_dump()
+    limit_memory(memory)
     outlet.say("ready")
     while True:
         outlet.wait_for(2 * IDLE)
@@ -92,10 +94,6 @@ def serve(module: str, requests: BinaryIO, answers: BinaryIO, memory: int, silen
             os._exit(0)
         outlet.alive()
         _answer(far, request, outlet)
-
-
-def _nothing() -> None:
-    pass
 
 
 def _answer(far: Any, request: Any, outlet: Outlet) -> None:
@@ -117,28 +115,3 @@ def _listen(requests: BinaryIO, asked: queue.Queue[Any]) -> None:
         for line in requests:
             asked.put(json.loads(line))
     os._exit(0)
-
-
-def _end_with(parent: int) -> None:
-    """The system ends this process when its parent ends, where it can."""
-    if sys.platform == "linux":
-        import ctypes
-
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-    if hasattr(os, "getppid") and sys.platform != "win32" and os.getppid() != parent:
-        os._exit(0)
-
-
-def _limit_memory(n_bytes: int) -> None:
-    """Beyond what the process has now; and no picture of it on the disk when it crashes."""
-    try:
-        import resource
-    except ImportError:  # not on this system
-        return
-    held = Path("/proc/self/statm")
-    pages = int(held.read_text().split()[0]) if held.exists() else 0
-    for kind, limit in ((resource.RLIMIT_AS, pages * resource.getpagesize() + n_bytes), (resource.RLIMIT_CORE, 0)):
-        hard = resource.getrlimit(kind)[1]
-        with suppress(ValueError, OSError):
-            resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))

@@ -92,13 +92,7 @@ export class StreamCrowd {
   }
 
   draw(camera, seconds) {
-    const { gl } = this;
-    this.renderer.resetState();
-    gl.enable(gl.DEPTH_TEST);
-    gl.disable(gl.CULL_FACE);
-    gl.disable(gl.BLEND);
-    gl.depthMask(true);
-    this.fresh = new Set();
+    this.begin();
     this.poseMs = 0; // the part of the script that poses, without what sending costs
     for (const instance of this.instances) {
       const shape = this.shapes[instance.character];
@@ -107,7 +101,22 @@ export class StreamCrowd {
       this.poseMs += performance.now() - begun;
       this.send(shape, camera);
     }
-    gl.bindVertexArray(null);
+    this.end();
+  }
+
+  /** A picture of our own, past the renderer's state. */
+  begin() {
+    const { gl } = this;
+    this.renderer.resetState();
+    gl.enable(gl.DEPTH_TEST);
+    gl.disable(gl.CULL_FACE);
+    gl.disable(gl.BLEND);
+    gl.depthMask(true);
+    this.fresh = new Set();
+  }
+
+  end() {
+    this.gl.bindVertexArray(null);
     this.renderer.resetState();
   }
 
