@@ -165,7 +165,7 @@ def _corrected_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Ro
 
     row = TABLE[name]
     run.say(f"{name}: default preset, rank {RANK}")
-    options = SkinOptions(bones=row.bones, rank=RANK, threads=run.threads)
+    options = SkinOptions(bones=row.bones, bone_type="flexible", rank=RANK, threads=run.threads)
     report = skin_sequence(sequence, options=options).report
     by_rank = [report.error_percent_by_rank[str(r)] for r in range(RANK + 1)]
     published = row.corrected["flexible", "nnls"]

@@ -25,8 +25,8 @@ Subject = Literal["fox", "figure", "cartoon"]
 
 BONES = 32
 #: Corrections and file of each kind of bones.
-RANKS: dict[str, int] = {"flexible": 5, "rigid": 0}
-FILES = {"flexible": "fox.glb", "rigid": "fox-rigid.glb"}
+RANKS: dict[str, int] = {"scaled": 5, "rigid": 0}
+FILES = {"scaled": "fox.glb", "rigid": "fox-rigid.glb"}
 BESIDE = ("report.html", "report.json", "picture.png")
 
 
@@ -46,7 +46,7 @@ BESIDE = ("report.html", "report.json", "picture.png")
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
     """Skin a galloping fox that Osteon makes itself, or pose a figure or a cartoon.
 
-    fox: its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox.glb (flexible bones
+    fox: its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox.glb (scaled bones
     and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
 
     figure, cartoon: a mesh at rest in 3D or 2D, a stick skeleton and poses, to try `osteon pose` and `osteon view`.
@@ -59,7 +59,7 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
         return
     from osteon.core.compile_kernels import compile_kernels
     from osteon.fit.kernel_modules import ALL_KERNELS
-    from osteon.io import SaveOptions, save_model
+    from osteon.io import save_model
     from osteon.io.doors.output_batch import written_path
     from osteon.pipeline import skin_sequence
     from osteon.report.curves import report_curves
@@ -68,7 +68,7 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
 
     names = (*FILES.values(), *BESIDE)
     outputs = plan_outputs([], *(file_output("-o", folder / name) for name in names), file_output("--json", json_file))
-    kinds: tuple[BoneType, ...] = ("flexible", "rigid")
+    kinds: tuple[BoneType, ...] = ("scaled", "rigid")
     fits: dict[str, SkinFit] = {}
     with progress_bar(quiet) as progress:
         compile_kernels(ALL_KERNELS, progress)  # not part of the times
@@ -76,29 +76,21 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
         for kind in kinds:
             wanted = replace(options, bone_type=kind, rank=RANKS[kind])
             fits[kind] = skin_sequence(sequence, options=wanted, progress=progress)
-        flexible = replace(options, rank=RANKS["flexible"])
-        curves = report_curves(sequence, fits["flexible"], flexible, size_of=_quantized, progress=progress)
+        scaled = replace(options, rank=RANKS["scaled"])
+        curves = report_curves(sequence, fits["scaled"], scaled, progress=progress)
         with outputs.writing():
             for name, fit in fits.items():
                 path = folder / FILES[name]
-                save_model(fit.model, path, options=SaveOptions(quantize=True))
+                save_model(fit.model, path
                 fits[name] = replace(fit, report=fit.report.with_output_bytes(written_path(path).stat().st_size))
-            write_html_report(folder / "report.html", fits["flexible"], sequence, curves=curves)
+            write_html_report(folder / "report.html", fits["scaled"], sequence, curves=curves)
             report = {name: fit.report.to_json() for name, fit in fits.items()}
             write_json(report, str(folder / "report.json"))
             write_json(report, json_file)
-            draw_demo(sequence, fits["flexible"], folder / "picture.png")
+            draw_demo(sequence, fits["scaled"], folder / "picture.png")
     print_json(report, json_file)
     if not quiet and json_file != "-":
         _print_table(sequence, fits, folder)
-
-
-def _quantized(model: SkinnedModel) -> int:
-    """Bytes of a model as the demo writes it."""
-    from osteon.io import SaveOptions
-    from osteon.report.trials import file_bytes
-
-    return file_bytes(model, ".glb", SaveOptions(quantize=True))
 
 
 def draw_demo(sequence: MeshSequence, fit: SkinFit, path: Path) -> None:

@@ -34,17 +34,16 @@ _PLANES = ((0, 1), (0, 2), (1, 2))
 
 def axes_of_bones(transforms: FloatArray) -> Float64:
     """(b,3,3) rotations whose rows are the axes that leave the least shear in transforms (f,b,3,4 or 3,3)."""
-    squares = _squares(transforms)
-    n_bones = squares.shape[1]
-    axes = np.broadcast_to(np.eye(3), (n_bones, 3, 3)).copy()
-    if len(squares) == 0:
-        return axes
-    floor = NO_STRETCH**2 * (np.trace(squares, axis1=2, axis2=3) ** 2).sum(axis=0)
+    gram = _gram(transforms)
+    axes = np.broadcast_to(np.eye(3), (len(gram), 3, 3)).copy()
+    floor = NO_STRETCH**2 * (_squares(transforms).trace(axis1=2, axis2=3) ** 2).sum(axis=0)
     for _ in range(PASSES):
         largest = 0.0
         for p, q in _PLANES:
-            angle = _best_angle(squares, p, q, floor)
-            _turn(squares, axes, p, q, np.cos(angle), np.sin(angle))
+            angle = _best_angle(gram, p, q, floor)
+            turn = _plane_turns(angle, p, q)
+            twice = np.einsum("bij,bkl->bikjl", turn, turn).reshape(-1, 9, 9)
+            gram, axes = twice @ gram @ np.swapaxes(twice, 1, 2), turn @ axes
             largest = max(largest, float(np.abs(angle).max(initial=0.0)))
         if largest < SMALLEST_TURN:
             break
@@ -77,23 +76,32 @@ def _squares(transforms: FloatArray) -> Float64:
     return squares
 
 
-def _best_angle(squares: Float64, p: int, q: int, floor: Float64) -> Float64:
+def _gram(transforms: FloatArray) -> Float64:
+    """(b,9,9) sum over frames of a a', a the entries of A'A less the part of its trace: all that turns need to know."""
+    squares = _squares(transforms)
+    squares -= squares.trace(axis1=2, axis2=3)[..., None, None] / 3 * np.eye(3)
+    entries = squares.reshape(*squares.shape[:2], 9).transpose(1, 2, 0)
+    gram: Float64 = entries @ np.swapaxes(entries, 1, 2)
+    return gram
+
+
+def _best_angle(gram: Float64, p: int, q: int, floor: Float64) -> Float64:
     """(b,) the turn in the plane (p,q) that leaves the least off the diagonal over all frames."""
-    difference, shear = squares[:, :, p, p] - squares[:, :, q, q], 2 * squares[:, :, p, q]
-    on = (difference**2 - shear**2).sum(axis=0)
-    off = 2 * (difference * shear).sum(axis=0)
+    difference, shear = np.zeros(9), np.zeros(9)
+    difference[[4 * p, 4 * q]] = 1, -1
+    shear[[3 * p + q, 3 * q + p]] = 1
+    on = difference @ gram @ difference - shear @ gram @ shear
+    off = 2 * (difference @ gram @ shear)
     angle: Float64 = 0.5 * np.arctan2(off, on + np.hypot(on, off))
     return np.where(np.hypot(on, off) <= floor, 0.0, angle)
 
 
-def _turn(squares: Float64, axes: Float64, p: int, q: int, cos: Float64, sin: Float64) -> None:
-    """Turn rows and columns p and q of the matrices, and the axes along with them."""
-    cos, sin = cos[:, None], sin[:, None]
-    for matrices in (squares, np.swapaxes(squares, -1, -2)):
-        row_p, row_q = matrices[..., p, :].copy(), matrices[..., q, :].copy()
-        matrices[..., p, :], matrices[..., q, :] = cos * row_p + sin * row_q, cos * row_q - sin * row_p
-    row_p, row_q = axes[:, p].copy(), axes[:, q].copy()
-    axes[:, p], axes[:, q] = cos * row_p + sin * row_q, cos * row_q - sin * row_p
+def _plane_turns(angle: Float64, p: int, q: int) -> Float64:
+    """(b,3,3) turns by angle (b,) in the plane (p,q)."""
+    turn = np.broadcast_to(np.eye(3), (len(angle), 3, 3)).copy()
+    turn[:, p, p] = turn[:, q, q] = np.cos(angle)
+    turn[:, p, q], turn[:, q, p] = np.sin(angle), -np.sin(angle)
+    return turn
 
 
 def _named_by_rest_axes(axes: Float64) -> Float64:

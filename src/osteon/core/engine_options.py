@@ -12,7 +12,7 @@ __all__ = ["options_for"]
 
 
 def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool) -> SkinOptions:
-    """The options with the best bones that the engine plays, unless they were asked for.
+    """The options with the best bones that the engine plays, or those of the paper, unless they were asked for.
 
     An engine that is named refuses more influences than it reads; bones that it does not play are never refused.
     """
@@ -22,4 +22,6 @@ def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool
             f"influences: files for {name} have {engine.influences} bones a vertex at most, got {options.influences}; "
             f"use {engine.influences}, or write for another engine"
         )
-    return options if bone_type_asked else replace(options, bone_type=engine.bone_type)
+    if bone_type_asked:
+        return options
+    return replace(options, bone_type=engine.bone_type if options.preset == "default" else "flexible")

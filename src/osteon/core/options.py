@@ -65,8 +65,8 @@ class SkinOptions:
         ),
     )
     bone_type: BoneType = option(
-        "flexible",
-        help="Flexible bones may stretch and shear.",
+        "scaled",
+        help="Rigid bones turn and move, scaled ones stretch too, each along axes of its own, flexible ones also shear.",
         flags=("--bone-type",),
         page="Bone type",
         needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones are what they are; leave it away"),),

@@ -16,6 +16,7 @@ SKIN_KERNELS = (
     "osteon.fit.skin.forward_selection",
     "osteon.fit.skin.nonnegative",
     "osteon.fit.skin.procrustes",
+    "osteon.fit.skin.scaled_axes",
     "osteon.fit.skin.scaled_bones",
     "osteon.fit.skin.solve_bones",
     "osteon.measure.by_rank",

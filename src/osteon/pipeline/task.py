@@ -67,7 +67,7 @@ class Solution:
     labels: Int32
     stages: tuple[FitReport, ...]
     columns: ColumnFit | None = None  # in the problem's units
-    bone_type: BoneType = "flexible"
+    bone_type: BoneType = "scaled"
     names: tuple[str, ...] = ()  # of the bones
     skeleton: Skeleton | None = None
     keeps_motion: bool = False  # transforms of all frames came with a rig

@@ -116,7 +116,7 @@ def flat_blends(evidence: Evidence) -> Advice | None:
     if evidence.smallest_singular >= FLAT:
         return None
     value = f"smallest singular value {evidence.smallest_singular:.2g}"
-    if evidence.bone_type == "flexible":
+    if evidence.bone_type != "rigid":
         sentence = f"Some bones flatten what they move ({value}): normals suffer there, and corrections cannot act."
         return Advice("flat bones", sentence, 0.1)
     sentence = f"Some vertices follow bones that turn against each other, and collapse between them ({value})."

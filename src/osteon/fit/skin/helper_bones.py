@@ -38,7 +38,7 @@ class HelperOptions:
 
     influences: int = 4
     helpers: int = 0
-    bone_type: BoneType = "flexible"  # of the helpers
+    bone_type: BoneType = "scaled"  # of the helpers
     stiffness: float = 5e-3
     threads: int = 1
 

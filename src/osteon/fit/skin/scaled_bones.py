@@ -11,9 +11,7 @@
 
 One bone on what the others leave: tr(A P A') - 2 tr(A C') with A = R S Q, hence with C' := C Q'
 - R = the rotation closest to C' S,  s_i = (R'C')_ii / D_ii:  in turn, each in closed form;
-- Q: with R and S of all frames fixed, tr(E Q P Q') - 2 tr(Q M), E = sum_f S^2, M = sum_f C' R S, a quadratic form on
-  rotations. The bound tr(E Q P Q') <= ... + 2 <E Q0 P, Q> + l ||Q - Q0||^2, l = max E max eig P, gives steps that only
-  fall: Q = the rotation closest to (M - P Q0'E + l Q0')'.
+- Q, with R and S of all frames along with it: `scaled_axes.py`.
 
 Based on: the block descent of rigid bones (`solve_bones.py`) with the scales that a node of a scene graph can carry.
 """
@@ -27,13 +25,12 @@ from osteon.core.bone_axes import axes_of_bones
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
+from osteon.fit.skin.scaled_axes import SMALLEST_SCALE, turn_axes
 
 __all__ = ["SMALLEST_SCALE", "project_scaled", "solve_scaled", "sweep_scaled"]
 
-#: Turns of R and S against each other in each visit of a bone, and of its axes.
-INNER, AXIS_STEPS = 2, 4
-#: Bones never become flatter than this.
-SMALLEST_SCALE = 0.02
+#: Turns of R and S against each other in each visit of a bone.
+INNER = 2
 #: A bone with less weight than this stays where it is.
 LIGHTEST = 1e-12
 
@@ -105,14 +102,12 @@ def _scaled_sweeps(
                     transforms[f, b, j, 3] = t / mass
 
 
-def _turn_axes(
-    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, moments: Float64
-) -> tuple[Float64, Float64]:
-    """Axes and transforms after each bone's axes were turned in its turn, R and S of all frames kept."""
+def _turn_axes(zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64) -> tuple[Float64, Float64]:
+    """Axes and transforms after each bone's axes were turned in its turn, with its motion in all frames."""
     n_frames, n_bones = transforms.shape[:2]
     turns, scales = _split(transforms, axes)
     stacked = np.ascontiguousarray(transforms.transpose(1, 3, 0, 2)).reshape(n_bones, 4, 3 * n_frames)
-    axes = axes.copy()
+    axes, moments = axes.copy(), _moments(zz)
     for b in range(n_bones):
         row, own = zz[4 * b : 4 * b + 4], zz[4 * b : 4 * b + 4, 4 * b : 4 * b + 4]
         mass, center = own[3, 3], own[3, :3]
@@ -121,11 +116,10 @@ def _turn_axes(
         others = row @ stacked.reshape(4 * n_bones, -1) - own @ stacked[b]
         left = (zx[4 * b : 4 * b + 4] - others).reshape(4, n_frames, 3)
         cross = left[:3] - (center / mass)[:, None, None] * left[3]
-        stretched = turns[:, b] * scales[:, b, None, :]
-        wanted = np.tensordot(stretched, cross, axes=((0, 1), (1, 2)))  # M (axis, rest)
-        weight = (scales[:, b] ** 2).sum(axis=0)
-        axes[b] = _best_axes(axes[b], moments[b], wanted, weight)
-        linear = stretched @ axes[b]
+        axes[b], turns[:, b], scales[:, b] = turn_axes(
+            np.ascontiguousarray(cross), moments[b], axes[b], turns[:, b], scales[:, b], pull[b]
+        )
+        linear = (turns[:, b] * scales[:, b, None, :]) @ axes[b]
         stacked[b, :3] = linear.transpose(2, 0, 1).reshape(3, -1)
         stacked[b, 3] = ((left[3] - linear @ center) / mass).ravel()
     unstacked = stacked.reshape(n_bones, 4, n_frames, 3).transpose(2, 0, 3, 1)
@@ -151,17 +145,6 @@ def project_scaled(transforms: Float64, axes: Float64 | None = None, centers: Fl
     if centers is not None:
         out[..., 3] += np.einsum("fbij,bj->fbi", transforms[..., :3] - out[..., :3], centers)
     return out
-
-
-def _best_axes(axes: Float64, moments: Float64, wanted: Float64, weight: Float64) -> Float64:
-    """(3,3) steps down tr(E Q P Q') - 2 tr(Q M) over rotations."""
-    bound = weight.max() * np.trace(moments)
-    scratch = np.empty((2, 4, 4))
-    for _ in range(AXIS_STEPS):
-        goal = wanted - weight[:, None] * (axes @ moments) + bound * axes
-        axes = np.empty((3, 3))
-        rotation_to(goal, scratch[0], scratch[1], axes)
-    return axes
 
 
 def _moments(zz: Float64) -> Float64:
@@ -200,6 +183,6 @@ def solve_scaled(
     found = axes_of_bones(transforms) if axes is None else axes
     out = project_scaled(transforms, found)
     if axes is None:
-        found, out = _turn_axes(zz, zx, out, found, _moments(zz))
+        found, out = _turn_axes(zz, zx, out, found, pull)
     sweep_scaled(zz, zx, out, found, pull, sweeps, threads)
     return out

@@ -188,11 +188,18 @@ def solve_from_moments(
     return out
 
 
-def step_ahead(transforms: Float64, last: Float64, beta: float, bone_type: BoneType) -> Float64:
-    """Transforms that have gone on past their new place by a part beta of their last step; rigid bones stay rigid."""
+def step_ahead(transforms: Float64, last: Float64, beta: float, bone_type: BoneType, centers: Float64) -> Float64:
+    """Transforms that have gone on past their new place by a part beta of their last step, and are of their type.
+
+    What makes them so leaves the bones' centers (b,3) where they went, not the origin: a step of a bone far from the
+    origin would be another one.
+    """
     ahead = transforms + beta * (transforms - last)
+    if bone_type == "scaled":
+        return project_scaled(ahead, centers=centers)
     if bone_type == "rigid":
-        ahead[..., :3] = rotations_of(ahead)
-    elif bone_type == "scaled":
-        ahead = project_scaled(ahead)
+        out = ahead.copy()
+        out[..., :3] = rotations_of(ahead)
+        out[..., 3] += np.einsum("fbij,bj->fbi", ahead[..., :3] - out[..., :3], centers)
+        return out
     return ahead

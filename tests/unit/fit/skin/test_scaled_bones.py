@@ -10,6 +10,7 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 from osteon.core.bone_axes import axes_of_bones, off_axes, split_along_axes
+from osteon.fit.moments import bone_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.scaled_bones import SMALLEST_SCALE, project_scaled
@@ -41,7 +42,7 @@ def test_one_bone_is_as_good_as_a_general_solver_finds():
     problem, transforms = random_problem(n_vertices=25, n_bones=1, n_frames=3, noise=0.15)
     influences = select_influences(problem, transforms, 1)
     current = project_scaled(transforms)
-    for _ in range(300):
+    for _ in range(60):
         current = solve(problem, influences, current)
     ours = direct_errors(problem, current, influences).sum()
     points, targets = problem.points[:, :3], problem.targets.reshape(len(problem.points), -1, 3).astype(np.float64)
@@ -114,6 +115,26 @@ def test_steps_ahead_stay_scaled(beta):
     problem, transforms = random_problem(noise=0.1)
     before = project_scaled(transforms)
     after = solve(problem, select_influences(problem, transforms, 3), before)
-    ahead = step_ahead(after, before, beta, "scaled")
+    ahead = step_ahead(after, before, beta, "scaled", np.zeros((after.shape[1], 3)))
     assert off_axes(ahead) < 1e-10
-    assert_near(step_ahead(after, after, beta, "scaled"), after, 1e-10)
+    assert_near(step_ahead(after, after, beta, "scaled", np.ones((after.shape[1], 3))), after, 1e-10)
+
+
+@pytest.mark.parametrize("bone_type", ["rigid", "scaled", "flexible"])
+def test_steps_ahead_do_not_depend_on_the_origin(bone_type):
+    """The same bones about another origin of the rest pose go the same way."""
+    problem, transforms = random_problem(noise=0.1)
+    influences = select_influences(problem, transforms, 3)
+    before = step_ahead(transforms, transforms, 0.0, bone_type, np.zeros((transforms.shape[1], 3)))
+    after = solve_bones(problem, influences.bones, influences.weights, before, bone_type)
+    centers = bone_centers(problem.points, influences.bones, influences.weights, transforms.shape[1])
+    away = np.array([3.0, -2.0, 5.0])
+
+    def shifted(bones: np.ndarray) -> np.ndarray:
+        out = bones.copy()
+        out[..., 3] -= out[..., :3] @ away
+        return out
+
+    near = step_ahead(after, before, 1.0, bone_type, centers)
+    far = step_ahead(shifted(after), shifted(before), 1.0, bone_type, centers + away)
+    assert_near(far, shifted(near), 1e-9)
