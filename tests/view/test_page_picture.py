@@ -182,7 +182,14 @@ def figures() -> tuple[np.ndarray, np.ndarray]:
 
 
 def rows(panel: Any) -> list[tuple[str, int, float]]:
-    texts = [row.split("\n") for row in panel.get_by_role("option").all_inner_texts()]
+    """Name, vertices and share of the error in every row, read when all have all three: figures come a little later."""
+    texts: list[list[str]] = []
+
+    def whole() -> bool:
+        texts[:] = [row.split("\n") for row in panel.get_by_role("option").all_inner_texts()]
+        return all(len(row) == 3 and "…" not in row[2] for row in texts)
+
+    assert wait_until(whole)
     return [(row[0], int(row[1].replace(",", "")), float(re.sub(r"[<\s%]", "", row[2]))) for row in texts]
 
 
@@ -207,8 +214,7 @@ def test_bones_have_their_vertices_and_their_share_of_the_error(person: Person) 
     person.page.evaluate("() => window.osteon.store.set({ rank: 0 })")
     person.page.wait_for_function("() => !document.querySelector('.share').textContent.includes('…')")
     person.measures_all()
-    measured = "() => [...document.querySelectorAll('.share')].every((cell) => !cell.textContent.includes('…'))"
-    assert wait_until(lambda: person.page.evaluate(measured) and rows(panel) != shown)
+    assert wait_until(lambda: rows(panel) != shown)
     person.page.evaluate("() => window.osteon.store.set({ rank: window.osteon.store.state.pack.rank })")
     person.measures_all()
 
