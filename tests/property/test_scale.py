@@ -90,7 +90,7 @@ def test_a_result_that_is_far_off_is_never_silent(cloth: MeshSequence) -> None:
     report = skin_sequence(noise, options=SkinOptions(bones=2, rounds=1, influences=1)).report
     assert report.error_percent > 50
     assert report.warnings
-    assert "E is" in report.warnings[0] or "no use" in report.warnings[0]
+    assert any(words in report.warnings[0] for words in ("E is", "no use", "middle of every frame"))
 
 
 def test_one_rule_for_rigid_bones() -> None:
@@ -102,7 +102,11 @@ def test_one_rule_for_rigid_bones() -> None:
     slightly = np.concatenate([turns @ (np.eye(3) + 8e-5 * np.ones((3, 3))), shift], axis=3)
     stretched = np.concatenate([turns * [1.0, 1.0, 1.01], shift], axis=3)
     scaled = np.concatenate([0.01 * turns, shift], axis=3)
-    assert [bone_type_of(t) for t in (bones, slightly, scaled, stretched)] == ["rigid", "rigid", "rigid", "flexible"]
+    assert [bone_type_of(t) for t in (bones, slightly, scaled, stretched)] == ["rigid", "rigid", "rigid", "scaled"]
     one_larger = scaled.copy()
     one_larger[2, 3, :, :3] *= 1.5
-    assert bone_type_of(one_larger) == "flexible"
+    assert bone_type_of(one_larger) == "scaled"
+    one_sheared = scaled.copy()
+    one_sheared[2, 3, :, :3] = 0.01 * turns[2, 3] @ np.array([[1.0, 0.3, 0], [0, 1, 0], [0, 0, 1]])
+    one_sheared[1, 3, :, :3] = 0.01 * turns[1, 3] @ np.diag([1.0, 1.3, 0.8])
+    assert bone_type_of(one_sheared) == "flexible"

@@ -15,7 +15,6 @@ from osteon.core.options import SkinOptions
 
 if TYPE_CHECKING:
     from osteon.core.animation import BoneType
-    from osteon.core.model import SkinnedModel
     from osteon.core.sequence import MeshSequence
     from osteon.pipeline import SkinFit
 
@@ -81,7 +80,7 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
         with outputs.writing():
             for name, fit in fits.items():
                 path = folder / FILES[name]
-                save_model(fit.model, path
+                save_model(fit.model, path)
                 fits[name] = replace(fit, report=fit.report.with_output_bytes(written_path(path).stat().st_size))
             write_html_report(folder / "report.html", fits["scaled"], sequence, curves=curves)
             report = {name: fit.report.to_json() for name, fit in fits.items()}

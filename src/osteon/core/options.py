@@ -66,7 +66,7 @@ class SkinOptions:
     )
     bone_type: BoneType = option(
         "scaled",
-        help="Rigid bones turn and move, scaled ones stretch too, each along axes of its own, flexible ones also shear.",
+        help="Rigid bones turn and move, scaled ones also stretch along axes of their own, flexible ones also shear.",
         flags=("--bone-type",),
         page="Bone type",
         needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones are what they are; leave it away"),),

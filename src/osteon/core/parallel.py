@@ -7,9 +7,11 @@ so the answer is the same on one thread and on many. BLAS gets one thread for th
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache
 
 from osteon.core.errors import OptionError
 
@@ -26,16 +28,37 @@ def available_threads(asked: int = 0) -> int:
 def for_blocks(work: Callable[[int, int], None], count: int, block: int, threads: int) -> None:
     """Call work(start, stop) for every block of 0 … count. An error or Ctrl-C drops the blocks not yet begun."""
     starts = range(0, count, block)
-    if threads <= 1 or len(starts) <= 1:
+    if threads <= 1 or len(starts) <= 1 or getattr(_here, "is_worker", False):
         for start in starts:
             work(start, min(start + block, count))
         return
-    pool = ThreadPoolExecutor(min(threads, len(starts)))
+    pool = _workers(threads)
+    futures = [pool.submit(work, start, min(start + block, count)) for start in starts]
     try:
-        for _ in pool.map(lambda start: work(start, min(start + block, count)), starts):
-            continue
+        for future in futures:
+            future.result()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for future in futures:
+            future.cancel()
+        wait(futures)
+
+
+#: Says of a thread that it works for `for_blocks`: what it calls has the other workers busy already.
+_here = threading.local()
+
+
+def _be_worker() -> None:
+    _here.is_worker = True
+
+
+@cache
+def _workers(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay: a fit has some hundred calls, and starting two threads for each took a tenth of its time."""
+    return ThreadPoolExecutor(threads, "osteon", initializer=_be_worker)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_workers.cache_clear)  # threads do not come along
 
 
 @contextmanager

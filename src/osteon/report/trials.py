@@ -170,4 +170,5 @@ def _other(options: SkinOptions, **changed: int) -> Change:
 def _refined(report: SkinReport, options: SkinOptions) -> Change:
     """The default preset with as many bones, in place of the paper's."""
     refined = change_options(options, preset="default", bones=report.bones)
-    return Change("refined bones and weights", f"--preset default --bones {report.bones}", refined)
+    option = f"--preset default --bones {report.bones} --bone-type {options.bone_type}"
+    return Change("refined bones and weights", option, refined)

@@ -64,7 +64,7 @@ def test_types_tell_what_a_value_may_be():
     assert kinds["clips"] == Kind(str, many=True)
     assert kinds["max_bytes"] == Kind(int)
     (bone_type,) = [of for of in options_in(SkinOptions) if of.name == "bone_type"]
-    assert bone_type.choices == ("flexible", "rigid")  # the default first
+    assert bone_type.choices == ("scaled", "rigid", "flexible")  # the default first
 
 
 @pytest.mark.parametrize(

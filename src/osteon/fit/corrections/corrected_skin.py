@@ -52,7 +52,7 @@ from osteon.fit.skin.solve_bones import bone_pull, solve_frame_flexible, solve_f
 __all__ = ["CorrectedSkin", "JointOptions", "fit_frames", "refine_corrected_skin"]
 
 #: What a relative change of the error without corrections counts against one with them.
-KEEP = 0.5
+KEEP = 0.55
 #: Rounds on all vertices that follow the rounds on a sample.
 FULL_ROUNDS = 4
 LOOK_BACK = 3

@@ -213,6 +213,7 @@ def _select(
             if weights[v, k] > 0:
                 chosen[n] = bones[v, k]
                 n += 1
+        first = chosen[0]
         filled, n_best, turns, exchanges = 0, 0, 0, 0
         value, best = 0.0, np.inf
         searching, weighing, exchanging = n_search > n_slots, True, False
@@ -269,6 +270,8 @@ def _select(
             if leaving:
                 w[_least_needed(w, n, inverse, sums, total)] = 0.0
                 weighing = False
+        if n_best == 0:  # errors so small that rounding leaves nothing to weigh
+            n_best, best_chosen[0], best_w[0], best = 1, first, 1.0, diagonal[first]
         for k in range(n_slots):
             bones[v, k] = best_chosen[k] if k < n_best else best_chosen[0]
             weights[v, k] = best_w[k] if k < n_best else 0.0

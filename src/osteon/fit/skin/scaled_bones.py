@@ -181,7 +181,10 @@ def solve_scaled(
 ) -> Float64:
     """New scaled bones (f,b,3,4) from the last ones, along axes that are given, or along their own, which turn too."""
     found = axes_of_bones(transforms) if axes is None else axes
-    out = project_scaled(transforms, found)
+    out = transforms.copy()
+    light = np.flatnonzero(zz.diagonal()[3::4] < LIGHTEST)  # the only ones that what follows leaves as they are
+    if len(light):
+        out[:, light] = project_scaled(transforms[:, light], found[light])
     if axes is None:
         found, out = _turn_axes(zz, zx, out, found, pull)
     sweep_scaled(zz, zx, out, found, pull, sweeps, threads)

@@ -121,7 +121,8 @@ def test_progress_is_told_and_may_stop_the_work(cloth):
     problem, seeds = cloth
     heard: list[ProgressEvent] = []
     fit = refine_skin(problem, [seeds], options=RefineOptions(rounds=4, moves=0), progress=heard.append)
-    assert [e.error_percent for e in heard] == list(fit.report.history)
+    assert 0 < len(fit.report.history) < len(heard)  # rounds of flexible bones come before
+    assert [e.error_percent for e in heard][-len(fit.report.history) :] == list(fit.report.history)
     fractions = [e.fraction for e in heard]
     assert fractions == sorted(fractions)
 
