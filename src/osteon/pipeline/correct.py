@@ -10,6 +10,7 @@ from osteon.core.parallel import available_threads
 from osteon.core.progress import report_progress
 from osteon.fit.corrections.corrected_skin import JointOptions, refine_corrected_skin
 from osteon.fit.corrections.fit_corrections import BLOCK_RANK, fit_corrections
+from osteon.fit.corrections.flat_blends import without_flat_blends
 from osteon.fit.skin.influences import Influences
 from osteon.pipeline.task import SkinTask, Solution
 
@@ -54,6 +55,7 @@ def correct_solution(task: SkinTask, solution: Solution) -> Solution:
             if rank > columns.rank:
                 columns = fit_corrections(problem, skin, rank - columns.rank, fixed=columns, threads=threads)
         else:  # as many columns as frames are exact; the skin has nothing left to learn from them
+            skin = without_flat_blends(skin)
             columns = fit_corrections(problem, skin, rank, threads=threads)
     report = FitReport(
         "correct",

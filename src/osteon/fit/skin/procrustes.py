@@ -63,7 +63,7 @@ def _jacobi(N: Float64, V: Float64) -> None:
 @part
 def _largest_root(det: float, det4: float) -> float:
     """The largest root of l^4 - 2 l^2 - 8 det l + det4, whose four roots are real."""
-    root = np.sqrt(3.0)
+    root: float = np.sqrt(3.0)
     for _ in range(40):
         value = ((root * root - 2) * root - 8 * det) * root + det4
         slope = 4 * (root * root - 1) * root - 8 * det
@@ -82,7 +82,7 @@ def _minor(N: Float64, i: int, j: int) -> float:
     u = 1 if j == 0 else 0
     v = 1 if j > 1 else 2
     w = 2 if j > 2 else 3
-    minor = (
+    minor: float = (
         N[p, u] * (N[q, v] * N[r, w] - N[q, w] * N[r, v])
         - N[p, v] * (N[q, u] * N[r, w] - N[q, w] * N[r, u])
         + N[p, w] * (N[q, u] * N[r, v] - N[q, v] * N[r, u])

@@ -28,9 +28,9 @@ s; other sequences differ by less than 2 %.
 Steps ahead that keep the bones' centres, not the origin: rigid horse 1.426 to 1.325, clothhorse 5.76 to 5.63,
 elasticcow 0.932 to 0.926, chicken unchanged.
 Scaled bones, E % of horse, elasticcow, clothhorse, chicken by flexible rounds before: 0: 1.13, 0.673, 4.20, 0.144; 12:
-1.115, 0.676, 4.28, 0.132; 20: 1.104, 0.680, 4.20, 0.135 (with four rounds less after them). They end within 1 % of where
-150 rounds end. One sweep a round is as good as ten (chicken 0.1443, 0.1437), stiffness 3e-4 to 5e-3 moves them by 6 %
-either way, from one local minimum to another.
+1.115, 0.676, 4.28, 0.132; 20: 1.104, 0.680, 4.20, 0.135 (with four rounds less after them). They end within 1 % of
+where 150 rounds end. One sweep a round is as good as ten (chicken 0.1443, 0.1437), stiffness 3e-4 to 5e-3 moves them
+by 6 % either way, from one local minimum to another.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from osteon.core.arrays import Float64
 from osteon.core.bone_axes import axes_of_bones
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
+from osteon.fit.skin.block_descent import LIGHTEST, left_to_bone
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
 from osteon.fit.skin.scaled_axes import SMALLEST_SCALE, turn_axes
 
@@ -31,8 +32,6 @@ __all__ = ["SMALLEST_SCALE", "project_scaled", "solve_scaled", "sweep_scaled"]
 
 #: Turns of R and S against each other in each visit of a bone.
 INNER = 2
-#: A bone with less weight than this stays where it is.
-LIGHTEST = 1e-12
 
 
 @kernel("f8.2r f8.2r f8.4 f8.3r f8.2r f8.1r i8 i8 i8 f8.3 f8.3")
@@ -62,17 +61,7 @@ def _scaled_sweeps(
                 mass = zz[4 * b + 3, 4 * b + 3]
                 if mass < LIGHTEST:
                     continue
-                for i in range(4):
-                    for j in range(3):
-                        left[i, j] = zx[4 * b + i, 3 * f + j]
-                for c in range(n_bones):
-                    if c == b or zz[4 * b + 3, 4 * c + 3] == 0:
-                        continue
-                    for i in range(4):
-                        for k in range(4):
-                            z = zz[4 * b + i, 4 * c + k]
-                            for j in range(3):
-                                left[i, j] -= z * transforms[f, c, j, k]
+                left_to_bone(zz, zx, transforms, f, b, left)
                 for k in range(3):
                     squared = 0.0
                     for j in range(3):

@@ -37,6 +37,7 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
+from osteon.fit.skin.block_descent import LIGHTEST, left_to_bone
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
 from osteon.fit.skin.scaled_bones import project_scaled, solve_scaled
 
@@ -81,19 +82,9 @@ def _rigid_sweeps(
         for _ in range(sweeps):
             for b in range(n_bones):
                 mass = zz[4 * b + 3, 4 * b + 3]
-                if mass < 1e-12:
+                if mass < LIGHTEST:
                     continue
-                for i in range(4):
-                    for j in range(3):
-                        left[i, j] = zx[4 * b + i, 3 * f + j]
-                for c in range(n_bones):
-                    if c == b or zz[4 * b + 3, 4 * c + 3] == 0:
-                        continue
-                    for i in range(4):
-                        for k in range(4):
-                            z = zz[4 * b + i, 4 * c + k]
-                            for j in range(3):
-                                left[i, j] -= z * transforms[f, c, j, k]
+                left_to_bone(zz, zx, transforms, f, b, left)
                 for i in range(3):
                     for j in range(3):
                         C[j, i] = left[i, j] - zz[4 * b + 3, 4 * b + i] * left[3, j] / mass
