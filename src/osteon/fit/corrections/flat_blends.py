@@ -1,8 +1,8 @@
 """Vertices whose blend nearly collapses in some frame: no correction that a file can hold moves them there.
 
 A correction d moves a vertex by A d. Where the smallest singular value of the blend A is s, a move may need a d that is
-1 / s times as long, of which single precision loses the 1e-7th part. As many corrections as frames promise to be exact, so such a
-vertex follows its strongest bone alone, where that is less flat.
+1 / s times as long, of which single precision loses the 1e-7th part. As many corrections as frames promise
+to be exact, so such a vertex follows its strongest bone alone, where that is less flat.
 """
 
 from __future__ import annotations
