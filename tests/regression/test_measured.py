@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from osteon.bench.engines import FITS
 from osteon.bench.paper import RANK, TABLE
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
@@ -36,13 +37,14 @@ def test_no_ceiling_is_above_the_bound_of_the_bench() -> None:
         assert case["bones"] == row.bones
         assert case["rigid"]["error_percent"] <= row.ceilings["rigid"]
         assert case["flexible"]["error_percent"] <= row.ceilings["flexible"]
+        assert case["scaled"]["error_percent"] <= FITS[name].error_percent
         assert case["rank_10"]["error_percent"] <= row.corrected_ceiling
         assert case["rank_10"]["cut_percent"] <= 1.1 * row.ceilings["flexible"]
         assert case["flexible"]["conditioning"] > 0.1
 
 
 @needs_data
-@pytest.mark.parametrize("bone_type", ["rigid", "flexible"])
+@pytest.mark.parametrize("bone_type", ["rigid", "scaled", "flexible"])
 @pytest.mark.parametrize("name", CASES)
 def test_bones_stay_within_their_bounds(name: str, bone_type: str, tmp_path: Path) -> None:
     case = CASES[name][bone_type]
@@ -57,6 +59,7 @@ def test_bones_stay_within_their_bounds(name: str, bone_type: str, tmp_path: Pat
 @pytest.mark.parametrize("name", CASES)
 def test_corrections_stay_within_their_bounds(name: str) -> None:
     case = CASES[name]["rank_10"]
-    report = skin_sequence(measured(name), options=SkinOptions(bones=CASES[name]["bones"], rank=RANK)).report
+    options = SkinOptions(bones=CASES[name]["bones"], bone_type="flexible", rank=RANK)
+    report = skin_sequence(measured(name), options=options).report
     assert report.error_percent <= case["error_percent"]
     assert report.error_percent_by_rank["0"] <= case["cut_percent"]
