@@ -150,11 +150,12 @@ def _accuracy_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row
     case, bones = _case(run, name), BONES[name]
     best, searched = _most_accurate(run, name, sequence)
     run.say(f"{name}, Dem Bones at its defaults and at its most accurate: {best.text()}")
-    errors = {
+    errors: dict[str, float] = {
         "defaults": run_dem_bones(sequence, bones).error_percent,
         "accurate": run_dem_bones(sequence, bones, best).error_percent,
-        **{kind: _run_osteon(sequence, kind, run.threads, bones).error_percent for kind in BOUNDS},
     }
+    for kind in BOUNDS:
+        errors[kind] = _run_osteon(sequence, kind, run.threads, bones).error_percent
     opponents = {"Dem Bones": "defaults", "Dem Bones at its most accurate": "accurate"}
     return [
         *(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from osteon.core.engine_play import Played, where_it_plays
+from osteon.core.engine_play import Played, played_rows, where_it_plays
 from osteon.core.engines import GLTF, EngineName, engine_of
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import drop_unused
@@ -60,23 +60,8 @@ def plays_rows(files: list[FilePlays]) -> list[tuple[str, str]]:
     rows = []
     for file in files:
         start = f"{file.path}: " if len(files) > 1 else ""
-        exact = [played.engine.name for played in file.played if played.exact]
-        rows.append(("plays in", start + (", ".join(exact) or "none")))
-        reasons: dict[str, list[str]] = {}
-        for played in file.played:
-            if not played.exact:
-                reasons.setdefault(_reason(played, file.error_without), []).append(played.engine.name)
-        rows += [("not in", f"{start}{', '.join(names)}: {why}") for why, names in reasons.items()]
+        rows += [(name, start + text) for name, text in played_rows(file.played, file.error_without)]
     return rows
-
-
-def _reason(played: Played, error_without: float | None) -> str:
-    """Why it does not play, and at what cost where that is known."""
-    words = list(played.lacks)
-    if played.without_corrections:
-        known = error_without is not None and not words
-        words.append(f"no corrections, E {error_without:.3f} %" if known else "no corrections")
-    return "; ".join(words)
 
 
 def engine_notes(model: SkinnedModel, files: list[FilePlays], options: SaveOptions) -> list[str]:

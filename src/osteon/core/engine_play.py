@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from osteon.core.animation import BoneType
 from osteon.core.engines import ENGINES, Engine
 
-__all__ = ["FileFacts", "Played", "where_it_plays"]
+__all__ = ["FileFacts", "Played", "played_rows", "where_it_plays"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +61,22 @@ def _lacks(engine: Engine, facts: FileFacts) -> tuple[str, ...]:
         "meshopt compression": facts.meshopt and not engine.meshopt,
     }
     return tuple(words for words, lacking in found.items() if lacking)
+
+
+def played_rows(played: Sequence[Played], error_without: float | None = None) -> list[tuple[str, str]]:
+    """For people: which engines play a file, then the others with the reason; E % without corrections, if known."""
+    rows = [("plays in", ", ".join(each.engine.name for each in played if each.exact) or "none")]
+    reasons: dict[str, list[str]] = {}
+    for each in played:
+        if not each.exact:
+            reasons.setdefault(_reason(each, error_without), []).append(each.engine.name)
+    return rows + [("not in", f"{', '.join(names)}: {why}") for why, names in reasons.items()]
+
+
+def _reason(played: Played, error_without: float | None) -> str:
+    """Why it does not play, and at what cost where that is known."""
+    words = list(played.lacks)
+    if played.without_corrections:
+        known = error_without is not None and not words
+        words.append(f"no corrections, E {error_without:.3f} %" if known else "no corrections")
+    return "; ".join(words)

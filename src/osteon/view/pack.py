@@ -17,10 +17,13 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import PLAIN_PICTURES, Asset, Image
 from osteon.core.clips import Clip
 from osteon.core.deformer import Arrays
+from osteon.core.engine_play import played_rows, where_it_plays
 from osteon.core.frames import FrameSource
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.io.doors.engine_facts import file_facts
+from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS
 from osteon.view.pack_arrays import (
     bone_arrays,
     cluster_numbers,
@@ -136,7 +139,13 @@ def _bone_header(model: SkinnedModel) -> dict[str, Any]:
         "influences": min(max(1, used), SLOTS),
         "influences_left_out": max(0, used - SLOTS),
         "rank": model.rank,
+        "plays": [{"label": label, "text": text} for label, text in _plays(model)],
     }
+
+
+def _plays(model: SkinnedModel) -> list[tuple[str, str]]:
+    """Where a .glb of the model, as `osteon skin` writes it, plays and where not."""
+    return played_rows(where_it_plays(file_facts(model, ".glb", DEFAULT_SAVE_OPTIONS)))
 
 
 def _evidence_header(evidence: Evidence) -> dict[str, Any]:

@@ -30,6 +30,7 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @property {string} [bone_type]
  * @property {string[]} [bone_names]
  * @property {number} [influences]
+ * @property {{label: string, text: string}[]} [plays]  Where a file of the model plays, in words.
  * @property {Family} [deformer]
  * @property {Family[]} displacements
  * @property {object|null} [report]

@@ -59,6 +59,7 @@ function shownRows(pack) {
     ["deformer", skinned ? pack.deformer.kind.replaceAll("_", " ") : ""],
     ["influences", skinned ? `${pack.influences} a vertex` : ""],
     ["corrections", skinned ? (pack.rank ? `rank ${pack.rank}` : "none") : ""],
+    ...(pack.plays ?? []).map(({ label, text }) => [label, text]),
   ];
 }
 
