@@ -161,7 +161,7 @@ def test_morph_targets_are_corrections_and_nodes_are_bones(triangle_glb, tmp_pat
     glb.json["animations"] = [{"samplers": samplers, "channels": channels}]
     model = assert_readers_agree(glb.save(tmp_path / "t.glb"))
     assert model.track.names == ("a", "b")
-    assert model.track.bone_type == "flexible"
+    assert model.track.bone_type == "scaled"
     assert model.skeleton is None
     assert model.corrections.coefficients[[0, -1]].tolist() == [[0.25, 0, 0, 0], [0.25, 0, 1, 0.5]]
     assert np.allclose(model.corrections.basis[0], np.concatenate([2 * up, 0 * up]))

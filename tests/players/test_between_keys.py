@@ -17,7 +17,10 @@ def fox() -> Case:
     """The built-in fox with a few flexible bones."""
     from osteon import skin_sequence
 
-    return Case("fox", skin_sequence(SUBJECTS["creature"](), options=SkinOptions(bones=BONES, rounds=8)).model)
+    return Case(
+        "fox",
+        skin_sequence(SUBJECTS["creature"](), options=SkinOptions(bones=BONES, bone_type="flexible", rounds=8)).model,
+    )
 
 
 @pytest.mark.parametrize("engine", ["three", "babylon"])

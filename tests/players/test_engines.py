@@ -54,7 +54,7 @@ def test_playcanvas_shows_the_same(case, saved, players):
 def test_cesium_shows_the_same(case, saved, players):
     player = players["cesium"]
     player.open(saved(case))
-    if has_short_rotations(saved(case)):
+    if has_short_rotations(saved(case)) and not case.options.compress:
         with pytest.raises(OsteonError, match="or some nowhere"):  # it makes no number of them
             measure_deviation(saved(case), player.corners)
         return

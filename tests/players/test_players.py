@@ -111,7 +111,7 @@ def test_missing_players_say_so(monkeypatch, tmp_path):
     monkeypatch.setattr(tools, "PACKAGES", tmp_path)
     monkeypatch.setenv("OSTEON_CHROMIUM", str(tmp_path / "no-browser"))
     assert "install-players" in tools.why_no_browser()
-    for package in ("three", "babylonjs", "babylonjs-loaders"):
+    for package in ("three", "babylonjs", "babylonjs-loaders", "meshoptimizer"):
         (tmp_path / package).mkdir()
     assert "Chromium is not installed" in tools.why_no_browser()
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -71,7 +71,9 @@ def test_found_blindly(name, rank):
     baked = corrected(SUBJECTS[name](), rank)
     bones = baked.model.n_bones
     plain, fit = (
-        skin_sequence(baked.sequence, options=SkinOptions(bones=bones, rank=r, stiffness=1e-6, threads=1)).report
+        skin_sequence(
+            baked.sequence, options=SkinOptions(bones=bones, bone_type="flexible", rank=r, stiffness=1e-6, threads=1)
+        ).report
         for r in (0, rank)
     )
     assert fit.error_percent < 0.5 * plain.error_percent
@@ -87,7 +89,7 @@ def test_what_was_played_is_played_by_the_cut_model_too():
     both = np.einsum("fr,rvj->fvj", small.coefficients[:, :1], small.basis[:1])
     frames = baked.sequence.frames + both
     sequence = MeshSequence(frames, baked.sequence.faces, baked.sequence.rest)
-    model = skin_sequence(sequence, options=SkinOptions(bones=2, rank=2, threads=1)).model
+    model = skin_sequence(sequence, options=SkinOptions(bones=2, bone_type="flexible", rank=2, threads=1)).model
     one, two = (np.linalg.norm(pose_frames(model.cut(r)) - frames) for r in (1, 2))
     without = np.linalg.norm(pose_frames(model.cut(0)) - frames)
     assert two < one < 0.35 * without

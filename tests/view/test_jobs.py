@@ -52,7 +52,7 @@ def test_a_fit_tells_its_stages_and_its_end(fitted):
     assert all(message.keys() == {"stage", "fraction", "error_percent"} for message in progress)
     assert {"refine", "measure"} <= {message["stage"] for message in progress}
     assert last["done"] == "m2"
-    assert running.get("scene").json()["models"][1]["name"].endswith("3 flexible bones, rank 1")
+    assert running.get("scene").json()["models"][1]["name"].endswith("3 scaled bones, rank 1")
 
 
 def test_a_fit_equals_that_of_the_command_line(fitted):
@@ -81,7 +81,7 @@ def test_a_result_can_be_fitted_again(fitted):
     running, _ = fitted
     job = running.post("fit", {"id": "m2", "options": {"bones": 2, "rounds": 1}}).json()["job"]
     item = running.session.collection.items[running.result(job)["done"]]
-    assert item.name.endswith("2 flexible bones")
+    assert item.name.endswith("2 scaled bones")
 
 
 def test_near_rigid_triangles_are_found_when_asked_for(fitted):
@@ -101,7 +101,7 @@ def test_a_bad_option_is_refused_and_a_bad_fit_says_why(fitted):
         ({"bones": 1.5}, "whole number"),
         ({"influences": 9}, "1 … 8"),
         ({"preset": "paper"}, "unknown"),
-        ({"bone_type": "soft"}, "rigid or flexible"),
+        ({"bone_type": "soft"}, "rigid, scaled or flexible"),
         ({"smooth_weights": "a"}, "a number"),
     ):
         answer = running.post("fit", {"id": "m1", "options": options})

@@ -162,7 +162,7 @@ def test_a_fit_is_cancelled(person: Person, server: Served, tmp_path: Path) -> N
     panel.get_by_label("Bones", exact=True).fill("40")
     panel.get_by_role("button", name="Skin it").click()
     panel.get_by_role("progressbar").first.wait_for(timeout=30_000)
-    assert "long: 40 flexible bones" in panel.inner_text()
+    assert "long: 40 scaled bones" in panel.inner_text()
     panel.get_by_role("button", name="Cancel").click()
     person.hears("status", "cancelled")
     assert person.state("pack.kind") == "sequence"

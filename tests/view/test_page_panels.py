@@ -157,7 +157,7 @@ def fit(person: Person, panel: Any) -> None:
     assert panel.get_by_label("Influences a vertex").input_value() == "4"
     assert panel.get_by_label("Refining rounds").input_value() == "24"
     assert panel.get_by_label("Bones", exact=True).input_value() == "0"
-    assert panel.get_by_role("radio", name="Flexible").is_checked()
+    assert panel.get_by_role("radio", name="Scaled").is_checked()
 
 
 def pose(person: Person, panel: Any) -> None:
@@ -171,7 +171,7 @@ def about(person: Person, panel: Any) -> None:
     sequence, made = fox()
     text = panel.inner_text()
     assert f"{sequence.n_vertices:,}" in text
-    assert f"{made.model.n_bones} flexible" in text
+    assert f"{made.model.n_bones} scaled" in text
     assert "play or pause" in text
 
 

@@ -61,7 +61,7 @@ def test_the_scene_names_the_model_and_what_a_fit_takes(viewer):
     assert [fields["influences"][key] for key in ("label", "kind", "default", "min", "max")] == [
         *("Influences a vertex", "whole", 4, 1, 8)
     ]
-    assert fields["bone_type"]["choices"] == ["flexible", "rigid"]
+    assert fields["bone_type"]["choices"] == ["scaled", "rigid", "flexible"]
     assert "as many as" in fields["bones"]["hint"]
     assert "threads" not in fields
 

@@ -64,7 +64,7 @@ function numbers(attribute) {
   buffer.getBufferData(bytes);
   const stride = attribute.byteStride || width * size;
   const out = new Float32Array(width * count);
-  const most = attribute.normalized ? { 5121: 255, 5123: 65535 }[componentDatatype] : 1;
+  const most = attribute.normalized ? { 5120: 127, 5121: 255, 5122: 32767, 5123: 65535 }[componentDatatype] : 1;
   for (let i = 0; i < count; i++) {
     const row = C.ComponentDatatype.createArrayBufferView(componentDatatype, bytes.buffer, byteOffset + i * stride, width);
     for (let j = 0; j < width; j++) out[i * width + j] = row[j] / most;

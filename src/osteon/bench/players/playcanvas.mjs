@@ -1,5 +1,6 @@
 // Loads a glTF with PlayCanvas' own container, plays it with its own anim component, and hands out where the vertices are.
 import * as pc from "playcanvas";
+import { MeshoptDecoder } from "/packages/meshoptimizer/meshopt_decoder.mjs";
 import { blend, joined } from "./blend.mjs";
 import { encode } from "./encode.mjs";
 
@@ -10,7 +11,8 @@ async function open(url) {
   app ??= new pc.Application(document.querySelector("canvas"), {});
   shown?.root.destroy();
   // What morphs hold is kept beside what went to the card, to be read here.
-  const asset = new pc.Asset("file", "container", { url: `${url}?${Math.random()}`, filename: url }, null, { morphPreserveData: true });
+  const options = { morphPreserveData: true, bufferView: { processAsync: unpack } };
+  const asset = new pc.Asset("file", "container", { url: `${url}?${Math.random()}`, filename: url }, null, options);
   app.assets.add(asset);
   await new Promise((done, fail) => {
     asset.once("load", done);
@@ -35,6 +37,17 @@ async function open(url) {
       faces: encode(shown.held[i].faces),
     })),
   };
+}
+
+// PlayCanvas leaves compressed views to whoever opens the file.
+async function unpack(view, buffers, done) {
+  const packed = view.extensions?.EXT_meshopt_compression;
+  if (!packed) return done(null, null);
+  const [whole] = await Promise.all([buffers[packed.buffer], MeshoptDecoder.ready]);
+  const source = new Uint8Array(whole.buffer, whole.byteOffset + (packed.byteOffset ?? 0), packed.byteLength);
+  const plain = new Uint8Array(packed.count * packed.byteStride);
+  MeshoptDecoder.decodeGltfBuffer(plain, packed.count, packed.byteStride, source, packed.mode, packed.filter);
+  done(null, plain);
 }
 
 function heldBy({ mesh, skinInstance, morphInstance }) {

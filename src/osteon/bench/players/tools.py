@@ -31,7 +31,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _WEB_PACKAGES = {
     "three": ("three", "meshoptimizer"),
     "babylon": ("babylonjs", "babylonjs-loaders", "meshoptimizer"),
-    "playcanvas": ("playcanvas",),
+    "playcanvas": ("playcanvas", "meshoptimizer"),
     "cesium": ("cesium",),
 }
 _INSTALL = "run scripts/install-players"

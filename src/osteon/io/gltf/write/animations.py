@@ -7,7 +7,7 @@ a single one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,7 @@ def write_animations(
         for track in tracks:
             writer.add(track, _keys(track, keyed, kept, number))
         if not writer.channels:
-            writer.put_still(tracks[0], tracks[0].rest)
+            writer.put_still(replace(tracks[0], packing=None), tracks[0].rest)  # how fine it must be was not asked
         found.append({"name": clip.name, "channels": writer.channels, "samplers": writer.samplers})
     return found
 
@@ -144,6 +144,7 @@ class _ClipWriter:
             self.times[data] = self.buffer.add(moments, "keys", bounds=True)
         stored = values if track.packing is not None else _stored(track, values)
         output = stored.reshape(-1) if track.path == "weights" else stored
-        number = self.buffer.add(output, "keys", normalized=stored.dtype.kind == "i", packing=track.packing)
+        kind = stored.dtype if track.packing is None else track.packing.stored
+        number = self.buffer.add(output, "keys", normalized=kind.kind == "i", packing=track.packing)
         self.channels.append({"sampler": len(self.samplers), "target": {"node": track.node, "path": track.path}})
         self.samplers.append({"input": self.times[data], "output": number})
