@@ -7,7 +7,7 @@ from osteon.core.engines import GLTF, Engine, engine_of
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
 
-__all__ = ["file_facts", "target_attributes", "writes_between"]
+__all__ = ["file_facts", "packs_rotations", "target_attributes", "writes_between"]
 
 
 def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFacts:
@@ -23,7 +23,8 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFa
         attributes=_attributes(model, options) + model.rank * each if gltf else 0,
         vertices=model.n_vertices,
         quantized_positions=gltf and options.whole_numbers,
-        short_rotations=gltf and (options.short_rotations or options.compress),
+        short_rotations=gltf
+        and (options.short_rotations or (options.compress and packs_rotations(engine_of(options.engine)))),
         meshopt=gltf and options.compress,
         keys_between=gltf and model.track.bone_type == "flexible" and writes_between(engine_of(options.engine)),
     )
@@ -32,6 +33,11 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFa
 def writes_between(engine: Engine) -> bool:
     """Whether bones of two nodes get keys between frames; `any` is not for them, and those that play them take keys."""
     return engine.keys_between or engine.name == "any"
+
+
+def packs_rotations(engine: Engine) -> bool:
+    """Whether a compressed file has rotations of 16 bits; `any` refuses nothing."""
+    return engine.short_rotations or engine.name == "any"
 
 
 def target_attributes(model: SkinnedModel, options: SaveOptions) -> int:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.core.engines import engine_of
 from osteon.core.two_nodes import BoolArray
+from osteon.io.doors.engine_facts import packs_rotations
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.mesh import MeshLayout
@@ -36,7 +38,7 @@ def compact_form(keyed: KeyedModel, options: SaveOptions) -> CompactForm:
     none = np.zeros(keyed.model.n_bones, bool)
     if not options.compress:
         return CompactForm(short_turns(keyed) if options.short_rotations else none)
-    precision = choose_precision(keyed)
+    precision = choose_precision(keyed, short_rotations=packs_rotations(engine_of(options.engine)))
     short = none if precision.short is None else precision.short
     if options.quantize:
         return CompactForm(short, precision)

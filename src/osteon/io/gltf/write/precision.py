@@ -47,8 +47,11 @@ FRAMES = 16
 MOST_TOGETHER = 64
 
 
-def choose_precision(keyed: KeyedModel) -> Precision:
-    """Coarse numbers that keep all vertices of the model within `COMPRESS_ERROR` in all frames."""
+def choose_precision(keyed: KeyedModel, *, short_rotations: bool = True) -> Precision:
+    """Coarse numbers that keep all vertices of the model within `COMPRESS_ERROR` in all frames.
+
+    Without `short_rotations` all rotations are real numbers.
+    """
     exact = replace(keyed, model=_tight(keyed.model))
     every = np.arange(exact.model.n_frames)
     some = np.unique(np.linspace(0, every[-1], FRAMES).round().astype(np.int64))
@@ -56,7 +59,7 @@ def choose_precision(keyed: KeyedModel) -> Precision:
     times, found, chosen = MOST_GENEROUS, EXACT, EXACT
     while times > LEAST_GENEROUS:
         found = _with_shares(Trial(exact, some), {name: times * part * allowed for name, part in SHARES.items()}, found)
-        chosen = replace(found, short=_short(keyed, found.rotations))
+        chosen = replace(found, short=_short(keyed, found.rotations if short_rotations else None))
         moved, frame = Trial(exact, every).worst(chosen)
         if moved <= ALMOST * allowed:
             break
