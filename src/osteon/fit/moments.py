@@ -23,7 +23,7 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.problem import FitProblem
 
-__all__ = ["add_blend_moments", "blend_moments", "bone_centers", "prediction_moments", "products", "squared_errors"]
+__all__ = ["add_blend_moments", "blend_moments", "moment_centers", "prediction_moments", "products", "squared_errors"]
 
 _ROW = np.array([0, 1, 2, 0, 0, 1, 0, 1, 2, 3])
 _COLUMN = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3, 3])
@@ -111,7 +111,7 @@ def blend_moments(
     return zz.sum(axis=0), zx.sum(axis=0)
 
 
-def bone_centers(points: Float64, bones: np.ndarray, weights: Float64, n_bones: int) -> Float64:
+def moment_centers(points: Float64, bones: np.ndarray, weights: Float64, n_bones: int) -> Float64:
     """(b,3) centre of each bone's vertices, with the weight that the fit gives them: of the squared blend weights."""
     squared = (weights**2).ravel()
     owners = bones.ravel()

@@ -43,7 +43,7 @@ from osteon.fit.corrections.columns import VERTICES_A_BLOCK, ColumnFit, SkinStat
 from osteon.fit.corrections.fit_corrections import fit_corrections
 from osteon.fit.corrections.progressive import never_rising
 from osteon.fit.corrections.solve_columns import basis_of_block, pair_products, solve_basis, solve_coefficients
-from osteon.fit.moments import add_blend_moments, blend_moments, bone_centers
+from osteon.fit.moments import add_blend_moments, blend_moments, moment_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.nonnegative import minimise_on_simplex
 from osteon.fit.skin.scaled_bones import frames_beside, sweep_scaled
@@ -212,7 +212,7 @@ class _Joint:
             beta = steps / (steps + 3) if last is not None and done < rounds - 1 else 0.0
             ahead = (transforms, q)
             if beta > 0 and last is not None:
-                centers = bone_centers(self.problem.points, state.skin.bones, state.skin.weights, transforms.shape[1])
+                centers = moment_centers(self.problem.points, state.skin.bones, state.skin.weights, transforms.shape[1])
                 bones_ahead = step_ahead(transforms, last[0], beta, self.options.bone_type, centers)
                 ahead = (bones_ahead, q + beta * (q - last[1]))
             tried, total = self.vertex_pass(state, *ahead)

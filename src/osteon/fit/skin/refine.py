@@ -46,7 +46,7 @@ from osteon.core.errors import OptionError
 from osteon.core.fit_report import FitReport
 from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
-from osteon.fit.moments import bone_centers
+from osteon.fit.moments import moment_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.relocate import relocate_bones
@@ -205,7 +205,7 @@ class _Descent:
     def step_ahead(self, solved: Float64, state: _State, beta: float) -> Float64:
         """Bones that go on past their new place."""
         bones, weights = state.influences.bones, state.influences.weights
-        centers = bone_centers(self.problem.points, bones, weights, solved.shape[1])
+        centers = moment_centers(self.problem.points, bones, weights, solved.shape[1])
         return step_ahead(solved, state.last, beta, self.bone_type, centers)
 
     def best_start(self, states: list[_State], rounds: int) -> _State:

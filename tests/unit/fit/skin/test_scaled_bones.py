@@ -10,7 +10,7 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 from osteon.core.bone_axes import axes_of_bones, off_axes, split_along_axes
-from osteon.fit.moments import bone_centers
+from osteon.fit.moments import moment_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.scaled_bones import SMALLEST_SCALE, project_scaled
@@ -129,7 +129,7 @@ def test_steps_ahead_do_not_depend_on_the_origin(bone_type):
     influences = select_influences(problem, transforms, 3)
     before = step_ahead(transforms, transforms, 0.0, bone_type, np.zeros((transforms.shape[1], 3)))
     after = solve_bones(problem, influences.bones, influences.weights, before, bone_type)
-    centers = bone_centers(problem.points, influences.bones, influences.weights, transforms.shape[1])
+    centers = moment_centers(problem.points, influences.bones, influences.weights, transforms.shape[1])
     away = np.array([3.0, -2.0, 5.0])
 
     def shifted(bones: np.ndarray) -> np.ndarray:
