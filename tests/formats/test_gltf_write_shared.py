@@ -61,10 +61,3 @@ def detour(model: SkinnedModel, path: Path) -> float:
 
 def test_no_bone_takes_a_detour_between_frames(horse, tmp_path):
     assert detour(horse[1], tmp_path / "horse.glb") <= 3e-6
-
-
-def test_scaled_bones_need_no_keys_between_frames(horse, tmp_path):
-    """Nor a file for any engine, which has none."""
-    model = skin_sequence(horse[0], options=SkinOptions(bones=30)).model
-    assert model.track.bone_type == "scaled"
-    assert detour(model, tmp_path / "horse.glb") <= 1e-4

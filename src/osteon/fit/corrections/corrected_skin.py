@@ -46,13 +46,13 @@ from osteon.fit.corrections.solve_columns import basis_of_block, pair_products, 
 from osteon.fit.moments import add_blend_moments, blend_moments, moment_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.nonnegative import minimise_on_simplex
-from osteon.fit.skin.scaled_bones import frames_beside, sweep_scaled
+from osteon.fit.skin.scaled_bones import sweep_scaled
 from osteon.fit.skin.solve_bones import bone_pull, solve_frame_flexible, solve_frame_rigid, step_ahead
 
 __all__ = ["CorrectedSkin", "JointOptions", "fit_frames", "refine_corrected_skin"]
 
 #: What a relative change of the error without corrections counts against one with them.
-KEEP = 0.6
+KEEP = 0.55
 #: Rounds on all vertices that follow the rounds on a sample.
 FULL_ROUNDS = 4
 LOOK_BACK = 3
@@ -143,10 +143,9 @@ class _Joint:
         plain, plain_x = blend_moments(problem, skin.bones, skin.weights, n_bones, options.threads)
         pull = (1 + self.keep) * bone_pull(plain, options.stiffness)
         transforms = skin.transforms.copy()
-        axes, beside = self.axes, None
+        axes = self.axes
         if axes is None and options.bone_type == "scaled":
             axes = axes_of_bones(transforms)
-            beside = frames_beside(transforms, axes)
 
         def work(start: int, stop: int) -> None:
             for f in range(start, stop):
@@ -158,8 +157,7 @@ class _Joint:
                 if options.bone_type == "flexible":
                     transforms[f] = solve_frame_flexible(zz, zx, transforms[f], pull)
                 elif axes is not None:
-                    near = None if beside is None else beside[f : f + 1]
-                    sweep_scaled(zz, zx, transforms[f : f + 1], axes, pull[::4].copy(), beside=near)
+                    sweep_scaled(zz, zx, transforms[f : f + 1], axes, np.ascontiguousarray(pull[::4]))
                 else:
                     solve_frame_rigid(zz, zx, transforms[f : f + 1])
 
