@@ -13,7 +13,7 @@ from osteon.core.skeleton import Skeleton
 from osteon.synth.baked import RandomOptions, bake_random_model
 from osteon.synth.motion import smooth_series
 
-__all__ = ["scaled_model", "with_tree"]
+__all__ = ["scaled_model", "split_along_axes", "with_tree"]
 
 
 def scaled_model(seed: int = 3, *, bones: int = 6, frames: int = 12, stretch: float = 0.2) -> SkinnedModel:
@@ -43,3 +43,14 @@ def with_tree(model: SkinnedModel, *, last_first: bool = False) -> SkinnedModel:
         parents = np.where(parents < 0, -1, n - 1 - parents)[::-1]
     names = tuple(f"joint {b}" for b in range(n))
     return replace(model, skeleton=Skeleton(names, parents.astype(np.int32), placed.astype(np.float32)))
+
+
+def split_along_axes(linear: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(f,b,3,3) rotations and (f,b,3) positive scales closest to A = R S Q."""
+    turned = linear.astype(np.float64) @ np.swapaxes(axes, -1, -2)
+    scales = np.linalg.norm(turned, axis=-2)
+    u, _, vt = np.linalg.svd(turned / np.maximum(scales, 1e-300)[..., None, :])
+    u[..., :, 2] *= np.linalg.det(u @ vt)[..., None]
+    rotations = u @ vt
+    along = np.einsum("fbij,fbij->fbj", rotations, turned)
+    return rotations, along

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from statistics import median
 
+from osteon.bench.compressed import compress_rows
 from osteon.bench.dem_bones import PeerFit, run_dem_bones
 from osteon.bench.engine_files import file_rows
 from osteon.bench.rows import Row, at_most, figure
@@ -52,15 +52,7 @@ def bench_engines(run: BenchRun) -> list[Row]:
         sequence = find_sequence(run, name)
         if sequence is not None:
             rows += _fit_rows(run, name, sequence)
-    return rows + file_rows(run) + _compressed_rows(run)
-
-
-def _compressed_rows(run: BenchRun) -> list[Row]:
-    """What `--compress` saves."""
-    if find_spec("osteon.bench.compressed") is None:
-        return []
-    rows: list[Row] = import_module("osteon.bench.compressed").compress_rows(run)
-    return rows
+    return rows + file_rows(run) + compress_rows(run)
 
 
 def _fit_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:

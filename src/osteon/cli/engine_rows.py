@@ -49,6 +49,7 @@ def plays_json(files: list[FilePlays]) -> list[dict[str, Any]]:
             "why": [*played.lacks, *(["no corrections"] if played.without_corrections else [])],
             "error_percent": file.error_without if played.without_corrections and not played.lacks else None,
             "known": played.engine.evidence,
+            "import_settings": played.engine.cure,
         }
         for file in files
         for played in file.played

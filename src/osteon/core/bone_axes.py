@@ -21,7 +21,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
 
-__all__ = ["axes_of_bones", "off_axes", "split_along_axes"]
+__all__ = ["axes_of_bones", "off_axes"]
 
 #: Passes over the three planes; each squares what is left when matrices have common axes.
 PASSES = 12
@@ -48,17 +48,6 @@ def axes_of_bones(transforms: FloatArray) -> Float64:
         if largest < SMALLEST_TURN:
             break
     return _named_by_rest_axes(axes)
-
-
-def split_along_axes(linear: FloatArray, axes: Float64) -> tuple[Float64, Float64]:
-    """(f,b,3,3) rotations and (f,b,3) positive scales closest to A = R S Q."""
-    turned = linear.astype(np.float64) @ np.swapaxes(axes, -1, -2)
-    scales = np.linalg.norm(turned, axis=-2)
-    u, _, vt = np.linalg.svd(turned / np.maximum(scales, 1e-300)[..., None, :])
-    u[..., :, 2] *= np.linalg.det(u @ vt)[..., None]
-    rotations: Float64 = u @ vt
-    along = np.einsum("fbij,fbij->fbj", rotations, turned)
-    return rotations, along
 
 
 def off_axes(transforms: FloatArray) -> float:

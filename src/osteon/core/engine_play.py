@@ -64,8 +64,13 @@ def _lacks(engine: Engine, facts: FileFacts) -> tuple[str, ...]:
 
 
 def played_rows(played: Sequence[Played], error_without: float | None = None) -> list[tuple[str, str]]:
-    """For people: which engines play a file, then the others with the reason; E % without corrections, if known."""
-    rows = [("plays in", ", ".join(each.engine.name for each in played if each.exact) or "none")]
+    """For people: which engines play a file, which after what `docs/engines.md` says of their importers, and the others
+    with the reason; E % without corrections, if known."""
+    exact = [each.engine for each in played if each.exact]
+    at_once, later = ([engine.name for engine in exact if bool(engine.cure) == cured] for cured in (False, True))
+    rows = [("plays in", ", ".join(at_once) or "none")]
+    if later:
+        rows.append(("once set up", f"{', '.join(later)}: import settings in docs/engines.md"))
     reasons: dict[str, list[str]] = {}
     for each in played:
         if not each.exact:

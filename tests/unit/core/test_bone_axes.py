@@ -8,8 +8,9 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import bone_type_of
-from osteon.core.bone_axes import axes_of_bones, off_axes, split_along_axes
+from osteon.core.bone_axes import axes_of_bones, off_axes
 
+from ...scaled_models import split_along_axes
 from ...tolerance import assert_near
 
 

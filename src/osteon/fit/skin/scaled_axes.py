@@ -161,7 +161,7 @@ _PLACES = np.array(
 
 
 class _Scratch:
-    """Room for the kernels, made once for all bones."""
+    """Room for the kernels."""
 
     def __init__(self) -> None:
         self.three, self.four = np.empty((3, 3, 3)), np.empty((2, 4, 4))

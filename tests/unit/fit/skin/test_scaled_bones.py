@@ -9,13 +9,14 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from osteon.core.bone_axes import axes_of_bones, off_axes, split_along_axes
+from osteon.core.bone_axes import axes_of_bones, off_axes
 from osteon.fit.moments import moment_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.scaled_bones import SMALLEST_SCALE, project_scaled
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 
+from ....scaled_models import split_along_axes
 from ....subjects import direct_errors, random_problem
 from ....tolerance import assert_near
 
