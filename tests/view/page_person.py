@@ -95,6 +95,7 @@ class Person:
         self.context = chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=size == "phone", **options
         )
+        self.context.set_default_timeout(60_000)  # ms: machines that do much else are slow, not wrong
         self.page = self.context.new_page()
         self.page.add_init_script(script=before)
         self.complaints: list[str] = []
@@ -126,7 +127,7 @@ class Person:
             }"""
         )
 
-    def waits_for(self, condition: str, seconds: float = 20) -> Any:
+    def waits_for(self, condition: str, seconds: float = 60) -> Any:
         """Until a condition on the page's state `s` holds."""
         script = f"() => {{ const s = window.osteon?.store.state; return s && ({condition}); }}"
         return self.page.wait_for_function(script, timeout=1000 * seconds)
@@ -154,7 +155,7 @@ class Person:
         bodies = [base64.b64encode(file.read_bytes()).decode() for file in files]
         self.page.evaluate(DROP, [list(names) or [file.name for file in files], bodies])
 
-    def hears(self, role: str, words: str, seconds: float = 20) -> str:
+    def hears(self, role: str, words: str, seconds: float = 60) -> str:
         """What the page says, once it says something with these words."""
         told = self.page.locator(f"#stage [role={role}]", has_text=words)
         told.wait_for(timeout=1000 * seconds)

@@ -137,8 +137,8 @@ def alive(pid: int) -> bool:
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def wait_until(true: Any, seconds: float = 10.0) -> bool:
-    """Whether something becomes true in time."""
+def wait_until(true: Any, seconds: float = 60.0) -> bool:
+    """Whether something becomes true in time, also on a machine that does much else."""
     end = time.monotonic() + seconds
     while not true() and time.monotonic() < end:
         time.sleep(0.02)

@@ -132,7 +132,7 @@ def test_a_tip_vanishes_when_the_view_moves_and_comes_back_for_what_is_there(per
         person.page.mouse.wheel(0, -400)
     else:
         person.page.evaluate("() => window.osteon.engine.lookAtVertex(40)")
-    person.page.wait_for_function("() => !document.querySelector('.tip').checkVisibility()", timeout=5000)
+    person.page.wait_for_function("() => !document.querySelector('.tip').checkVisibility()", timeout=60_000)
     person.page.wait_for_timeout(600)  # the view stands still again
     if person.page.locator(".tip").is_visible():
         assert_tip_is_true(person)
