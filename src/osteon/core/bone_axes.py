@@ -9,7 +9,8 @@
 | S_f | scales along them, R_f the rotation that follows |
 
 Based on: Cardoso and Souloumiac, Jacobi angles for simultaneous diagonalization, 1996, for real symmetric matrices: the
-turn in a plane that leaves the least off the diagonal over all frames has a closed form.
+turn in a plane that leaves the least off the diagonal over all frames has a closed form. Eigenvectors of the sum of the
+squares are where the turns begin.
 
 Scaled bones need no more state than their transforms: these say their axes. A bone that never stretches has none, and
 gets those of the rest pose.
@@ -34,16 +35,15 @@ _PLANES = ((0, 1), (0, 2), (1, 2))
 
 def axes_of_bones(transforms: FloatArray) -> Float64:
     """(b,3,3) rotations whose rows are the axes that leave the least shear in transforms (f,b,3,4 or 3,3)."""
-    gram = _gram(transforms)
-    axes = np.broadcast_to(np.eye(3), (len(gram), 3, 3)).copy()
-    floor = NO_STRETCH**2 * (_squares(transforms).trace(axis1=2, axis2=3) ** 2).sum(axis=0)
+    gram, floor = _gram(_squares(transforms))
+    axes = _first_axes(gram, floor)
+    gram = _turned(gram, axes)
     for _ in range(PASSES):
         largest = 0.0
         for p, q in _PLANES:
             angle = _best_angle(gram, p, q, floor)
             turn = _plane_turns(angle, p, q)
-            twice = np.einsum("bij,bkl->bikjl", turn, turn).reshape(-1, 9, 9)
-            gram, axes = twice @ gram @ np.swapaxes(twice, 1, 2), turn @ axes
+            gram, axes = _turned(gram, turn), turn @ axes
             largest = max(largest, float(np.abs(angle).max(initial=0.0)))
         if largest < SMALLEST_TURN:
             break
@@ -65,13 +65,30 @@ def _squares(transforms: FloatArray) -> Float64:
     return squares
 
 
-def _gram(transforms: FloatArray) -> Float64:
-    """(b,9,9) sum over frames of a a', a the entries of A'A less the part of its trace: all that turns need to know."""
-    squares = _squares(transforms)
-    squares -= squares.trace(axis1=2, axis2=3)[..., None, None] / 3 * np.eye(3)
-    entries = squares.reshape(*squares.shape[:2], 9).transpose(1, 2, 0)
+def _gram(squares: Float64) -> tuple[Float64, Float64]:
+    """(b,9,9) sum over frames of a a', a the entries of A'A less a third of its trace: all that turns need to know.
+
+    With it (b,), how little of that is none.
+    """
+    traces = squares.trace(axis1=2, axis2=3)
+    entries = (squares - traces[..., None, None] / 3 * np.eye(3)).reshape(*squares.shape[:2], 9).transpose(1, 2, 0)
     gram: Float64 = entries @ np.swapaxes(entries, 1, 2)
-    return gram
+    return gram, NO_STRETCH**2 * (traces**2).sum(axis=0)
+
+
+def _turned(gram: Float64, turn: Float64) -> Float64:
+    """The gram of the same matrices seen along other axes, turn (b,3,3)."""
+    twice = (turn[:, :, None, :, None] * turn[:, None, :, None, :]).reshape(-1, 9, 9)
+    out: Float64 = twice @ gram @ np.swapaxes(twice, 1, 2)
+    return out
+
+
+def _first_axes(gram: Float64, floor: Float64) -> Float64:
+    """(b,3,3) eigenvectors of the sum of the squares of these matrices: of scaled bones mostly the answer."""
+    total = np.einsum("bijkj->bik", gram.reshape(-1, 3, 3, 3, 3))
+    axes = np.swapaxes(np.linalg.eigh(total)[1], -1, -2)
+    still = total.trace(axis1=1, axis2=2) <= floor
+    return np.where(still[:, None, None], np.eye(3), axes)
 
 
 def _best_angle(gram: Float64, p: int, q: int, floor: Float64) -> Float64:
@@ -95,16 +112,13 @@ def _plane_turns(angle: Float64, p: int, q: int) -> Float64:
 
 def _named_by_rest_axes(axes: Float64) -> Float64:
     """The same axes, each in the place and with the sign of the coordinate it is nearest to; right-handed."""
-    out = np.empty_like(axes)
-    for b, rows in enumerate(axes):
-        left = list(range(3))
-        order = []
-        for coordinate in np.argsort(-np.abs(rows).max(axis=0), kind="stable"):
-            best = max(left, key=lambda row: abs(rows[row, coordinate]))
-            left.remove(best)
-            order.append((int(coordinate), best))
-        for coordinate, row in order:
-            out[b, coordinate] = rows[row] * (1.0 if rows[row, coordinate] >= 0 else -1.0)
-        if np.linalg.det(out[b]) < 0:
-            out[b, 2] = -out[b, 2]
+    bones = np.arange(len(axes))
+    left, out = np.abs(axes), np.empty_like(axes)
+    by_nearness = np.argsort(-left.max(axis=1), axis=1, kind="stable")
+    for coordinate in by_nearness.T:
+        row = left[bones, :, coordinate].argmax(axis=1)
+        left[bones, row] = -1
+        chosen = axes[bones, row]
+        out[bones, coordinate] = np.where(chosen[bones, coordinate, None] >= 0, chosen, -chosen)
+    out[np.linalg.det(out) < 0, 2] *= -1
     return out

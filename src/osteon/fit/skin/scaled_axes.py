@@ -24,13 +24,15 @@ Notes, chicken, 22 bones, all frames, E %: Q turned alone by bounded steps 0.149
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 from osteon.fit.skin.procrustes import rotation_to
 
-__all__ = ["SMALLEST_SCALE", "turn_axes"]
+__all__ = ["SMALLEST_SCALE", "AxisSearch"]
 
 #: Bones never become flatter than this.
 SMALLEST_SCALE = 0.02
@@ -44,26 +46,32 @@ DAMPING = 1e-9
 INNER = 2
 
 
-@kernel("f8.3r f8.2r f8.2r f8.3r f8.2r f8 f8.2 f8.1 f8.2 f8.2 f8.2 i8.2r")
-def _reduce(
+@kernel("f8.3r f8.2r f8.2r f8.3r f8.2r f8 f8.1 f8.2 f8.2 f8.2 f8.2 i8.2r")
+def _step(
     cross: Float64,
     D: Float64,
     axes: Float64,
     turns: Float64,
     scales: Float64,
     pull: float,
-    hessian: Float64,
-    gradient: Float64,
+    w: Float64,
+    normal: Float64,
     values: Float64,
     system: Float64,
     residual: Float64,
     places: np.ndarray,
 ) -> None:
-    """Add to hessian (3,3) and gradient (3,) of w what each frame leaves when its own six unknowns are eliminated.
+    """w (3,), the step of Gauss and Newton, no wider than WIDEST; each frame's own six unknowns are eliminated first.
 
-    places (9,4) are row and column of the two entries of L that each unknown has; values (9,2), system (9,10) and
-    residual (3,3) are scratch.
+    places (9,4) are row and column of the two entries of L that each unknown has; normal (3,4), values (9,2),
+    system (9,10) and residual (3,3) are scratch.
     """
+    size = D[0, 0] + D[1, 1] + D[2, 2]
+    for a in range(3):
+        w[a] = 0.0
+        for b in range(4):
+            normal[a, b] = 0.0
+        normal[a, a] = DAMPING * size * len(turns)
     for f in range(len(turns)):
         for row in range(3):
             for k in range(3):
@@ -93,9 +101,8 @@ def _reduce(
         for k in range(3):
             system[3 + k, 3 + k] += pull
             system[3 + k, 9] -= pull * (scales[f, k] - 1)
-        floor = 1e-12 * (D[0, 0] + D[1, 1] + D[2, 2])
         for a in range(6):
-            pivot = system[a, a] + floor
+            pivot = system[a, a] + 1e-12 * size
             if pivot <= 0:
                 continue
             for b in range(a + 1, 9):
@@ -103,9 +110,26 @@ def _reduce(
                 for c in range(b, 10):
                     system[b, c] -= factor * system[a, c]
         for a in range(3):
-            gradient[a] += system[6 + a, 9]
+            normal[a, 3] += system[6 + a, 9]
             for b in range(a, 3):
-                hessian[a, b] += system[6 + a, 6 + b]
+                normal[a, b] += system[6 + a, 6 + b]
+    if size <= 0:
+        return
+    for a in range(3):
+        for b in range(a + 1, 3):
+            factor = normal[a, b] / normal[a, a]
+            for c in range(b, 4):
+                normal[b, c] -= factor * normal[a, c]
+    for back in range(3):
+        a = 2 - back
+        total = normal[a, 3]
+        for b in range(a + 1, 3):
+            total -= normal[a, b] * w[b]
+        w[a] = total / normal[a, a]
+    wide = np.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    if wide > WIDEST:
+        for a in range(3):
+            w[a] *= WIDEST / wide
 
 
 @kernel("f8.3r f8.2r f8.2r f8 i8 f8.3 f8.2 f8.3 f8.3 f8.1")
@@ -160,73 +184,45 @@ _PLACES = np.array(
 )
 
 
-class _Scratch:
-    """Room for the kernels."""
+class AxisSearch:
+    """One step for the axes of a bone at a time, in room that all of them share."""
 
     def __init__(self) -> None:
-        self.three, self.four = np.empty((3, 3, 3)), np.empty((2, 4, 4))
-        self.values, self.system, self.residual = np.empty((9, 2)), np.empty((9, 10)), np.empty((3, 3))
+        self._three, self._four, self._normal = np.empty((3, 3, 3)), np.empty((2, 4, 4)), np.empty((3, 4))
+        self._values, self._system, self._residual = np.empty((9, 2)), np.empty((9, 10)), np.empty((3, 3))
+
+    def turn_axes(
+        self, cross: Float64, moments: Float64, axes: Float64, turns: Float64, scales: Float64, pull: float
+    ) -> tuple[Float64, Float64, Float64]:
+        """Axes (3,3), turns (f,3,3) and scales (f,3) of one bone after a step; the sum never rises."""
+        turns, scales = turns.copy(), scales.copy()
+        D = axes @ moments @ axes.T
+        least = self._follow(cross, D, axes, turns, scales, pull)
+        w = np.empty(3)
+        scratch = (self._normal, self._values, self._system, self._residual)
+        _step(cross, D, axes, turns, scales, pull, w, *scratch, _PLACES)
+        for _ in range(1 + SHORTER):
+            if not w.any():
+                break
+            tried = _turned(axes, w)
+            new_turns, new_scales = turns.copy(), scales.copy()
+            if self._follow(cross, tried @ moments @ tried.T, tried, new_turns, new_scales, pull) < least:
+                return tried, new_turns, new_scales
+            w = w / 4
+        return axes, turns, scales
+
+    def _follow(self, cross: Float64, D: Float64, axes: Float64, turns: Float64, scales: Float64, pull: float) -> float:
+        """Turns and scales of all frames for these axes, in place, and the sum that they reach."""
+        value = np.zeros(1)
+        _follow(cross, D, axes, pull, INNER, turns, scales, self._three, self._four, value)
+        return float(value[0])
 
 
 def _turned(axes: Float64, w: Float64) -> Float64:
     """exp(w^) axes, by the formula of Rodrigues; w are its entries 01, 02, 12."""
-    angle = max(float(np.linalg.norm(w)), 1e-300)
-    W = np.array([[0.0, w[0], w[1]], [-w[0], 0.0, w[2]], [-w[1], -w[2], 0.0]]) / angle
-    turn = np.eye(3) + np.sin(angle) * W + (1 - np.cos(angle)) * (W @ W)
-    out: Float64 = turn @ axes
-    return out
-
-
-def turn_axes(
-    cross: Float64, moments: Float64, axes: Float64, turns: Float64, scales: Float64, pull: float
-) -> tuple[Float64, Float64, Float64]:
-    """Axes (3,3), turns (f,3,3) and scales (f,3) of one bone after a step; the sum never rises."""
-    scratch = _Scratch()
-
-    def follow(tried: Float64, turns: Float64, scales: Float64) -> tuple[float, Float64, Float64, Float64]:
-        turns, scales, value = turns.copy(), scales.copy(), np.zeros(1)
-        D = tried @ moments @ tried.T
-        _follow(cross, D, tried, pull, INNER, turns, scales, scratch.three, scratch.four, value)
-        return float(value[0]), tried, turns, scales
-
-    best = follow(axes, turns, scales)
-    w = _step(cross, moments, *best[1:], pull, scratch)
-    for _ in range(1 + SHORTER):
-        if not w.any():
-            break
-        tried = follow(_turned(axes, w), best[2], best[3])
-        if tried[0] < best[0]:
-            best = tried
-            break
-        w = w / 4
-    return best[1:]
-
-
-def _step(
-    cross: Float64, moments: Float64, axes: Float64, turns: Float64, scales: Float64, pull: float, scratch: _Scratch
-) -> Float64:
-    """(3,) the step of Gauss and Newton, no wider than WIDEST."""
-    hessian, gradient = np.zeros((3, 3)), np.zeros(3)
-    D = axes @ moments @ axes.T
-    _reduce(
-        cross,
-        D,
-        axes,
-        turns,
-        scales,
-        pull,
-        hessian,
-        gradient,
-        scratch.values,
-        scratch.system,
-        scratch.residual,
-        _PLACES,
-    )
-    hessian += np.triu(hessian, 1).T
-    size = DAMPING * np.trace(D) * len(turns)
-    if size <= 0:
-        return np.zeros(3)
-    w = np.linalg.solve(hessian + size * np.eye(3), gradient)
-    wide = float(np.linalg.norm(w))
-    out: Float64 = w * min(1.0, WIDEST / wide) if wide > 0 else w
+    x, y, z = w.tolist()
+    angle = math.sqrt(x * x + y * y + z * z)
+    W = np.array([[0.0, x, y], [-x, 0.0, z], [-y, -z, 0.0]])
+    once = W @ axes
+    out: Float64 = axes + math.sin(angle) / angle * once + (1 - math.cos(angle)) / angle**2 * (W @ once)
     return out

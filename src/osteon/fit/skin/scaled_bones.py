@@ -32,7 +32,7 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.skin.block_descent import LIGHTEST, left_to_bone
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
-from osteon.fit.skin.scaled_axes import SMALLEST_SCALE, turn_axes
+from osteon.fit.skin.scaled_axes import SMALLEST_SCALE, AxisSearch
 
 __all__ = ["SMALLEST_SCALE", "project_scaled", "solve_scaled", "sweep_scaled"]
 
@@ -102,7 +102,7 @@ def _turn_axes(zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pul
     n_frames, n_bones = transforms.shape[:2]
     turns, scales = _split(transforms, axes)
     stacked = np.ascontiguousarray(transforms.transpose(1, 3, 0, 2)).reshape(n_bones, 4, 3 * n_frames)
-    axes, moments = axes.copy(), _moments(zz)
+    axes, moments, search = axes.copy(), _moments(zz), AxisSearch()
     for b in range(n_bones):
         row, own = zz[4 * b : 4 * b + 4], zz[4 * b : 4 * b + 4, 4 * b : 4 * b + 4]
         mass, center = own[3, 3], own[3, :3]
@@ -111,7 +111,7 @@ def _turn_axes(zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pul
         others = row @ stacked.reshape(4 * n_bones, -1) - own @ stacked[b]
         left = (zx[4 * b : 4 * b + 4] - others).reshape(4, n_frames, 3)
         cross = left[:3] - (center / mass)[:, None, None] * left[3]
-        axes[b], turns[:, b], scales[:, b] = turn_axes(
+        axes[b], turns[:, b], scales[:, b] = search.turn_axes(
             np.ascontiguousarray(cross), moments[b], axes[b], turns[:, b], scales[:, b], pull[b]
         )
         linear = (turns[:, b] * scales[:, b, None, :]) @ axes[b]
