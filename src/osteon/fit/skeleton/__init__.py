@@ -1,0 +1,1 @@
+"""Skeletons from example poses: near-rigid sections, joints between them, a tree, and the articulated fit."""

@@ -1,0 +1,301 @@
+"""The articulated fit: constant bone lengths, rotations only, translation at the root.
+
+    minimise over R, t, c, w:   sum_v sum_f || t^f + sum_b R_b^f y_vb - x_v^f ||^2 + f sum_j h_j || c_j - o_j ||^2,
+    y_vb = w_vb p_v - s_vb c_b + sum_(k child of b) s_vk c_k
+
+| symbol | name |
+| --- | --- |
+| R | turns of the bones in the world (f,b,3,3); t place of the rest pose's origin, had it hung on the root (f,3) |
+| c | joints (b,3) in the rest pose; bone b turns about c_b, which its parent carries; that of the root moves nothing |
+| w, s | weights (v,b), and those of a bone and all that hang on it: s_vb = sum of w_vd, d in the tree below b |
+| y | arms (v,3b): what of a vertex turns with each bone |
+| o, h | places (b,3) that free sections gave the joints, and how strongly they hold: along a hinge nothing else does |
+
+A bone b takes rest points to T_b p = R_b (p - c_b) + x_b with x_b = x_parent + R_parent (c_b - c_parent). Written out,
+all R stand side by side: positions are linear in them, and each bone's turn moves all that hangs on it. Three halves of
+a round, each exact for what it changes:
+- bones in turn, R_b = the rotation closest to what the others leave against its arms, and t their mean;
+- all joints at once: positions are linear in c with s_vj (R_parent - R_j)^f; the sums over vertices and over frames
+  separate, so the matrix is a product of two small ones, entry by entry;
+- weights by `select_influences`.
+Steps ahead as in `fit/skin/refine.py`.
+
+Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 3.1; the block descent is
+that of `fit/skin/solve_bones.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int64
+from osteon.core.kernels import kernel
+from osteon.core.parallel import available_threads, for_blocks
+from osteon.fit.problem import FitProblem
+from osteon.fit.skeleton.joint_tree import JointTree
+from osteon.fit.skin.influences import Influences, select_influences
+from osteon.fit.skin.procrustes import rotation_to, rotations_of
+
+__all__ = ["ArticulatedFit", "ArticulatedOptions", "Articulation", "fit_articulated"]
+
+#: Pull of joints towards where free sections have them, and how much more of it has one that is known precisely.
+HOLD, PRECISE = 1e-4, 100.0
+#: Slack of a joint, in diagonals a radian, that makes it an ordinary one.
+ORDINARY_SLACK = 0.005
+#: Joints that stray farther than this part of the diagonal are held more strongly, up to so many times a round.
+FARTHEST, TIGHTER = 0.025, 4
+#: Sweeps over the bones in a round.
+SWEEPS = 3
+#: Times that weights are searched thoroughly at the end, and rounds on all vertices after each.
+THOROUGH, FULL_ROUNDS = 1, 6
+#: The longest step ahead.
+MAX_BETA = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ArticulatedOptions:
+    """How the articulated form is fitted."""
+
+    influences: int = 4
+    rounds: int = 60
+    tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
+    sample: int = 4_000  # vertices that take part in the first rounds
+    seed: int = 0
+    threads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Articulation:
+    """A tree of joints and how it moves, in the problem's units."""
+
+    parents: Int64  # (b,) parents before children, -1 at the root, which is first
+    joints: Float64  # (b,3) in the rest pose
+    turns: Float64  # (f,b,3,3) in the world
+    shift: Float64  # (f,3) where the rest pose's origin would be, had it hung on the root
+
+    def transforms(self) -> Float64:
+        """(f,b,3,4) posed_from_rest of every bone."""
+        out = np.empty((*self.turns.shape[:2], 3, 4))
+        out[..., :3] = self.turns
+        places = np.empty((*self.turns.shape[:2], 3))
+        for b, parent in enumerate(self.parents.tolist()):
+            if parent < 0:
+                places[:, b] = self.shift + self.turns[:, b] @ self.joints[b]
+            else:
+                arm = self.joints[b] - self.joints[parent]
+                places[:, b] = places[:, parent] + self.turns[:, parent] @ arm
+            out[:, b, :, 3] = places[:, b] - self.turns[:, b] @ self.joints[b]
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class ArticulatedFit:
+    """An articulation with the weights of its bones."""
+
+    articulation: Articulation
+    influences: Influences
+    history: tuple[float, ...]  # E % after each round
+    stopped_by: str
+
+
+@kernel("f8.2r f8.2r f8.3 i8 i8 i8 f8.3 f8.3")
+def _turn_in_turn(
+    yy: Float64,
+    yx: Float64,
+    stacked: Float64,
+    start: int,
+    stop: int,
+    sweeps: int,
+    three: Float64,
+    four: Float64,
+) -> None:
+    """Turns of frames start … stop, bone after bone, then the shift; stacked (f,3b+1,3) holds R_b' and t'.
+
+    yy (3b+1,3b+1) and yx (3b+1,3f) are products of the arms, with a last column of ones; three, four: scratch.
+    """
+    n_bones = (stacked.shape[1] - 1) // 3
+    n_rows = 3 * n_bones + 1
+    C, R = three[0], three[1]
+    N, V = four[0], four[1]
+    for f in range(start, stop):
+        for _ in range(sweeps):
+            for b in range(n_bones):
+                size = yy[3 * b, 3 * b] + yy[3 * b + 1, 3 * b + 1] + yy[3 * b + 2, 3 * b + 2]
+                if size < 1e-12:
+                    continue
+                for i in range(3):
+                    row = 3 * b + i
+                    for j in range(3):
+                        left = yx[row, 3 * f + j]
+                        for k in range(n_rows):
+                            left -= yy[row, k] * stacked[f, k, j]
+                        for k in range(3):
+                            left += yy[row, 3 * b + k] * stacked[f, 3 * b + k, j]
+                        C[j, i] = left
+                rotation_to(C, N, V, R)
+                for i in range(3):
+                    for j in range(3):
+                        stacked[f, 3 * b + i, j] = R[j, i]
+            last = n_rows - 1
+            for j in range(3):
+                left = yx[last, 3 * f + j]
+                for k in range(last):
+                    left -= yy[last, k] * stacked[f, k, j]
+                stacked[f, last, j] = left / yy[last, last]
+
+
+class _Descent:
+    """One problem and one tree; what changes is handed around."""
+
+    def __init__(self, problem: FitProblem, tree: JointTree, options: ArticulatedOptions) -> None:
+        self.problem, self.parents, self.places, self.options = problem, tree.parents, tree.places, options
+        parents = tree.parents
+        self.hold = HOLD * np.clip((ORDINARY_SLACK / np.maximum(tree.slack, 1e-12)) ** 2, 1, PRECISE)
+        self.threads = available_threads(options.threads)
+        n_bones = len(parents)
+        self.below = np.eye(n_bones)  # (b,b) 1 where the first hangs on the second, or is it
+        for b in range(n_bones - 1, 0, -1):
+            self.below[:, parents[b]] += self.below[:, b]
+        self.targets = problem.targets.astype(np.float64)
+        self.farthest = FARTHEST * float(np.linalg.norm(np.ptp(problem.points[:, :3], axis=0)))
+
+    def arms(self, weights: Float64, joints: Float64) -> Float64:
+        """(v,3b+1) y, and a column of ones."""
+        n_vertices, n_bones = weights.shape
+        hanging = weights @ self.below
+        arms = weights[:, :, None] * self.problem.points[:, None, :3]
+        carried = np.zeros((n_bones, n_bones, 3))  # what each bone's own and hanging weights add to every bone's arm
+        for b in range(1, n_bones):
+            carried[b, b] -= joints[b]
+            carried[b, self.parents[b]] += joints[b]
+        arms += (hanging @ carried.reshape(n_bones, -1)).reshape(arms.shape)
+        return np.concatenate([arms.reshape(n_vertices, -1), np.ones((n_vertices, 1))], axis=1)
+
+    def turn(self, weights: Float64, joints: Float64, turns: Float64, shift: Float64) -> tuple[Float64, Float64]:
+        """New turns and shifts for these weights and joints."""
+        arms = self.arms(weights, joints)
+        yy, yx = arms.T @ arms, arms.T @ self.targets
+        n_frames, n_bones = turns.shape[:2]
+        stacked = np.empty((n_frames, 3 * n_bones + 1, 3))
+        stacked[:, :-1] = turns.swapaxes(2, 3).reshape(n_frames, -1, 3)
+        stacked[:, -1] = shift
+
+        def work(start: int, stop: int) -> None:
+            _turn_in_turn(yy, yx, stacked, start, stop, SWEEPS, np.empty((2, 3, 3)), np.empty((2, 4, 4)))
+
+        for_blocks(work, n_frames, 8, self.threads)
+        found = stacked[:, :-1].reshape(n_frames, n_bones, 3, 3).swapaxes(2, 3)
+        return np.ascontiguousarray(found), stacked[:, -1].copy()
+
+    def place(self, weights: Float64, turns: Float64, shift: Float64) -> Float64:
+        """Joints (b,3) for these weights and turns; the root's stays where it is."""
+        n_frames, n_bones = turns.shape[:2]
+        points, parents = self.problem.points[:, :3], self.parents
+        hanging = (weights @ self.below)[:, 1:]
+        apart = turns[:, parents[1:]] - turns[:, 1:]  # (f,j,3,3)
+        # sum_v s_vj (x_v - t - sum_b w_vb R_b p_v), for all frames
+        weighed = (weights[:, :, None] * points[:, None]).reshape(len(points), -1)
+        blended = (hanging.T @ weighed).reshape(-1, n_bones, 3)
+        left = (hanging.T @ self.targets).reshape(-1, n_frames, 3)
+        left -= hanging.sum(axis=0)[:, None, None] * shift
+        left -= np.einsum("fbki,jbi->jfk", turns, blended, optimize=True)
+        right = np.einsum("fjki,jfk->ji", apart, left, optimize=True)
+        over_vertices = hanging.T @ hanging
+        flat = np.ascontiguousarray(apart.transpose(1, 3, 0, 2)).reshape(3 * (n_bones - 1), -1)
+        normal = flat @ flat.T * np.repeat(np.repeat(over_vertices, 3, axis=0), 3, axis=1)
+        joints = self.places.copy()
+        for _ in range(TIGHTER):
+            hold = self.hold[1:] * n_frames * over_vertices.diagonal()
+            held = normal + np.diag(np.repeat(hold, 3))
+            found = np.linalg.solve(held, (right + hold[:, None] * self.places[1:]).ravel())
+            joints[1:] = found.reshape(-1, 3)
+            strayed = np.linalg.norm(joints - self.places, axis=1) > self.farthest
+            if not strayed.any():
+                break
+            self.hold[strayed] *= 4
+        return joints
+
+    def weigh(self, articulation: Articulation, earlier: Influences | None, *, thorough: bool = False) -> Influences:
+        return select_influences(
+            self.problem,
+            articulation.transforms(),
+            self.options.influences,
+            earlier=earlier,
+            thorough=thorough,
+            threads=self.threads,
+        )
+
+    def round(self, state: Articulation, influences: Influences) -> Articulation:
+        """Turns, then joints, for these weights."""
+        weights = influences.dense(len(self.parents))
+        turns, shift = self.turn(weights, state.joints, state.turns, state.shift)
+        joints = self.place(weights, turns, shift) if len(self.parents) > 1 else state.joints
+        return Articulation(self.parents, joints, turns, shift)
+
+
+def _step_ahead(now: Articulation, last: Articulation, beta: float) -> Articulation:
+    turns = rotations_of(now.turns + beta * (now.turns - last.turns))
+    joints, shift = (a + beta * (a - b) for a, b in ((now.joints, last.joints), (now.shift, last.shift)))
+    return Articulation(now.parents, joints, turns, shift)
+
+
+def fit_articulated(
+    problem: FitProblem,
+    tree: JointTree,
+    start: Articulation,
+    influences: Influences,
+    *,
+    options: ArticulatedOptions | None = None,
+    on_round: Callable[[float, float], None] = lambda fraction, error_percent: None,
+) -> ArticulatedFit:
+    """Turns, joints and weights from a first guess; `on_round` hears how far it is, and E %."""
+    options = options or ArticulatedOptions()
+    descent = _Descent(problem, tree, options)
+    chosen = problem.sampled_vertices(options.sample, options.seed)
+    if chosen is None:
+        fit = _descend(descent, start, influences, options.rounds, on_round)
+    else:
+        coarse = _Descent(problem.subset(chosen), tree, options)
+        some = Influences(influences.bones[chosen], influences.weights[chosen], influences.errors[chosen])
+        fit = _descend(coarse, start, some, options.rounds, on_round)
+        fit = replace(fit, influences=descent.weigh(fit.articulation, influences))
+        descent.hold = coarse.hold
+    for _ in range(THOROUGH):
+        weights = descent.weigh(fit.articulation, fit.influences, thorough=True)
+        more = _descend(descent, fit.articulation, weights, FULL_ROUNDS, on_round)
+        fit = replace(more, history=fit.history + more.history)
+    weights = descent.weigh(fit.articulation, fit.influences, thorough=True)
+    return replace(fit, influences=weights, history=(*fit.history, problem.error_percent(weights.errors)))
+
+
+def _descend(
+    descent: _Descent,
+    start: Articulation,
+    influences: Influences,
+    rounds: int,
+    on_round: Callable[[float, float], None],
+) -> ArticulatedFit:
+    """Up to `rounds` rounds from a start and its weights. The last is not a step ahead."""
+    options, problem = descent.options, descent.problem
+    state = last = start
+    errors, history, beta, stopped_by = [np.inf], [], MAX_BETA, "rounds"
+    for done in range(rounds):
+        solved = descent.round(state, influences)
+        ahead = solved if done == 0 else _step_ahead(solved, last, beta)
+        found = descent.weigh(ahead, influences)
+        if ahead is not solved:
+            beta = min(1.1 * beta, MAX_BETA)
+            if found.squared_error > errors[-1] or done == rounds - 1:
+                ahead, beta = solved, beta / 2
+                found = descent.weigh(ahead, influences)
+        state, last, influences = ahead, solved, found
+        errors.append(influences.squared_error)
+        history.append(problem.error_percent(influences.errors))
+        on_round((done + 1) / rounds, history[-1])
+        if len(errors) > 5 and errors[-1] > errors[-5] * (1 - options.tolerance) ** 8:
+            stopped_by = "tolerance"
+            break
+    return ArticulatedFit(state, influences, tuple(history), stopped_by)

@@ -1,0 +1,170 @@
+"""Near-rigid sections: more of them than there are bones, then merged and pruned until each carries a part of its own.
+
+A skin of rigid bones (`fit/skin`) is fitted with more bones than mean shift counts. It holds every bone of the body,
+some of them twice, and helpers: bones that only stand for what lies between two others. Until nothing changes:
+- **merge** two sections that turn against each other by less than MERGE_TURN as far as the vertices of the smaller one
+  can tell, or whose motion differs there by less than TOGETHER of the diagonal: what moves together is one bone;
+- **prune** helpers: sections that hold almost no vertex alone (fewer than CORE of all have a weight above ALONE) or
+  fewer than FEWEST at all;
+- refine what is left for a few rounds.
+A wanted number of sections ends the pruning there, or prunes further, those with the smallest core first.
+
+Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 2.2, rigid sections.
+Differs from the paper: sections share vertices, so their motion is found at the bends too.
+
+Notes, joints right / found (within 5 % of the diagonal of a rig's joint that turns): TABLE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int64
+from osteon.core.parallel import available_threads
+from osteon.fit.problem import FitProblem
+from osteon.fit.skeleton.pair_joints import PairJoints, measure_pairs
+from osteon.fit.skin.influences import Influences
+from osteon.fit.skin.refine import RefineOptions, refine_skin
+from osteon.fit.skin.seed import bones_of_labels
+
+__all__ = ["SectionOptions", "Sections", "find_sections", "first_count"]
+
+#: Sections that turn less than this against each other, in degrees, are one.
+MERGE_TURN = 5.0
+#: Sections are one if the vertices of the smaller would be off by less than this part of the diagonal in the other.
+TOGETHER = 2e-3
+#: Sections whose vertices would be off by more than this part are never one.
+FAR = 0.02
+#: A vertex belongs to one section alone from this weight on; a section needs this share of all vertices for itself.
+ALONE, CORE = 0.6, 3e-3
+#: Sections of fewer vertices than this, counted by weight, do not say how they turn.
+FEWEST = 4.0
+#: Share of the sections that may go in a round, and the rounds of refinement after it.
+LEAVING, ROUNDS = 0.25, 6
+#: Refinement of what is left at the end, on a sample and on all vertices.
+LAST_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SectionOptions:
+    """How sections are found."""
+
+    count: int = 0  # exactly this many, or 0: as many as carry a part of their own
+    influences: int = 4
+    seed: int = 0
+    threads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """Rigid sections of a problem."""
+
+    transforms: Float64  # (f,b,3,4) in the problem's units
+    influences: Influences
+
+
+def first_count(found: int, wanted: int) -> int:
+    """Sections to start with, from what mean shift counts or what is asked for."""
+    return max(round(1.5 * wanted), wanted + 2) if wanted else 2 * found + 8
+
+
+def find_sections(
+    problem: FitProblem,
+    starts: list[Float64],
+    *,
+    options: SectionOptions | None = None,
+    on_round: Callable[[int, float], None] = lambda count, error_percent: None,
+) -> Sections:
+    """Sections from starts (f,b,3,4) with more of them than are wanted; `on_round` hears their number and E %."""
+    options = options or SectionOptions()
+    refine = RefineOptions(bone_type="rigid", influences=options.influences, seed=options.seed, threads=options.threads)
+    coarse = problem.sampled(refine.sample, options.seed)
+    fit = refine_skin(coarse, starts, options=refine)
+    few = replace(refine, rounds=ROUNDS, moves=0)
+    while True:
+        n_sections = fit.transforms.shape[1]
+        on_round(n_sections, coarse.error_percent(fit.influences.errors))
+        left = _fewer(coarse, fit.transforms, fit.influences, options)
+        if left is None:
+            break
+        fit = refine_skin(coarse, [left], options=few)
+    fit = refine_skin(problem, [fit.transforms], options=replace(refine, rounds=LAST_ROUNDS, moves=0))
+    return Sections(fit.transforms, fit.influences)
+
+
+def _fewer(problem: FitProblem, transforms: Float64, influences: Influences, options: SectionOptions) -> Float64 | None:
+    """Sections after one round of merging and pruning; None if all of them are needed."""
+    n_sections, points = transforms.shape[1], problem.points[:, :3]
+    if n_sections <= max(1, options.count):
+        return None
+    most = n_sections - options.count if options.count else n_sections - 1
+    weights = influences.dense(n_sections)
+    pairs = measure_pairs(points, transforms, weights, distant=False)
+    into = np.arange(n_sections)
+    diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
+    gone = _merge(_differences(problem, transforms, weights, pairs) / diagonal, weights, pairs, into, most)
+    room = min(most, max(1, int(LEAVING * n_sections)))
+    _prune(weights, pairs, gone, into, room, always=bool(options.count))
+    if not gone.any():
+        return None
+    kept = np.flatnonzero(~gone)
+    out: Float64 = transforms[:, kept].copy()
+    joined = np.isin(kept, into[into != np.arange(n_sections)])
+    if joined.any():
+        summed = np.stack([weights[:, into == section].sum(axis=1) for section in kept], axis=1)
+        labels = np.where(summed.max(axis=1) >= 0.5, summed.argmax(axis=1), -1)
+        whole = bones_of_labels(problem, labels, len(kept), available_threads(options.threads))
+        out[:, joined] = whole[:, joined]
+    return out
+
+
+def _merge(apart: Float64, weights: Float64, pairs: PairJoints, into: Int64, most: int) -> np.ndarray:
+    """Sections that join another, at most `most` of them, each pair on its own; `into` (b,) says which."""
+    gone = np.zeros(len(into), np.bool_)
+    busy = gone.copy()
+    turned = np.maximum(pairs.swings / MERGE_TURN, apart / FAR)
+    measure = np.minimum(turned, apart / TOGETHER)
+    for n in np.argsort(measure, kind="stable"):
+        if measure[n] >= 1 or gone.sum() >= most:
+            break
+        large, small = sorted(pairs.pairs[n].tolist(), key=lambda section: -weights[:, section].sum())
+        if not (busy[large] or busy[small]):
+            into[small], gone[small] = large, True
+            busy[[large, small]] = True
+    return gone
+
+
+def _differences(problem: FitProblem, transforms: Float64, weights: Float64, pairs: PairJoints) -> Float64:
+    """(n,) RMS of how far the smaller section's vertices would be off in the other's motion."""
+    moments = np.einsum("vb,vi,vj->bij", weights, problem.points, problem.points, optimize=True)
+    a, b = pairs.pairs.T
+    mass = moments[:, 3, 3]
+    small = np.where(mass[a] <= mass[b], a, b)
+    apart = transforms[:, a] - transforms[:, b]
+    squared = np.einsum("fnij,njk,fnik->n", apart, moments[small], apart, optimize=True)
+    out: Float64 = np.sqrt(np.maximum(squared, 0) / np.maximum(mass[small], 1e-12) / len(transforms))
+    return out
+
+
+def _prune(weights: Float64, pairs: PairJoints, gone: np.ndarray, into: Int64, room: int, *, always: bool) -> None:
+    """Mark sections with too small a core, the smallest first; with `always` those of large ones too.
+
+    Of two that share most of their vertices only one goes: what it leaves may be the other's core.
+    """
+    core = np.where(weights.sum(axis=0) < FEWEST, 0.0, (weights > ALONE).mean(axis=0))
+    squares = (weights**2).sum(axis=0)
+    shared = np.zeros((len(core), len(core)))
+    shared[tuple(pairs.pairs.T)] = pairs.shared
+    shared += shared.T
+    for section in np.argsort(core, kind="stable"):
+        if gone.sum() >= room or (core[section] >= CORE and not always):
+            break
+        close = shared[section] > 0.3 * squares[section]
+        merged = gone[section] or np.count_nonzero(into == section) > 1
+        if not (merged or gone[close].any()):
+            gone[section] = True
+    if always and not gone.any():
+        gone[core.argmin()] = True
