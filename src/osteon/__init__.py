@@ -19,6 +19,8 @@ _HOMES = {
     "PoseTrack": "osteon.core.pose_track",
     "Poser": "osteon.simplex.poser",
     "PoserOptions": "osteon.simplex.poser",
+    "RigFit": "osteon.pipeline",
+    "RigOptions": "osteon.core.rig_options",
     "Skin": "osteon.core.skin",
     "SkinFit": "osteon.pipeline",
     "SkinOptions": "osteon.core.options",
@@ -34,6 +36,7 @@ _HOMES = {
     "measure_distortion": "osteon.measure.distortion",
     "pose_frames": "osteon.deform.pose",
     "pose_vertices": "osteon.deform.pose",
+    "rig_sequence": "osteon.pipeline",
     "save_model": "osteon.io",
     "save_sequence": "osteon.io",
     "save_skeleton": "osteon.io.skeletons",
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
     from osteon.core.options import SkinOptions
     from osteon.core.pose_track import PoseTrack
+    from osteon.core.rig_options import RigOptions
     from osteon.core.sequence import MeshSequence, join_clips
     from osteon.core.skin import Skin
     from osteon.core.sticks import StickSkeleton
@@ -59,7 +63,7 @@ if TYPE_CHECKING:
     from osteon.io.poses import load_poses
     from osteon.io.skeletons import load_skeleton, save_skeleton
     from osteon.measure.distortion import measure_distortion
-    from osteon.pipeline import SkinFit, skin_sequence
+    from osteon.pipeline import RigFit, SkinFit, rig_sequence, skin_sequence
     from osteon.simplex.poser import Poser, PoserOptions
 
 

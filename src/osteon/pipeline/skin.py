@@ -42,7 +42,7 @@ from osteon.pipeline.presets import fit_default, fit_paper
 from osteon.pipeline.rig import fit_to_rig, posed_by_rig
 from osteon.pipeline.task import SkinTask, Solution, Start
 
-__all__ = ["SkinFit", "check_sequence", "cut_fit", "skin_sequence"]
+__all__ = ["SkinFit", "at_play_size", "build_model", "check_sequence", "cut_fit", "measure_fit", "skin_sequence"]
 
 
 #: Frames on which shading is compared.
@@ -84,7 +84,7 @@ def skin_sequence(
     n_degenerate = check_sequence(sequence, options)
     kept = _kept_frames(sequence, options)
     if rig is None:
-        sequence, scaled = _at_play_size(sequence, kept)
+        sequence, scaled = at_play_size(sequence, kept)
     with single_threaded_blas():
         with watch.stage("prepare"):
             vertices, welded_of_vertex = weld_vertices(sequence)
@@ -100,15 +100,15 @@ def skin_sequence(
         if options.holdout:
             with watch.stage("heldout"):
                 solution = _fit_heldout(sequence, vertices, kept, solution, options)
-        model = _with_names(_build_model(sequence, task, solution), options.prefix)
+        model = _with_names(build_model(sequence, task, solution), options.prefix)
         if model.corrections is not None:
             with watch.stage("normals"):
                 model = with_normals(model, sequence, threads=options.threads)
     watch.seconds["fit"] = time.perf_counter() - started
-    return _measure(sequence, model, solution, task, n_degenerate, kept)
+    return measure_fit(sequence, model, solution, task, n_degenerate, kept)
 
 
-def _at_play_size(sequence: MeshSequence, kept: Int32) -> tuple[MeshSequence, tuple[str, ...]]:
+def at_play_size(sequence: MeshSequence, kept: Int32) -> tuple[MeshSequence, tuple[str, ...]]:
     """The sequence with its rest pose as large as it plays, and a note of that: bones need carry no scale."""
     scale = scale_of_frames(sequence.rest, sequence.faces, sequence.source.take(kept))
     if scale == 1:
@@ -124,7 +124,7 @@ def _solve(task: SkinTask, rig: SkinnedModel | None) -> Solution:
     return fit_paper(task) if task.options.preset == "paper" else fit_default(task)
 
 
-def _measure(
+def measure_fit(
     sequence: MeshSequence, model: SkinnedModel, solution: Solution, task: SkinTask, n_degenerate: int, kept: Int32
 ) -> SkinFit:
     options, watch = task.options, task.watch
@@ -221,7 +221,7 @@ def _fit_heldout(
     return replace(solution, transforms=transforms, columns=columns)
 
 
-def _build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> SkinnedModel:
+def build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> SkinnedModel:
     """What was found for the welded vertices, for all vertices and frames of the sequence."""
     welded, corrections = task.welded_of_vertex, None
     if solution.columns is not None:

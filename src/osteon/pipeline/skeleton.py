@@ -1,0 +1,286 @@
+"""From a mesh sequence to a skeleton that moves it: sections - joints - tree - articulated fit - names - measure.
+
+Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 3.1 and figure 2.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int64
+from osteon.core.compile_kernels import compile_kernels
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.fit_report import FitReport, Stopwatch
+from osteon.core.mesh import Mesh
+from osteon.core.model import SkinnedModel
+from osteon.core.normals import vertex_normals
+from osteon.core.options import SkinOptions
+from osteon.core.parallel import single_threaded_blas
+from osteon.core.progress import Progress, report_progress
+from osteon.core.rig_options import RigOptions
+from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
+from osteon.core.topology import triangle_areas
+from osteon.core.weld import weld_vertices
+from osteon.fit.clustering.core_bones import fit_core_bones
+from osteon.fit.kernel_modules import RIG_KERNELS
+from osteon.fit.naming.bone_names import mirror_pairs, sparse_weights
+from osteon.fit.naming.joint_names import name_joints
+from osteon.fit.naming.mirror import MirrorPlane, find_mirror_plane
+from osteon.fit.problem import pose_problem
+from osteon.fit.skeleton.articulated import ArticulatedOptions, Articulation, fit_articulated
+from osteon.fit.skeleton.joint_tree import JointTree, find_tree
+from osteon.fit.skeleton.mirrored import mirror_tree
+from osteon.fit.skeleton.pair_joints import measure_pairs
+from osteon.fit.skeleton.placement import place_joints_along_bones
+from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
+from osteon.fit.skin.influences import Influences
+from osteon.fit.skin.seed import complete_bones, seed_bones
+from osteon.pipeline.presets import cluster_sample
+from osteon.pipeline.skin import SkinFit, at_play_size, build_model, check_sequence, measure_fit
+from osteon.pipeline.task import SkinTask, Solution
+
+__all__ = ["RigFit", "rig_sequence"]
+
+#: With fewer frames than this a joint may turn about many points.
+FEW_FRAMES = 4
+#: Numbers that every bone needs in a frame; more of them than the vertices of its frames give are guesses.
+VERTICES_A_BONE = 4
+#: Vertices on which first sections are sought.
+SAMPLE = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class RigFit:
+    """A skinned character with the skeleton that was found, how good it is, and where its bones end."""
+
+    fit: SkinFit
+    ends: Float64  # (b,3) in the rest pose
+    free_error_percent: float  # E of the sections, each with its own motion
+
+    @property
+    def model(self) -> SkinnedModel:
+        return self.fit.model
+
+    @property
+    def skeleton(self) -> Skeleton:
+        found = self.fit.model.skeleton
+        assert found is not None
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """The skeleton in the rest pose: names, parents (-1 at the root), positions, and where bones end."""
+        skeleton = self.skeleton
+        return {
+            "names": list(skeleton.names),
+            "parents": skeleton.parents.tolist(),
+            "positions": skeleton.world_from_joint[:, :, 3].tolist(),
+            "ends": self.ends.tolist(),
+        }
+
+
+def rig_sequence(
+    sequence: MeshSequence, *, options: RigOptions | None = None, progress: Progress | None = None
+) -> RigFit:
+    """Find a skeleton in a sequence, and a skin for it."""
+    options = options or RigOptions()
+    skinning = SkinOptions(
+        bones=options.bones,
+        bone_type="rigid",
+        influences=options.influences,
+        seed=options.seed,
+        threads=options.threads,
+    )
+    compile_kernels(RIG_KERNELS, progress)
+    watch, started = Stopwatch(), time.perf_counter()
+    n_degenerate = check_sequence(sequence, skinning)
+    if options.root is not None and options.root >= sequence.n_vertices:
+        raise OptionError(f"root: vertex {options.root} asked for, but there are {sequence.n_vertices}")
+    kept = np.arange(sequence.n_frames, dtype=np.int32)
+    sequence, scaled = at_play_size(sequence, kept)
+    with single_threaded_blas():
+        with watch.stage("prepare"):
+            vertices, welded = weld_vertices(sequence)
+            problem = pose_problem(sequence, vertices)
+        task = SkinTask(sequence, problem, vertices, welded, skinning, watch, progress)
+        recovery = _Recovery(task, options)
+        solution, ends, free = recovery.solve()
+        solution = replace(solution, warnings=(*scaled, *recovery.warnings()))
+        model = build_model(sequence, task, solution)
+    watch.seconds["fit"] = time.perf_counter() - started
+    return RigFit(measure_fit(sequence, model, solution, task, n_degenerate, kept), ends, free)
+
+
+class _Recovery:
+    """One sequence and what is found of its skeleton."""
+
+    def __init__(self, task: SkinTask, options: RigOptions) -> None:
+        self.task, self.options, self.problem = task, options, task.problem
+        self.points = self.problem.points[:, :3]
+        self.diagonal = float(np.linalg.norm(np.ptp(self.points, axis=0)))
+        self.mesh = task.sequence.mesh
+        self.plane = _mirror_plane(self.mesh)
+        self.n_bones = 0
+        if options.symmetric and self.plane is None:
+            raise GeometryError(
+                f"--symmetric: the rest pose of '{task.sequence.name}' is not its own mirror image; choose another "
+                "with --rest, or leave --symmetric away"
+            )
+
+    def solve(self) -> tuple[Solution, Float64, float]:
+        """Bones with weights and a skeleton, the ends of its bones, and E % of the free sections."""
+        task, problem = self.task, self.problem
+        clustering = cluster_sample(task)
+        with task.watch.stage("sections"):
+            sections = self._sections(clustering)
+        free = problem.error_percent(sections.influences.errors)
+        report_progress(task.progress, "joints", 0.0, free)
+        with task.watch.stage("joints"):
+            tree = self._tree(sections)
+        transforms, influences = _in_order(sections, tree.order)
+        joints, turns = tree.places, transforms[..., :3]
+        stages: tuple[FitReport, ...] = (clustering.report,)
+        if self.options.form == "articulated":
+            with task.watch.stage("articulate"):
+                joints, turns, transforms, influences, report = self._articulate(tree, transforms, influences)
+            stages = (*stages, report)
+        self.n_bones = len(joints)
+        weights = influences.dense(self.n_bones)
+        placed = place_joints_along_bones(joints, tree.parents, turns, self.points, weights)
+        skeleton, ends = self._skeleton(tree.parents, placed.world_from_joint, placed.ends, influences)
+        solution = Solution(
+            problem.to_world(transforms),
+            influences,
+            clustering.near_rigid_fraction,
+            clustering.tolerance,
+            np.empty(0, np.int32),
+            stages,
+            bone_type="rigid",
+            names=skeleton.names,
+            skeleton=skeleton,
+        )
+        return solution, ends, free
+
+    def _sections(self, clustering: Any) -> Sections:
+        """Near-rigid sections, from splitting and from the clusters of mean shift."""
+        task, problem, options = self.task, self.problem, self.options
+        n_first = min(first_count(clustering.n_bones, options.bones), problem.n_vertices)
+        coarse = problem.sampled(SAMPLE, options.seed)
+        starts = [seed_bones(coarse, n_first, task.threads)]
+        if clustering.n_bones:
+            core = problem.from_world(fit_core_bones(task.sequence, clustering.labels, "rigid").transforms)
+            starts.append(complete_bones(coarse, core, n_first, task.threads))
+
+        def on_round(count: int, error_percent: float) -> None:
+            wanted = max(options.bones, 2)
+            gone = (n_first - count) / max(1, n_first - wanted)
+            report_progress(task.progress, "sections", min(0.9, 0.2 + 0.7 * gone), error_percent)
+
+        report_progress(task.progress, "sections", 0.0)
+        asked = SectionOptions(options.bones, options.influences, options.seed, task.threads)
+        return find_sections(problem, starts, options=asked, on_round=on_round)
+
+    def _tree(self, sections: Sections) -> JointTree:
+        weights = sections.influences.dense(sections.transforms.shape[1])
+        pairs = measure_pairs(self.points, sections.transforms, weights)
+        masses = weights.sum(axis=0)
+        centers = (weights.T @ self.points) / np.maximum(masses, 1e-12)[:, None]
+        root = -1
+        if self.options.root is not None:
+            root = int(weights[self.task.welded_of_vertex[self.options.root]].argmax())
+        tree = find_tree(pairs, centers, masses, self.diagonal, root)
+        if not self.options.symmetric or self.plane is None:
+            return tree
+        _, influences = _in_order(sections, tree.order)
+        local = MirrorPlane(
+            self.plane.normal,
+            (self.plane.offset - float(self.plane.normal @ self.problem.rest_center)) / self.problem.rest_scale,
+        )
+        return mirror_tree(tree, _partners(self._pairs(influences)), local)
+
+    def _articulate(
+        self, tree: JointTree, transforms: Float64, influences: Influences
+    ) -> tuple[Float64, Float64, Float64, Influences, FitReport]:
+        """Joints, turns, transforms and weights of the articulated form, and how it went."""
+        task, options = self.task, self.options
+        began = time.perf_counter()
+        start = Articulation(
+            tree.parents, tree.places, np.ascontiguousarray(transforms[..., :3]), transforms[:, 0, :, 3].copy()
+        )
+        fit = fit_articulated(
+            self.problem,
+            tree,
+            start,
+            influences,
+            options=ArticulatedOptions(influences=options.influences, seed=options.seed, threads=task.threads),
+            on_round=lambda fraction, error: report_progress(task.progress, "articulate", fraction, error),
+        )
+        report = FitReport(
+            "articulate",
+            time.perf_counter() - began,
+            iterations=len(fit.history),
+            converged=fit.stopped_by == "tolerance",
+            stopped_by=fit.stopped_by,
+            history=fit.history,
+            seed=options.seed,
+        )
+        found = fit.articulation
+        return found.joints, found.turns, found.transforms(), fit.influences, report
+
+    def _pairs(self, influences: Influences) -> list[tuple[int, int]]:
+        """Left and right bone of each pair."""
+        if self.plane is None:
+            return []
+        skin = influences.to_skin().take(self.task.welded_of_vertex)
+        return mirror_pairs(self.mesh, sparse_weights(skin, int(influences.bones.max()) + 1))
+
+    def _skeleton(
+        self, parents: Int64, frames: Float64, ends: Float64, influences: Influences
+    ) -> tuple[Skeleton, Float64]:
+        """Named joints in the input's units, and the ends of their bones."""
+        scale, center = self.problem.rest_scale, self.problem.rest_center
+        world = frames.copy()
+        world[..., 3] = scale * frames[..., 3] + center
+        tips = scale * ends + center
+        sides = [""] * len(parents)
+        for left, right in self._pairs(influences):
+            sides[left], sides[right] = "_L", "_R"
+        names = name_joints(world[..., 3], tips, parents, sides, taken=self.mesh.name)
+        return Skeleton(names, parents.astype(np.int32), world.astype(np.float32)), tips
+
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know of the input."""
+        out = []
+        n_frames = self.problem.n_frames
+        if n_frames < FEW_FRAMES:
+            out.append(f"{n_frames} poses say little about where bodies bend; expect joints that are missing or off")
+        if self.n_bones == 1:
+            out.append("the whole moves as one rigid body: one bone, no joint")
+        if self.options.bones and self.n_bones * VERTICES_A_BONE > self.problem.n_vertices:
+            out.append(
+                f"{self.n_bones} bones for {self.problem.n_vertices} vertices: several are guesses; ask for fewer"
+            )
+        return tuple(out)
+
+
+def _in_order(sections: Sections, order: Int64) -> tuple[Float64, Influences]:
+    """Transforms and influences with the sections in another order."""
+    place_of = np.empty(len(order), np.int64)
+    place_of[order] = np.arange(len(order))
+    found = sections.influences
+    return sections.transforms[:, order], Influences(place_of[found.bones], found.weights, found.errors)
+
+
+def _partners(pairs: list[tuple[int, int]]) -> dict[int, int]:
+    return dict(pairs) | {right: left for left, right in pairs}
+
+
+def _mirror_plane(mesh: Mesh) -> MirrorPlane | None:
+    points = mesh.rest.astype(np.float64)
+    corners = np.repeat(triangle_areas(points, mesh.faces) / 3, 3)
+    areas = np.bincount(mesh.faces.reshape(-1), corners, len(points)).astype(np.float64)
+    return find_mirror_plane(points, vertex_normals(points, mesh.faces), areas)
