@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from osteon.core.options import SkinOptions
 
-__all__ = ["ALL_KERNELS", "kernels_for"]
+__all__ = ["ALL_KERNELS", "COMPARE_KERNELS", "kernels_for"]
 
 #: Every fit, and what measures it.
 SKIN_KERNELS = (
@@ -27,9 +27,11 @@ CORRECTION_KERNELS = (
     "osteon.fit.corrections.corrected_skin",
     "osteon.fit.corrections.solve_columns",
 )
-ALL_KERNELS = SKIN_KERNELS + CORRECTION_KERNELS
+#: Comparing models: what measures surfaces.
+COMPARE_KERNELS = (*SKIN_KERNELS, "osteon.core.box_tree", "osteon.measure.closest_point")
+ALL_KERNELS = COMPARE_KERNELS + CORRECTION_KERNELS
 
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:
     """The modules of the kernels that a fit with these options calls."""
-    return ALL_KERNELS if options.rank else SKIN_KERNELS
+    return SKIN_KERNELS + CORRECTION_KERNELS if options.rank else SKIN_KERNELS

@@ -29,6 +29,7 @@ class PoseDistances:
     """Poses of a sequence, ready to be compared; the rest pose is the last of them."""
 
     poses: Float64  # (v,p,3) about their means, in diagonals, over the root of v
+    sizes: Float64  # (p,) squared
 
     @property
     def n_frames(self) -> int:
@@ -38,10 +39,9 @@ class PoseDistances:
         """(f,) distances of all frames from a frame, or from the rest pose (number f), in diagonals."""
         flat = self.poses.reshape(len(self.poses), -1)
         products = (self.poses[:, pose].T @ flat).reshape(3, -1, 3).swapaxes(0, 1)[: self.n_frames]
-        sizes = np.einsum("vpi,vpi->p", self.poses, self.poses)
         values = np.linalg.svd(products, compute_uv=False)
         values[:, 2] *= np.where(np.linalg.det(products) < 0, -1, 1)
-        squared = sizes[: self.n_frames] + sizes[pose] - 2 * values.sum(axis=1)
+        squared = self.sizes[: self.n_frames] + self.sizes[pose] - 2 * values.sum(axis=1)
         return np.sqrt(np.maximum(squared, 0))
 
     def turn(self, target: int, source: int) -> Float64:
@@ -60,4 +60,5 @@ def pose_distances(sequence: MeshSequence) -> PoseDistances:
     rest = sequence.play_scale * sequence.rest[vertices].astype(np.float64)
     poses = np.concatenate([tracks, rest[:, None]], axis=1)
     poses -= poses.mean(axis=0)
-    return PoseDistances(poses / (max(sequence.diagonal, 1e-300) * np.sqrt(len(poses))))
+    poses /= max(sequence.diagonal, 1e-300) * np.sqrt(len(poses))
+    return PoseDistances(poses, np.einsum("vpi,vpi->p", poses, poses))

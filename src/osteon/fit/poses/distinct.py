@@ -13,6 +13,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError, OptionError
+from osteon.core.parallel import single_threaded_blas
 from osteon.fit.poses.distances import PoseDistances
 
 __all__ = ["LEAST_UNSEEN", "SAME_POSE", "check_count", "check_pose_list", "choose_training_poses", "distinct_poses"]
@@ -30,10 +31,11 @@ def distinct_poses(distances: PoseDistances, tolerance: float = SAME_POSE, keep:
     order = [*keep, *(f for f in range(distances.n_frames) if f not in keep)]
     far = np.full(distances.n_frames, np.inf)
     kept: list[int] = []
-    for frame in order:
-        if far[frame] > tolerance:
-            kept.append(frame)
-            far = np.minimum(far, distances.between(frame))
+    with single_threaded_blas():  # its products are small
+        for frame in order:
+            if far[frame] > tolerance:
+                kept.append(frame)
+                far = np.minimum(far, distances.between(frame))
     return np.sort(np.array(kept, np.int32))
 
 
