@@ -122,9 +122,7 @@ def _compete(
     )
 
 
-def _measure(
-    bones: ComparisonBones, deformer: Deformer, poses: Int32, distinct: Int32, threads: int
-) -> PoseMeasures:
+def _measure(bones: ComparisonBones, deformer: Deformer, poses: Int32, distinct: Int32, threads: int) -> PoseMeasures:
     """How far a model is from some poses; frames are told by their numbers in the input."""
     sequence = bones.sequence
     rest, transforms = sequence.rest.astype(np.float64)[None], bones.transforms[poses]

@@ -51,9 +51,7 @@ class PoseMeasures:
             "error_percent": apart.error_percent if np.isfinite(apart.error_percent) else None,
             "per_frame": [
                 {"frame": int(f), "geometric_mean": float(d), "normal_mean_degrees": float(n), "rms": float(r)}
-                for f, d, n, r in zip(
-                    self.frames, off.per_frame, off.normal_per_frame, apart.per_frame, strict=True
-                )
+                for f, d, n, r in zip(self.frames, off.per_frame, off.normal_per_frame, apart.per_frame, strict=True)
             ],
         }
 
