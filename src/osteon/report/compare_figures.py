@@ -69,7 +69,7 @@ def measure_table(comparison: Comparison, unseen: bool) -> str:
 def cost_table(comparison: Comparison) -> str:
     """What every model takes to store and to pose."""
     n = max(1, comparison.sequence.n_vertices)
-    groups = [("stored, besides rest pose and bones", 3), ("posing a vertex", 2), ("fit, without the bones", 1)]
+    groups = [("stored", 3), ("posing a vertex", 2), ("its fit", 1)]
     head = ["bones a vertex", "numbers a vertex", "size", "multiply-adds", "measured, ns", "seconds"]
     rows = [
         [

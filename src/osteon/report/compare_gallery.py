@@ -9,7 +9,7 @@ vertex does not leave the rest in one colour; the largest deviation stands below
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -32,8 +32,8 @@ SHOWN = 3
 #: Part of the vertices of a row that lies below the end of its scale.
 BELOW = 0.998
 #: Width of a picture by the number of models.
-WIDTHS = {1: 560, 2: 560, 3: 380}
-NARROW = 300
+WIDTHS = {1: 400, 2: 400, 3: 360}
+NARROW = 280
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _shots(comparison: Comparison, pose: _Pose, kind: DeviationKind, view: DrawO
     known = np.concatenate([value[np.isfinite(value)] for value in values])
     maximum = round_up(float(np.quantile(known, BELOW)) if len(known) else 0.0)
     # The camera stands where the source is: what a model throws far away does not make the others small.
-    camera = frame_camera(pose.source, replace(view))
+    camera = frame_camera(pose.source, view)
     write = brief if kind == "geometric" else (lambda angle: f"{number(float(f'{angle:.2g}'))}°")
     shots = []
     for result, points, value in zip(comparison.results, pose.results, values, strict=True):

@@ -82,7 +82,7 @@ def _measures(comparison: Comparison) -> str:
         f"{measure_table(comparison, unseen=False)}"
         '<p class="note">Less is better; the best of each column is bold, with what rounds to the same. '
         "Percentages are of the body’s size, E of the motion.</p>"
-        f"<h3>Cost</h3>{cost_table(comparison)}"
+        f"<h3>Cost, besides the rest pose and the bones that all share</h3>{cost_table(comparison)}"
     )
 
 
