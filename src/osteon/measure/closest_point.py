@@ -15,12 +15,12 @@ another pose 2 ms, points 11 ms; libigl 40 … 60 ms on two threads for tree and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32, checked, checked_indices
-from osteon.core.box_tree import BoxTree, build_boxes
+from osteon.core.box_tree import build_boxes
 from osteon.core.errors import GeometryError
 from osteon.core.exact_kernels import Point, inlined
 from osteon.core.kernels import compiled_by
@@ -38,9 +38,11 @@ DEEPEST = 4096
 class SurfaceBoxes:
     """A triangle mesh and the tree of boxes around its triangles."""
 
-    corners: Float64  # (t,9) in the order of the tree
     faces: Int32  # (t,3) of the mesh
-    tree: BoxTree
+    order: Int32  # (t,) its triangles in the order of the tree
+    corners: Float64  # (t,9) in that order
+    bounds: Float64  # (n,6) lowest and highest corner of every box
+    links: Int32  # (n,3) the box that follows the subtree of each; first triangle and number of triangles of a leaf
 
     @staticmethod
     def of(vertices: FloatArray, faces: Int32) -> SurfaceBoxes:
@@ -51,15 +53,17 @@ class SurfaceBoxes:
             raise GeometryError("faces: a surface without triangles has no closest point")
         around = points[triangles]
         tree = build_boxes(np.concatenate([around.min(axis=1), around.max(axis=1)], axis=1))
-        return SurfaceBoxes(np.ascontiguousarray(around[tree.order].reshape(-1, 9)), triangles, tree)
+        corners = np.ascontiguousarray(around[tree.order].reshape(-1, 9))
+        links = np.stack([tree.after, tree.first, tree.held], axis=1)
+        return SurfaceBoxes(triangles, tree.order, corners, tree.bounds, links)
 
     def moved(self, vertices: FloatArray) -> SurfaceBoxes:
         """The same triangles in another pose, in a tree of the same shape."""
         points = np.asarray(vertices, np.float64)
-        corners = np.ascontiguousarray(points[self.faces[self.tree.order]].reshape(-1, 9))
-        bounds = np.empty_like(self.tree.bounds)
-        _fit_boxes(corners, self.tree.after, self.tree.first, self.tree.held, bounds)
-        return SurfaceBoxes(corners, self.faces, self.tree._replace(bounds=bounds))
+        corners = np.ascontiguousarray(points[self.faces[self.order]].reshape(-1, 9))
+        bounds = np.empty_like(self.bounds)
+        _fit_boxes(corners, self.links, bounds)
+        return replace(self, corners=corners, bounds=bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +83,19 @@ def closest_points(
     `near` (n,) are triangles that are likely to be close, -1 where none is known; they change the time, not the answer.
     """
     asked = np.ascontiguousarray(queries, np.float64)
-    n, tree = len(asked), surface.tree
-    place = np.full(n, -1, np.int32)
+    place = np.full(len(asked), -1, np.int32)
     if near is not None:
-        position = np.empty(len(tree.order), np.int32)
-        position[tree.order] = np.arange(len(tree.order), dtype=np.int32)
+        position = np.empty(len(surface.order), np.int32)
+        position[surface.order] = np.arange(len(surface.order), dtype=np.int32)
         place = np.where(near >= 0, position[near], np.int32(-1)).astype(np.int32)
-    squared, found = np.empty(n), np.empty((n, 3))
+    answer = np.empty((len(asked), 4))
 
     def work(start: int, stop: int) -> None:
-        _search(
-            *(asked[start:stop], place[start:stop], surface.corners),
-            *(tree.bounds, tree.after, tree.first, tree.held),
-            *(np.empty(DEEPEST, np.int32), np.empty(DEEPEST), squared[start:stop], found[start:stop]),
-        )
+        now, waiting = slice(start, stop), np.empty((DEEPEST, 2))
+        _search(asked[now], surface.corners, surface.bounds, surface.links, waiting, place[now], answer[now])
 
-    for_blocks(work, n, BLOCK, available_threads(threads))
-    return ClosestPoints(np.sqrt(squared), found, tree.order[place])
+    for_blocks(work, len(asked), BLOCK, available_threads(threads))
+    return ClosestPoints(np.sqrt(answer[:, 0]), answer[:, 1:], surface.order[place])
 
 
 def first_triangles(faces: Int32, n_vertices: int) -> Int32:
@@ -105,71 +105,66 @@ def first_triangles(faces: Int32, n_vertices: int) -> Int32:
     return out
 
 
-@compiled_by({"_nrt": False}, "f8.2r i4.1r i4.1r i4.1r f8.2")
-def _fit_boxes(corners: Float64, after: Int32, first: Int32, held: Int32, bounds: Float64) -> None:
+@compiled_by({"_nrt": False}, "f8.2r i4.2r f8.2")
+def _fit_boxes(corners: Float64, links: Int32, bounds: Float64) -> None:
     """Boxes of the leaves from their triangles, then of all others from their two children, from the end."""
-    for node in range(after.shape[0] - 1, -1, -1):
-        if held[node]:
+    for node in range(links.shape[0] - 1, -1, -1):
+        if links[node, 2]:
             for k in range(3):
                 bounds[node, k], bounds[node, 3 + k] = 1e300, -1e300
-            for t in range(first[node], first[node] + held[node]):
+            for t in range(links[node, 1], links[node, 1] + links[node, 2]):
                 for c in range(9):
                     k = c % 3
                     bounds[node, k] = min(bounds[node, k], corners[t, c])
                     bounds[node, 3 + k] = max(bounds[node, 3 + k], corners[t, c])
         else:
-            one, other = node + 1, after[node + 1]
+            one, other = node + 1, links[node + 1, 0]
             for k in range(3):
                 bounds[node, k] = min(bounds[one, k], bounds[other, k])
                 bounds[node, 3 + k] = max(bounds[one, 3 + k], bounds[other, 3 + k])
 
 
-@compiled_by({"_nrt": False}, "f8.2r i4.1 f8.2r f8.2r i4.1r i4.1r i4.1r i4.1 f8.1 f8.1 f8.2")
+@compiled_by({"_nrt": False}, "f8.2r f8.2r f8.2r i4.2r f8.2 i4.1 f8.2")
 def _search(
     queries: Float64,
-    place: Int32,
     corners: Float64,
     bounds: Float64,
-    after: Int32,
-    first: Int32,
-    held: Int32,
-    waiting: Int32,
-    far: Float64,
-    squared: Float64,
-    found: Float64,
+    links: Int32,
+    waiting: Float64,
+    place: Int32,
+    answer: Float64,
 ) -> None:
-    """Fills place with the triangle closest to each query, squared with its distance and found with the point on it.
+    """Fills place (n,) with the triangle closest to each query, answer (n,4) with its squared distance and the point.
 
-    Before, place holds a triangle to start with, or -1. Nodes that wait keep how far off they are.
+    Before, place holds a triangle to start with, or -1. Boxes that wait (m,2) keep how far off they are.
     """
     for n in range(queries.shape[0]):
         q = (queries[n, 0], queries[n, 1], queries[n, 2])
         best, point = np.inf, q
         if place[n] >= 0:
             best, point = _on_triangle(corners, place[n], q)
-        waiting[0], far[0], n_waiting = 0, _off_box(bounds, 0, q), 1
+        waiting[0, 0], waiting[0, 1], n_waiting = 0, _off_box(bounds, 0, q), 1
         while n_waiting:
             n_waiting -= 1
-            if far[n_waiting] >= best:
+            if waiting[n_waiting, 1] >= best:
                 continue
-            node = waiting[n_waiting]
-            while not held[node]:  # down to a leaf by the nearer child; the other waits
-                one, other = node + 1, after[node + 1]
+            node = int(waiting[n_waiting, 0])
+            while not links[node, 2]:  # down to a leaf by the nearer child; the other waits
+                one, other = node + 1, int(links[node + 1, 0])
                 a, b = _off_box(bounds, one, q), _off_box(bounds, other, q)
                 if b < a:
                     one, other, a, b = other, one, b, a
                 if b < best:
-                    waiting[n_waiting], far[n_waiting] = other, b
+                    waiting[n_waiting, 0], waiting[n_waiting, 1] = other, b
                     n_waiting += 1
                 node = one
                 if a >= best:
                     break
-            for t in range(first[node], first[node] + held[node]):
+            for t in range(links[node, 1], links[node, 1] + links[node, 2]):
                 tried, where = _on_triangle(corners, t, q)
                 if tried < best:
                     best, point, place[n] = tried, where, t
-        squared[n] = best
-        found[n, 0], found[n, 1], found[n, 2] = point
+        answer[n, 0], answer[n, 1], answer[n, 2], answer[n, 3] = best, point[0], point[1], point[2]
 
 
 @inlined
@@ -178,7 +173,8 @@ def _off_box(bounds: Float64, node: int, q: Point) -> float:
     x = max(max(bounds[node, 0] - q[0], q[0] - bounds[node, 3]), 0.0)
     y = max(max(bounds[node, 1] - q[1], q[1] - bounds[node, 4]), 0.0)
     z = max(max(bounds[node, 2] - q[2], q[2] - bounds[node, 5]), 0.0)
-    return x * x + y * y + z * z
+    squared: float = x * x + y * y + z * z
+    return squared
 
 
 @inlined

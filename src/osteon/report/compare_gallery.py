@@ -80,7 +80,7 @@ def _shown_poses(comparison: Comparison) -> list[_Pose]:
     poses = []
     for chosen, trained in ((comparison.training, True), (comparison.unseen, False)):
         shown = chosen[distinct_frames(comparison.sequence.take_frames(chosen), SHOWN)]
-        results = [comparison.pose(result, shown) for result in comparison.results]
+        results = [comparison.pose(result, shown.tolist()) for result in comparison.results]
         for i, pose in enumerate(shown):
             frame, source = int(comparison.distinct[pose]), comparison.sequence.frame(int(pose))
             poses.append(_Pose(int(pose), frame, trained, source, tuple(result[i] for result in results)))

@@ -90,7 +90,7 @@ def test_a_tree_serves_other_poses() -> None:
     queries = other + 0.1 * rng.normal(size=other.shape)
     moved, fresh = SurfaceBoxes.of(tube.vertices, tube.faces).moved(other), SurfaceBoxes.of(other, tube.faces)
     assert_allclose(closest_points(moved, queries).distances, closest_points(fresh, queries).distances, atol=1e-15)
-    assert_allclose(moved.tree.bounds[0], fresh.tree.bounds[0])
+    assert_allclose(moved.bounds[0], fresh.bounds[0])
 
 
 def test_threads_change_nothing() -> None:

@@ -33,7 +33,7 @@ class PoseDistances:
 
     @property
     def n_frames(self) -> int:
-        return self.poses.shape[1] - 1
+        return int(self.poses.shape[1]) - 1
 
     def between(self, pose: int) -> Float64:
         """(f,) distances of all frames from a frame, or from the rest pose (number f), in diagonals."""
@@ -42,7 +42,8 @@ class PoseDistances:
         values = np.linalg.svd(products, compute_uv=False)
         values[:, 2] *= np.where(np.linalg.det(products) < 0, -1, 1)
         squared = self.sizes[: self.n_frames] + self.sizes[pose] - 2 * values.sum(axis=1)
-        return np.sqrt(np.maximum(squared, 0))
+        found: Float64 = np.sqrt(np.maximum(squared, 0))
+        return found
 
     def turn(self, target: int, source: int) -> Float64:
         """(3,3) the rotation that lays one frame over another."""
