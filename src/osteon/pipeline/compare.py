@@ -26,7 +26,6 @@ from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_points
 from osteon.fit.kernel_modules import COMPARE_KERNELS
 from osteon.fit.models.contestants import Contestant, find_contestants
-from osteon.fit.models.model_fit import ModelFitOptions
 from osteon.fit.poses.distances import pose_distances
 from osteon.fit.poses.distinct import check_count, check_pose_list, choose_training_poses, distinct_poses
 from osteon.measure.deviation import measure_deviation
@@ -98,15 +97,9 @@ def _compete(
 ) -> ModelResult:
     """One model, fitted and measured."""
     started = time.perf_counter()
-    fit_options = ModelFitOptions(
-        influences=options.influences,
-        keep_bones=True,
-        seed=options.seed,
-        threads=available_threads(options.threads),
-    )
-    problem = bones.problem
-    trained = problem.from_world(bones.transforms[bones.training])
-    fit = contestant.fit(problem, trained, bones.influences, fit_options)
+    trained = bones.problem.from_world(bones.transforms[bones.training])
+    threads = available_threads(options.threads)
+    fit = contestant.fit(bones.problem, trained, bones.influences, seed=options.seed, threads=threads)
     fitted = time.perf_counter() - started
     deformer = fit.deformer.take(bones.welded_of_vertex)
     unseen = np.setdiff1d(np.arange(len(distinct), dtype=np.int32), bones.training)

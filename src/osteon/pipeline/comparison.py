@@ -14,7 +14,7 @@ from osteon.core.compare_options import CompareOptions
 from osteon.core.deformer import Deformer
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_points
-from osteon.fit.models.contestants import BASELINE, SweepPoint
+from osteon.fit.models.contestants import BASELINE, ContestantSweep
 from osteon.measure.deviation import Deviation
 from osteon.measure.distortion import Distortion, Worst
 
@@ -81,7 +81,7 @@ class ModelResult:
     unseen: PoseMeasures
     cost: ModelCost
     seconds: float  # of its fit
-    sweep: tuple[SweepPoint, ...] = ()
+    sweep: ContestantSweep | None = None
 
     @property
     def growth(self) -> float:
@@ -164,5 +164,5 @@ class Comparison:
             "unseen_rms_over_ssd": over,
             "cost": asdict(result.cost),
             "fit_seconds": result.seconds,
-            "sweep": [asdict(point) for point in result.sweep],
+            "sweep": None if result.sweep is None else asdict(result.sweep),
         }

@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from osteon.fit.models.contestants import ContestantSweep
 from osteon.pipeline.comparison import Comparison, ModelResult, PoseMeasures
 from osteon.report.charts import Axis, Mark, Series, legend, line_chart
 from osteon.report.figures import Figure
@@ -141,20 +142,20 @@ def _by_pose(comparison: Comparison, result: ModelResult, normals: bool) -> list
 
 def sweep_figures(comparison: Comparison) -> list[Figure]:
     """What regularisation of several strengths gave, for each model that tried (figure 3 of the paper)."""
-    return [_sweep_figure(result) for result in comparison.results if len(result.sweep) > 1]
+    return [_sweep_figure(result.title, result.sweep) for result in comparison.results if result.sweep is not None]
 
 
-def _sweep_figure(result: ModelResult) -> Figure:
-    points = sorted(result.sweep, key=lambda point: point.strength)
-    strengths = [max(point.strength, 1e-30) for point in points]
-    errors = [point.error for point in points]
-    best = int(np.argmin(errors))
-    title = f"Strength of regularisation, {result.title}"
-    series = [Series("", strengths, errors, dots=True)]
-    mark = Mark(strengths[best], f"least at {number(strengths[best])}", errors[best])
-    chart = line_chart(
-        series, title=title, x=Axis("strength", log=True), y=Axis("error on poses left out"), marks=[mark]
-    )
+def _sweep_figure(name: str, sweep: ContestantSweep) -> Figure:
+    best = int(np.argmin(sweep.left_out))
+    title = f"Strength of regularisation, {name}"
+    series = [
+        Series("poses left out", sweep.strengths, sweep.left_out, dots=True),
+        Series("poses fitted", sweep.strengths, sweep.training, dots=True, kind=1),
+    ]
+    mark = Mark(sweep.strengths[best], f"taken: {number(sweep.strengths[best])}", sweep.left_out[best])
+    axes = Axis("strength", log=True), Axis("RMS, % of the body’s size", log="auto")
+    chart = line_chart(series, title=title, x=axes[0], y=axes[1], marks=[mark])
     note = "Weak: the training poses are learned by heart. Strong: the model is held where its fit began."
-    rows = tuple((number(s), number(e)) for s, e in zip(strengths, errors, strict=True))
-    return Figure(title, chart, "", note, ("strength", "error on poses left out"), rows)
+    columns = zip(sweep.strengths, sweep.left_out, sweep.training, strict=True)
+    rows = tuple(tuple(number(value) for value in row) for row in columns)
+    return Figure(title, chart, legend(series), note, ("strength", "RMS %, left out", "RMS %, fitted"), rows)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from osteon.core.compare_options import CompareOptions
+from osteon.core.deformer import Deformer
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.fit.models import contestants
-from osteon.fit.models.contestants import CONTESTANTS, Contestant, ContestantFit, SweepPoint, find_contestants
+from osteon.fit.models.contestants import CONTESTANTS, Contestant, ContestantSweep, find_contestants
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.compare_bones import bones_for_comparison
 from osteon.pipeline.comparison import Comparison
@@ -130,14 +134,37 @@ def test_words() -> None:
         CompareOptions(train=4, poses="0,1")
 
 
+@dataclass(frozen=True)
+class Swept:
+    """What a fit of a test gives."""
+
+    deformer: Deformer
+    sweep: SimpleNamespace
+
+
+@dataclass(frozen=True)
+class SweptOptions:
+    """Options of a class of its own."""
+
+    seed: int
+    threads: int
+    towards: str = "ssd"
+
+
 def swept(problem, transforms, influences, options):  # type: ignore[no-untyped-def]
     """A contestant of a test: linear blending that says it tried two strengths."""
+    assert (options.seed, options.towards) == (4, "zero")
     fit = contestants.contest_linear_blend(problem, transforms, influences, options)
-    return ContestantFit(fit.deformer, (SweepPoint(0.1, 2.0), SweepPoint(1.0, 1.0)))
+    tried = SimpleNamespace(pulls=np.array([1.0, 0.1]), training=np.array([1.0, 2.0]), left_out=np.array([3.0, 4.0]))
+    return Swept(fit.deformer, tried)
 
 
 def test_a_contestant_is_a_line(tube: MeshSequence, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CONTESTANTS, "new", Contestant("a new one", f"{__name__}:swept", 12))
-    result = compare_models(tube, options=CompareOptions(models="new", train=4, bones=3, threads=1)).results[0]
-    assert [point.strength for point in result.sweep] == [0.1, 1.0]
+    options = {"options": f"{__name__}:SweptOptions", "settings": (("towards", "zero"),), "only_if_named": True}
+    monkeypatch.setitem(CONTESTANTS, "new", Contestant("a new one", f"{__name__}:swept", 12, **options))
+    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__, SimpleNamespace(**globals())))
+    assert "new" not in find_contestants()
+    asked = CompareOptions(models="new", train=4, bones=3, threads=1, seed=4)
+    result = compare_models(tube, options=asked).results[0]
+    assert result.sweep == ContestantSweep((0.1, 1.0), (2.0, 1.0), (4.0, 3.0))
     assert result.cost.multiply_adds == 36

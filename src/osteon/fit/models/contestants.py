@@ -9,11 +9,11 @@ A contestant is fitted on training poses, with bones and linear blend weights th
 | problem    | the training poses, welded vertices |
 | transforms | (f,b,3,4) rigid bones of these poses, in the problem's units; they stay as they are |
 | influences | the linear blend skin of these bones |
-| options    | seed, threads, influences |
+| options    | what the contestant's line says, with seed and threads |
 
 `deformer` is of the problem's vertices and takes bones in the units of the input, as those of a `SkinnedModel` do.
-`sweep` lists what regularisation of several strengths gave: objects with `strength` and `error`, the error on poses
-that a fit of that strength did not see.
+`sweep` tells what regularisation of several strengths gave: `pulls` (l,), RMS of the poses fitted, `training` (l,), and
+of poses that a fit of that strength did not see, `left_out` (l,), both in percent of the diagonal.
 
 A new contestant is a line in `CONTESTANTS`.
 """
@@ -21,7 +21,7 @@ A new contestant is a line in `CONTESTANTS`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ __all__ = [
     "CONTESTANTS",
     "Contestant",
     "ContestantFit",
-    "SweepPoint",
+    "ContestantSweep",
     "contest_dual_quaternion",
     "contest_linear_blend",
     "find_contestants",
@@ -50,11 +50,12 @@ BASELINE = "ssd"
 
 
 @dataclass(frozen=True, slots=True)
-class SweepPoint:
-    """What one strength of regularisation gave."""
+class ContestantSweep:
+    """What regularisation of several strengths gave, weakest first; RMS in percent of the diagonal."""
 
-    strength: float  # lambda
-    error: float  # on poses that this fit did not see
+    strengths: tuple[float, ...]  # lambda
+    training: tuple[float, ...]  # of the poses that were fitted
+    left_out: tuple[float, ...]  # of poses that a fit of that strength did not see
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class ContestantFit:
     """A fitted contestant."""
 
     deformer: Deformer
-    sweep: tuple[SweepPoint, ...] = ()
+    sweep: ContestantSweep | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +74,36 @@ class Contestant:
     place: str  # module:function
     multiply_adds_a_slot: int  # for every bone of a vertex
     multiply_adds_a_vertex: int = 0  # besides
+    options: str = "osteon.fit.models.model_fit:ModelFitOptions"  # module:class of its options
+    settings: tuple[tuple[str, Any], ...] = ()  # of its options, besides seed and threads
+    only_if_named: bool = False  # not among all
 
     def fit(
-        self, problem: FitProblem, transforms: Float64, influences: Influences, options: ModelFitOptions
+        self, problem: FitProblem, transforms: Float64, influences: Influences, *, seed: int, threads: int
     ) -> ContestantFit:
         """The deformer for bones that are given, and its sweep, if there is one."""
-        module, _, name = self.place.partition(":")
-        found: Any = getattr(import_module(module), name)(problem, transforms, influences, options)
-        sweep = getattr(found, "sweep", None) or ()
-        return ContestantFit(found.deformer, tuple(SweepPoint(float(p.strength), float(p.error)) for p in sweep))
+        options = _find(self.options)(seed=seed, threads=threads, **dict(self.settings))
+        found: Any = _find(self.place)(problem, transforms, influences, options)
+        return ContestantFit(found.deformer, _sweep_of(found))
 
     def multiply_adds(self, n_slots: int) -> int:
         """Multiplications and additions that take one vertex to its place."""
         return self.multiply_adds_a_slot * n_slots + self.multiply_adds_a_vertex
+
+
+def _find(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _sweep_of(found: Any) -> ContestantSweep | None:
+    sweep = getattr(found, "sweep", None)
+    if sweep is None:
+        return None
+    columns = (sweep.pulls, sweep.training, sweep.left_out)
+    rows = sorted(zip(*(map(float, column) for column in columns), strict=True))
+    strengths, training, left_out = zip(*rows, strict=True)
+    return ContestantSweep(strengths, training, left_out)
 
 
 # Linear blending sums matrices (12 a slot) and applies the sum (9). Dual quaternions sum 8 numbers and compare signs
@@ -104,7 +122,8 @@ def find_contestants(words: Sequence[str] = ()) -> dict[str, Contestant]:
             raise OptionError(f"models: no model is called {word!r}; known are {known}")
         if word in words[:i]:
             raise OptionError(f"models: {word} is named twice")
-    return {word: CONTESTANTS[word] for word in words or CONTESTANTS}
+    all_of_them = [word for word, contestant in CONTESTANTS.items() if not contestant.only_if_named]
+    return {word: CONTESTANTS[word] for word in words or all_of_them}
 
 
 def contest_linear_blend(
@@ -119,7 +138,8 @@ def contest_linear_blend(
 def contest_dual_quaternion(
     problem: FitProblem, transforms: Float64, influences: Influences, options: ModelFitOptions
 ) -> ContestantFit:
-    """Dual quaternions, weights of their own."""
+    """Dual quaternions, weights of their own: as many a vertex as the linear blend skin has."""
     from osteon.fit.models.dual_quaternion import fit_dual_quaternion
 
-    return ContestantFit(fit_dual_quaternion(problem, transforms, options).deformer)
+    kept = replace(options, influences=influences.bones.shape[1], keep_bones=True)
+    return ContestantFit(fit_dual_quaternion(problem, transforms, kept).deformer)
