@@ -98,9 +98,9 @@ def compare(
 
 def _words(found: Comparison) -> dict[str, Any]:
     """The verdict as the page and the table tell it."""
-    from osteon.report.compare_verdict import compare_verdict, verdict_lines
+    from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
 
-    return {"verdict": [compare_verdict(found), *verdict_lines(found)]}
+    return {"best_choice": best_choice(found).word, "verdict": [compare_verdict(found), *verdict_lines(found)]}
 
 
 def print_comparison(found: Comparison, seconds: dict[str, float], page: str | None) -> None:
@@ -128,7 +128,7 @@ def print_comparison(found: Comparison, seconds: dict[str, float], page: str | N
     n = max(1, found.sequence.n_vertices)
     for result in found.results:
         cost = result.cost
-        cells = (f"{cost.floats / n:g}", size_text(cost.bytes), str(cost.multiply_adds), f"{cost.nanoseconds:.0f}")
+        cells = (f"{cost.floats / n:.3g}", size_text(cost.bytes), str(cost.multiply_adds), f"{cost.nanoseconds:.0f}")
         costs.add_row(f"  {result.word}", *cells, f"{result.seconds:.2f}")
     out.print(costs)
     frames = ",".join(map(str, found.distinct[found.training].tolist()))

@@ -153,7 +153,7 @@ def _sweep_figure(name: str, sweep: ContestantSweep) -> Figure:
         Series("poses fitted", sweep.strengths, sweep.training, dots=True, kind=1),
     ]
     mark = Mark(sweep.strengths[best], f"taken: {number(sweep.strengths[best])}", sweep.left_out[best])
-    axes = Axis("strength", log=True), Axis("RMS, % of the body’s size", log="auto")
+    axes = Axis("strength", log=True), Axis("RMS, % of the body’s size")
     chart = line_chart(series, title=title, x=axes[0], y=axes[1], marks=[mark])
     note = "Weak: the training poses are learned by heart. Strong: the model is held where its fit began."
     columns = zip(sweep.strengths, sweep.left_out, sweep.training, strict=True)

@@ -11,7 +11,7 @@ from osteon.io.doors.source import PathLike
 from osteon.pipeline.comparison import Comparison
 from osteon.report.compare_figures import cost_table, measure_table, poses_figure, sweep_figures
 from osteon.report.compare_gallery import DeviationKind, DeviationRow, draw_deviations
-from osteon.report.compare_verdict import compare_verdict, verdict_lines
+from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
 from osteon.report.gallery import UpAxis
 from osteon.report.numbers import number
 from osteon.report.page_shell import charts, page, section
@@ -59,7 +59,7 @@ def build_comparison_page(comparison: Comparison, *, up: UpAxis = "y") -> str:
 
 def _verdict(comparison: Comparison) -> str:
     """The first sentence, the winner in colour."""
-    text, first = escape(compare_verdict(comparison)), escape(comparison.ranked()[0].title)
+    text, first = escape(compare_verdict(comparison)), escape(best_choice(comparison).title)
     head = first[:1].upper() + first[1:]
     return f'<strong class="good">{head}</strong>{text[len(head) :]}' if text.startswith(head) else text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from osteon.pipeline.comparison import Comparison, ModelResult
 from osteon.report.numbers import brief, number, share
 
-__all__ = ["OVERFIT", "compare_verdict", "equally_close", "verdict_lines"]
+__all__ = ["OVERFIT", "best_choice", "compare_verdict", "equally_close", "verdict_lines"]
 
 #: Differences of the mean deviation that nobody sees: a twentieth of it, or a tenth of a pixel where the body is a
 #: thousand pixels large.
@@ -16,24 +16,31 @@ OVERFIT = 2.0
 SEEN = 0.01
 
 
+def best_choice(comparison: Comparison) -> ModelResult:
+    """Of the models that are as close on unseen poses as the closest one, that which holds the fewest numbers."""
+    ranked = comparison.ranked()
+    return min((r for r in ranked if equally_close(ranked[0], r)), key=lambda r: r.cost.floats)
+
+
 def compare_verdict(comparison: Comparison) -> str:
     """The first sentence: the model that is closest on unseen poses."""
-    ranked = comparison.ranked()
-    best, poses = ranked[0], f"the {len(comparison.unseen)} poses that it has not seen"
-    off = best.unseen.deviation
+    best, ranked = best_choice(comparison), comparison.ranked()
+    off, count = best.unseen.deviation, len(comparison.unseen)
     mean = f"{brief(off.percent(off.mean))} of the body’s size"
     if len(ranked) == 1:
-        return f"{_capital(best.title)} is off by {mean} on average in {poses}."
-    equal = [result for result in ranked[1:] if equally_close(best, result)]
-    if len(equal) == len(ranked) - 1:
+        return f"{_capital(best.title)} is off by {mean} on average in the {count} poses that it has not seen."
+    others = [result for result in ranked if not equally_close(best, result)]
+    if not others:
         return (
-            f"It does not matter which: all {len(ranked)} models are off by about {mean} on average in "
-            f"the {len(comparison.unseen)} poses that they have not seen."
+            f"It does not matter which: all {len(ranked)} models are off by about {mean} on average in the {count} "
+            "poses that they have not seen."
         )
-    text = f"{_capital(best.title)} is closest in {poses}: off by {mean} on average"
     base = comparison.baseline
-    other = base if base is not None and base is not best and base not in equal else ranked[1 + len(equal)]
-    return f"{text}, {_less(best, other)} than {other.title}."
+    other = base if base in others and base is not None else others[0]
+    return (
+        f"{_capital(best.title)} is closest in the {count} poses that it has not seen: off by {mean} on average, "
+        f"{_less(best, other)} than {other.title}."
+    )
 
 
 def verdict_lines(comparison: Comparison) -> tuple[str, ...]:
@@ -62,22 +69,22 @@ def _less(one: ModelResult, other: ModelResult) -> str:
 
 
 def _ties(comparison: Comparison) -> list[str]:
-    ranked = comparison.ranked()
-    equal = [result.title for result in ranked[1:] if equally_close(ranked[0], result)]
-    if not equal or len(equal) == len(ranked) - 1:
+    """Models that are as close as the best choice, where others are not."""
+    best = best_choice(comparison)
+    equal = [result.title for result in comparison.ranked() if result is not best and equally_close(best, result)]
+    if not equal or len(equal) == len(comparison.results) - 1:
         return []
-    return [
-        f"{_capital(' and '.join(equal))} {'is' if len(equal) == 1 else 'are'} as close: the difference is not seen."
-    ]
+    are = "is as close, but holds" if len(equal) == 1 else "are as close, but hold"
+    return [f"{_capital(' and '.join(equal))} {are} no fewer numbers: the difference is not seen."]
 
 
 def _costs(comparison: Comparison) -> list[str]:
-    """What the closest model costs, beside linear blending."""
-    best, base = comparison.ranked()[0], comparison.baseline
+    """What the best choice costs, beside linear blending."""
+    best, base = best_choice(comparison), comparison.baseline
     if base is None or len(comparison.results) == 1:
         return []
     if best is base:
-        return [f"{_capital(base.title)} is also what every engine plays."]
+        return [f"{_capital(base.title)} is also what every engine plays, and no other holds fewer numbers."]
     n = comparison.sequence.n_vertices
     return [
         f"It holds {number(best.cost.floats / n)} numbers a vertex where {base.title} holds "
@@ -88,7 +95,7 @@ def _costs(comparison: Comparison) -> list[str]:
 
 def _other_measures(comparison: Comparison) -> list[str]:
     """Where normals or distances between vertices prefer another model."""
-    best, lines = comparison.ranked()[0], []
+    best, lines = best_choice(comparison), []
     by_normals = min(comparison.results, key=lambda result: result.unseen.deviation.normal_mean)
     angle, least = best.unseen.deviation.normal_mean, by_normals.unseen.deviation.normal_mean
     if by_normals is not best and least < (1 - SMALL_PART) * angle:

@@ -22,7 +22,7 @@ def test_sliding_along_the_surface_does_not_count() -> None:
 
 
 def test_by_hand() -> None:
-    frames = np.stack([SQUARE[:4], SQUARE[:4] + [0, 0, 5]]).astype(np.float32)
+    frames = np.stack([SQUARE[:4], SQUARE[:4] + np.array([0, 0, 5])]).astype(np.float32)
     result = frames.copy()
     result[1, 2, 2] += 0.5
     found = measure_deviation(frames, FACES, lambda a, b: result[a:b], 2.0)
