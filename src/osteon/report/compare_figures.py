@@ -98,7 +98,7 @@ def _table(
     begins = [' class="begins"' if i in starts else "" for i in range(len(head))]
     top = "".join(f'<th scope="col"{begins[i]}>{escape(name)}</th>' for i, name in enumerate(head))
     body = "".join(
-        f'<tr><th scope="row">{escape(result.title)} <code>{escape(result.word)}</code></th>'
+        f'<tr><th scope="row"><span class="title">{escape(result.title)} </span><code>{escape(result.word)}</code></th>'
         + "".join(
             f"<td{begins[i]}>{f'<strong>{escape(text)}</strong>' if best else escape(text)}</td>"
             for i, (text, best) in enumerate(cells)

@@ -14,6 +14,7 @@ from osteon.fit.models.contestants import ContestantSweep
 from osteon.measure.deviation import Deviation
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison, ModelResult
+from osteon.report import compare_gallery
 from osteon.report.compare_figures import measure_table, poses_figure, sweep_figures
 from osteon.report.compare_page import build_comparison_page, write_comparison_page
 from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
@@ -29,7 +30,13 @@ def found() -> Comparison:
     return compare_models(sequence.with_parts(frames=rough), options=options)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(autouse=True)
+def small_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pictures show is not looked at here."""
+    monkeypatch.setattr(compare_gallery, "WIDTHS", {1: 60, 2: 60})
+
+
+@pytest.fixture
 def page(found: Comparison) -> str:
     return build_comparison_page(found)
 
@@ -63,9 +70,9 @@ def three(found: Comparison, *means: tuple[float, float]) -> Comparison:
 def test_the_closest_is_named_first(found: Comparison) -> None:
     told = three(found, (0.4, 0.35), (0.3, 0.25), (0.6, 0.5))
     assert best_choice(told).word == "as"
-    assert compare_verdict(told) == (
-        "Animation Space is closest in the 5 poses that it has not seen: off by 0.3\u00a0% of the body’s size on average, "
-        "25\u00a0% less than linear blending (SSD)."
+    assert compare_verdict(told).replace("\u00a0", " ") == (
+        "Animation Space is closest in the 5 poses that it has not seen: off by 0.3 % of the body’s size on average, "
+        "25 % less than linear blending (SSD)."
     )
     assert any("numbers a vertex" in line for line in verdict_lines(told))
     assert not any("Mind" in line for line in verdict_lines(told))
