@@ -17,6 +17,7 @@ from osteon.bench.run import BenchRun, find_sequence, horse_or_fox
 from osteon.core.compare_options import CompareOptions
 from osteon.core.errors import OsteonError
 from osteon.core.sequence import MeshSequence
+from osteon.fit.models.contestants import CONTESTANTS
 
 __all__ = ["bench_compare"]
 
@@ -56,8 +57,10 @@ def _models(run: BenchRun, sequence: MeshSequence, training: int, place: int) ->
     from osteon.pipeline.compare import compare_models
 
     run.say(f"{sequence.name}: models on {training} poses")
+    models = ",".join(CONTESTANTS) if place == 0 else ""  # on the horse also those that take part only if named
+    options = CompareOptions(models=models, bones=BONES, train=training, threads=run.threads)
     try:
-        found = compare_models(sequence, options=CompareOptions(bones=BONES, train=training, threads=run.threads))
+        found = compare_models(sequence, options=options)
     except OsteonError as error:
         run.miss(f"{sequence.name}: {error}")
         return []
