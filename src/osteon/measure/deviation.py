@@ -6,7 +6,7 @@
 A vertex that slides along the surface has no geometric deviation, while RMS and E (`distortion.py`) count it: they
 compare vertex with vertex. What is seen is the surface and how it is lit.
 
-Based on: Reid and Jacka, Mesh Approximation for Animated Characters, 2006, section 3.2.1; the figures of merit are
+Based on: Reid and Jacka, Mesh Approximation for Animated Characters, section 3.2.1; the figures of merit are
 those of Silva, Madeira and Santos, PolyMeCo, 2005.
 
 Differs from the paper: vertices without a normal, which belong to no triangle of any area, have no normal deviation.
@@ -30,7 +30,7 @@ from osteon.core.sequence import MeshSequence, frames_of
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
 from osteon.measure.distortion import Worst
 
-__all__ = ["Deviation", "DeviationScale", "measure_deviation", "normal_deviations", "surface_deviations"]
+__all__ = ["Deviation", "SourceSurface", "measure_deviation", "normal_deviations", "surface_deviations"]
 
 #: Values of a block of frames; the tree of each frame, its distances and its normals stand beside it.
 BLOCK_VALUES = 1_000_000
@@ -55,20 +55,20 @@ class Deviation:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviationScale:
-    """What deviations are measured against: triangles, the tree of one pose, a triangle a vertex to start with."""
+class SourceSurface:
+    """The mesh that deviations are measured against: its tree in one pose, and a triangle a vertex to start with."""
 
     surface: SurfaceBoxes
     near: Int32  # (v,)
 
     @staticmethod
-    def of(vertices: FloatArray, faces: Int32) -> DeviationScale:
-        return DeviationScale(SurfaceBoxes.of(vertices, faces), first_triangles(faces, len(vertices)))
+    def of(vertices: FloatArray, faces: Int32) -> SourceSurface:
+        return SourceSurface(SurfaceBoxes.of(vertices, faces), first_triangles(faces, len(vertices)))
 
 
-def surface_deviations(scale: DeviationScale, source: FloatArray, result: FloatArray, *, threads: int = 1) -> Float64:
+def surface_deviations(against: SourceSurface, source: FloatArray, result: FloatArray, *, threads: int = 1) -> Float64:
     """(v,) distances from the vertices of the result (v,3) to the surface of the source (v,3)."""
-    return closest_points(scale.surface.moved(source), result, scale.near, threads=threads).distances
+    return closest_points(against.surface.moved(source), result, against.near, threads=threads).distances
 
 
 def normal_deviations(source: FloatArray, result: FloatArray, faces: Int32) -> Float64:
@@ -89,13 +89,13 @@ def measure_deviation(
     """Compare frames (f,v,3) with approximate(start, stop), which gives the same frames of the result."""
     source = frames_of(frames)
     sums = _Sums.of(source.n_frames)
-    scale = DeviationScale.of(source.read(0, 1)[0], faces)
+    against = SourceSurface.of(source.read(0, 1)[0], faces)
     for block in frame_blocks(source, BLOCK_VALUES):
         result = approximate(block.start, block.stop)
         if result.shape != block.frames.shape:
             raise GeometryError(f"compared frames have shape {result.shape}, expected {block.frames.shape}")
         for_blocks(
-            partial(_measure_frames, sums, scale, block, result, faces), len(result), 1, available_threads(threads)
+            partial(_measure_frames, sums, against, block, result, faces), len(result), 1, available_threads(threads)
         )
     count = source.n_frames * source.n_vertices
     angles = float(sums.angles.sum())
@@ -130,11 +130,11 @@ class _Sums:
 
 
 def _measure_frames(
-    sums: _Sums, scale: DeviationScale, block: FrameBlock, result: Float32, faces: Int32, start: int, stop: int
+    sums: _Sums, against: SourceSurface, block: FrameBlock, result: Float32, faces: Int32, start: int, stop: int
 ) -> None:
     for i in range(start, stop):
         f = block.start + i
-        off = surface_deviations(scale, block.frames[i], result[i])
+        off = surface_deviations(against, block.frames[i], result[i])
         sums.distance[f], sums.squared[f] = off.sum(), (off**2).sum()
         sums.where[f] = int(off.argmax())
         sums.farthest[f] = off[int(sums.where[f])]

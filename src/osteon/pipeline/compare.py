@@ -2,7 +2,7 @@
 
 distinct poses - training poses - bones of all poses - every model on the training poses - all poses again - measures
 
-Based on: Reid and Jacka, Mesh Approximation for Animated Characters, 2006, sections 3 and 4.1.
+Based on: Reid and Jacka, Mesh Approximation for Animated Characters, sections 3 and 4.1.
 
 Differs from the paper: repeated poses count once, so that no pose that was trained with is among the unseen ones;
 training poses are chosen by how well they cover the motion.

@@ -1,6 +1,6 @@
 """Pictures of a comparison: a row for every pose, a column for every model, one colour scale along each row.
 
-Based on: Reid and Jacka, Mesh Approximation for Animated Characters, 2006, figures 5 to 8.
+Based on: Reid and Jacka, Mesh Approximation for Animated Characters, figures 5 to 8.
 
 Differs from the paper: a scale ends where all but one in five hundred vertices of its row lie below, so that one
 vertex does not leave the rest in one colour; the largest deviation stands below every picture.
@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
-from osteon.measure.deviation import DeviationScale, normal_deviations, surface_deviations
+from osteon.measure.deviation import SourceSurface, normal_deviations, surface_deviations
 from osteon.pipeline.comparison import Comparison
 from osteon.report.gallery import Picture, Shot, UpAxis, draw_shots, round_up
 from osteon.report.numbers import brief, number
@@ -109,5 +109,5 @@ def _deviations(comparison: Comparison, pose: _Pose, kind: DeviationKind) -> lis
     faces = comparison.sequence.faces
     if kind == "normal":
         return [normal_deviations(pose.source, result, faces) for result in pose.results]
-    scale, size = DeviationScale.of(pose.source, faces), 100 / max(comparison.sequence.diagonal, 1e-300)
+    scale, size = SourceSurface.of(pose.source, faces), 100 / max(comparison.sequence.diagonal, 1e-300)
     return [size * surface_deviations(scale, pose.source, result, threads=0) for result in pose.results]

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from osteon.core.errors import GeometryError
-from osteon.measure.deviation import DeviationScale, measure_deviation, normal_deviations, surface_deviations
+from osteon.measure.deviation import SourceSurface, measure_deviation, normal_deviations, surface_deviations
 from osteon.synth.shapes import make_tube
 
 #: A square of two triangles in the plane z = 0, and a vertex that belongs to none.
@@ -18,7 +18,7 @@ FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
 def test_sliding_along_the_surface_does_not_count() -> None:
     moved = SQUARE.copy()
     moved[0] += [0.25, 0.125, 0]
-    assert_allclose(surface_deviations(DeviationScale.of(SQUARE, FACES), SQUARE, moved)[:4], 0, atol=1e-15)
+    assert_allclose(surface_deviations(SourceSurface.of(SQUARE, FACES), SQUARE, moved)[:4], 0, atol=1e-15)
 
 
 def test_by_hand() -> None:
