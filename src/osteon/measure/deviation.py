@@ -9,7 +9,7 @@ compare vertex with vertex. What is seen is the surface and how it is lit.
 Based on: Reid and Jacka, Mesh Approximation for Animated Characters, section 3.2.1; the figures of merit are
 those of Silva, Madeira and Santos, PolyMeCo, 2005.
 
-Differs from the paper: vertices without a normal, which belong to no triangle of any area, have no normal deviation.
+Differs from the paper: vertices of no triangle have no deviation, and those of no triangle with an area no normal one.
 """
 
 from __future__ import annotations
@@ -67,8 +67,12 @@ class SourceSurface:
 
 
 def surface_deviations(against: SourceSurface, source: FloatArray, result: FloatArray, *, threads: int = 1) -> Float64:
-    """(v,) distances from the vertices of the result (v,3) to the surface of the source (v,3)."""
-    return closest_points(against.surface.moved(source), result, against.near, threads=threads).distances
+    """(v,) distances from the vertices of the result (v,3) to the surface of the source (v,3).
+
+    NaN for vertices of no triangle: they are on no surface.
+    """
+    found = closest_points(against.surface.moved(source), result, against.near, threads=threads)
+    return np.where(against.near >= 0, found.distances, np.nan)
 
 
 def normal_deviations(source: FloatArray, result: FloatArray, faces: Int32) -> Float64:
@@ -97,7 +101,8 @@ def measure_deviation(
         for_blocks(
             partial(_measure_frames, sums, against, block, result, faces), len(result), 1, available_threads(threads)
         )
-    count = source.n_frames * source.n_vertices
+    on_surface = max(1, int((against.near >= 0).sum()))
+    count = source.n_frames * on_surface
     angles = float(sums.angles.sum())
     return Deviation(
         float(sums.distance.sum()) / count,
@@ -106,7 +111,7 @@ def measure_deviation(
         diagonal,
         float(sums.angle.sum()) / max(1.0, angles),
         _worst(sums.largest_angle, sums.where_angle),
-        sums.distance / source.n_vertices,
+        sums.distance / on_surface,
         sums.angle / np.maximum(1.0, sums.angles),
     )
 
@@ -134,7 +139,7 @@ def _measure_frames(
 ) -> None:
     for i in range(start, stop):
         f = block.start + i
-        off = surface_deviations(against, block.frames[i], result[i])
+        off = np.nan_to_num(surface_deviations(against, block.frames[i], result[i]))
         sums.distance[f], sums.squared[f] = off.sum(), (off**2).sum()
         sums.where[f] = int(off.argmax())
         sums.farthest[f] = off[int(sums.where[f])]

@@ -109,5 +109,5 @@ def _deviations(comparison: Comparison, pose: _Pose, kind: DeviationKind) -> lis
     faces = comparison.sequence.faces
     if kind == "normal":
         return [normal_deviations(pose.source, result, faces) for result in pose.results]
-    scale, size = SourceSurface.of(pose.source, faces), 100 / max(comparison.sequence.diagonal, 1e-300)
-    return [size * surface_deviations(scale, pose.source, result, threads=0) for result in pose.results]
+    against, size = SourceSurface.of(pose.source, faces), 100 / max(comparison.sequence.diagonal, 1e-300)
+    return [size * surface_deviations(against, pose.source, result, threads=0) for result in pose.results]

@@ -51,6 +51,18 @@ def test_equal_meshes_do_not_deviate() -> None:
     assert found.normal_worst.distance < 1e-3
 
 
+def test_vertices_of_no_triangle_do_not_count() -> None:
+    frames, stray = (np.stack([points, points]).astype(np.float32) for points in (SQUARE[:4], SQUARE))
+    results = [points + np.float32(0.125) * np.array([0, 0, 1], np.float32) for points in (frames, stray)]
+    without, beside = (
+        measure_deviation(source, FACES, lambda a, b, result=result: result[a:b], 1.0)
+        for source, result in zip((frames, stray), results, strict=True)
+    )
+    assert (beside.mean, beside.rms, beside.worst.distance) == (without.mean, without.rms, 0.125)
+    assert_allclose(beside.per_frame, without.per_frame)
+    assert np.isnan(surface_deviations(SourceSurface.of(SQUARE, FACES), SQUARE, SQUARE)[4])
+
+
 def test_another_shape_is_refused() -> None:
     frames = SQUARE[None].astype(np.float32)
     with pytest.raises(GeometryError, match="expected"):
