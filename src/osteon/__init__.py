@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BoneTrack": "osteon.core.animation",
     "Clip": "osteon.core.clips",
+    "CompareOptions": "osteon.core.compare_options",
     "LoadOptions": "osteon.io",
     "MeshSequence": "osteon.core.sequence",
     "OsteonError": "osteon.core.errors",
@@ -26,6 +27,7 @@ _HOMES = {
     "SkinOptions": "osteon.core.options",
     "SkinnedModel": "osteon.core.model",
     "StickSkeleton": "osteon.core.sticks",
+    "compare_models": "osteon.pipeline.compare",
     "fit_bones": "osteon.fit.skin.bones",
     "fit_weights": "osteon.fit.skin.weights",
     "join_clips": "osteon.core.sequence",
@@ -33,6 +35,7 @@ _HOMES = {
     "load_poses": "osteon.io.poses",
     "load_sequence": "osteon.io",
     "load_skeleton": "osteon.io.skeletons",
+    "measure_deviation": "osteon.measure.deviation",
     "measure_distortion": "osteon.measure.distortion",
     "pose_frames": "osteon.deform.pose",
     "pose_vertices": "osteon.deform.pose",
@@ -48,6 +51,7 @@ __all__ = ["__version__", *_HOMES]
 if TYPE_CHECKING:
     from osteon.core.animation import BoneTrack
     from osteon.core.clips import Clip
+    from osteon.core.compare_options import CompareOptions
     from osteon.core.errors import OsteonError
     from osteon.core.model import SkinnedModel
     from osteon.core.options import SkinOptions
@@ -62,8 +66,10 @@ if TYPE_CHECKING:
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
     from osteon.io.poses import load_poses
     from osteon.io.skeletons import load_skeleton, save_skeleton
+    from osteon.measure.deviation import measure_deviation
     from osteon.measure.distortion import measure_distortion
     from osteon.pipeline import RigFit, SkinFit, rig_sequence, skin_sequence
+    from osteon.pipeline.compare import compare_models
     from osteon.simplex.poser import Poser, PoserOptions
 
 

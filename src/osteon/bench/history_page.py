@@ -13,8 +13,8 @@ from osteon.bench.stamp import RunStamp
 from osteon.io import atomic_file
 from osteon.io.doors.marks import MARK
 from osteon.report.charts import Axis, Mark, Series, legend, line_chart
-from osteon.report.html import POLICY
 from osteon.report.numbers import number
+from osteon.report.page_shell import POLICY
 
 __all__ = ["history_page", "write_history_page"]
 

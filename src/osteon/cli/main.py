@@ -20,6 +20,7 @@ __all__ = ["cli", "main"]
 COMMANDS = {
     "demo": "Skin a galloping fox that Osteon makes itself.",
     "skin": "Turn a mesh sequence into a skinned model.",
+    "compare": "Compare models of skinning on poses that they have not seen.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",
     "play": "Evaluate a skinned model back to vertices.",
     "view": "Show a model and its source in the browser.",

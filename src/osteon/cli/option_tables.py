@@ -9,9 +9,11 @@ import re
 import sys
 from pathlib import Path
 
+from osteon.cli.compare import CompareFiles
 from osteon.cli.pose import PoseFiles
 from osteon.cli.skin import SkinFiles
 from osteon.core.budget import Budget
+from osteon.core.compare_options import CompareOptions
 from osteon.core.option_checks import needed_flags
 from osteon.core.option_fields import Need, OptionField, options_in
 from osteon.core.options import SkinOptions
@@ -20,7 +22,11 @@ from osteon.simplex.options import PoserOptions
 
 __all__ = ["write_tables"]
 
-_CLASSES = (SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions, PoseFiles, PoserOptions)
+_CLASSES = (
+    *(SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions),
+    *(CompareFiles, CompareOptions),
+    *(PoseFiles, PoserOptions),
+)
 _PLACE = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from osteon.core.options import SkinOptions
 
-__all__ = ["ALL_KERNELS", "RIG_KERNELS", "kernels_for"]
+__all__ = ["ALL_KERNELS", "COMPARE_KERNELS", "RIG_KERNELS", "kernels_for"]
 
 #: Every fit, and what measures it.
 SKIN_KERNELS = (
@@ -29,7 +29,9 @@ CORRECTION_KERNELS = (
 )
 #: Skeletons besides.
 RIG_KERNELS = (*SKIN_KERNELS, "osteon.fit.skeleton.articulated")
-ALL_KERNELS = SKIN_KERNELS + CORRECTION_KERNELS + RIG_KERNELS[-1:]
+#: Comparing models: skeletons, and what measures surfaces.
+COMPARE_KERNELS = (*RIG_KERNELS, "osteon.core.box_tree", "osteon.measure.closest_point")
+ALL_KERNELS = COMPARE_KERNELS + CORRECTION_KERNELS
 
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:

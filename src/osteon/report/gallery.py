@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -21,10 +22,10 @@ from osteon.deform.pose import pose_vertices
 from osteon.pipeline import SkinFit
 from osteon.report.evidence import bone_shares
 from osteon.report.picture import Image, bone_colors, heat_colors
-from osteon.report.raster import Camera, DrawOptions, draw_mesh, frame_camera
+from osteon.report.raster import Camera, DrawOptions, draw_on_papers, frame_camera
 from osteon.report.views import both_sides, centering_shifts, distinct_frames, visible_vertices
 
-__all__ = ["Gallery", "Picture", "Spot", "UpAxis", "draw_gallery", "round_up"]
+__all__ = ["Gallery", "Picture", "Shot", "Spot", "UpAxis", "draw_gallery", "draw_shots", "round_up"]
 
 UpAxis = Literal["x", "y", "z"]
 
@@ -73,7 +74,7 @@ class Gallery:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shot:
+class Shot:
     """A picture still to be drawn."""
 
     points: FloatArray
@@ -86,18 +87,10 @@ class _Shot:
     spots: tuple[Spot, ...] = ()
 
     def draw(self) -> Picture:
-        light, dark = (
-            _data_uri(
-                draw_mesh(
-                    self.points,
-                    self.faces,
-                    self.colors,
-                    options=replace(self.options, background=paper),
-                    camera=self.camera,
-                )
-            )
-            for paper in ("light", "dark")
+        drawn = draw_on_papers(
+            self.points, self.faces, self.colors, ("light", "dark"), options=self.options, camera=self.camera
         )
+        light, dark = map(_data_uri, drawn)
         return Picture(light, dark, self.options.width, self.options.height, self.alt, self.caption, self.spots)
 
 
@@ -112,9 +105,14 @@ def draw_gallery(fit: SkinFit, sequence: MeshSequence, *, up: UpAxis = "y", thre
         _heat_shots(fit, sequence, replace(LARGE, up=up), heat_maximum),
         _worst_shots(fit, sequence, replace(LARGE, up=up), worst_maximum),
     ]
-    with ThreadPoolExecutor(available_threads(threads)) as pool:
-        drawn = [tuple(pool.map(_Shot.draw, group)) for group in shots]
+    drawn = draw_shots(shots, threads)
     return Gallery(drawn[0], drawn[1], drawn[2], drawn[3], heat_maximum, worst_maximum)
+
+
+def draw_shots(groups: Sequence[Sequence[Shot]], threads: int = 0) -> list[tuple[Picture, ...]]:
+    """Pictures, group by group."""
+    with ThreadPoolExecutor(available_threads(threads)) as pool:
+        return [tuple(pool.map(Shot.draw, group)) for group in groups]
 
 
 def round_up(value: float) -> float:
@@ -151,14 +149,14 @@ def _spot(
     return Spot(float(x / options.width), float(y / options.height), label, kind)
 
 
-def _bone_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> list[_Shot]:
+def _bone_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> list[Shot]:
     rest, faces, colors = sequence.rest, sequence.faces, _weight_colors(fit)
     shots = []
     for view, side in zip(both_sides(rest, options), SIDES, strict=True):
         camera = frame_camera(rest, view)
         spots = _bone_spots(fit, rest, faces, camera, view)
         alt = f"The rest pose from {side}; each of {fit.model.n_bones} bones has a colour, mixed where weights mix"
-        shots.append(_Shot(rest, faces, colors, view, camera, alt, f"rest pose, from {side}", spots))
+        shots.append(Shot(rest, faces, colors, view, camera, alt, f"rest pose, from {side}", spots))
     return shots
 
 
@@ -182,7 +180,7 @@ def _bone_spots(fit: SkinFit, rest: Float32, faces: Int32, camera: Camera, optio
     return tuple(spots)
 
 
-def _strip_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> list[_Shot]:
+def _strip_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> list[Shot]:
     """Source frames, then the result of the same frames twice, all framed alike and moved to one place."""
     frames = distinct_frames(sequence, STRIP)
     shift = centering_shifts(sequence, frames, "xyz".index(options.up))
@@ -195,11 +193,11 @@ def _strip_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> 
         for f, s in zip(frames, shift, strict=True):
             points = sequence.frame(int(f)) if name == "source" else pose_vertices(fit.model, int(f))
             caption = f"{name}, frame {f}"
-            shots.append(_Shot(points + s, sequence.faces, paint, options, camera, caption, caption))
+            shots.append(Shot(points + s, sequence.faces, paint, options, camera, caption, caption))
     return shots
 
 
-def _heat_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maximum: float) -> list[_Shot]:
+def _heat_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maximum: float) -> list[Shot]:
     rest, faces = sequence.rest, sequence.faces
     error = 100 * fit.distortion.per_vertex / max(sequence.diagonal, 1e-300)
     vertex, colors = int(error.argmax()), heat_colors(error, maximum)
@@ -214,7 +212,7 @@ def _heat_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maxi
         caption = f"RMS distance over all frames, % of the body’s size, from {side}"
         alt = f"RMS error of every vertex over all frames on the rest pose, from {side}; darkest at vertex {vertex}"
         shots.append(
-            _Shot(
+            Shot(
                 rest,
                 faces,
                 colors,
@@ -228,7 +226,7 @@ def _heat_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maxi
     return shots
 
 
-def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maximum: float) -> list[_Shot]:
+def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maximum: float) -> list[Shot]:
     """Source, result and error in the worst frame, from the side that shows the worst vertex."""
     worst = fit.distortion.worst
     source, result = sequence.frame(worst.frame), pose_vertices(fit.model, worst.frame)
@@ -247,7 +245,7 @@ def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, max
         ("distance, % of the body’s size,", result, heat_colors(distance, maximum), f"{distance.max():.2g} %"),
     )
     return [
-        _Shot(
+        Shot(
             points,
             sequence.faces,
             colors,

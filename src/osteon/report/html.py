@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.marks import MARK
 from osteon.io.doors.source import PathLike
 from osteon.pipeline import SkinFit
 from osteon.report.advice import advise
 from osteon.report.curves import ReportCurves
 from osteon.report.evidence import Evidence, gather_evidence
-from osteon.report.figures import Figure, frames_figure, motion_figure, shares_figure, vertices_figure
+from osteon.report.figures import frames_figure, motion_figure, shares_figure, vertices_figure
 from osteon.report.gallery import Gallery, UpAxis, draw_gallery
+from osteon.report.page_shell import charts, page, section
 from osteon.report.paper_figures import (
     influences_figure,
     rank_figure,
@@ -25,7 +23,6 @@ from osteon.report.paper_figures import (
 from osteon.report.proposal_table import advice_list, proposal_table
 from osteon.report.sections import (
     banner,
-    chart_figure,
     heat_scale,
     picture_columns,
     picture_row,
@@ -34,9 +31,6 @@ from osteon.report.sections import (
 )
 
 __all__ = ["build_page", "write_html_report"]
-
-#: Nothing may be fetched: only what is inside the file is shown and run.
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def write_html_report(
@@ -52,38 +46,18 @@ def build_page(fit: SkinFit, sequence: MeshSequence, *, curves: ReportCurves, up
     gallery, evidence = draw_gallery(fit, sequence, up=up), gather_evidence(fit, sequence)
     name = escape(sequence.name)
     sections = (
-        _section("advice", "What would make it better, or smaller", _advice(curves, evidence)),
-        _section("bones", "Source, result and bones", _bones(fit, gallery)),
-        _section("where", "Where the error is", _where(fit, sequence, gallery, evidence)),
-        _section("when", "When it is worst", _when(fit, sequence, gallery, evidence)),
-        _section("change", "Corrections and bones", _change(fit, curves)),
-        _section(
-            "weights", "The weights", _charts([weights_figure(fit.model.skin), influences_figure(fit.model.skin)])
-        ),
+        section("advice", "What would make it better, or smaller", _advice(curves, evidence)),
+        section("bones", "Source, result and bones", _bones(fit, gallery)),
+        section("where", "Where the error is", _where(fit, sequence, gallery, evidence)),
+        section("when", "When it is worst", _when(fit, sequence, gallery, evidence)),
+        section("change", "Corrections and bones", _change(fit, curves)),
+        section("weights", "The weights", charts([weights_figure(fit.model.skin), influences_figure(fit.model.skin)])),
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="generator" content="{MARK}">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{name}: skin report</title><style>{_asset('page.css')}</style></head><body>{banner(fit.report)}"
-        f'<header><h1>{name}</h1><p class="verdict">{verdict(fit.report, sequence.diagonal)}</p>'
-        f"{readings(fit.report, sequence)}</header><main>{''.join(sections)}</main>"
-        f"{_footer(fit)}<script>{_asset('page.js')}</script></body></html>\n"
+    return page(
+        f"{sequence.name}: skin report",
+        f'{banner(fit.report)}<header><h1>{name}</h1><p class="verdict">{verdict(fit.report, sequence.diagonal)}</p>'
+        f"{readings(fit.report, sequence)}</header><main>{''.join(sections)}</main>{_footer(fit)}",
     )
-
-
-def _asset(name: str) -> str:
-    return files("osteon.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _section(key: str, title: str, body: str) -> str:
-    return f'<section id="{key}"><h2>{escape(title)}</h2>{body}</section>' if body else ""
-
-
-def _charts(figures: Sequence[Figure]) -> str:
-    body = "".join(chart_figure(figure) for figure in figures)
-    return f'<div class="charts">{body}</div>' if body else ""
 
 
 def _bones(fit: SkinFit, gallery: Gallery) -> str:
@@ -108,7 +82,7 @@ def _where(fit: SkinFit, sequence: MeshSequence, gallery: Gallery, evidence: Evi
     return (
         picture_row(gallery.heat, "two")
         + heat_scale(gallery.heat_maximum, "RMS distance over all frames")
-        + _charts(figures)
+        + charts(figures)
     )
 
 
@@ -118,12 +92,12 @@ def _when(fit: SkinFit, sequence: MeshSequence, gallery: Gallery, evidence: Evid
     worst = fit.distortion.worst
     worst_vertex = f"<p>Of all vertices and frames, vertex {worst.vertex} in frame {worst.frame} is farthest off.</p>"
     scale = heat_scale(gallery.worst_maximum, "distance in this frame")
-    return worst_vertex + picture_row(gallery.worst, "three") + scale + _charts(figures)
+    return worst_vertex + picture_row(gallery.worst, "three") + scale + charts(figures)
 
 
 def _change(fit: SkinFit, curves: ReportCurves) -> str:
     found = (rank_figure(fit.report), tolerance_figure(fit.report, curves))
-    return _charts([figure for figure in found if figure is not None])
+    return charts([figure for figure in found if figure is not None])
 
 
 def _footer(fit: SkinFit) -> str:

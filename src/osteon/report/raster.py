@@ -7,8 +7,8 @@ cell; on shared edges the top-left rule decides, so two triangles that meet neit
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from osteon.core.arrays import Float32, Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError, OptionError
 
-__all__ = ["Camera", "DrawOptions", "Image", "draw_mesh", "frame_camera"]
+__all__ = ["Camera", "DrawOptions", "Image", "Paper", "draw_mesh", "draw_on_papers", "frame_camera"]
 
 Image = NDArray[np.uint8]  # (h,w,3) sRGB
+Paper = Literal["light", "dark"]
 
 BACKGROUNDS = {"light": (0.985, 0.935), "dark": (0.25, 0.15)}  # grey level at the top and at the bottom
 KEY_LIGHT = (-0.50, 0.72, 0.55)  # towards the light, in camera axes: right, up, towards the eye
@@ -42,7 +43,7 @@ class DrawOptions:
     projection: Literal["perspective", "orthographic"] = "perspective"
     field_of_view: float = 26.0  # degrees, perspective only
     margin: float = 0.07  # free border as a fraction of the smaller picture side
-    background: Literal["light", "dark"] = "light"
+    background: Paper = "light"
     samples: int = 2  # per pixel and direction, 1 … 4
     shading: Literal["smooth", "flat", "none"] = "smooth"
     shadow: bool = True  # a soft shadow on the ground below the mesh
@@ -135,10 +136,35 @@ def draw_mesh(
 
     `colors` is one colour (3,), one a vertex (v,3) or one a triangle (t,3): sRGB in 0 … 1, or uint8.
     """
+    return draw_on_papers(vertices, faces, colors, (options.background,), options=options, camera=camera)[0]
+
+
+def draw_on_papers(
+    vertices: ArrayLike,
+    faces: ArrayLike,
+    colors: ArrayLike,
+    papers: Sequence[Paper],
+    *,
+    options: DrawOptions = DEFAULT_DRAW,
+    camera: Camera | None = None,
+) -> list[Image]:
+    """Like `draw_mesh`, the same picture on each of the papers; the mesh is drawn once."""
     points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
     triangles = checked_indices("faces", faces, (None, 3), len(points))
-    paint, per_vertex = _paint(colors, len(points), len(triangles), options.color_per)
     camera = camera or frame_camera(points, options)
+    pixels = _draw_pixels(points, triangles, colors, options, camera)
+    out = []
+    for paper in papers:
+        behind = _background(points, triangles, camera, replace(options, background=paper))
+        picture = behind * (1 - pixels[..., 3:]) + pixels[..., :3]
+        image: Image = np.clip(picture * 255 + 0.5, 0, 255).astype(np.uint8)
+        out.append(image)
+    return out
+
+
+def _draw_pixels(points: Float64, triangles: Int32, colors: ArrayLike, options: DrawOptions, camera: Camera) -> Float32:
+    """(h,w,4) lit colours, and how much of every pixel the mesh covers."""
+    paint, per_vertex = _paint(colors, len(points), len(triangles), options.color_per)
     n, size = options.samples, (options.height * options.samples, options.width * options.samples)
     flat = camera.project(points) * (n, n, 1)
     hit, corners = _scan(flat, triangles, size)
@@ -154,9 +180,7 @@ def draw_mesh(
     layer = np.zeros((*size, 4), np.float32)
     layer[y, x, :3], layer[y, x, 3] = color, 1
     pixels: Float32 = np.add.reduce([layer[i::n, j::n] for i in range(n) for j in range(n)]) / np.float32(n * n)
-    picture = _background(points, triangles, camera, options) * (1 - pixels[..., 3:]) + pixels[..., :3]
-    image: Image = np.clip(picture * 255 + 0.5, 0, 255).astype(np.uint8)
-    return image
+    return pixels
 
 
 def _paint(colors: ArrayLike, n_vertices: int, n_triangles: int, color_per: str) -> tuple[Float32, bool]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from osteon.core.sequence import MeshSequence
@@ -14,6 +15,7 @@ from osteon.report.numbers import brief, nice_ticks, number, percent, share
 from osteon.report.picture import heat_colors
 
 __all__ = [
+    "ScaleWords",
     "banner",
     "bytes_text",
     "chart_figure",
@@ -155,8 +157,21 @@ def _spot(spot: Spot, picture: Picture) -> str:
     )
 
 
-def heat_scale(maximum: float, name: str) -> str:
-    """What the colours of a heat map mean, with numbers."""
+@dataclass(frozen=True, slots=True)
+class ScaleWords:
+    """What a scale says of itself."""
+
+    write: Callable[[float], str] = percent
+    unit: str = "% of the body’s size"
+    spoken: str = "of the body’s size"
+    more: str = "Darker is worse; the ring marks the worst vertex."
+
+
+DISTANCE_WORDS = ScaleWords()
+
+
+def heat_scale(maximum: float, name: str, words: ScaleWords = DISTANCE_WORDS, key: str = "") -> str:
+    """What the colours of a heat map mean, with numbers; `key` tells it from others of its name."""
     width, left = 380, 14
     stops = "".join(
         f'<stop offset="{i / 12:.3f}" stop-color="rgb({r},{g},{b})"/>'
@@ -165,16 +180,16 @@ def heat_scale(maximum: float, name: str) -> str:
     ticks = [t for t in nice_ticks(0, maximum, 4) if t < 0.88 * maximum] + [maximum]
     marks = "".join(
         f'<path class="base" d="M{left + width * t / maximum:.1f} 18v5"/>'
-        f'<text x="{left + width * t / maximum:.1f}" y="36" text-anchor="middle">{percent(t)}</text>'
+        f'<text x="{left + width * t / maximum:.1f}" y="36" text-anchor="middle">{words.write(t)}</text>'
         for t in ticks
     )
-    key = "heat-" + "".join(c for c in name if c.isalpha())
+    key = "heat-" + "".join(c for c in name if c.isalpha()) + key
     return (
         f'<div class="scale"><svg viewBox="0 0 430 40" role="img" '
-        f'aria-label="Scale from 0 to {percent(maximum)} of the body’s size, from light blue to dark red">'
+        f'aria-label="Scale from 0 to {words.write(maximum)} {words.spoken}, from light blue to dark red">'
         f'<defs><linearGradient id="{key}">{stops}</linearGradient></defs>'
         f'<rect x="{left}" y="4" width="{width}" height="14" fill="url(#{key})"/>{marks}</svg>'
-        f"<span>{escape(name)}, % of the body’s size. Darker is worse; the ring marks the worst vertex.</span></div>"
+        f"<span>{escape(name)}, {words.unit}. {words.more}</span></div>"
     )
 
 

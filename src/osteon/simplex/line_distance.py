@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.segmentation.compiled import lean
+from osteon.core.exact_kernels import lean
 from osteon.simplex.segmentation.pairs import Field, line_to
 from osteon.simplex.segmentation.ranges import find_foot, nearest_foot
 from osteon.simplex.segmentation.tree import ALL, count_crossings

@@ -31,7 +31,7 @@ def test_help_does_not_import_numba():
     assert "skin" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["demo", "skin", "play", "info", "bench"])
+@pytest.mark.parametrize("command", ["demo", "skin", "compare", "play", "info", "bench"])
 def test_every_command_has_help(run, command):
     done = run(command, "--help")
     assert done.returncode == 0

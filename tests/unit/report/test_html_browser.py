@@ -12,8 +12,13 @@ import pytest
 
 from osteon.bench.players.tools import find_chromium
 from osteon.core.clips import Clip
+from osteon.core.compare_options import CompareOptions
 from osteon.core.options import SkinOptions
+from osteon.fit.models.contestants import ContestantSweep
 from osteon.pipeline import skin_sequence
+from osteon.pipeline.compare import compare_models
+from osteon.report import compare_gallery
+from osteon.report.compare_page import write_comparison_page
 from osteon.report.curves import ReportCurves, TolerancePoint
 from osteon.report.html import write_html_report
 from osteon.report.trials import Trial
@@ -50,6 +55,20 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a comparison, with a sweep."""
+    sequence = bent_tube(3, n_frames=9).sequence
+    found = compare_models(sequence, options=CompareOptions(models="ssd,dqs", train=4, bones=2, threads=1))
+    sweep = ContestantSweep((1e-6, 1e-3, 1.0), (0.01, 0.1, 0.2), (0.5, 0.3, 0.4))
+    results = (*found.results, replace(found.results[0], word="mwe", title="Multi-Weight Enveloping", sweep=sweep))
+    path = tmp_path_factory.mktemp("compared") / "models.html"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compare_gallery, "WIDTHS", {3: 90})
+        write_comparison_page(path, replace(found, results=results))
+    return path
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
@@ -80,6 +99,18 @@ def test_quiet_and_within_its_width(browser: Any, report: Path, size: str, schem
     assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
     loaded = page.evaluate("[...document.images].map((i) => i.complete && i.naturalWidth > 0)")
     assert len(loaded) == 19
+    assert all(loaded)
+    assert page.evaluate(OVERLAPS) == []
+    page.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_comparison_is_quiet_and_within_its_width(browser: Any, compared: Path, size: str) -> None:
+    page, noise = _open(browser, compared, size)
+    assert noise == []
+    assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
+    loaded = page.evaluate("[...document.images].map((i) => i.complete && i.naturalWidth > 0)")
+    assert len(loaded) == 2 * 6 * 3
     assert all(loaded)
     assert page.evaluate(OVERLAPS) == []
     page.close()

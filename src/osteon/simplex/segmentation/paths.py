@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.exact_kernels import exact
 from osteon.core.sticks import project_on_segments
-from osteon.simplex.segmentation.compiled import exact
 from osteon.simplex.segmentation.pairs import Field
 from osteon.simplex.segmentation.ranges import find_foot
 

@@ -38,8 +38,8 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
+from osteon.core.exact_kernels import Point, inlined
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.segmentation.compiled import Point, inlined
 
 __all__ = ["Ranges", "find_foot", "find_ranges", "nearest_foot"]
 

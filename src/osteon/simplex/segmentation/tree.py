@@ -32,8 +32,8 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.segmentation.boxes import build_boxes
-from osteon.simplex.segmentation.compiled import Point, inlined, lean
+from osteon.core.box_tree import build_boxes
+from osteon.core.exact_kernels import Point, inlined, lean
 
 __all__ = [
     "Ends",

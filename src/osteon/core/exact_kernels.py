@@ -1,4 +1,4 @@
-"""How the kernels of this package are compiled: sums are neither fused nor reordered.
+"""Kernels of geometry, whose sums are neither fused nor reordered.
 
 Then x1 y2 - x2 y1 changes nothing but its sign with the order of the two points, on which counting crossings relies,
 and a distance comes out the same in whichever kernel it is computed.

@@ -2,7 +2,7 @@
 
 Each node is cut where the estimate of its cost, sum over both parts of (count x surface), is least among 16 bins along
 its longest axis. Nodes lie in the order of a walk from the top, each with the number of the node that follows its
-subtree, so that a query needs no stack.
+subtree, so that a query needs no stack. The second child of node i is after[i + 1].
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.simplex.segmentation.compiled import exact, inlined
+from osteon.core.exact_kernels import exact, inlined
+from osteon.core.kernels import compiled_by
 
 __all__ = ["BoxTree", "build_boxes"]
 
@@ -41,7 +42,7 @@ def build_boxes(around: Float64) -> BoxTree:
     return BoxTree(bounds[:used].copy(), after[:used].copy(), first[:used].copy(), count[:used].copy(), order)
 
 
-@exact
+@compiled_by({}, "f8.2r i4.1 f8.2 i4.1 i4.1 i4.1")
 def _build(around: Float64, order: Int32, bounds: Float64, after: Int32, first: Int32, count: Int32) -> int:
     """Fill the nodes in the order of a walk and sort `order` leaf by leaf. Returns the number of nodes."""
     parts = np.empty((DEEPEST, 2), np.int64)  # still to do; the next is on top

@@ -1,0 +1,155 @@
+"""`osteon compare`: models of skinning on the same bones and training poses, judged on poses that none has seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.error_words import naming_input
+from osteon.cli.option_flags import options_of, refuse_unused, some_of
+from osteon.cli.outputs import file_output, plan_outputs
+from osteon.cli.wall_time import WallTime, time_text
+from osteon.core.compare_options import CompareOptions
+from osteon.core.compile_kernels import start_compiling
+from osteon.core.option_fields import option
+from osteon.core.progress import report_progress
+from osteon.fit.kernel_modules import COMPARE_KERNELS
+from osteon.fit.models.contestants import find_contestants
+from osteon.io import LoadOptions, load_sequence
+
+if TYPE_CHECKING:
+    from osteon.pipeline.comparison import Comparison, PoseMeasures
+
+__all__ = ["compare", "print_comparison"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareFiles:
+    """What is written."""
+
+    report: str | None = option(
+        None,
+        help="Write a page with a verdict, tables and pictures of where each model is off.",
+        flags=("-o", "--output"),
+        metavar="FILE.html",
+    )
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True)
+@options_of(
+    files=CompareFiles,
+    options=CompareOptions,
+    load=some_of(LoadOptions, "faces", "rest", "clips", "frames", "step"),
+)
+@json_option
+def compare(
+    inputs: tuple[str, ...],
+    files: CompareFiles,
+    options: CompareOptions,
+    load: LoadOptions,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Compare models of skinning on the poses of a mesh sequence.
+
+    All models get the same bones, found from the training poses alone, and are measured on those and on all others.
+    INPUTS are those of osteon skin.
+
+    \b
+    osteon compare horse.npz -o horse.html
+    osteon compare horse.npz --models ssd,dqs --train 10 --bones 25 -o horse.html
+    osteon compare walk/ run/ --poses 0,4,7,30 --json walk.json
+    """
+    clock = WallTime.of_command()
+    refuse_unused(input="sequence", rest_pose="sequence")
+    find_contestants(options.words)
+    outputs = plan_outputs(
+        [*inputs, load.rest, load.faces],
+        file_output("-o", files.report, (".html", ".htm")),
+        file_output("--json", json_file),
+    )
+    start_compiling(COMPARE_KERNELS)  # while the file is read
+    with progress_bar(quiet) as progress:
+        with clock.stage("load"):
+            sequence = load_sequence(list(inputs), options=load, progress=progress)
+        with clock.stage("import"):
+            from osteon.pipeline.compare import compare_models
+        with clock.stage("fit"), naming_input(inputs, sequence.name):
+            found = compare_models(sequence, options=options, progress=progress)
+        clock.split("fit", {"fit": found.seconds["fit"]}, "other")
+        with outputs.writing():
+            if files.report is not None:
+                with clock.stage("page"):
+                    from osteon.report.compare_page import write_comparison_page
+
+                    report_progress(progress, "draw", 0.0)
+                    write_comparison_page(files.report, found)
+            facts = found.to_json() | _words(found)
+            facts["seconds"] = found.seconds | clock.seconds()
+            write_json(facts, json_file)
+    print_json(facts, json_file)
+    if not quiet and json_file != "-":
+        print_comparison(found, found.seconds | clock.seconds(), files.report)
+
+
+def _words(found: Comparison) -> dict[str, Any]:
+    """The verdict as the page and the table tell it."""
+    from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
+
+    return {"best_choice": best_choice(found).word, "verdict": [compare_verdict(found), *verdict_lines(found)]}
+
+
+def print_comparison(found: Comparison, seconds: dict[str, float], page: str | None) -> None:
+    """The verdict, a table of all measures and what was done, for people."""
+    from rich.table import Table
+
+    from osteon.report.compare_verdict import compare_verdict, verdict_lines
+
+    out = console()
+    out.print(f"[bold]{compare_verdict(found)}[/]")
+    for line in verdict_lines(found):
+        out.print(line)
+    out.print()
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("model", "surface %", "max %", "normals °", "max °", "RMS %", "max %", "E %"):
+        table.add_column(heading, justify="left" if heading == "model" else "right")
+    for name, unseen in (("unseen poses", True), ("training poses", False)):
+        table.add_row(f"[dim]{name}[/]")
+        for result in found.results:
+            table.add_row(f"  {result.word}", *_cells(result.unseen if unseen else result.training))
+    out.print(table)
+    costs = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("cost", "numbers a vertex", "size", "multiply-adds a vertex", "ns a vertex", "fit s"):
+        costs.add_column(heading, justify="left" if heading == "cost" else "right")
+    n = max(1, found.sequence.n_vertices)
+    for result in found.results:
+        cost = result.cost
+        cells = (f"{cost.floats / n:.3g}", size_text(cost.bytes), str(cost.multiply_adds), f"{cost.nanoseconds:.0f}")
+        costs.add_row(f"  {result.word}", *cells, f"{result.seconds:.2f}")
+    out.print(costs)
+    frames = ",".join(map(str, found.distinct[found.training].tolist()))
+    out.print(
+        f"[dim]poses[/]    {len(found.distinct)} distinct, {len(found.training)} to train with (--poses {frames}), "
+        f"{found.n_bones} bones\n[dim]time[/]     {time_text(seconds)}"
+    )
+    if page is not None:
+        out.print(f"[dim]written[/]  {page}")
+    for note in found.notes:
+        out.print(f"[yellow]note:[/] {note}")
+
+
+def _cells(measured: PoseMeasures) -> list[str]:
+    off, apart = measured.deviation, measured.distortion
+    return [
+        f"{off.percent(off.mean):.4f}",
+        f"{off.percent(off.worst.distance):.3f}",
+        f"{off.normal_mean:.2f}",
+        f"{off.normal_worst.distance:.1f}",
+        f"{off.percent(apart.rms):.4f}",
+        f"{off.percent(apart.worst.distance):.3f}",
+        f"{apart.error_percent:.3f}",
+    ]

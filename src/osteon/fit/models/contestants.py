@@ -1,0 +1,145 @@
+"""The models that can be compared on the same bones, by what `osteon compare --models` calls them.
+
+A contestant is fitted on training poses, with bones and linear blend weights that are given:
+
+    fit(problem, transforms, influences, options) -> an object with `deformer`, and `sweep` where it tried strengths
+
+| argument | what |
+| --- | --- |
+| problem    | the training poses, welded vertices |
+| transforms | (f,b,3,4) rigid bones of these poses, in the problem's units; they stay as they are |
+| influences | the linear blend skin of these bones |
+| options    | what the contestant's line says, with seed and threads |
+
+`deformer` is of the problem's vertices and takes bones in the units of the input, as those of a `SkinnedModel` do.
+`sweep` tells what regularisation of several strengths gave: `pulls` (l,), RMS of the poses fitted, `training` (l,), and
+of poses that a fit of that strength did not see, `left_out` (l,), both in percent of the diagonal.
+
+A new contestant is a line in `CONTESTANTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from osteon.core.arrays import Float64
+from osteon.core.deformer import Deformer
+from osteon.core.errors import OptionError
+from osteon.fit.models.model_fit import ModelFitOptions
+from osteon.fit.problem import FitProblem
+
+if TYPE_CHECKING:  # compiled: the command line asks for the words alone
+    from osteon.fit.skin.influences import Influences
+
+__all__ = [
+    "BASELINE",
+    "CONTESTANTS",
+    "Contestant",
+    "ContestantFit",
+    "ContestantSweep",
+    "contest_dual_quaternion",
+    "contest_linear_blend",
+    "find_contestants",
+]
+
+#: What the others are measured against.
+BASELINE = "ssd"
+
+
+@dataclass(frozen=True, slots=True)
+class ContestantSweep:
+    """What regularisation of several strengths gave, weakest first; RMS in percent of the diagonal."""
+
+    strengths: tuple[float, ...]  # lambda
+    training: tuple[float, ...]  # of the poses that were fitted
+    left_out: tuple[float, ...]  # of poses that a fit of that strength did not see
+
+
+@dataclass(frozen=True, slots=True)
+class ContestantFit:
+    """A fitted contestant."""
+
+    deformer: Deformer
+    sweep: ContestantSweep | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A model that takes part, and what posing a vertex costs."""
+
+    title: str
+    place: str  # module:function
+    multiply_adds_a_slot: int  # for every bone of a vertex
+    multiply_adds_a_vertex: int = 0  # besides
+    options: str = "osteon.fit.models.model_fit:ModelFitOptions"  # module:class of its options
+    settings: tuple[tuple[str, Any], ...] = ()  # of its options, besides seed and threads
+    only_if_named: bool = False  # not among all
+
+    def fit(
+        self, problem: FitProblem, transforms: Float64, influences: Influences, *, seed: int, threads: int
+    ) -> ContestantFit:
+        """The deformer for bones that are given, and its sweep, if there is one."""
+        options = _find(self.options)(seed=seed, threads=threads, **dict(self.settings))
+        found: Any = _find(self.place)(problem, transforms, influences, options)
+        return ContestantFit(found.deformer, _sweep_of(found))
+
+    def multiply_adds(self, n_slots: int) -> int:
+        """Multiplications and additions that take one vertex to its place."""
+        return self.multiply_adds_a_slot * n_slots + self.multiply_adds_a_vertex
+
+
+def _find(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _sweep_of(found: Any) -> ContestantSweep | None:
+    sweep = getattr(found, "sweep", None)
+    if sweep is None:
+        return None
+    columns = (sweep.pulls, sweep.training, sweep.left_out)
+    rows = sorted(zip(*(map(float, column) for column in columns), strict=True))
+    strengths, training, left_out = zip(*rows, strict=True)
+    return ContestantSweep(strengths, training, left_out)
+
+
+# Linear blending sums matrices (12 a slot) and applies the sum (9). Dual quaternions sum 8 numbers and compare signs
+# (4), then divide by the length, make a matrix of them and apply it.
+CONTESTANTS: dict[str, Contestant] = {
+    "ssd": Contestant("linear blending (SSD)", "osteon.fit.models.contestants:contest_linear_blend", 12, 9),
+    "dqs": Contestant("dual quaternions", "osteon.fit.models.contestants:contest_dual_quaternion", 12, 53),
+}
+
+
+def find_contestants(words: Sequence[str] = ()) -> dict[str, Contestant]:
+    """The contestants of these words in their order, or all; refuses words that nobody answers to."""
+    known = ", ".join(CONTESTANTS)
+    for i, word in enumerate(words):
+        if word not in CONTESTANTS:
+            raise OptionError(f"models: no model is called {word!r}; known are {known}")
+        if word in words[:i]:
+            raise OptionError(f"models: {word} is named twice")
+    all_of_them = [word for word, contestant in CONTESTANTS.items() if not contestant.only_if_named]
+    return {word: CONTESTANTS[word] for word in words or all_of_them}
+
+
+def contest_linear_blend(
+    problem: FitProblem, transforms: Float64, influences: Influences, options: ModelFitOptions
+) -> ContestantFit:
+    """The skin that came with the bones."""
+    from osteon.deform.linear_blend import LinearBlend
+
+    return ContestantFit(LinearBlend(influences.to_skin()))
+
+
+def contest_dual_quaternion(
+    problem: FitProblem, transforms: Float64, influences: Influences, options: ModelFitOptions
+) -> ContestantFit:
+    """Dual quaternions, weights of their own: as many a vertex as the linear blend skin has."""
+    from osteon.fit.models.dual_quaternion import fit_dual_quaternion
+
+    kept = replace(options, influences=influences.bones.shape[1], keep_bones=True)
+    return ContestantFit(fit_dual_quaternion(problem, transforms, kept).deformer)

@@ -1,0 +1,1 @@
+"""Which frames of a sequence show poses of their own, and which of those a fit should see."""

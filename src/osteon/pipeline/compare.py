@@ -1,0 +1,163 @@
+"""Which model of skinning is closest to a sequence: all on the same bones and training poses, judged on others.
+
+distinct poses - training poses - bones of all poses - every model on the training poses - all poses again - measures
+
+Based on: Reid and Jacka, Mesh Approximation for Animated Characters, sections 3 and 4.1.
+
+Differs from the paper: repeated poses count once, so that no pose that was trained with is among the unseen ones;
+training poses are chosen by how well they cover the motion.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Int32
+from osteon.core.compare_options import CompareOptions
+from osteon.core.compile_kernels import compile_kernels
+from osteon.core.deformer import Deformer
+from osteon.core.errors import GeometryError
+from osteon.core.fit_report import Stopwatch
+from osteon.core.parallel import available_threads, single_threaded_blas
+from osteon.core.progress import Progress, report_progress
+from osteon.core.sequence import MeshSequence
+from osteon.deform.pose import pose_points
+from osteon.fit.kernel_modules import COMPARE_KERNELS
+from osteon.fit.models.contestants import Contestant, find_contestants
+from osteon.fit.poses.distances import pose_distances
+from osteon.fit.poses.distinct import check_count, check_pose_list, choose_training_poses, distinct_poses
+from osteon.measure.deviation import measure_deviation
+from osteon.measure.distortion import measure_distortion
+from osteon.measure.report import peak_memory_mb
+from osteon.pipeline.compare_bones import ComparisonBones, bones_for_comparison
+from osteon.pipeline.comparison import Comparison, ModelCost, ModelResult, PoseMeasures
+
+__all__ = ["compare_models"]
+
+#: How often posing is timed; the quickest counts.
+TIMED = 3
+
+
+def compare_models(
+    sequence: MeshSequence, *, options: CompareOptions | None = None, progress: Progress | None = None
+) -> Comparison:
+    """Fit the models that the options name on training poses, and measure them on these and on the others."""
+    options = options or CompareOptions()
+    contestants = find_contestants(options.words)
+    if sequence.n_triangles == 0:
+        raise GeometryError(f"'{sequence.name}' has no triangles; give a mesh with faces")
+    named = check_pose_list(options.frames, sequence.n_frames)
+    compile_kernels(COMPARE_KERNELS, progress)
+    watch = Stopwatch()
+    with single_threaded_blas():
+        with watch.stage("poses"):
+            report_progress(progress, "poses", 0.0)
+            distinct, chosen = _choose_poses(sequence, options.train, named)
+        poses = sequence.take_frames(distinct)
+        training = np.searchsorted(distinct, chosen).astype(np.int32)
+        with watch.stage("bones"):
+            bones = bones_for_comparison(poses, training, options, progress)
+        results = []
+        for i, (word, contestant) in enumerate(contestants.items()):
+            report_progress(progress, f"fit {word}", i / len(contestants))
+            with watch.stage(word):
+                results.append(_compete(word, contestant, bones, distinct, options))
+            report_progress(progress, f"fit {word}", (i + 1) / len(contestants))
+    return Comparison(
+        bones.sequence,
+        sequence.n_frames,
+        distinct,
+        bones.training,
+        bones.transforms,
+        tuple(results),
+        _notes(sequence, bones, distinct),
+        watch.seconds | {"fit": sum(watch.seconds.values())},
+        options,
+        peak_memory_mb(),
+    )
+
+
+def _choose_poses(sequence: MeshSequence, count: int, named: tuple[int, ...]) -> tuple[Int32, Int32]:
+    """Frames that show distinct poses, and those of them to train with."""
+    distances = pose_distances(sequence)
+    distinct = distinct_poses(distances, keep=named)
+    if not named:
+        return distinct, choose_training_poses(distances, distinct, count, sequence.name)
+    repeated = [frame for frame in named if frame not in distinct]
+    if repeated:
+        raise GeometryError(f"poses: frame {repeated[0]} repeats a pose that is named before it; leave it away")
+    check_count(len(distinct), len(named), sequence.name)
+    return distinct, np.sort(np.array(named, np.int32))
+
+
+def _compete(
+    word: str, contestant: Contestant, bones: ComparisonBones, distinct: Int32, options: CompareOptions
+) -> ModelResult:
+    """One model, fitted and measured."""
+    started = time.perf_counter()
+    trained = bones.problem.from_world(bones.transforms[bones.training])
+    threads = available_threads(options.threads)
+    fit = contestant.fit(bones.problem, trained, bones.influences, seed=options.seed, threads=threads)
+    fitted = time.perf_counter() - started
+    deformer = fit.deformer.take(bones.welded_of_vertex)
+    unseen = np.setdiff1d(np.arange(len(distinct), dtype=np.int32), bones.training)
+    return ModelResult(
+        word,
+        contestant.title,
+        deformer,
+        _measure(bones, deformer, bones.training, distinct, options.threads),
+        _measure(bones, deformer, unseen, distinct, options.threads),
+        _cost(contestant, deformer, bones),
+        fitted,
+        fit.sweep,
+    )
+
+
+def _measure(bones: ComparisonBones, deformer: Deformer, poses: Int32, distinct: Int32, threads: int) -> PoseMeasures:
+    """How far a model is from some poses; frames are told by their numbers in the input."""
+    sequence = bones.sequence
+    rest, transforms = sequence.rest.astype(np.float64)[None], bones.transforms[poses]
+
+    def approximate(start: int, stop: int) -> Float32:
+        return pose_points(deformer, rest, transforms[start:stop], threads=threads)
+
+    source = sequence.source.take(poses)
+    distortion = measure_distortion(source, sequence.faces, approximate)
+    deviation = measure_deviation(source, sequence.faces, approximate, sequence.diagonal, threads=threads)
+    return PoseMeasures(distinct[poses], distortion, deviation)
+
+
+def _cost(contestant: Contestant, deformer: Deformer, bones: ComparisonBones) -> ModelCost:
+    """What a model takes to store and to pose."""
+    arrays = deformer.arrays()
+    slots = next((a.shape[1] for name, a in arrays.items() if name == "bones"), deformer.bone_weights().n_influences)
+    rest = bones.sequence.rest.astype(np.float64)[None]
+    quickest = np.inf
+    for _ in range(TIMED):
+        started = time.perf_counter()
+        pose_points(deformer, rest, bones.transforms, threads=1)
+        quickest = min(quickest, time.perf_counter() - started)
+    return ModelCost(
+        int(slots),
+        deformer.n_floats,
+        sum(int(array.nbytes) for array in arrays.values()),
+        contestant.multiply_adds(int(slots)),
+        1e9 * quickest / (len(bones.transforms) * deformer.n_vertices),
+    )
+
+
+def _notes(sequence: MeshSequence, bones: ComparisonBones, distinct: Int32) -> tuple[str, ...]:
+    notes = []
+    repeated = sequence.n_frames - len(distinct)
+    if repeated:
+        frames = "frame repeats a pose" if repeated == 1 else "frames repeat poses"
+        notes.append(f"{repeated} of {sequence.n_frames} {frames} and took no part")
+    known, n_poses = 3 * (len(bones.training) - 1), len(bones.training)
+    if bones.n_bones - 1 > known:
+        notes.append(
+            f"{bones.n_bones} bones are more than {n_poses} training poses can tell apart (a vertex has "
+            f"{known} numbers beside its first pose): train with more poses, or ask for {known + 1} bones or fewer"
+        )
+    return tuple(notes)

@@ -1,0 +1,168 @@
+"""What a comparison of models has found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from osteon import __version__
+from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.compare_options import CompareOptions
+from osteon.core.deformer import Deformer
+from osteon.core.sequence import MeshSequence
+from osteon.deform.pose import pose_points
+from osteon.fit.models.contestants import BASELINE, ContestantSweep
+from osteon.measure.deviation import Deviation
+from osteon.measure.distortion import Distortion, Worst
+
+__all__ = ["Comparison", "ModelCost", "ModelResult", "PoseMeasures"]
+
+
+@dataclass(frozen=True, slots=True)
+class PoseMeasures:
+    """How far a model is from some poses."""
+
+    frames: Int32  # (n,) of the input
+    distortion: Distortion
+    deviation: Deviation
+
+    def to_json(self) -> dict[str, Any]:
+        off, apart = self.deviation, self.distortion
+        return {
+            "geometric_deviation": {
+                "mean": off.mean,
+                "rms": off.rms,
+                "max": self._worst(off.worst),
+                "mean_percent": off.percent(off.mean),
+                "rms_percent": off.percent(off.rms),
+                "max_percent": off.percent(off.worst.distance),
+            },
+            "normal_deviation_degrees": {
+                "mean": off.normal_mean,
+                "max": self._worst(off.normal_worst, "angle"),
+            },
+            "rms": apart.rms,
+            "rms_percent": off.percent(apart.rms),
+            "max": self._worst(apart.worst),
+            # Poses that do not differ have no E.
+            "error_percent": apart.error_percent if np.isfinite(apart.error_percent) else None,
+            "per_frame": [
+                {"frame": int(f), "geometric_mean": float(d), "normal_mean_degrees": float(n), "rms": float(r)}
+                for f, d, n, r in zip(self.frames, off.per_frame, off.normal_per_frame, apart.per_frame, strict=True)
+            ],
+        }
+
+    def _worst(self, worst: Worst, name: str = "distance") -> dict[str, float | int]:
+        return {name: worst.distance, "vertex": worst.vertex, "frame": int(self.frames[worst.frame])}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCost:
+    """What a model takes to store and to pose, besides rest pose and bones, which all share."""
+
+    slots: int  # bones a vertex
+    floats: int
+    bytes: int  # of its arrays, indices too
+    multiply_adds: int  # a vertex
+    nanoseconds: float  # a vertex, measured on one thread
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResult:
+    """One model of a comparison."""
+
+    word: str
+    title: str
+    deformer: Deformer  # of all vertices
+    training: PoseMeasures
+    unseen: PoseMeasures
+    cost: ModelCost
+    seconds: float  # of its fit
+    sweep: ContestantSweep | None = None
+
+    @property
+    def growth(self) -> float:
+        """Mean deviation on unseen poses over that on training poses."""
+        return self.unseen.deviation.mean / max(self.training.deviation.mean, 1e-300)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Models that share bones and training poses, measured on these poses and on unseen ones."""
+
+    sequence: MeshSequence  # the distinct poses; its rest pose is what the bones move
+    n_frames: int  # of the input
+    distinct: Int32  # (p,) frames of the input
+    training: Int32  # (n,) poses
+    transforms: Float64  # (p,b,3,4) posed_from_rest
+    results: tuple[ModelResult, ...]
+    notes: tuple[str, ...]
+    seconds: dict[str, float]
+    options: CompareOptions
+    peak_memory_mb: float = 0.0
+
+    @property
+    def n_bones(self) -> int:
+        return int(self.transforms.shape[1])
+
+    @property
+    def unseen(self) -> Int32:
+        """Poses that took no part in any fit."""
+        rest: Int32 = np.setdiff1d(np.arange(len(self.distinct), dtype=np.int32), self.training)
+        return rest
+
+    @property
+    def baseline(self) -> ModelResult | None:
+        """The linear blend skin, if it takes part."""
+        return next((result for result in self.results if result.word == BASELINE), None)
+
+    def ranked(self) -> tuple[ModelResult, ...]:
+        """Closest on unseen poses first, by mean geometric deviation."""
+        return tuple(sorted(self.results, key=lambda result: result.unseen.deviation.mean))
+
+    def pose(self, result: ModelResult, poses: Sequence[int]) -> Float32:
+        """(n,v,3) what a model makes of some poses."""
+        rest = self.sequence.rest.astype(np.float64)[None]
+        return pose_points(result.deformer, rest, self.transforms[list(poses)])
+
+    def to_json(self) -> dict[str, Any]:
+        base = self.baseline
+        return {
+            "input": {
+                "name": self.sequence.name,
+                "frames": self.n_frames,
+                "vertices": self.sequence.n_vertices,
+                "triangles": self.sequence.n_triangles,
+                "diagonal": self.sequence.diagonal,
+            },
+            "distinct_poses": self.distinct.tolist(),
+            "training_poses": self.distinct[self.training].tolist(),
+            "unseen_poses": self.distinct[self.unseen].tolist(),
+            "bones": self.n_bones,
+            "models": {result.word: self._model(result, base) for result in self.results},
+            "closest_on_unseen_poses": self.ranked()[0].word,
+            "options": asdict(self.options),
+            "warnings": list(self.notes),
+            "seconds": self.seconds,
+            "peak_memory_mb": self.peak_memory_mb,
+            "seed": self.options.seed,
+            "version": __version__,
+        }
+
+    def _model(self, result: ModelResult, base: ModelResult | None) -> dict[str, Any]:
+        over = None
+        if base is not None and base.unseen.distortion.rms > 0:
+            over = result.unseen.distortion.rms / base.unseen.distortion.rms
+        return {
+            "title": result.title,
+            "kind": result.deformer.kind,
+            "training": result.training.to_json(),
+            "unseen": result.unseen.to_json(),
+            "unseen_rms_over_ssd": over,
+            "cost": asdict(result.cost),
+            "fit_seconds": result.seconds,
+            "sweep": None if result.sweep is None else asdict(result.sweep),
+        }

@@ -1,0 +1,91 @@
+"""`osteon compare` as people use it, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from osteon.io import save_sequence
+
+from ...subjects import bent_tube
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten poses, each shown twice."""
+    sequence = bent_tube(3, n_frames=10).sequence
+    frames = np.concatenate([sequence.frames, sequence.frames])
+    path = tmp_path_factory.mktemp("walk") / "walk.npz"
+    save_sequence(sequence.with_parts(frames=frames, clips=(), name="walk"), path)
+    return path
+
+
+def test_everything_is_written(run, walk):
+    done = run("compare", walk, "--train", 4, "--bones", 3, "-o", "page.html", "--json", "found.json")
+    assert done.returncode == 0, done.stderr
+    for words in ("unseen poses", "training poses", "ssd", "dqs", "numbers a vertex", "10 distinct", "page.html"):
+        assert words in done.stdout
+    assert "10 of 20 frames repeat poses and took no part" in done.stdout
+    page = (run.folder / "page.html").read_text(encoding="utf-8")
+    assert "models compared" in page
+    found = json.loads((run.folder / "found.json").read_text())
+    assert (found["bones"], len(found["training_poses"]), len(found["unseen_poses"])) == (3, 4, 6)
+    assert set(found["models"]) == {"ssd", "dqs"}
+    assert found["verdict"][0].split()[0] in done.stdout
+    assert {"load", "fit", "page", "wall"} <= found["seconds"].keys()
+
+
+def test_json_on_standard_output_stands_alone(run_here, walk):
+    done = run_here("compare", walk, "--models", "ssd", "--poses", "0,3,-1", "--bones", 2, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["training_poses"] == [0, 3, 19]
+    assert list(found["models"]) == ["ssd"]
+
+
+def test_same_seed_same_figures(run_here, walk):
+    told = []
+    for threads in (1, 2):
+        done = run_here("compare", walk, "--train", 4, "--bones", 3, "--threads", threads, "--json", "-")
+        models = json.loads(done.stdout)["models"]
+        told.append([(models[word]["training"], models[word]["unseen"]) for word in models])
+    assert told[0] == told[1]
+
+
+def test_quiet_says_nothing(run_here, walk):
+    done = run_here("compare", walk, "--train", 4, "--bones", 2, "--models", "ssd", "-q")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--models", "ssd,foo"), "--models: no model is called 'foo'; known are ssd, dqs"),
+        (("--train", 9), "--train: 9 of the 10 distinct poses of 'walk' leave fewer than 2 unseen; train with 8"),
+        (("--train", 3, "--poses", "0,1,2"), "--train: the training poses are named with --poses; leave it away"),
+        (("--poses", "0,40"), "--poses: there is no frame 40; the sequence has frames 0 … 19"),
+        (("--poses", "0,10,4"), "frame 10 repeats a pose that is named before it"),
+        (("--poses", "0,x"), "expected frame numbers with commas"),
+        (("--train", 4, "--bones", 100000), "--bones: 100000 asked for, but the mesh has only"),
+        (("-o", "page.txt"), "-o: expected a name that ends in .html"),
+        (("--frames", "0:2"), "2 distinct poses; a comparison needs at least 3"),
+        (("--frames", "0,10"), "all frames show one pose"),
+    ],
+)
+def test_one_line_and_nothing_written(run_here, walk, arguments, says):
+    done = run_here("compare", walk, *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr.replace("\n", " ")
+    assert done.stdout == ""
+    assert list(run_here.folder.iterdir()) == []
+
+
+def test_nobodys_file_is_overwritten(run_here, walk):
+    path = run_here.folder / "page.html"
+    path.write_text("mine")
+    done = run_here("compare", walk, "--train", 4, "-o", "page.html")
+    assert done.returncode == 2
+    assert path.read_text() == "mine"
