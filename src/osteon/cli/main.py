@@ -23,6 +23,7 @@ COMMANDS = {
     "pose": "Pose a mesh by a stick skeleton, without weights.",
     "play": "Evaluate a skinned model back to vertices.",
     "view": "Show a model and its source in the browser.",
+    "study": "Let people rate how similar animations are, and test their answers.",
     "info": "Tell what a mesh, a sequence, a model or a skeleton holds.",
     "warm": "Compile all that is compiled, once.",
     "bench": "Measure Osteon: the paper, Dem Bones, files and players, growing inputs.",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from osteon.cli.pose import PoseFiles
 from osteon.cli.skin import SkinFiles
+from osteon.cli.study import StudyReportFiles, StudyServing
 from osteon.core.budget import Budget
 from osteon.core.option_checks import needed_flags
 from osteon.core.option_fields import Need, OptionField, options_in
@@ -20,7 +21,10 @@ from osteon.simplex.options import PoserOptions
 
 __all__ = ["write_tables"]
 
-_CLASSES = (SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions, PoseFiles, PoserOptions)
+_CLASSES = (
+    *(SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions, PoseFiles, PoserOptions),
+    *(StudyServing, StudyReportFiles),
+)
 _PLACE = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

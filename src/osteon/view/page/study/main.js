@@ -1,0 +1,137 @@
+/** The page of a rater: two animations side by side, a question, and an answer from 0 to 10. */
+
+import { make, say, show } from "../ui/dom.js";
+import { Pair } from "./pair.js";
+import { buildScale } from "./scale.js";
+import { Refusal, Rater } from "./rater.js";
+
+const find = (id) => /** @type {any} */ (document.getElementById(id));
+
+class Study {
+  constructor() {
+    this.rater = new Rater();
+    this.pair = new Pair(find("stage"), find("canvas"), (text) => this.tell(text));
+    this.scale = buildScale((score) => this.answer(score));
+    this.count = make("p", { class: "count", "aria-live": "polite" });
+    this.bar = make("progress", { max: 1, value: 0, "aria-label": "Questions answered" });
+    this.cover = make("div", { class: "cover", hidden: true });
+    this.notice = make("p", { class: "notice", role: "alert" });
+    find("progress").append(this.count, this.bar);
+    find("stage").append(this.cover);
+    find("rating").append(this.notice, this.scale.element);
+    this.scale.enable(false);
+  }
+
+  /** Where the rater stopped; who has answered nothing yet is told what this is first. */
+  async begin() {
+    await this.attempt(async () => {
+      const state = await this.rater.state();
+      if (state.answered || !state.questions) return this.show(state);
+      this.progress(state);
+      this.welcome(state);
+    });
+  }
+
+  welcome(state) {
+    const { questions } = state;
+    this.page(
+      "How similar are the two?",
+      [
+        `You will see ${questions} pairs of animations: an original, and beside it another that is more or less like it.`,
+        "Say for each pair how similar the two are, from 0 to 10. There is no right answer: what counts is what you see.",
+        "You can stop and come back with this browser. Nobody is told who you are.",
+      ],
+      "Begin",
+      () => this.attempt(() => this.show(state)),
+    );
+  }
+
+  thank({ questions }) {
+    this.pair.stop();
+    this.page(
+      "Thank you",
+      [`All ${questions} answers are stored. You can close this page.`],
+      "Another person rates on this device",
+      () => {
+        this.rater.forget();
+        this.begin();
+      },
+    );
+  }
+
+  /** Ask the next question, or thank where there is none. */
+  async show(state) {
+    this.state = state;
+    this.progress(state);
+    if (!state.next) return this.thank(state);
+    this.scale.clear();
+    this.scale.enable(false);
+    show(this.scale.element, true);
+    this.wait("Loading the animations …");
+    const { original, copy, direction } = state.next;
+    const packs = await Promise.all([this.rater.pack(original), this.rater.pack(copy)]);
+    if (!this.pair.show(packs[0], packs[1], direction)) return;
+    show(this.cover, false);
+    this.scale.enable(true);
+  }
+
+  async answer(score) {
+    if (!this.state?.next || this.sending) return;
+    this.sending = true;
+    this.scale.enable(false);
+    const kept = await this.attempt(async () => {
+      const next = await this.rater.answer(this.state.next.number, score).catch((error) => this.beenAnswered(error));
+      await this.show(next);
+    });
+    this.sending = false;
+    if (!kept && this.state.next) this.scale.enable(true); // the choice stands, and can be sent again
+  }
+
+  /** A question that another tab answered is left behind. */
+  async beenAnswered(error) {
+    if (!(error instanceof Refusal) || error.status !== 409) throw error;
+    return this.rater.state();
+  }
+
+  /** Whether `work` was done; what hinders it is told. */
+  async attempt(work) {
+    say(this.notice, "");
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.tell(error?.message ?? "Something went wrong; load the page again.");
+      return false;
+    }
+  }
+
+  tell(text) {
+    say(this.notice, text);
+  }
+
+  progress({ questions, answered, next }) {
+    say(this.count, next ? `Question ${next.number} of ${questions}` : `All ${questions} questions answered`);
+    this.bar.max = Math.max(1, questions);
+    this.bar.value = answered;
+  }
+
+  wait(text) {
+    this.cover.replaceChildren(make("p", { class: "waiting" }, text));
+    show(this.cover, true);
+  }
+
+  /** Words in place of the animations. */
+  page(title, lines, button, act) {
+    show(this.scale.element, false);
+    const go = make("button", { type: "button", class: "main", onclick: act }, button);
+    const words = lines.map((line) => make("p", {}, line));
+    this.cover.replaceChildren(make("div", { class: "words" }, make("h1", {}, title), ...words, go));
+    show(this.cover, true);
+    go.focus();
+  }
+}
+
+const study = new Study();
+// Within reach of tests and of curious people in the browser's console.
+globalThis.osteonStudy = study;
+study.begin();
