@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +24,7 @@ from osteon.core.option_fields import option
 if TYPE_CHECKING:
     from osteon.study.answers import AnswerFile
     from osteon.study.plan import StudyPlan
+    from osteon.view.serve import PageServer
 
 __all__ = ["study"]
 
@@ -120,6 +122,7 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     """
     from osteon.study.animations import prepare_animations
     from osteon.study.answers import AnswerFile, create_answer_file
+    from osteon.study.server import open_door, study_server
     from osteon.view.bundle import STUDY_BUNDLE, check_bundle
 
     plan, inputs = _plan(reference, candidates, serving.names)
@@ -130,19 +133,18 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     check_bundle(STUDY_BUNDLE)
     if there:
         AnswerFile(target).close()  # refused before the long reading
-    with handling_signals(leave), TemporaryDirectory(prefix="osteon-study-") as temporary:
+    door = open_door(serving.host, serving.port)
+    with closing(door.socket), handling_signals(leave), TemporaryDirectory(prefix="osteon-study-") as temporary:
         with progress_bar(quiet) as progress:
             animations = prepare_animations(plan, Path(temporary), progress)
         fingerprint = plan.fingerprint()
         if not there:
-            with outputs.writing():
+            with outputs.writing(), for_the_owner_only():
                 create_answer_file(target, plan, fingerprint)
-        answers = AnswerFile(target)
-        try:
+        with closing(AnswerFile(target)) as answers:
             answers.begin_writing(fingerprint)
-            _serve(answers, animations, serving, outputs, json_file, quiet)
-        finally:
-            answers.close()
+            server = study_server(answers, animations, door)
+            _serve(server, answers, Path(temporary), serving, _Telling(outputs, json_file, quiet))
 
 
 @study.command()
@@ -191,31 +193,40 @@ def _plan(reference: str, candidates: tuple[str, ...], names: tuple[str, ...] | 
     return plan, [reference, *plan.inputs]
 
 
-def _serve(
-    answers: AnswerFile, animations: Any, serving: StudyServing, outputs: Outputs, json_file: str | None, quiet: bool
-) -> None:
-    """Run the server until Ctrl-C, and say what the file holds then."""
-    from osteon.study.server import study_server
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """How a run says where it is."""
 
-    def ready(address: str) -> None:
+    outputs: Outputs
+    json_file: str | None
+    quiet: bool
+
+    def tell(self, address: str, answers: AnswerFile) -> None:
         given, raters = answers.counts()
         facts = {"address": address, "questions": len(answers.questions), "answers": given, "raters": raters}
-        with outputs.writing(), for_the_owner_only():
-            write_json(facts, json_file)
-        print_json(facts, json_file)
-        if json_file != "-":
+        with self.outputs.writing(), for_the_owner_only():
+            write_json(facts, self.json_file)
+        print_json(facts, self.json_file)
+        if self.json_file != "-":
             begun = f"{answers_text(answers)}; " if given else ""
-            click.echo(address if quiet else f"{address}  ({begun}Ctrl-C to end)")
+            click.echo(address if self.quiet else f"{address}  ({begun}Ctrl-C to end)")
+
+
+def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: StudyServing, telling: _Telling) -> None:
+    """Run the server until Ctrl-C, and say what the file holds then."""
+
+    def ready(address: str) -> None:
+        telling.tell(address, answers)
         if not serving.no_browser:
             threading.Thread(target=open_tab, args=(address,), daemon=True).start()
 
     def open_tab(address: str) -> None:
         from osteon.view.doorway import open_browser
 
-        if not open_browser(address, animations.folder):
+        if not open_browser(address, folder):
             click.echo("no browser was found; open the address in one", err=True)
 
-    server = study_server(answers, animations, serving.host, serving.port, ready)
+    server.ready = ready
     try:
         with handling_signals(lambda number: server.stop()) as ended:
             server.run()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.marks import MARK
 from osteon.io.doors.source import PathLike
 from osteon.pipeline import SkinFit
 from osteon.report.advice import advise
@@ -16,6 +14,7 @@ from osteon.report.curves import ReportCurves
 from osteon.report.evidence import Evidence, gather_evidence
 from osteon.report.figures import Figure, frames_figure, motion_figure, shares_figure, vertices_figure
 from osteon.report.gallery import Gallery, UpAxis, draw_gallery
+from osteon.report.page_parts import section, whole_page
 from osteon.report.paper_figures import (
     influences_figure,
     rank_figure,
@@ -35,9 +34,6 @@ from osteon.report.sections import (
 
 __all__ = ["build_page", "write_html_report"]
 
-#: Nothing may be fetched: only what is inside the file is shown and run.
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-
 
 def write_html_report(
     path: PathLike, fit: SkinFit, sequence: MeshSequence, *, curves: ReportCurves, up: UpAxis = "y"
@@ -51,34 +47,21 @@ def build_page(fit: SkinFit, sequence: MeshSequence, *, curves: ReportCurves, up
     """The whole page as text."""
     gallery, evidence = draw_gallery(fit, sequence, up=up), gather_evidence(fit, sequence)
     name = escape(sequence.name)
+    weights = _charts([weights_figure(fit.model.skin), influences_figure(fit.model.skin)])
     sections = (
-        _section("advice", "What would make it better, or smaller", _advice(curves, evidence)),
-        _section("bones", "Source, result and bones", _bones(fit, gallery)),
-        _section("where", "Where the error is", _where(fit, sequence, gallery, evidence)),
-        _section("when", "When it is worst", _when(fit, sequence, gallery, evidence)),
-        _section("change", "Corrections and bones", _change(fit, curves)),
-        _section(
-            "weights", "The weights", _charts([weights_figure(fit.model.skin), influences_figure(fit.model.skin)])
-        ),
+        section("What would make it better, or smaller", _advice(curves, evidence), "advice"),
+        section("Source, result and bones", _bones(fit, gallery), "bones"),
+        section("Where the error is", _where(fit, sequence, gallery, evidence), "where"),
+        section("When it is worst", _when(fit, sequence, gallery, evidence), "when"),
+        section("Corrections and bones", _change(fit, curves), "change"),
+        section("The weights", weights, "weights"),
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="generator" content="{MARK}">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{name}: skin report</title><style>{_asset('page.css')}</style></head><body>{banner(fit.report)}"
+    head = (
         f'<header><h1>{name}</h1><p class="verdict">{verdict(fit.report, sequence.diagonal)}</p>'
-        f"{readings(fit.report, sequence)}</header><main>{''.join(sections)}</main>"
-        f"{_footer(fit)}<script>{_asset('page.js')}</script></body></html>\n"
+        f"{readings(fit.report, sequence)}</header>"
     )
-
-
-def _asset(name: str) -> str:
-    return files("osteon.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _section(key: str, title: str, body: str) -> str:
-    return f'<section id="{key}"><h2>{escape(title)}</h2>{body}</section>' if body else ""
+    body = f"{banner(fit.report)}{head}<main>{''.join(sections)}</main>{_footer(fit)}"
+    return whole_page(f"{sequence.name}: skin report", body)
 
 
 def _charts(figures: Sequence[Figure]) -> str:

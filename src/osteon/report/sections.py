@@ -11,6 +11,7 @@ from osteon.report.curves import rank_of
 from osteon.report.figures import Figure
 from osteon.report.gallery import Picture, Spot
 from osteon.report.numbers import brief, nice_ticks, number, percent, share
+from osteon.report.page_parts import table
 from osteon.report.picture import heat_colors
 
 __all__ = [
@@ -21,7 +22,6 @@ __all__ = [
     "picture_columns",
     "picture_row",
     "readings",
-    "table",
     "verdict",
 ]
 
@@ -185,13 +185,6 @@ def chart_figure(figure: Figure) -> str:
         f'<p class="readout" aria-live="polite"></p><figcaption>{escape(figure.note)}</figcaption>'
         f"<details><summary>Numbers</summary>{table(figure.head, figure.rows)}</details></figure>"
     )
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A plain table."""
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="rows" tabindex="0"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def banner(report: SkinReport) -> str:

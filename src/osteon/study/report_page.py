@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 from osteon import __version__
 from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.marks import MARK
 from osteon.report.box_chart import Box, box_chart
 from osteon.report.charts import Axis
-from osteon.report.html import POLICY
-from osteon.report.sections import table
+from osteon.report.page_parts import section, table, whole_page
 from osteon.study.answers import HIGHEST
 from osteon.study.rating_statistics import Comparison
 from osteon.study.results import CandidateResult, StudyResults
@@ -36,29 +33,14 @@ def write_study_page(path: Path, results: StudyResults) -> None:
 
 def build_study_page(results: StudyResults) -> str:
     """The whole page as text."""
-    title = escape(f"{results.name}: how similar?")
     sections = (
-        _section("How similar people found them", _ratings(results.results)),
-        _section("Do the candidates differ?", _pairs(results.comparisons)),
-        _section("By character and by side", _parts(results)),
+        section("How similar people found them", _ratings(results.results)),
+        section("Do the candidates differ?", _pairs(results.comparisons)),
+        section("By character and by side", _parts(results)),
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="generator" content="{MARK}">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{title}</title><style>{_asset('page.css')}{STYLE}</style></head><body>"
-        f'<header><h1>{escape(results.name)}</h1><p class="verdict">{_verdict(results)}</p>{_counts(results)}</header>'
-        f"<main>{''.join(sections)}</main>{_footer()}<script>{_asset('page.js')}</script></body></html>\n"
-    )
-
-
-def _asset(name: str) -> str:
-    return files("osteon.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _section(title: str, body: str) -> str:
-    return f"<section><h2>{escape(title)}</h2>{body}</section>" if body else ""
+    head = f'<h1>{escape(results.name)}</h1><p class="verdict">{_verdict(results)}</p>{_counts(results)}'
+    body = f"<header>{head}</header><main>{''.join(sections)}</main>{_footer()}"
+    return whole_page(f"{results.name}: how similar?", body, STYLE)
 
 
 def _verdict(results: StudyResults) -> str:

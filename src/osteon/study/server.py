@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
@@ -32,7 +33,7 @@ from osteon.view.guard import Guard
 from osteon.view.requests import read_json
 from osteon.view.serve import HOST, PageServer, open_socket
 
-__all__ = ["study_app", "study_server"]
+__all__ = ["Door", "open_door", "study_app", "study_server"]
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _STATUS: dict[type[Exception], int] = {
@@ -44,14 +45,26 @@ _STATUS: dict[type[Exception], int] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where raters come in."""
+
+    socket: socket.socket
+    names: tuple[str, ...]  # what the machine is called in the address; the first is told
+
+
+def open_door(host: str = HOST, port: int = 0) -> Door:
+    """Take an address; refuses one that this machine does not have, before anything is read."""
+    names = _names_of(host)
+    return Door(open_socket(port, names[-1]), names if names[-1] != HOST else (HOST, "localhost"))
+
+
 def study_server(
-    answers: AnswerFile, animations: Animations, host: str, port: int, ready: Callable[[str], None] | None = None
+    answers: AnswerFile, animations: Animations, door: Door, ready: Callable[[str], None] | None = None
 ) -> PageServer:
     """The server of a study, at an address that is the same for every run with this host and port."""
-    names = _names_of(host)
-    opened = open_socket(port, names[-1])
-    guard = Guard(opened.getsockname()[1], answers.key, names if names[-1] != HOST else (HOST, "localhost"))
-    return PageServer(study_app(answers, animations), opened, guard, ready)
+    guard = Guard(door.socket.getsockname()[1], answers.key, door.names)
+    return PageServer(study_app(answers, animations), door.socket, guard, ready)
 
 
 def study_app(answers: AnswerFile, animations: Animations) -> App:

@@ -27,13 +27,14 @@ class Study {
     await this.attempt(async () => {
       const state = await this.rater.state();
       if (state.answered || !state.questions) return this.show(state);
-      this.progress(state);
       this.welcome(state);
     });
   }
 
   welcome(state) {
     const { questions } = state;
+    say(this.count, questions === 1 ? "1 question" : `${questions} questions`);
+    this.bar.value = 0;
     this.page(
       "How similar are the two?",
       [

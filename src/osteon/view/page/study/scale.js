@@ -13,13 +13,13 @@ export function buildScale(send) {
   );
   const choices = inputs.map((input, score) => make("span", {}, input, make("label", { for: `score-${score}` }, score)));
   const next = make("button", { type: "submit", class: "main", disabled: true }, "Next");
-  const ends = make("p", { class: "ends", "aria-hidden": "true" }, make("span", {}, "not at all"), make("span", {}, "completely"));
+  const ends = ["0: not at all", `${HIGHEST}: completely`].map((text) => make("span", {}, text));
   const fields = make(
     "fieldset",
     {},
     make("legend", {}, "How similar are the two?"),
     make("div", { class: "scores" }, choices),
-    ends,
+    make("p", { class: "ends" }, ends),
   );
   const keys = make("p", { class: "keys" }, "Keys: 0 to 9, T for 10, Enter for the next pair");
   const form = make("form", { class: "scale", autocomplete: "off" }, fields, make("div", { class: "send" }, next, keys));
