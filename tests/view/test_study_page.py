@@ -17,6 +17,27 @@ from .study_serving import ServedStudy, served_study
 
 SHOWN = "() => window.osteonStudy.pair.engine.character && !document.querySelector('fieldset').disabled"
 
+#: How much the left half differs from the right one at one moment, a channel on average, and how much there is to see.
+HALVES = """() => {
+  const { engine } = window.osteonStudy.pair;
+  engine.pause();
+  engine.setTime(0.4);
+  engine.draw();
+  engine.draw(); // the shadow comes with the second
+  const canvas = document.createElement("canvas");
+  const { width, height } = Object.assign(canvas, { width: engine.canvas.width, height: engine.canvas.height });
+  const context = canvas.getContext("2d");
+  context.drawImage(engine.canvas, 0, 0);
+  const half = Math.floor(width / 2);
+  const [left, right] = [0, half].map((x) => context.getImageData(x, 0, half, height).data);
+  let [sum, least, most] = [0, 255, 0];
+  left.forEach((value, i) => {
+    sum += Math.abs(value - right[i]);
+    [least, most] = [Math.min(least, value), Math.max(most, value)];
+  });
+  return { apart: sum / left.length, contrast: most - least };
+}"""
+
 
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[ServedStudy]:
@@ -179,3 +200,47 @@ def test_on_a_phone_all_answers_are_within_reach(chromium: Any, study: ServedStu
     assert scores_of(study) == [10]
     assert not person.nameless()
     person.leaves()
+
+
+def test_the_halves_show_what_they_should(chromium: Any, study: ServedStudy) -> None:
+    """A copy that is exact looks like the original; one that shakes does not."""
+    person = RatingPerson(chromium, study.address, "small")
+    person.begins()
+    apart: dict[str, float] = {}
+    for number in range(1, 5):
+        person.waits_for_question(number)
+        candidate = study.answers.questions[ask_order(person.token(), 4)[number - 1]].candidate
+        found = person.page.evaluate(HALVES)
+        assert found["contrast"] > 60  # there is something to see
+        apart[candidate] = found["apart"]
+        person.page.keyboard.press("4")
+        person.page.keyboard.press("Enter")
+    assert apart["ssd"] < 0.2 < 5 * apart["ssd"] + 0.2 < apart["noise"]
+    person.page.get_by_role("heading", name="Thank you").wait_for()
+    person.leaves()
+
+
+def test_a_line_that_breaks_costs_nothing(chromium: Any, study: ServedStudy) -> None:
+    person = RatingPerson(chromium, study.address, "small")
+    person.begins()
+    person.page.keyboard.press("8")
+    person.context.set_offline(True)
+    person.page.keyboard.press("Enter")
+    person.page.get_by_text("The server does not answer").wait_for()
+    assert person.reads() == "Question 1 of 4"
+    person.context.set_offline(False)
+    person.page.keyboard.press("Enter")  # the choice still stands
+    person.waits_for_question(2)
+    assert scores_of(study) == [8]
+    person.context.close()
+
+
+def test_a_browser_that_cannot_draw_is_told_so(chromium: Any, study: ServedStudy) -> None:
+    person = RatingPerson(
+        chromium, study.address, "small", before="HTMLCanvasElement.prototype.getContext = () => null"
+    )
+    person.page.get_by_role("button", name="Begin").click()
+    person.page.get_by_text("This browser cannot draw").wait_for()
+    assert person.page.get_by_role("button", name="Try again").is_visible()
+    assert not person.page.locator(".scale").is_visible()
+    person.context.close()

@@ -15,6 +15,7 @@ from osteon.report.charts import (
     WIDTH,
     Axis,
     Scale,
+    axis_label,
     chart_svg,
     chart_text,
     hit_areas,
@@ -25,6 +26,8 @@ __all__ = ["Box", "box_chart"]
 
 #: Widest box, user units; with two or three it would be a wall otherwise.
 WIDEST = 54.0
+#: Above and below the scale, so that what lies at its ends is seen.
+MARGIN = 7.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,9 @@ class Box:
     readout: str = ""
 
 
-def box_chart(boxes: Sequence[Box], *, title: str, y: Axis, high: float) -> str:
+def box_chart(boxes: Sequence[Box], *, title: str, x: Axis, y: Axis, high: float) -> str:
     """Boxes side by side, each with its name below; the scale goes from the axis's low, or 0, to `high`."""
-    bottom = 0.0 if y.low is None else y.low
-    margin = 0.04 * (high - bottom)  # so that what lies at the ends is seen
-    upward = Scale(bottom - margin, high + margin, HEIGHT - BOTTOM, TOP)
+    upward = Scale(0.0 if y.low is None else y.low, high, HEIGHT - BOTTOM - MARGIN, TOP + MARGIN)
     slot = (WIDTH - LEFT - RIGHT) / max(1, len(boxes))
     parts, hits = [value_rows(upward, y)], []
     for i, box in enumerate(boxes):
@@ -55,7 +56,7 @@ def box_chart(boxes: Sequence[Box], *, title: str, y: Axis, high: float) -> str:
         parts.append(_box(box, left + slot / 2, min(0.5 * slot, WIDEST) / 2, upward))
         parts.append(chart_text(left + slot / 2, HEIGHT - BOTTOM + 17, _shortened(box.label, slot), kind="axis"))
         hits.append((left, slot, left + slot / 2, box.readout))
-    parts.append(hit_areas(hits))
+    parts += [axis_label(x), hit_areas(hits)]
     return chart_svg(title, parts)
 
 
@@ -75,13 +76,14 @@ def _box(box: Box, x: float, half: float, upward: Scale) -> str:
 
 
 def _mean(box: Box, x: float, upward: Scale) -> str:
-    """A diamond, with its interval as a line through it."""
+    """A diamond, with its interval between two bars."""
     y = upward.at(box.mean)
     line = ""
     if box.interval is not None:
         start, end = (upward.at(v) for v in box.interval)
-        line = f'<path class="interval" d="M{x:.1f} {start:.1f}V{end:.1f}"/>'
-    return f'{line}<path class="mean" d="M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z"/>'
+        bars = f"M{x - 8:.1f} {start:.1f}h16M{x - 8:.1f} {end:.1f}h16"
+        line = f'<path class="interval" d="M{x:.1f} {start:.1f}V{end:.1f}{bars}"/>'
+    return f'{line}<path class="mean" d="M{x:.1f} {y - 4:.1f}l4 4l-4 4l-4 -4z"/>'
 
 
 def _shortened(text: str, width: float) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "Mark",
     "Scale",
     "Series",
+    "axis_label",
     "bar_chart",
     "chart_svg",
     "chart_text",
@@ -151,7 +152,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str, x: Axis, y: Axis) -> str:
         if i % room == 0:
             parts.append(chart_text(left + slot / 2, HEIGHT - BOTTOM + 17, bar.label))
         hits.append((left, slot, left + slot / 2, bar.readout))
-    parts.append(_label(x))
+    parts.append(axis_label(x))
     parts.append(hit_areas(hits))
     return chart_svg(title, parts)
 
@@ -195,7 +196,8 @@ def value_rows(upward: Scale, y: Axis) -> str:
     return "".join(parts)
 
 
-def _label(x: Axis) -> str:
+def axis_label(x: Axis) -> str:
+    """The name of the x axis."""
     return chart_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, x.label, kind="axis")
 
 
@@ -208,7 +210,7 @@ def _axes(across: Scale, upward: Scale, x: Axis, y: Axis) -> str:
             parts.append(f'<path class="base" d="M{place:.1f} {HEIGHT - BOTTOM}v4"/>')
             parts.append(chart_text(place, HEIGHT - BOTTOM + 19, text))
             taken = place + half + 4
-    parts.append(_label(x))
+    parts.append(axis_label(x))
     return "".join(parts)
 
 

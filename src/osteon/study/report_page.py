@@ -21,7 +21,8 @@ __all__ = ["build_study_page", "write_study_page"]
 SIGNIFICANT = 0.05
 STYLE = """.rows { max-height: none; }
 .plot-wide { max-width: 660px; margin-top: 1.4rem; }
-td { padding-right: 1.2rem; } th { padding-right: 1.2rem; }
+th, td { padding-right: 1.2rem; }
+@media (max-width: 640px) { th, td { padding-right: .7rem; font-size: .85rem; } }
 .notes li { margin-bottom: .3rem; }"""
 
 
@@ -54,6 +55,9 @@ def _verdict(results: StudyResults) -> str:
     )
     if not others:
         return f"{said}, on average."
+    equal = [s.name for s in rated if s.mean == best.mean]
+    if len(equal) > 1:
+        return f"{escape(_listed(equal))} were found equally similar: {_digits(best.mean)} of {HIGHEST}, on average."
     pair = {best.name, others[0].name}
     found = next(c for c in results.comparisons if {c.first, c.second} == pair)
     next_best = f"{escape(others[0].name)} {_digits(others[0].mean)}"
@@ -79,12 +83,12 @@ def _ratings(found: Sequence[CandidateResult]) -> str:
     notes = [f"{result.summary.name}: {result.summary.reason}" for result in found if result.summary.reason]
     chart = ""
     if boxes:
-        plot = box_chart(boxes, title="Ratings of every candidate", y=Axis("rating", whole=True), high=HIGHEST)
+        plot = box_chart(boxes, title="Ratings of every candidate", x=Axis("candidate"), y=Axis("rating"), high=HIGHEST)
         chart = (
             f'<figure class="plot-wide"><h3>Ratings of every candidate</h3>{plot}'
             '<p class="readout" aria-live="polite"></p><figcaption>Box: the middle half of the answers, the median as '
             "a thick line. Whiskers: the farthest answers within one and a half boxes; rings: answers beyond. "
-            "Diamond: the mean, with its 95 % interval as a line.</figcaption></figure>"
+            "Diamond: the mean, between the ends of its 95 % interval.</figcaption></figure>"
         )
     return table(head, [_row(result) for result in found]) + _notes(notes) + chart
 
@@ -160,6 +164,10 @@ def _part_mean(results: StudyResults, candidate: str, key: str, name: str) -> st
 def _notes(notes: Sequence[str]) -> str:
     lines = "".join(f"<li>{escape(note)}.</li>" for note in notes)
     return f'<ul class="note notes">{lines}</ul>' if lines else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _digits(value: float | None) -> str:

@@ -82,7 +82,7 @@ def running(folder: Path, *arguments: str | Path) -> Iterator[RunningStudy]:
 
 
 @needs_page
-def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path, subjects, run):
+def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path, subjects, run_here):
     arguments = (subjects / "tube.npz", subjects / "model.npz", subjects / "larger.npz", "-o", tmp_path / "a.sqlite")
     with running(tmp_path, *arguments) as study:
         assert study.told["questions"] == 4
@@ -101,13 +101,13 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path, subjec
         _, said = study.process.communicate(timeout=20)
         assert study.process.returncode == 130
         assert "stopped; 4 answers of 1 rater in" in said
-    done = run("study", "report", tmp_path / "a.sqlite", "-o", "r.html", "--csv", "r.csv", "--json", "-")
+    done = run_here("study", "report", tmp_path / "a.sqlite", "-o", "r.html", "--csv", "r.csv", "--json", "-")
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert (facts["answers"], facts["raters"], facts["finished"]) == (4, 1, 1)
-    rows = (run.folder / "r.csv").read_text().splitlines()
+    rows = (run_here.folder / "r.csv").read_text().splitlines()
     assert [int(row.split(",")[5]) for row in rows[1:]] == [9, 0, 10, 5]
-    again = run("study", "report", tmp_path / "a.sqlite", "-o", "r.html", "--csv", "r.csv", "--quiet")
+    again = run_here("study", "report", tmp_path / "a.sqlite", "-o", "r.html", "--csv", "r.csv", "--quiet")
     assert (again.returncode, again.stdout) == (0, "")  # what Osteon wrote is replaced
 
 

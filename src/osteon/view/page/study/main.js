@@ -10,12 +10,12 @@ const find = (id) => /** @type {any} */ (document.getElementById(id));
 class Study {
   constructor() {
     this.rater = new Rater();
-    this.pair = new Pair(find("stage"), find("canvas"), (text) => this.tell(text));
+    this.notice = make("p", { class: "notice", role: "alert" });
+    this.pair = new Pair(find("stage"), find("canvas"));
     this.scale = buildScale((score) => this.answer(score));
     this.count = make("p", { class: "count", "aria-live": "polite" });
     this.bar = make("progress", { max: 1, value: 0, "aria-label": "Questions answered" });
     this.cover = make("div", { class: "cover", hidden: true });
-    this.notice = make("p", { class: "notice", role: "alert" });
     find("progress").append(this.count, this.bar);
     find("stage").append(this.cover);
     find("rating").append(this.notice, this.scale.element);
@@ -24,11 +24,11 @@ class Study {
 
   /** Where the rater stopped; who has answered nothing yet is told what this is first. */
   async begin() {
-    await this.attempt(async () => {
-      const state = await this.rater.state();
-      if (state.answered || !state.questions) return this.show(state);
-      this.welcome(state);
-    });
+    let state;
+    if (!(await this.attempt(async () => (state = await this.rater.state())))) {
+      this.page("The study is not there now", [], "Try again", () => this.begin());
+    } else if (state.answered) await this.show(state);
+    else this.welcome(state);
   }
 
   welcome(state) {
@@ -43,7 +43,7 @@ class Study {
         "You can stop and come back with this browser. Nobody is told who you are.",
       ],
       "Begin",
-      () => this.attempt(() => this.show(state)),
+      () => this.show(state),
     );
   }
 
@@ -69,23 +69,29 @@ class Study {
     this.scale.enable(false);
     show(this.scale.element, true);
     this.wait("Loading the animations …");
-    const { original, copy, direction } = state.next;
-    const packs = await Promise.all([this.rater.pack(original), this.rater.pack(copy)]);
-    if (!this.pair.show(packs[0], packs[1], direction)) return;
+    if (!(await this.attempt(() => this.play(state.next)))) {
+      return this.page("This pair cannot be shown now", [], "Try again", () => this.begin());
+    }
     show(this.cover, false);
     this.scale.enable(true);
+  }
+
+  async play({ original, copy, direction }) {
+    const packs = await Promise.all([this.rater.pack(original), this.rater.pack(copy)]);
+    this.pair.show(packs[0], packs[1], direction);
   }
 
   async answer(score) {
     if (!this.state?.next || this.sending) return;
     this.sending = true;
     this.scale.enable(false);
+    let next;
     const kept = await this.attempt(async () => {
-      const next = await this.rater.answer(this.state.next.number, score).catch((error) => this.beenAnswered(error));
-      await this.show(next);
+      next = await this.rater.answer(this.state.next.number, score).catch((error) => this.beenAnswered(error));
     });
     this.sending = false;
-    if (!kept && this.state.next) this.scale.enable(true); // the choice stands, and can be sent again
+    if (kept) await this.show(next);
+    else this.scale.enable(true); // the choice stands, and can be sent again
   }
 
   /** A question that another tab answered is left behind. */
@@ -101,13 +107,9 @@ class Study {
       await work();
       return true;
     } catch (error) {
-      this.tell(error?.message ?? "Something went wrong; load the page again.");
+      say(this.notice, error?.message ?? "Something went wrong; load the page again.");
       return false;
     }
-  }
-
-  tell(text) {
-    say(this.notice, text);
   }
 
   progress({ questions, answered, next }) {
