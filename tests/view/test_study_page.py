@@ -26,7 +26,7 @@ HALVES = """() => {
   engine.draw(); // the shadow comes with the second
   const canvas = document.createElement("canvas");
   const { width, height } = Object.assign(canvas, { width: engine.canvas.width, height: engine.canvas.height });
-  const context = canvas.getContext("2d");
+  const context = canvas.getContext("2d", { willReadFrequently: true });
   context.drawImage(engine.canvas, 0, 0);
   const half = Math.floor(width / 2);
   const [left, right] = [0, half].map((x) => context.getImageData(x, 0, half, height).data);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -86,3 +87,17 @@ def test_the_machine_is_called_as_it_was_named():
 def test_addresses_that_nobody_can_open_are_refused(host):
     with pytest.raises(OptionError, match="--host"):
         open_door(host)
+
+
+def test_many_raters_at_once_lose_nothing(study):
+    raters = [f"{i:032x}" for i in range(1, 9)]
+
+    def rate(rater: str) -> list[int]:
+        bodies = ({"rater": rater, "number": number, "score": number} for number in range(1, 5))
+        return [ask(study, "answer", body=json.dumps(body).encode())[0] for body in bodies]
+
+    with ThreadPoolExecutor(len(raters)) as pool:
+        assert list(pool.map(rate, raters)) == [[200] * 4] * 8
+    assert study.answers.counts() == (32, 8)
+    given = [(answer.rater, answer.question) for answer in study.answers.answers()]
+    assert sorted(given) == [(rater, question) for rater in range(1, 9) for question in range(4)]
