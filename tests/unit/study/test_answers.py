@@ -131,3 +131,20 @@ def test_another_study_is_refused(path):
     with pytest.raises(FileFormatError, match="another study"):
         answers.begin_writing("f" * 64)
     answers.close()
+
+
+def test_results_can_be_read_while_people_answer(path):
+    answers = open_answers(path, paper_plan(1))
+    answers.add(token_of(1), 0, 5)
+    reader = AnswerFile(path)
+    rows = reader.answers()
+    assert next(rows).score == 5  # in the midst of reading
+    answers.add(token_of(2), 0, 6)
+    rows.close()
+    assert reader.counts() == (2, 2)
+    reader.close()
+    answers.add(token_of(3), 0, 7)
+    answers.close()
+    again = AnswerFile(path)
+    assert again.counts() == (3, 3)
+    again.close()
