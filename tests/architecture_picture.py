@@ -34,6 +34,7 @@ FOLDERS = {
     "pipeline": Folder("the order of stages", "#4d83ee"),
     "report": Folder("pictures, charts, advice", "#a45fd0"),
     "view": Folder("the page, its server", "#e0564a"),
+    "study": Folder("what people see", "#2f7fb5"),
     "bench": Folder("every claim, measured", "#7a78e8"),
     "cli": Folder("one file a command", "#8b949e"),
 }

@@ -12,7 +12,7 @@ SOURCE = Path(osteon.__file__).parent
 #: Each may import those before it (DESIGN, section 1); `bench` measures everything but the command line.
 LAYERS = (
     *("core", "deform", "measure", "io", "fit", "simplex", "elastic", "lod", "apply", "synth"),
-    *("pipeline", "report", "scale", "view", "bench", "cli", "__main__"),
+    *("pipeline", "report", "scale", "view", "study", "bench", "cli", "__main__"),
 )
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 from osteon.bench.history import BenchHistory, MetricHistory, run_name
 from osteon.bench.rows import Row
 from osteon.bench.stamp import RunStamp
 from osteon.io import atomic_file
-from osteon.io.doors.marks import MARK
 from osteon.report.charts import Axis, Mark, Series, legend, line_chart
 from osteon.report.numbers import number
-from osteon.report.page_shell import POLICY
+from osteon.report.page_parts import whole_page
 
 __all__ = ["history_page", "write_history_page"]
 
@@ -33,21 +31,13 @@ def write_history_page(path: Path, history: BenchHistory) -> None:
 
 def history_page(history: BenchHistory) -> str:
     """The whole page as text."""
-    title = f"bench {escape(history.bench)}"
+    title = f"bench {history.bench}"
     sections = "".join(_case(history, case, metrics) for case, metrics in history.cases.items())
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="generator" content="{MARK}">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{title}</title><style>{_asset('page.css')}{STYLE}</style></head><body>"
-        f'<header><h1>{title}</h1><p class="verdict">{_verdict(history)}</p>{_runs(history.runs)}</header>'
-        f"<main>{sections}</main><script>{_asset('page.js')}</script></body></html>\n"
+    body = (
+        f'<header><h1>{escape(title)}</h1><p class="verdict">{_verdict(history)}</p>{_runs(history.runs)}</header>'
+        f"<main>{sections}</main>"
     )
-
-
-def _asset(name: str) -> str:
-    return files("osteon.report").joinpath(name).read_text(encoding="utf-8")
+    return whole_page(title, body, STYLE)
 
 
 def _verdict(history: BenchHistory) -> str:

@@ -20,10 +20,12 @@ __all__ = ["cli", "main"]
 COMMANDS = {
     "demo": "Skin a galloping fox that Osteon makes itself.",
     "skin": "Turn a mesh sequence into a skinned model.",
+    "rig": "Find the skeleton that moves a mesh sequence.",
     "compare": "Compare models of skinning on poses that they have not seen.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",
     "play": "Evaluate a skinned model back to vertices.",
     "view": "Show a model and its source in the browser.",
+    "study": "Let people rate how similar animations are, and test their answers.",
     "info": "Tell what a mesh, a sequence, a model or a skeleton holds.",
     "warm": "Compile all that is compiled, once.",
     "bench": "Measure Osteon: the paper, Dem Bones, files and players, growing inputs.",
@@ -53,6 +55,7 @@ def cli() -> None:
     \b
     osteon demo                          try it, no data needed
     osteon skin cloth/*.obj -o cloth.glb skin a sequence
+    osteon rig walk/ -o walk.glb         find its skeleton
     osteon view cloth.glb cloth/         look at it, beside its source
     osteon play cloth.glb -o frames/     back to vertices
     osteon pose hand.obj hand.tgf fist.tgf -o fist.obj

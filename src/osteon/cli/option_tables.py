@@ -11,12 +11,15 @@ from pathlib import Path
 
 from osteon.cli.compare import CompareFiles
 from osteon.cli.pose import PoseFiles
+from osteon.cli.rig import RigFiles
 from osteon.cli.skin import SkinFiles
+from osteon.cli.study import StudyReportFiles, StudyServing
 from osteon.core.budget import Budget
 from osteon.core.compare_options import CompareOptions
 from osteon.core.option_checks import needed_flags
 from osteon.core.option_fields import Need, OptionField, options_in
 from osteon.core.options import SkinOptions
+from osteon.core.rig_options import RigOptions
 from osteon.io import LoadOptions, SaveOptions
 from osteon.simplex.options import PoserOptions
 
@@ -24,8 +27,10 @@ __all__ = ["write_tables"]
 
 _CLASSES = (
     *(SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions),
+    *(RigFiles, RigOptions),
     *(CompareFiles, CompareOptions),
     *(PoseFiles, PoserOptions),
+    *(StudyServing, StudyReportFiles),
 )
 _PLACE = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.ending import for_the_owner_only, handling_signals, leave
 from osteon.cli.outputs import Outputs, Wanted, file_output, folder_output, plan_outputs
 from osteon.core.command_text import command_text
 from osteon.core.errors import OptionError
@@ -71,7 +69,11 @@ def view(
     export = None if target is None else _export_output(target, port, no_browser, skeleton)
     outputs = plan_outputs([file, source, skeleton], export, file_output("--json", json_file))
     check_bundle()
-    with _handling(_leave), TemporaryDirectory(prefix="osteon-view-") as temporary, Keeper(Path(temporary)) as keeper:
+    with (
+        handling_signals(leave),
+        TemporaryDirectory(prefix="osteon-view-") as temporary,
+        Keeper(Path(temporary)) as keeper,
+    ):
         collection = _load(Path(temporary), file, (source, skeleton), target is not None, quiet)
         if target is not None:
             _export(collection, target, outputs, json_file, quiet)
@@ -145,7 +147,7 @@ def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_fi
 
     def ready(address: str) -> None:
         facts: dict[str, Any] = {"address": address, "models": [item.to_json() for item in collection.items.values()]}
-        with outputs.writing(), _for_the_owner_only():
+        with outputs.writing(), for_the_owner_only():
             write_json(facts, json_file)
         print_json(facts, json_file)
         if json_file != "-":
@@ -165,7 +167,7 @@ def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_fi
 
     server = ViewServer(session, port, ready)
     try:
-        with _handling(lambda number: server.stop()) as ended:
+        with handling_signals(lambda number: server.stop()) as ended:
             server.run()
     except KeyboardInterrupt:  # the way it is meant to end
         click.echo("osteon: stopped", err=True)
@@ -174,35 +176,3 @@ def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_fi
         session.worker.stop()
     if ended:
         raise SystemExit(128 + ended[0])
-
-
-@contextmanager
-def _for_the_owner_only() -> Iterator[None]:
-    """Files that are written meanwhile can be read by nobody else: the address holds the token."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
-@contextmanager
-def _handling(end: Callable[[int], None]) -> Iterator[list[int]]:
-    """A request to end, or a closed terminal, calls `end`, so that it is cleaned up as after Ctrl-C; lists which."""
-    got: list[int] = []
-
-    def handle(number: int, frame: object) -> None:
-        got.append(number)
-        end(number)
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, handle) for number in numbers}
-    try:
-        yield got
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _leave(number: int) -> None:
-    raise SystemExit(128 + number)

@@ -16,7 +16,21 @@ import numpy as np
 
 from osteon.report.numbers import log_ticks, nice_ticks, number
 
-__all__ = ["Axis", "Bar", "Mark", "Series", "bar_chart", "legend", "line_chart"]
+__all__ = [
+    "Axis",
+    "Bar",
+    "Mark",
+    "Scale",
+    "Series",
+    "axis_label",
+    "bar_chart",
+    "chart_svg",
+    "chart_text",
+    "hit_areas",
+    "legend",
+    "line_chart",
+    "value_rows",
+]
 
 WIDTH, HEIGHT = 440, 260  # user units; a page scales them
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
@@ -69,7 +83,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class Scale:
     """Takes values to user units."""
 
     low: float
@@ -89,7 +103,7 @@ class _Scale:
         return [t for t in found if not whole or t == round(t)]
 
 
-def _scale(axis: Axis, values: Sequence[float], start: float, end: float, from_zero: bool) -> _Scale:
+def _scale(axis: Axis, values: Sequence[float], start: float, end: float, from_zero: bool) -> Scale:
     array = np.asarray([v for v in values if np.isfinite(v)] or [0.0, 1.0], np.float64)
     low, high = float(array.min()), float(array.max())
     positive = array[array > 0]
@@ -97,12 +111,12 @@ def _scale(axis: Axis, values: Sequence[float], start: float, end: float, from_z
     if log and len(positive):
         bottom = float(positive.min())
         pad = (high / bottom) ** 0.04 if high > bottom else 1.5
-        return _Scale(
+        return Scale(
             bottom / pad if from_zero else bottom, high * pad if from_zero else high * 1.0000001, start, end, True
         )
     low = axis.low if axis.low is not None else min(0.0, 1.05 * low) if from_zero else low
     high = 1.06 * high if from_zero else high
-    return _Scale(low, high if high > low else low + 1, start, end)
+    return Scale(low, high if high > low else low + 1, start, end)
 
 
 def line_chart(series: Sequence[Series], *, title: str, x: Axis, y: Axis, marks: Sequence[Mark] = ()) -> str:
@@ -118,7 +132,7 @@ def line_chart(series: Sequence[Series], *, title: str, x: Axis, y: Axis, marks:
             parts += [f'<circle class="dot k{s.kind}" cx="{px:.1f}" cy="{py:.1f}" r="3"/>' for px, py in places]
     parts.append(_marks(marks, across, upward, series[0]))
     parts.append(_hits(series, across, x, y))
-    return _svg(title, parts)
+    return chart_svg(title, parts)
 
 
 def bar_chart(bars: Sequence[Bar], *, title: str, x: Axis, y: Axis) -> str:
@@ -126,7 +140,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str, x: Axis, y: Axis) -> str:
     upward = _scale(y, [bar.value for bar in bars], HEIGHT - BOTTOM, TOP, True)
     slot = (WIDTH - LEFT - RIGHT) / max(1, len(bars))
     room = max(1, int(-(-max(len(bar.label) for bar in bars) * LETTER // slot)))  # every room-th label fits
-    parts = [_rows(upward, y)]
+    parts = [value_rows(upward, y)]
     hits = []
     for i, bar in enumerate(bars):
         left, top = LEFT + i * slot, upward.at(bar.value)
@@ -136,11 +150,11 @@ def bar_chart(bars: Sequence[Bar], *, title: str, x: Axis, y: Axis) -> str:
             f'width="{0.72 * slot:.1f}" height="{max(0.0, HEIGHT - BOTTOM - top):.1f}"/>'
         )
         if i % room == 0:
-            parts.append(_text(left + slot / 2, HEIGHT - BOTTOM + 17, bar.label))
+            parts.append(chart_text(left + slot / 2, HEIGHT - BOTTOM + 17, bar.label))
         hits.append((left, slot, left + slot / 2, bar.readout))
-    parts.append(_label(x))
-    parts.append(_areas(hits))
-    return _svg(title, parts)
+    parts.append(axis_label(x))
+    parts.append(hit_areas(hits))
+    return chart_svg(title, parts)
 
 
 def legend(series: Sequence[Series]) -> str:
@@ -155,7 +169,8 @@ def legend(series: Sequence[Series]) -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
-def _svg(title: str, parts: Sequence[str]) -> str:
+def chart_svg(title: str, parts: Sequence[str]) -> str:
+    """The picture of a chart, which answers the arrow keys."""
     body = "".join(parts)
     return (
         f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" tabindex="0" '
@@ -164,40 +179,42 @@ def _svg(title: str, parts: Sequence[str]) -> str:
     )
 
 
-def _text(x: float, y: float, text: str, anchor: str = "middle", kind: str = "tick") -> str:
+def chart_text(x: float, y: float, text: str, anchor: str = "middle", kind: str = "tick") -> str:
+    """Words in a chart."""
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _rows(upward: _Scale, y: Axis) -> str:
+def value_rows(upward: Scale, y: Axis) -> str:
     """Grid lines, their numbers, the base line and the name of the y axis."""
     parts = []
     for tick in upward.ticks(5, y.whole):
         level = upward.at(tick)
         parts.append(f'<path class="grid" d="M{LEFT} {level:.1f}H{WIDTH - RIGHT}"/>')
-        parts.append(_text(LEFT - 6, level + 4, number(tick), "end"))
+        parts.append(chart_text(LEFT - 6, level + 4, number(tick), "end"))
     parts.append(f'<path class="base" d="M{LEFT} {HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>')
-    parts.append(_text(2, 11, y.label, "start", "axis"))
+    parts.append(chart_text(2, 11, y.label, "start", "axis"))
     return "".join(parts)
 
 
-def _label(x: Axis) -> str:
-    return _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, x.label, kind="axis")
+def axis_label(x: Axis) -> str:
+    """The name of the x axis."""
+    return chart_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, x.label, kind="axis")
 
 
-def _axes(across: _Scale, upward: _Scale, x: Axis, y: Axis) -> str:
-    parts, taken = [_rows(upward, y)], -np.inf
+def _axes(across: Scale, upward: Scale, x: Axis, y: Axis) -> str:
+    parts, taken = [value_rows(upward, y)], -np.inf
     for tick in across.ticks(7, x.whole):
         place, text = across.at(tick), number(tick)
         half = LETTER * len(text) / 2
         if place - half > taken:
             parts.append(f'<path class="base" d="M{place:.1f} {HEIGHT - BOTTOM}v4"/>')
-            parts.append(_text(place, HEIGHT - BOTTOM + 19, text))
+            parts.append(chart_text(place, HEIGHT - BOTTOM + 19, text))
             taken = place + half + 4
-    parts.append(_label(x))
+    parts.append(axis_label(x))
     return "".join(parts)
 
 
-def _marks(marks: Sequence[Mark], across: _Scale, upward: _Scale, first: Series) -> str:
+def _marks(marks: Sequence[Mark], across: Scale, upward: Scale, first: Series) -> str:
     """Thin lines with words beside them, on the side that has room, away from the first line and from each other."""
     out = ""
     taken: list[tuple[int, float, float]] = []
@@ -214,11 +231,11 @@ def _marks(marks: Sequence[Mark], across: _Scale, upward: _Scale, first: Series)
         out += f'<path class="{kind}" d="M{place:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
         if mark.y is not None:
             out += f'<circle class="spot" cx="{place:.1f}" cy="{upward.at(mark.y):.1f}" r="4.5"/>'
-        out += _text(end if left else start, level, mark.label, "end" if left else "start", f"{kind}-text")
+        out += chart_text(end if left else start, level, mark.label, "end" if left else "start", f"{kind}-text")
     return out
 
 
-def _hits(series: Sequence[Series], across: _Scale, x: Axis, y: Axis) -> str:
+def _hits(series: Sequence[Series], across: Scale, x: Axis, y: Axis) -> str:
     """Hit areas between the middles of neighbouring points of the first line."""
     first = series[0]
     places = [across.at(value) for value in first.x]
@@ -227,10 +244,11 @@ def _hits(series: Sequence[Series], across: _Scale, x: Axis, y: Axis) -> str:
         f"{x.label} {number(a)}: " + ", ".join(f"{s.name or y.label} {number(s.y[i])}" for s in series if i < len(s.y))
         for i, a in enumerate(first.x)
     ]
-    return _areas([(edges[i], edges[i + 1] - edges[i], place, readouts[i]) for i, place in enumerate(places)])
+    return hit_areas([(edges[i], edges[i + 1] - edges[i], place, readouts[i]) for i, place in enumerate(places)])
 
 
-def _areas(hits: Sequence[tuple[float, float, float, str]]) -> str:
+def hit_areas(hits: Sequence[tuple[float, float, float, str]]) -> str:
+    """Where the pointer finds words: left side, width, where the cursor stands, and the words."""
     high = HEIGHT - BOTTOM - TOP
     return "".join(
         f'<rect class="hit" x="{left:.1f}" y="{TOP}" width="{max(0.1, width):.1f}" height="{high}" '

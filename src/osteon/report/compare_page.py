@@ -14,8 +14,8 @@ from osteon.report.compare_gallery import DeviationKind, DeviationRow, draw_devi
 from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
 from osteon.report.gallery import UpAxis
 from osteon.report.numbers import number
-from osteon.report.page_shell import charts, page, section
-from osteon.report.sections import ScaleWords, heat_scale, picture_row
+from osteon.report.page_parts import section, whole_page
+from osteon.report.sections import ScaleWords, charts, heat_scale, picture_row
 
 __all__ = ["build_comparison_page", "write_comparison_page"]
 
@@ -43,13 +43,13 @@ def build_comparison_page(comparison: Comparison, *, up: UpAxis = "y") -> str:
     name = escape(comparison.sequence.name)
     lines = "".join(f"<li>{escape(line)}</li>" for line in verdict_lines(comparison))
     sections = (
-        section("measures", "All measures", _measures(comparison)),
-        section("geometric", "Where the surface is off", _pictures(rows, "geometric")),
-        section("normal", "Where the normals are off", _pictures(rows, "normal")),
-        section("poses", "Pose by pose", charts([poses_figure(comparison), poses_figure(comparison, normals=True)])),
-        section("sweep", "How strongly each model was held", charts(sweep_figures(comparison))),
+        section("All measures", _measures(comparison), "measures"),
+        section("Where the surface is off", _pictures(rows, "geometric"), "geometric"),
+        section("Where the normals are off", _pictures(rows, "normal"), "normal"),
+        section("Pose by pose", charts([poses_figure(comparison), poses_figure(comparison, normals=True)]), "poses"),
+        section("How strongly each model was held", charts(sweep_figures(comparison)), "sweep"),
     )
-    return page(
+    return whole_page(
         f"{comparison.sequence.name}: models compared",
         f'<header><h1>{name}: models compared</h1><p class="verdict">{_verdict(comparison)}</p>'
         f'<ul class="findings">{lines}</ul>{_setting(comparison)}</header>'

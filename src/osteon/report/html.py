@@ -13,7 +13,7 @@ from osteon.report.curves import ReportCurves
 from osteon.report.evidence import Evidence, gather_evidence
 from osteon.report.figures import frames_figure, motion_figure, shares_figure, vertices_figure
 from osteon.report.gallery import Gallery, UpAxis, draw_gallery
-from osteon.report.page_shell import charts, page, section
+from osteon.report.page_parts import section, whole_page
 from osteon.report.paper_figures import (
     influences_figure,
     rank_figure,
@@ -23,6 +23,7 @@ from osteon.report.paper_figures import (
 from osteon.report.proposal_table import advice_list, proposal_table
 from osteon.report.sections import (
     banner,
+    charts,
     heat_scale,
     picture_columns,
     picture_row,
@@ -45,19 +46,21 @@ def build_page(fit: SkinFit, sequence: MeshSequence, *, curves: ReportCurves, up
     """The whole page as text."""
     gallery, evidence = draw_gallery(fit, sequence, up=up), gather_evidence(fit, sequence)
     name = escape(sequence.name)
+    weights = charts([weights_figure(fit.model.skin), influences_figure(fit.model.skin)])
     sections = (
-        section("advice", "What would make it better, or smaller", _advice(curves, evidence)),
-        section("bones", "Source, result and bones", _bones(fit, gallery)),
-        section("where", "Where the error is", _where(fit, sequence, gallery, evidence)),
-        section("when", "When it is worst", _when(fit, sequence, gallery, evidence)),
-        section("change", "Corrections and bones", _change(fit, curves)),
-        section("weights", "The weights", charts([weights_figure(fit.model.skin), influences_figure(fit.model.skin)])),
+        section("What would make it better, or smaller", _advice(curves, evidence), "advice"),
+        section("Source, result and bones", _bones(fit, gallery), "bones"),
+        section("Where the error is", _where(fit, sequence, gallery, evidence), "where"),
+        section("When it is worst", _when(fit, sequence, gallery, evidence), "when"),
+        section("Corrections and bones", _change(fit, curves), "change"),
+        section("The weights", weights, "weights"),
     )
-    return page(
-        f"{sequence.name}: skin report",
-        f'{banner(fit.report)}<header><h1>{name}</h1><p class="verdict">{verdict(fit.report, sequence.diagonal)}</p>'
-        f"{readings(fit.report, sequence)}</header><main>{''.join(sections)}</main>{_footer(fit)}",
+    head = (
+        f'<header><h1>{name}</h1><p class="verdict">{verdict(fit.report, sequence.diagonal)}</p>'
+        f"{readings(fit.report, sequence)}</header>"
     )
+    body = f"{banner(fit.report)}{head}<main>{''.join(sections)}</main>{_footer(fit)}"
+    return whole_page(f"{sequence.name}: skin report", body)
 
 
 def _bones(fit: SkinFit, gallery: Gallery) -> str:

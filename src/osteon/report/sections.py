@@ -12,6 +12,7 @@ from osteon.report.curves import rank_of
 from osteon.report.figures import Figure
 from osteon.report.gallery import Picture, Spot
 from osteon.report.numbers import brief, nice_ticks, number, percent, share
+from osteon.report.page_parts import table
 from osteon.report.picture import heat_colors
 
 __all__ = [
@@ -19,11 +20,11 @@ __all__ = [
     "banner",
     "bytes_text",
     "chart_figure",
+    "charts",
     "heat_scale",
     "picture_columns",
     "picture_row",
     "readings",
-    "table",
     "verdict",
 ]
 
@@ -193,6 +194,12 @@ def heat_scale(maximum: float, name: str, words: ScaleWords = DISTANCE_WORDS, ke
     )
 
 
+def charts(figures: Sequence[Figure]) -> str:
+    """Charts side by side."""
+    body = "".join(chart_figure(figure) for figure in figures)
+    return f'<div class="charts">{body}</div>' if body else ""
+
+
 def chart_figure(figure: Figure) -> str:
     """A chart with its title, legend, the line that says values, its note and its table."""
     return (
@@ -200,13 +207,6 @@ def chart_figure(figure: Figure) -> str:
         f'<p class="readout" aria-live="polite"></p><figcaption>{escape(figure.note)}</figcaption>'
         f"<details><summary>Numbers</summary>{table(figure.head, figure.rows)}</details></figure>"
     )
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A plain table."""
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="rows" tabindex="0"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def banner(report: SkinReport) -> str:

@@ -1,7 +1,7 @@
-"""Who may ask: only requests that carry the token, and only from this machine's own page.
+"""Who may ask: only requests that carry the token, and only from the server's own page.
 
 The token keeps other users and other programs out. `Host` must name this server, so that a foreign domain that resolves
-to 127.0.0.1 gets nothing; `Origin`, where a browser sends it, must be this page. Everything else is 403, before a
+to its address gets nothing; `Origin`, where a browser sends it, must be this page. Everything else is 403, before a
 single byte of the body is read.
 """
 
@@ -37,6 +37,7 @@ class Guard:
 
     port: int
     token: str
+    names: tuple[str, ...] = ("127.0.0.1", "localhost")  # what the machine is called in an address; the first is told
 
     @staticmethod
     def new(port: int) -> Guard:
@@ -44,11 +45,11 @@ class Guard:
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}/{self.token}/"
+        return f"http://{self.names[0]}:{self.port}/{self.token}/"
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        names = ("127.0.0.1", "localhost")
+        names = tuple(name.lower() for name in self.names)
         plain = names if self.port == 80 else ()  # browsers leave out the port of the scheme
         return (*(f"{name}:{self.port}" for name in names), *plain)
 
@@ -106,7 +107,7 @@ def _with_headers(send: Send, body: Body) -> Send:
 
 
 async def _refuse(
-    send: Send, status: int = 403, text: bytes = b"This address needs the token that `osteon view` printed."
+    send: Send, status: int = 403, text: bytes = b"This address needs the token that `osteon` printed."
 ) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
     headers += [(b"connection", b"close"), *_RAW_HEADERS]

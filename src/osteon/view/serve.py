@@ -1,49 +1,54 @@
-"""Running the server: a socket on this machine only, and an end that leaves nothing behind."""
+"""Running a server: a socket, on this machine only unless told otherwise, and an end that leaves nothing behind."""
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Callable
 
 import uvicorn
 
 from osteon.core.errors import OptionError
-from osteon.view.guard import Guard
+from osteon.view.bodies import App
+from osteon.view.guard import Guard, guarded
 from osteon.view.lines import PatientProtocol
 from osteon.view.server import view_app
 from osteon.view.session import Session
 
-__all__ = ["HOST", "ViewServer", "open_socket"]
+__all__ = ["HOST", "PageServer", "ViewServer", "open_socket"]
 
 HOST = "127.0.0.1"
 
 
-def open_socket(port: int = 0) -> socket.socket:
-    """A socket that only programs on this machine can reach; port 0 takes any that is free."""
+def open_socket(port: int = 0, host: str = HOST) -> socket.socket:
+    """A socket that only programs on this machine can reach, unless another host is named; port 0 takes a free one."""
     if not 0 <= port <= 65535:
         raise OptionError(f"--port: expected 0 … 65535, got {port}")
     opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind((HOST, port))
+        opened.bind((host, port))
     except OSError as error:
         opened.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise OptionError(f"--host: {host} is no address of this machine; name one that it has") from error
         raise OptionError(
             f"--port: {port} cannot be used ({error.strerror}); leave it out to take a free one"
         ) from error
     return opened
 
 
-class ViewServer(uvicorn.Server):
-    """One session on one socket. `run()` returns when it was told to end; Ctrl-C ends it too."""
+class PageServer(uvicorn.Server):
+    """An application on one socket. `run()` returns when it was told to end; Ctrl-C ends it too."""
 
-    def __init__(self, session: Session, port: int = 0, ready: Callable[[str], None] | None = None) -> None:
-        self.socket = open_socket(port)
-        self.guard = Guard.new(self.socket.getsockname()[1])
-        self.session = session
+    def __init__(
+        self, app: App, opened: socket.socket, guard: Guard, ready: Callable[[str], None] | None = None
+    ) -> None:
+        self.socket = opened
+        self.guard = guard
         self.ready = ready
         config = uvicorn.Config(
-            view_app(session, self.guard),
+            guarded(app, guard),
             http=PatientProtocol,
             ws="none",
             loop="asyncio",
@@ -73,6 +78,15 @@ class ViewServer(uvicorn.Server):
         await super().startup(sockets)
         if self.ready is not None:
             self.ready(self.address)
+
+
+class ViewServer(PageServer):
+    """One session of the page, for this machine only."""
+
+    def __init__(self, session: Session, port: int = 0, ready: Callable[[str], None] | None = None) -> None:
+        opened = open_socket(port)
+        self.session = session
+        super().__init__(view_app(session), opened, Guard.new(opened.getsockname()[1]), ready)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.session.close()  # streams would otherwise keep their connections open

@@ -31,7 +31,6 @@ from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view.bodies import App, TooLarge, TooSlow
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.fit_form import fit_form, fit_options
-from osteon.view.guard import Guard, guarded
 from osteon.view.pose_routes import SKELETON_BYTES, pose_routes
 from osteon.view.requests import body_of, read_json, session_of, whole_number
 from osteon.view.session import Busy, Session, Unknown
@@ -43,8 +42,8 @@ __all__ = ["view_app"]
 _STATUS: dict[type[Exception], int] = {TooLarge: 413, TooSlow: 408, Busy: 409, Unknown: 404}
 
 
-def view_app(session: Session, guard: Guard) -> App:
-    """The application for one session; only what the guard lets through reaches it."""
+def view_app(session: Session) -> App:
+    """The application for one session; a guard stands before it."""
     routes = [
         Route("/", _page),
         Route("/app.js", _page),
@@ -64,7 +63,7 @@ def view_app(session: Session, guard: Guard) -> App:
     app = Starlette(routes=routes, exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False
     app.state.session = session
-    return guarded(app, guard)
+    return app
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -40,6 +40,7 @@ _BEGINNINGS = re.compile(
             rb"/\* Osteon ",
             rb"OSTP",  # a pack of the page
             rb"version,commit,date,machine,case,metric,value,bound,kind,ok\n",  # the record of a bench
+            rb"rater,question,character,candidate,view,score,time\n",  # the answers of a study
             rb"\x89PNG.{29}.{0,64}tEXtSoftware\0Osteon ",
         )
     ),

@@ -32,13 +32,14 @@ export class Eye {
   /**
    * Shows all `points` (relative to `middle`) and stands where they are well seen.
    * @param {{points: number[][], middle: number[], ground: number, extent: number, crowd?: boolean,
-   *   flat?: boolean}} scene
+   *   flat?: boolean, from?: number[]|null}} scene  `from`: the direction to stand in, if it is given
    */
-  fit({ points, middle, ground, extent, crowd = false, flat = false }, aspect) {
+  fit({ points, middle, ground, extent, crowd = false, flat = false, from = null }, aspect) {
     this.ground = ground;
     this.extent = extent;
     this.followed.fromArray(middle);
-    const direction = crowd ? CROWD_DIRECTION : flat ? FRONT : DIRECTION;
+    const usual = crowd ? CROWD_DIRECTION : flat ? FRONT : DIRECTION;
+    const direction = from ? new THREE.Vector3().fromArray(from).normalize() : usual;
     const right = new THREE.Vector3().crossVectors(new THREE.Vector3(0, 1, 0), direction).normalize();
     const up = new THREE.Vector3().crossVectors(direction, right);
     const seen = points.map((p) => [right, up, direction].map((axis) => axis.x * p[0] + axis.y * p[1] + axis.z * p[2]));
@@ -50,6 +51,11 @@ export class Eye {
     this.controls.maxDistance = 12 * Math.max(distance, extent);
     this.touched = false;
     this.finish(aspect);
+  }
+
+  /** Lets nobody turn the view. */
+  hold() {
+    this.controls.enabled = false;
   }
 
   /** Moves along with a character whose middle is now at `middle`. */

@@ -50,6 +50,11 @@ export class Character {
     };
   }
 
+  /** What the shader of a surface reads. @param {Role} role */
+  uniformsOf(role) {
+    return this.uniforms;
+  }
+
   /** Single triangles; made when first needed. */
   get flat() {
     this.flatGeometry ??= flatGeometry(this.pack, this.split, this.center);
@@ -121,7 +126,7 @@ export class Character {
       vertexShader: surfaceVertex(this.poseChunk),
       fragmentShader: surfaceFragment,
       defines,
-      uniforms: { ...this.uniforms, ...surfaceUniforms, picture: { value: loaded ?? null }, cutoff: { value: cutoff } },
+      uniforms: { ...this.uniformsOf(role), ...surfaceUniforms, picture: { value: loaded ?? null }, cutoff: { value: cutoff } },
       side: THREE.DoubleSide,
     });
   }

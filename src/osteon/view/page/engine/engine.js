@@ -9,6 +9,7 @@ import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
 import { momentInClip, posePositions, sourcePositions } from "./pose.js";
+import { PairedCharacter } from "./paired_character.js";
 import { PosedCharacter } from "./posed_character.js";
 import { readPosed } from "./readback.js";
 import { characterOf } from "./skinned_character.js";
@@ -38,6 +39,8 @@ export class Engine {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
       ...{ theme: "light", heatMax: null, shade: 1 },
     };
+    /** @type {number[]|null} From where a model is seen when it is framed; null: from where it is well seen. */
+    this.direction = null;
     this.speed = 1;
     this.loop = true;
     this.playing = false;
@@ -71,10 +74,13 @@ export class Engine {
     }
   }
 
-  /** Shows a pack instead of what is shown; false when it cannot be shown, and then onError says why. */
-  load(pack) {
+  /**
+   * Shows a pack instead of what is shown; false when it cannot be shown, and then onError says why. With a `copy`, a
+   * pack of other frames of the same mesh, the pack is the source and the copy the result.
+   */
+  load(pack, copy = null) {
     return this.guarded(() => {
-      const character = characterOf(pack, this.limits);
+      const character = copy ? new PairedCharacter(pack, copy, this.limits) : characterOf(pack, this.limits);
       this.endCrowd();
       this.endPosing();
       this.character?.dispose();
@@ -263,7 +269,8 @@ export class Engine {
     } else {
       const points = this.character.motion.pointsAround(this.clock.clip);
       const flat = this.character.isFlat;
-      this.eye.fit({ points, middle: this.middle, ground, extent: size, flat }, this.aspect);
+      const from = this.direction;
+      this.eye.fit({ points, middle: this.middle, ground, extent: size, flat, from }, this.aspect);
     }
     this.refresh();
   }

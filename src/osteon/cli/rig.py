@@ -1,0 +1,117 @@
+"""`osteon rig`: a mesh sequence in, a character with a skeleton out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
+from osteon.cli.engine_rows import engine_notes, file_plays, plays_json, plays_rows
+from osteon.cli.error_words import naming_input
+from osteon.cli.option_flags import options_of, refuse_unused
+from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.skin import print_report, write_outputs
+from osteon.cli.wall_time import WallTime
+from osteon.core.compile_kernels import start_compiling
+from osteon.core.option_fields import option
+from osteon.core.rig_options import RigOptions
+from osteon.fit.kernel_modules import RIG_KERNELS
+from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, load_sequence
+from osteon.io.doors.models import note_lost_pictures
+from osteon.io.doors.output_batch import written_path
+
+if TYPE_CHECKING:
+    from osteon.pipeline import RigFit
+
+__all__ = ["RigFiles", "rig", "skeleton_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class RigFiles:
+    """What is written."""
+
+    outputs: tuple[str, ...] = option(
+        (),
+        help="The rigged character: .glb .gltf .usdc .usda .usdz .npz. May be repeated.",
+        flags=("-o", "--output"),
+        metavar="OUT",
+        required=True,
+    )
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True)
+@options_of(files=RigFiles, options=RigOptions, save=SaveOptions, load=LoadOptions)
+@json_option
+def rig(
+    inputs: tuple[str, ...],
+    files: RigFiles,
+    options: RigOptions,
+    save: SaveOptions,
+    load: LoadOptions,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Find the skeleton that moves a mesh sequence.
+
+    INPUTS are a folder of meshes, a pattern, files in order, or one animated file. The result is a skinned character
+    whose joints form one tree, ready to be posed, retargeted and animated.
+
+    \b
+    osteon rig walk/ -o walk.glb
+    osteon rig capture.abc --bones 25 --symmetric -o body.usdc
+    osteon rig horse.npz --form free -o horse.glb --json skeleton.json
+    """
+    clock = WallTime.of_command()
+    suffixes = frozenset(Path(path).suffix.lower() for path in files.outputs)
+    for path in files.outputs:
+        if Path(path).suffix.lower() not in MODEL_FORMATS:
+            known = " ".join(sorted(MODEL_FORMATS))
+            raise click.UsageError(f"-o {path}: a rig is written as a model; use one of {known}")
+    refuse_unused(rig=False, bound=False, written=suffixes, corrected=False, stock=True, input="sequence")
+    outputs = plan_outputs(
+        [*inputs, load.rest, load.faces],
+        *(model_output("-o", path) for path in files.outputs),
+        file_output("--json", json_file),
+    )
+    start_compiling(RIG_KERNELS)  # while the file is read
+    with progress_bar(quiet) as progress:
+        with clock.stage("load"):
+            sequence = load_sequence(list(inputs), options=load, progress=progress)
+        with clock.stage("import"):
+            from osteon.pipeline import rig_sequence
+        with clock.stage("fit"), naming_input(inputs, sequence.name):
+            found = rig_sequence(sequence, options=options, progress=progress)
+        clock.split("fit", {name: found.fit.report.seconds[name] for name in ("measure", "fit")}, "other")
+        with outputs.writing():
+            with clock.stage("write"):
+                write_outputs(found.fit, files.outputs, save)
+            report = found.fit.report.with_output_bytes(written_path(Path(files.outputs[0])).stat().st_size)
+            plays = file_plays(found.model, files.outputs, save, None)
+            lost = [note for path in files.outputs for note in note_lost_pictures(found.model, path)]
+            notes = (*lost, *engine_notes(found.model, plays, save))
+            report = replace(report, warnings=(*report.warnings, *notes)).with_seconds(clock.seconds())
+            facts = report.to_json() | {
+                "form": options.form,
+                "free_error_percent": found.free_error_percent,
+                "skeleton": found.to_json(),
+                "plays": plays_json(plays),
+            }
+            write_json(facts, json_file)
+    print_json(facts, json_file)
+    if not quiet and json_file != "-":
+        print_report(report.with_seconds(clock.seconds()), files.outputs, (*skeleton_rows(found), *plays_rows(plays)))
+        if found.model.n_bones > 1:
+            console().print(f"[dim]look at it:[/] osteon view {files.outputs[0]}")
+
+
+def skeleton_rows(found: RigFit) -> list[tuple[str, str]]:
+    """What a person wants to know of a skeleton."""
+    names, parents = found.skeleton.names, found.skeleton.parents
+    leaves = sum(1 for b in range(len(names)) if not (parents == b).any())
+    pairs = sum(1 for name in names if name.endswith("_L"))
+    row = f"{len(names)} joints in one tree, {leaves} chains end, {pairs} pairs of left and right"
+    return [("skeleton", row), ("free bones", f"E {found.free_error_percent:.3f} % if each kept its own motion")]

@@ -1,0 +1,237 @@
+"""`osteon study`: people rate how similar animations are to an original; what their answers say."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from osteon.cli.common import json_option, print_json, progress_bar, write_json
+from osteon.cli.ending import for_the_owner_only, handling_signals, leave
+from osteon.cli.option_flags import options_of
+from osteon.cli.outputs import Outputs, file_output, plan_outputs
+from osteon.cli.study_text import answers_text, print_results
+from osteon.core.errors import OptionError
+from osteon.core.option_checks import check_options
+from osteon.core.option_fields import option
+
+if TYPE_CHECKING:
+    from osteon.study.answers import AnswerFile
+    from osteon.study.plan import StudyPlan
+    from osteon.view.serve import PageServer
+
+__all__ = ["study"]
+
+#: What a name of a study file ends with.
+STUDY_FILE = ".json"
+
+
+def _split_names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+@dataclass(frozen=True, slots=True)
+class StudyServing:
+    """Where answers go, and where raters find the page."""
+
+    output: Path = option(
+        Path(),
+        help="File of the answers; one of the same study is continued.",
+        flags=("-o", "--output"),
+        metavar="STUDY.sqlite",
+        required=True,
+    )
+    names: tuple[str, ...] | None = option(
+        None,
+        help="What the candidates are called in the report, by commas.",
+        flags=("--names",),
+        metavar="A,B,…",
+        parse=_split_names,
+        shown_default="their files",
+    )
+    host: str = option(
+        "127.0.0.1",
+        help="Address or name of this machine that raters open in a lab's network; nothing is encrypted.",
+        flags=("--host",),
+        shown_default="this machine only",
+    )
+    port: int = option(
+        0, help="Where to listen; the same one keeps links good.", flags=("--port",), minimum=0, maximum=65535,
+        shown_default="any that is free",
+    )  # fmt: skip
+    no_browser: bool = option(False, help="Only print the address.", flags=("--no-browser",))
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyReportFiles:
+    """What a report is written to."""
+
+    output: Path = option(
+        Path(),
+        help="Page with means, a box and whisker plot and tests.",
+        flags=("-o", "--output"),
+        metavar="REPORT.html",
+        required=True,
+    )
+    csv: Path | None = option(
+        None, help="Every answer: rater, question, candidate, view, score, time.", flags=("--csv",), metavar="FILE.csv"
+    )
+
+
+@click.group()
+def study() -> None:
+    """Let people rate how similar animations are, and test their answers.
+
+    \b
+    osteon study run horse/ ssd.glb as.npz mwe.npz -o horse.sqlite
+    osteon study report horse.sqlite -o horse.html
+    """
+
+
+@study.command()
+@click.argument("reference")
+@click.argument("candidates", nargs=-1, metavar="[CANDIDATE]...")
+@options_of(serving=StudyServing)
+@json_option
+def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json_file: str | None, quiet: bool) -> None:
+    """Show every candidate beside the reference, and keep what people say.
+
+    REFERENCE is the original animation. Each CANDIDATE is a skinned model or a sequence with the same vertices and
+    frames. The page shows the two side by side, from two sides, and asks how similar they are, from 0 to 10. Each
+    person has an own random order and can stop and come back; nobody is told which candidate it is. Ctrl-C ends it.
+
+    Several characters stand in a study file in place of REFERENCE, a .json; its files are named relative to it:
+
+    \b
+    {"characters": [{"name": "horse", "reference": "horse/",
+                     "candidates": {"ssd": "horse-ssd.glb", "as": "horse-as.npz"}}, …]}
+
+    \b
+    osteon study run horse/ ssd.glb as.npz mwe.npz -o horse.sqlite
+    osteon study run horse/ a.glb b.glb --names ssd,as -o horse.sqlite --host 192.168.0.12 --port 8080
+    osteon study run study.json -o study.sqlite
+    """
+    from osteon.study.animations import prepare_animations
+    from osteon.study.answers import AnswerFile, create_answer_file
+    from osteon.study.server import open_door, study_server
+    from osteon.view.bundle import STUDY_BUNDLE, check_bundle
+
+    plan, inputs = _plan(reference, candidates, serving.names)
+    target = serving.output
+    there = target.exists() or target.is_symlink()
+    asked = None if there else file_output("-o", target)
+    outputs = plan_outputs([*inputs, target if there else None], asked, file_output("--json", json_file))
+    check_bundle(STUDY_BUNDLE)
+    if there:
+        AnswerFile(target).close()  # refused before the long reading
+    door = open_door(serving.host, serving.port)
+    with closing(door.socket), handling_signals(leave), TemporaryDirectory(prefix="osteon-study-") as temporary:
+        with progress_bar(quiet) as progress:
+            animations = prepare_animations(plan, Path(temporary), progress)
+        fingerprint = plan.fingerprint()
+        if not there:
+            with outputs.writing(), for_the_owner_only():
+                create_answer_file(target, plan, fingerprint)
+        with closing(AnswerFile(target)) as answers:
+            answers.begin_writing(fingerprint)
+            server = study_server(answers, animations, door)
+            _serve(server, answers, Path(temporary), serving, _Telling(outputs, json_file, quiet))
+
+
+@study.command()
+@click.argument("answers", metavar="STUDY.sqlite", type=click.Path(path_type=Path))
+@options_of(files=StudyReportFiles)
+@json_option
+def report(answers: Path, files: StudyReportFiles, json_file: str | None, quiet: bool) -> None:
+    """Means, intervals, a box and whisker plot, and tests of every pair of candidates.
+
+    Tests are those of the paper: Student's t with pooled variance, and the ratio of the variances. What too few
+    answers do not allow is said in words. The server may run meanwhile.
+    """
+    from osteon.study.report_page import write_study_page
+    from osteon.study.results import read_results, write_answers
+
+    outputs = plan_outputs(
+        [answers],
+        file_output("-o", files.output, (".html", ".htm")),
+        file_output("--csv", files.csv, (".csv",)),
+        file_output("--json", json_file),
+    )
+    results = read_results(answers)
+    facts = results.to_json()
+    with outputs.writing():
+        write_study_page(files.output, results)
+        if files.csv is not None:
+            write_answers(files.csv, results.answers)
+        write_json(facts, json_file)
+    print_json(facts, json_file)
+    if not quiet and json_file != "-":
+        print_results(results, files.output)
+
+
+def _plan(reference: str, candidates: tuple[str, ...], names: tuple[str, ...] | None) -> tuple[StudyPlan, list[str]]:
+    """What is asked, and all files that are read for it."""
+    from osteon.study.plan import plan_character, read_study_file
+
+    if Path(reference).suffix.lower() != STUDY_FILE:
+        plan = plan_character(reference, candidates, names or ())
+        return plan, plan.inputs
+    if candidates:
+        raise OptionError(f"{reference}: a study file lists its candidates itself; leave the others away")
+    if names is not None:
+        raise OptionError("--names: a study file names its candidates itself; leave it away")
+    plan = read_study_file(Path(reference))
+    return plan, [reference, *plan.inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """How a run says where it is."""
+
+    outputs: Outputs
+    json_file: str | None
+    quiet: bool
+
+    def tell(self, address: str, answers: AnswerFile) -> None:
+        given, raters = answers.counts()
+        facts = {"address": address, "questions": len(answers.questions), "answers": given, "raters": raters}
+        with self.outputs.writing(), for_the_owner_only():
+            write_json(facts, self.json_file)
+        print_json(facts, self.json_file)
+        if self.json_file != "-":
+            begun = f"{answers_text(answers)}; " if given else ""
+            click.echo(address if self.quiet else f"{address}  ({begun}Ctrl-C to end)")
+
+
+def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: StudyServing, telling: _Telling) -> None:
+    """Run the server until Ctrl-C, and say what the file holds then."""
+
+    def ready(address: str) -> None:
+        telling.tell(address, answers)
+        if not serving.no_browser:
+            threading.Thread(target=open_tab, args=(address,), daemon=True).start()
+
+    def open_tab(address: str) -> None:
+        from osteon.view.doorway import open_browser
+
+        if not open_browser(address, folder):
+            click.echo("no browser was found; open the address in one", err=True)
+
+    server.ready = ready
+    try:
+        with handling_signals(lambda number: server.stop()) as ended:
+            server.run()
+    except KeyboardInterrupt:  # the way it is meant to end
+        ended = [signal.SIGINT]
+    click.echo(f"osteon: stopped; {answers_text(answers)} in {answers.path}", err=True)
+    if ended:
+        raise SystemExit(128 + ended[0])

@@ -1,0 +1,188 @@
+"""The results of a study as one HTML file: means, a box and whisker plot, and every pair of candidates tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from osteon import __version__
+from osteon.io.doors.atomic import atomic_file
+from osteon.report.box_chart import Box, box_chart
+from osteon.report.charts import Axis
+from osteon.report.page_parts import section, table, whole_page
+from osteon.study.answers import HIGHEST
+from osteon.study.rating_statistics import Comparison
+from osteon.study.results import CandidateResult, StudyResults
+
+__all__ = ["build_study_page", "write_study_page"]
+
+#: Below this p a difference is called one.
+SIGNIFICANT = 0.05
+STYLE = """.rows { max-height: none; }
+.plot-wide { max-width: 660px; margin-top: 1.4rem; }
+th, td { padding-right: 1.2rem; }
+@media (max-width: 640px) { th, td { padding-right: .7rem; font-size: .85rem; } }
+.notes li { margin-bottom: .3rem; }"""
+
+
+def write_study_page(path: Path, results: StudyResults) -> None:
+    """Write the report; the file appears whole or not at all."""
+    with atomic_file(path) as temporary:
+        temporary.write_text(build_study_page(results), encoding="utf-8")
+
+
+def build_study_page(results: StudyResults) -> str:
+    """The whole page as text."""
+    sections = (
+        section("How similar people found them", _ratings(results.results)),
+        section("Do the candidates differ?", _pairs(results.comparisons)),
+        section("By character and by side", _parts(results)),
+    )
+    head = f'<h1>{escape(results.name)}</h1><p class="verdict">{_verdict(results)}</p>{_counts(results)}'
+    body = f"<header>{head}</header><main>{''.join(sections)}</main>{_footer()}"
+    return whole_page(f"{results.name}: how similar?", body, STYLE)
+
+
+def _verdict(results: StudyResults) -> str:
+    """Which candidate was found most similar, and whether the next one really differs."""
+    rated = [r.summary for r in results.results if r.summary.mean is not None]
+    if not rated:
+        return "Nobody has answered yet."
+    best, *others = sorted(rated, key=lambda s: -(s.mean or 0.0))
+    said = (
+        f'<strong class="good">{escape(best.name)}</strong> was found most similar: {_digits(best.mean)} of {HIGHEST}'
+    )
+    if not others:
+        return f"{said}, on average."
+    equal = [s.name for s in rated if s.mean == best.mean]
+    if len(equal) > 1:
+        return f"{escape(_listed(equal))} were found equally similar: {_digits(best.mean)} of {HIGHEST}, on average."
+    pair = {best.name, others[0].name}
+    found = next(c for c in results.comparisons if {c.first, c.second} == pair)
+    next_best = f"{escape(others[0].name)} {_digits(others[0].mean)}"
+    if found.p is None:
+        return f"{said}, then {next_best}; there are too few answers to say whether they differ."
+    real = "they differ" if found.p < SIGNIFICANT else "that may be chance"
+    return f"{said}, then {next_best}; {real} (p {_probability(found.p)})."
+
+
+def _counts(results: StudyResults) -> str:
+    raters, finished = results.n_raters, results.n_finished
+    people = f"{raters} {'person' if raters == 1 else 'people'}"
+    return (
+        f"<p>{len(results.answers):,} answers of {people}, of whom {finished} answered all {len(results.questions)} "
+        f"questions: {len(results.characters)} × {len(results.candidates)} animations (characters × candidates), seen "
+        f"from {len(results.views)} sides.</p>"
+    )
+
+
+def _ratings(found: Sequence[CandidateResult]) -> str:
+    head = ("candidate", "mean", "deviation", "95 % interval", "median", "answers")
+    boxes = [box for result in found if (box := _box(result)) is not None]
+    notes = [f"{result.summary.name}: {result.summary.reason}" for result in found if result.summary.reason]
+    chart = ""
+    if boxes:
+        plot = box_chart(boxes, title="Ratings of every candidate", x=Axis("candidate"), y=Axis("rating"), high=HIGHEST)
+        chart = (
+            f'<figure class="plot-wide"><h3>Ratings of every candidate</h3>{plot}'
+            '<p class="readout" aria-live="polite"></p><figcaption>Box: the middle half of the answers, the median as '
+            "a thick line. Whiskers: the farthest answers within one and a half boxes; rings: answers beyond. "
+            "Diamond: the mean, between the ends of its 95 % interval.</figcaption></figure>"
+        )
+    return table(head, [_row(result) for result in found]) + _notes(notes) + chart
+
+
+def _row(result: CandidateResult) -> tuple[str, ...]:
+    summary, box = result.summary, result.quartiles
+    interval = "–" if summary.interval is None else "[{:.2f}; {:.2f}]".format(*summary.interval)
+    median = "–" if box is None else f"{box.median:g}"
+    return summary.name, _digits(summary.mean), _digits(summary.deviation), interval, median, str(summary.count)
+
+
+def _box(result: CandidateResult) -> Box | None:
+    summary, box = result.summary, result.quartiles
+    if box is None or summary.mean is None:
+        return None
+    readout = (
+        f"{summary.name}: mean {_digits(summary.mean)}, median {box.median:g}, half from {box.first:g} to {box.third:g}"
+    )
+    return Box(
+        summary.name,
+        low=box.low,
+        first=box.first,
+        median=box.median,
+        third=box.third,
+        high=box.high,
+        mean=summary.mean,
+        interval=summary.interval,
+        outliers=box.outliers,
+        readout=f"{readout}, {summary.count} answers",
+    )
+
+
+def _pairs(comparisons: Sequence[Comparison]) -> str:
+    if not comparisons:
+        return ""
+    head = ("pair", "t", "df", "p", "F of the variances", "p of F")
+    rows = [
+        (
+            f"{c.first} against {c.second}",
+            "–" if c.t is None else f"{c.t:.4f}",
+            "–" if c.degrees is None else str(c.degrees),
+            _probability(c.p),
+            "–" if c.f_ratio is None else f"{c.f_ratio:.4f}",
+            _probability(c.p_variances),
+        )
+        for c in comparisons
+    ]
+    notes = [f"{c.first} against {c.second}: {c.reason}" for c in comparisons if c.reason]
+    return (
+        "<p>t tests whether two means differ, with pooled variance; F is the larger variance over the smaller. "
+        "Both p are two-sided: how likely such a difference is where there is none.</p>"
+        f"{table(head, rows)}{_notes(notes)}"
+    )
+
+
+def _parts(results: StudyResults) -> str:
+    """Means of every character and of every side, where there are several."""
+    shown = [("character", results.characters), ("view", results.views)]
+    tables = []
+    for key, names in shown:
+        if len(names) < 2:
+            continue
+        rows = [(name, *(_part_mean(results, c, key, name) for c in results.candidates)) for name in names]
+        tables.append(table(({"view": "side"}.get(key, key), *results.candidates), rows))
+    return f'<p>Means with the number of answers.</p><div class="beside">{"".join(tables)}</div>' if tables else ""
+
+
+def _part_mean(results: StudyResults, candidate: str, key: str, name: str) -> str:
+    summary = results.of(candidate, lambda asked: getattr(asked, key) == name).summary
+    return "–" if summary.mean is None else f"{_digits(summary.mean)} ({summary.count})"
+
+
+def _notes(notes: Sequence[str]) -> str:
+    lines = "".join(f"<li>{escape(note)}.</li>" for note in notes)
+    return f'<ul class="note notes">{lines}</ul>' if lines else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _digits(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _probability(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "< 0.000001" if p < 1e-6 else f"{p:.6f}"
+
+
+def _footer() -> str:
+    return (
+        "<footer><p>Asked and tested as in <cite>Mesh Approximation for Animated Characters</cite>, sections 3.2.2 and "
+        "4.2: each answer is a sample. The tests take samples to be independent, which answers of one person are not "
+        f"quite.</p><p>Osteon {escape(__version__)}.</p></footer>"
+    )

@@ -1,0 +1,140 @@
+/** The page of a rater: two animations side by side, a question, and an answer from 0 to 10. */
+
+import { make, say, show } from "../ui/dom.js";
+import { Pair } from "./pair.js";
+import { buildScale } from "./scale.js";
+import { Refusal, Rater } from "./rater.js";
+
+const find = (id) => /** @type {any} */ (document.getElementById(id));
+
+class Study {
+  constructor() {
+    this.rater = new Rater();
+    this.notice = make("p", { class: "notice", role: "alert" });
+    this.pair = new Pair(find("stage"), find("canvas"));
+    this.scale = buildScale((score) => this.answer(score));
+    this.count = make("p", { class: "count", "aria-live": "polite" });
+    this.bar = make("progress", { max: 1, value: 0, "aria-label": "Questions answered" });
+    this.cover = make("div", { class: "cover", hidden: true });
+    find("progress").append(this.count, this.bar);
+    find("stage").append(this.cover);
+    find("rating").append(this.notice, this.scale.element);
+    this.scale.enable(false);
+  }
+
+  /** Where the rater stopped; who has answered nothing yet is told what this is first. */
+  async begin() {
+    let state;
+    if (!(await this.attempt(async () => (state = await this.rater.state())))) {
+      this.page("The study is not there now", [], "Try again", () => this.begin());
+    } else if (state.answered) await this.show(state);
+    else this.welcome(state);
+  }
+
+  welcome(state) {
+    const { questions } = state;
+    say(this.count, questions === 1 ? "1 question" : `${questions} questions`);
+    this.bar.value = 0;
+    this.page(
+      "How similar are the two?",
+      [
+        `You will see ${questions} pairs of animations: an original, and beside it another that is more or less like it.`,
+        "Say for each pair how similar the two are, from 0 to 10. There is no right answer: what counts is what you see.",
+        "You can stop and come back with this browser. Nobody is told who you are.",
+      ],
+      "Begin",
+      () => this.show(state),
+    );
+  }
+
+  thank({ questions }) {
+    this.pair.stop();
+    this.page(
+      "Thank you",
+      [`All ${questions} answers are stored. You can close this page.`],
+      "Another person rates on this device",
+      () => {
+        this.rater.forget();
+        this.begin();
+      },
+    );
+  }
+
+  /** Ask the next question, or thank where there is none. */
+  async show(state) {
+    this.state = state;
+    this.progress(state);
+    if (!state.next) return this.thank(state);
+    this.scale.clear();
+    this.scale.enable(false);
+    show(this.scale.element, true);
+    this.wait("Loading the animations …");
+    if (!(await this.attempt(() => this.play(state.next)))) {
+      return this.page("This pair cannot be shown now", [], "Try again", () => this.begin());
+    }
+    show(this.cover, false);
+    this.scale.enable(true);
+  }
+
+  async play({ original, copy, direction }) {
+    const packs = await Promise.all([this.rater.pack(original), this.rater.pack(copy)]);
+    this.pair.show(packs[0], packs[1], direction);
+  }
+
+  async answer(score) {
+    if (!this.state?.next || this.sending) return;
+    this.sending = true;
+    this.scale.enable(false);
+    let next;
+    const kept = await this.attempt(async () => {
+      next = await this.rater.answer(this.state.next.number, score).catch((error) => this.beenAnswered(error));
+    });
+    this.sending = false;
+    if (kept) await this.show(next);
+    else this.scale.enable(true); // the choice stands, and can be sent again
+  }
+
+  /** A question that another tab answered is left behind. */
+  async beenAnswered(error) {
+    if (!(error instanceof Refusal) || error.status !== 409) throw error;
+    return this.rater.state();
+  }
+
+  /** Whether `work` was done; what hinders it is told. */
+  async attempt(work) {
+    say(this.notice, "");
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      say(this.notice, error?.message ?? "Something went wrong; load the page again.");
+      return false;
+    }
+  }
+
+  progress({ questions, answered, next }) {
+    say(this.count, next ? `Question ${next.number} of ${questions}` : `All ${questions} questions answered`);
+    this.bar.max = Math.max(1, questions);
+    this.bar.value = answered;
+  }
+
+  wait(text) {
+    this.cover.replaceChildren(make("p", { class: "waiting" }, text));
+    show(this.cover, true);
+  }
+
+  /** Words in place of the animations. */
+  page(title, lines, button, act) {
+    show(this.scale.element, false);
+    const go = make("button", { type: "button", class: "main", onclick: act }, button);
+    const words = lines.map((line) => make("p", {}, line));
+    this.cover.replaceChildren(make("div", { class: "words" }, make("h1", {}, title), ...words, go));
+    show(this.cover, true);
+    go.focus();
+  }
+}
+
+const study = new Study();
+// Within reach of tests and of curious people in the browser's console.
+globalThis.osteonStudy = study;
+study.begin();

@@ -1,0 +1,82 @@
+/** Who rates: a random token that this browser keeps, and what it asks of the server. */
+
+/** A refusal in words, with the code of the answer. */
+export class Refusal extends Error {
+  constructor(text, status) {
+    super(text);
+    this.status = status;
+  }
+}
+
+const KEY = "osteon-study-rater";
+const LOST = "The server does not answer. Your answers so far are stored; try again in a while.";
+/** Animations that are kept, so that one that is seen again need not come again. */
+const KEPT = 6;
+
+export class Rater {
+  constructor() {
+    /** @type {Map<string, Promise<ArrayBuffer>>} */
+    this.packs = new Map();
+    this.token = remembered() ?? this.begin();
+  }
+
+  /** Someone who has answered nothing yet. */
+  begin() {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    this.token = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    try {
+      localStorage.setItem(KEY + location.pathname, this.token);
+    } catch {
+      // Without storage the study can be answered, only not left and resumed.
+    }
+    return this.token;
+  }
+
+  forget() {
+    this.begin();
+  }
+
+  /** How far this rater is, and what is asked next. */
+  async state() {
+    return (await ask(`./state?rater=${this.token}`)).json();
+  }
+
+  /** Stores an answer; what is asked next. */
+  async answer(number, score) {
+    const body = JSON.stringify({ rater: this.token, number, score });
+    const headers = { "Content-Type": "application/json" };
+    return (await ask("./answer", { method: "POST", body, headers })).json();
+  }
+
+  /** Bytes of an animation. */
+  pack(id) {
+    const found = this.packs.get(id) ?? ask(`./pack/${encodeURIComponent(id)}`).then((answer) => answer.arrayBuffer());
+    this.packs.delete(id);
+    this.packs.set(id, found); // the newest last
+    found.catch(() => this.packs.delete(id));
+    for (const old of [...this.packs.keys()].slice(0, -KEPT)) this.packs.delete(old);
+    return found;
+  }
+}
+
+/** The token of an earlier visit to this study. */
+function remembered() {
+  try {
+    const token = localStorage.getItem(KEY + location.pathname) ?? "";
+    return /^[0-9a-f]{32}$/.test(token) ? token : null;
+  } catch {
+    return null;
+  }
+}
+
+async function ask(address, options = {}) {
+  let answer;
+  try {
+    answer = await fetch(address, options);
+  } catch {
+    throw new Refusal(LOST, 0);
+  }
+  if (answer.ok) return answer;
+  const said = await answer.json().catch(() => null);
+  throw new Refusal(said?.error ?? `The server refused with code ${answer.status}.`, answer.status);
+}
