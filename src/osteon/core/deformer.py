@@ -42,6 +42,8 @@ Arrays = dict[str, NDArray[Any]]
 DEFORMERS: dict[str, str] = {
     "linear_blend": "osteon.deform.linear_blend:LinearBlend",
     "dual_quaternion": "osteon.deform.dual_quaternion:DualQuaternion",
+    "animation_space": "osteon.deform.animation_space:AnimationSpace",
+    "multi_weight": "osteon.deform.multi_weight:MultiWeight",
 }
 #: What may be added to the rest pose before the deformer, by kind.
 DISPLACEMENTS: dict[str, str] = {
@@ -84,6 +86,11 @@ class Deformer(Protocol):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The inverse of `arrays`; refuses what does not fit."""
+        ...
+
+    @classmethod
+    def from_skin(cls, skin: Skin) -> Self:
+        """The family with the bones and weights of a linear blend skin, where a fit of its own begins."""
         ...
 
     def bone_weights(self) -> Skin:

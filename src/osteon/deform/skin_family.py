@@ -41,6 +41,10 @@ class SkinFamily:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         return cls(Skin(arrays["bones"], arrays["weights"]))
 
+    @classmethod
+    def from_skin(cls, skin: Skin) -> Self:
+        return cls(skin)
+
     def bone_weights(self) -> Skin:
         return self.skin
 

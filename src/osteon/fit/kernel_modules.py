@@ -27,9 +27,15 @@ CORRECTION_KERNELS = (
     "osteon.fit.corrections.corrected_skin",
     "osteon.fit.corrections.solve_columns",
 )
-ALL_KERNELS = SKIN_KERNELS + CORRECTION_KERNELS
+#: What another model than linear blending calls besides.
+MODEL_KERNELS = {
+    "as": ("osteon.deform.animation_space", "osteon.fit.corrections.blends"),
+    "mwe": ("osteon.deform.multi_weight", "osteon.fit.corrections.blends"),
+}
+ALL_KERNELS = tuple(dict.fromkeys((*SKIN_KERNELS, *CORRECTION_KERNELS, *MODEL_KERNELS["as"], *MODEL_KERNELS["mwe"])))
 
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:
     """The modules of the kernels that a fit with these options calls."""
-    return ALL_KERNELS if options.rank else SKIN_KERNELS
+    besides = CORRECTION_KERNELS if options.rank else ()
+    return (*SKIN_KERNELS, *besides, *MODEL_KERNELS.get(options.model, ()))
