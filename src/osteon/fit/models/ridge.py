@@ -27,6 +27,7 @@ and block of three rows; a fit without the block would be 25 ms.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -68,34 +69,37 @@ class RidgePath:
 
     def solution(self, targets: Float64, pull: float) -> Float64:
         """(n,p) c for one pull."""
-        inner = self._inner(targets, pull)
-        return _times(self.features.swapaxes(1, 2) if self.is_dual else self.vectors, self._spread(inner))
+        inner = self._turned(targets) / (self.values + pull)
+        if self.is_dual:
+            return _times(self.features.swapaxes(1, 2), _times(self.rows, inner))
+        return _times(self.vectors, inner)
 
     def residuals(self, targets: Float64, pull: float) -> Float64:
         """(n,m) r = y - Phi c."""
-        kept = _times(self.rows, self._inner(targets, pull))
+        kept = _times(self.rows, self._turned(targets) / (self.values + pull))
         return pull * kept if self.is_dual else targets - kept
 
-    def left_out(self, targets: Float64, rows: Int64, pull: float) -> Float64:
-        """(n,g) y - Phi c of some rows, for c that has not seen them."""
-        some = self.rows[:, rows]
-        turned, weights = some.swapaxes(1, 2), 1 / (self.values + pull)
+    def left_out(self, targets: Float64, rows: Int64, pulls: Sequence[float]) -> Iterator[Float64]:
+        """(n,g) y - Phi c of some rows for every pull, for c that has not seen them."""
+        some, turned = self.rows[:, rows], self._turned(targets)
+        for pull in pulls:
+            weights = 1 / (self.values + pull)
+            kept = _times(some, weights * turned)
+            yield self._unseen(some, weights, kept if self.is_dual else targets[:, rows] - kept)
+
+    def _unseen(self, some: Float64, weights: Float64, left: Float64) -> Float64:
+        """(n,g) e_g from (G y)_g or r_g."""
+        across = some.swapaxes(1, 2)
         if self.is_dual:
-            return _solve((some * weights[:, None]) @ turned, _times(some, self._inner(targets, pull)))
-        left = targets[:, rows] - _times(some, self._inner(targets, pull))
-        if len(rows) <= some.shape[2]:
-            return _solve(np.eye(len(rows)) - (some * weights[:, None]) @ turned, left)
-        inner = np.eye(some.shape[2]) * (1 / weights)[:, None] - turned @ some
-        return left + _times(some, _solve(inner, _times(turned, left)))
+            return _solve((some * weights[:, None]) @ across, left)
+        if some.shape[1] <= some.shape[2]:
+            return _solve(np.eye(some.shape[1]) - (some * weights[:, None]) @ across, left)
+        inner = np.eye(some.shape[2]) * (1 / weights)[:, None] - across @ some
+        return left + _times(some, _solve(inner, _times(across, left)))
 
-    def _inner(self, targets: Float64, pull: float) -> Float64:
-        """(n,q) (s + lambda)^-1 times the targets in the axes of the decomposition."""
-        out: Float64 = _times(self.rows.swapaxes(1, 2), targets) / (self.values + pull)
-        return out
-
-    def _spread(self, inner: Float64) -> Float64:
-        """What the last product of a solution takes: (G y) of the rows, or the axes' own numbers."""
-        return _times(self.rows, inner) if self.is_dual else inner
+    def _turned(self, targets: Float64) -> Float64:
+        """(n,q) the targets in the axes of the decomposition."""
+        return _times(self.rows.swapaxes(1, 2), targets)
 
 
 def _times(matrices: Float64, vectors: Float64) -> Float64:

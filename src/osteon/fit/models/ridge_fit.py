@@ -270,7 +270,7 @@ def _deviations(work: _Work, vertices: Int64, skins: list[Influences], folds: li
         for fold, left in zip(folds, missed[:-1], strict=True):
             rows = (rows_a_pose * fold[:, None] + np.arange(rows_a_pose)).ravel()
             out[1, 0] += np.square(left[:, rows]).sum()
-            out[1, 1:] += [np.square(path.left_out(left, rows, pull)).sum() for pull in pulls]
+            out[1, 1:] += [np.square(unseen).sum() for unseen in path.left_out(left, rows, pulls)]
 
     for_blocks(deviate, len(vertices), block, work.options.threads)
     total: Float64 = parts.sum(axis=0)
