@@ -105,6 +105,10 @@ class Deformer(Protocol):
         """The deformer of some vertices, in that order."""
         ...
 
+    def placed(self, new_from_old: FloatArray) -> Self:
+        """The deformer of a scene that was turned, moved and scaled by (3,4), with it the rest pose and the bones."""
+        ...
+
 
 @runtime_checkable
 class Displacement(Protocol):

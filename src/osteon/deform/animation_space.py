@@ -114,3 +114,7 @@ class AnimationSpace:
 
     def take(self, vertices: Int32) -> Self:
         return type(self)(self.bones[vertices], self.weights[vertices], self.offsets[vertices])
+
+    def placed(self, new_from_old: FloatArray) -> Self:
+        """Offsets turn and grow with the scene."""
+        return type(self)(self.bones, self.weights, self.offsets @ new_from_old[:, :3].T)

@@ -163,3 +163,9 @@ class MultiWeight:
 
     def take(self, vertices: Int32) -> Self:
         return type(self)(self.bones[vertices], self.weights[vertices], self.reference[vertices], self.frames)
+
+    def placed(self, new_from_old: FloatArray) -> Self:
+        """Frames turn and move with the scene; they need not grow. The axes of the world stay as they are."""
+        frames = compose(new_from_old, self.frames)
+        frames[..., :3] /= np.cbrt(np.linalg.det(new_from_old[:, :3]))
+        return type(self)(self.bones, self.weights, self.reference, frames)
