@@ -136,6 +136,8 @@ class _System:
     def deformer(self, weights: Float64 | None, coefficients: Float64) -> Deformer:
         n_vertices, n_slots = self.bones.shape
         twelve = coefficients.reshape(n_vertices, 3, n_slots, 4).transpose(0, 2, 1, 3) * COLUMNS
+        for i in range(3):  # what rounding left of these sums, under a weak pull
+            twelve[:, :, i, i] -= twelve[:, :, i, i].mean(axis=1, keepdims=True)
         twelve += np.eye(3, 4) / n_slots if weights is None else weights[:, :, None, None]
         n_bones = len(self.frames)
         reference = np.where(self.reference < n_bones, self.reference, WORLD)
