@@ -39,7 +39,9 @@ __all__ = ["AnimationSpace"]
 
 
 @kernel("i4.2r f4.2r f4.3r f8.3r i8.1r f8.3")
-def _blend(bones: Int32, weights: Float32, offsets: Float32, transforms: Float64, vertices: Int64, out: Float64) -> None:
+def _blend(
+    bones: Int32, weights: Float32, offsets: Float32, transforms: Float64, vertices: Int64, out: Float64
+) -> None:
     for n in range(vertices.shape[0]):
         v = vertices[n]
         for i in range(3):
@@ -117,4 +119,5 @@ class AnimationSpace:
 
     def placed(self, new_from_old: FloatArray) -> Self:
         """Offsets turn and grow with the scene."""
-        return type(self)(self.bones, self.weights, self.offsets @ new_from_old[:, :3].T)
+        offsets = self.offsets @ np.asarray(new_from_old[:, :3], np.float64).T
+        return type(self)(self.bones, self.weights, offsets.astype(np.float32))

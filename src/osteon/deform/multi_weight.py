@@ -152,7 +152,7 @@ class MultiWeight:
     def from_skin(cls, skin: Skin) -> Self:
         twelve = np.repeat(skin.weights[:, :, None], 12, axis=2)
         reference = np.take_along_axis(skin.bones, skin.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
-        return cls(skin.bones, twelve, reference, identity(int(skin.bones.max(initial=-1)) + 1))
+        return cls(skin.bones, twelve, reference, identity(int(skin.bones.max(initial=-1)) + 1).astype(np.float32))
 
     def bone_weights(self) -> Skin:
         """Shares of the bones: sizes of the mean weights of the diagonal, which may be negative."""
@@ -168,4 +168,4 @@ class MultiWeight:
         """Frames turn and move with the scene; they need not grow. The axes of the world stay as they are."""
         frames = compose(new_from_old, self.frames)
         frames[..., :3] /= np.cbrt(np.linalg.det(new_from_old[:, :3]))
-        return type(self)(self.bones, self.weights, self.reference, frames)
+        return type(self)(self.bones, self.weights, self.reference, frames.astype(np.float32))

@@ -33,6 +33,7 @@ from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float64, Int64, IntArray
 from osteon.core.bone_axes import axes_of_bones
 from osteon.core.deformer import Deformer
+from osteon.core.errors import OptionError
 from osteon.deform.animation_space import AnimationSpace
 from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
 from osteon.fit.models.ridge_fit import RidgeFit, RidgeOptions, fit_given_bones, fit_slots
@@ -58,7 +59,10 @@ def fit_animation_space(
     groups: IntArray | None = None,
 ) -> RidgeFit:
     """Animation Space for bones (f,b,3,4) in the problem's units, from a linear blend skin of the same bones."""
-    return fit_slots(problem, transforms, ssd, _System.make, options or RidgeOptions(), groups)
+    options = options or RidgeOptions()
+    if options.reference != "bone":
+        raise OptionError("reference: Animation Space weighs no entries of matrices, so it has no axes; leave it away")
+    return fit_slots(problem, transforms, ssd, _System.make, options, groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,5 +110,4 @@ def _times(matrices: Float64, vectors: Float64) -> Float64:
 
 def _solve(matrices: Float64, vectors: Float64) -> Float64:
     """(n,a) of matrices (n,a,a) and right sides (n,a)."""
-    out: Float64 = np.linalg.solve(matrices, vectors[..., None])[..., 0]
-    return out
+    return np.asarray(np.linalg.solve(matrices, vectors[..., None])[..., 0], np.float64)

@@ -234,7 +234,7 @@ class SaveOptions:
             ),
             need(
                 stock=False,
-                says="the file has a form for this deformer; it is of use with --model as or mwe, and with dqs in a .glb",
+                says="the file has a form for this deformer; of use with --model as or mwe, and with dqs in a .glb",
             ),
         ),
     )
