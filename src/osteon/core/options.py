@@ -45,7 +45,7 @@ class SkinOptions:
     model: SkinModel = option(
         "lbs",
         help="How bones are blended: linearly; (dqs) as dual quaternions, which keep their volume when they twist; "
-        "(as) in Animation Space or (mwe) by Multi-Weight Enveloping, with more numbers a bone, closer on unseen poses.",
+        "(as) in Animation Space or (mwe) by Multi-Weight Enveloping, with more numbers a bone, closer on new poses.",
         flags=("--model",),
         page="Model",
         needs=(
