@@ -30,10 +30,11 @@ Horse, 2.1 s of processor time for both families together, all lambdas and folds
 
 What was tried, on 1,200 vertices of the horse. What the folds start from decides most. With the one skin of all ten
 poses lambda comes out as large as it may, for that skin has seen what is left out: Animation Space 0.95. With a skin of
-its own for every fold 0.78; the least that any lambda gives is 0.71. A lambda for every vertex: 0.77, but
-1.00 for 0.97 on the elastic cow, and Multi-Weight 1.01 on horseposes. Of lambdas that are alike the largest: with three poses nothing can be said, and the best by
-chance took the cow to 1.002 and its normals to 1.05. Further slots by the distance to the bones' vertices in the rest
-pose 0.78, by their error alone (taken) the same, but on the chicken 0.87 for 0.93; 4 slots 0.79.
+its own for every fold 0.78; the least that any lambda gives is 0.71. A lambda for every vertex: 0.77, but 1.00 for 0.97
+on the elastic cow, and Multi-Weight 1.01 on horseposes. Of lambdas that are alike the largest: with three poses nothing
+can be said, and the best by chance took the cow to 1.002 and its normals to 1.05. Further slots by the distance to the
+bones' vertices in the rest pose 0.78, by their error alone (taken) the same, but on the chicken 0.87 for 0.93; 4 slots
+0.79.
 """
 
 from __future__ import annotations
