@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import Animation
 from osteon.core.character import Character
 from osteon.core.model import SkinnedModel
+from osteon.core.transforms import identity
+from osteon.deform.animation_space import AnimationSpace
 from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.linear_blend import LinearBlend
+from osteon.deform.multi_weight import DIAGONAL, MultiWeight
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 VERTICES, BONES, FRAMES = 240, 5, 7
@@ -31,10 +35,35 @@ def dual_quaternion() -> SkinnedModel:
     return plain.with_parts(deformer=DualQuaternion(plain.skin), fallback=plain.skin)
 
 
+def animation_space() -> SkinnedModel:
+    plain = baked("scaled")
+    rng, skin = np.random.default_rng(5), plain.skin
+    offsets = 0.1 * plain.diagonal * rng.normal(size=(*skin.weights.shape, 3))
+    stray = 0.3 * rng.normal(size=skin.weights.shape)
+    offsets -= offsets.mean(axis=1, keepdims=True)
+    weights = skin.weights + stray - stray.mean(axis=1, keepdims=True)
+    return plain.with_parts(deformer=AnimationSpace(skin.bones, weights, offsets), fallback=skin)
+
+
+def multi_weight() -> SkinnedModel:
+    plain = baked("rigid")
+    rng, skin = np.random.default_rng(6), plain.skin
+    stray = 0.3 * rng.normal(size=(*skin.weights.shape, 12))
+    stray[:, :, DIAGONAL] -= stray[:, :, DIAGONAL].mean(axis=1, keepdims=True)
+    frames = identity(BONES)
+    frames[..., :3] = Rotation.random(BONES, random_state=7).as_matrix()
+    frames[..., 3] = plain.rest[:BONES]
+    reference = skin.bones[np.arange(VERTICES), rng.integers(skin.n_influences, size=VERTICES)]
+    deformer = MultiWeight(skin.bones, skin.weights[..., None] + stray, reference, frames)
+    return plain.with_parts(deformer=deformer, fallback=skin)
+
+
 #: A family that is registered needs a line here.
 DEFORMER_CASES: dict[str, Callable[[], SkinnedModel]] = {
     LinearBlend.kind: linear_blend,
     DualQuaternion.kind: dual_quaternion,
+    AnimationSpace.kind: animation_space,
+    MultiWeight.kind: multi_weight,
 }
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.deformer import DEFORMERS, Deformer, deformer_class, restore_deformer
 from osteon.core.model import SkinnedModel
-from osteon.core.transforms import apply, compose, identity
+from osteon.core.transforms import apply, compose, identity, invert
 from osteon.deform.pose import blends_of, pose_frames, pose_points
 from osteon.io import load_model, save_model
 from osteon.measure.size import compression_ratio
@@ -57,12 +57,15 @@ def test_one_rigid_motion_of_all_bones_moves_the_mesh_rigidly(model: SkinnedMode
     assert np.abs(after - apply(moves[None], before)).max() <= 2e-6 * model.diagonal
 
 
-def test_the_unit_of_length_does_not_matter(model: SkinnedModel) -> None:
-    larger = np.array(model.track.transforms, np.float64)
-    larger[..., 3] *= 100
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_a_scene_that_lies_elsewhere_in_other_units_moves_the_same(model: SkinnedModel, scale: float) -> None:
+    """x' = G x where rest pose, bones and deformer are placed by G."""
+    turn = np.eye(3) if scale != 1 else Rotation.from_euler("xyz", [0.7, 2.1, -0.4]).as_matrix()
+    place = np.concatenate([scale * turn, scale * np.array([[0.3], [-2.0], [0.5]])], axis=1)
+    bones = compose(compose(place, model.track.transforms.astype(np.float64)), invert(place))
     before = pose_points(model.deformer, rest_of(model), model.track.transforms)
-    after = pose_points(model.deformer, 100 * rest_of(model), larger)
-    assert np.abs(after / 100 - before).max() <= 2e-6 * model.diagonal
+    after = pose_points(model.deformer.placed(place), apply(place, rest_of(model)), bones)
+    assert np.abs(after - apply(place, before)).max() <= 4e-6 * scale * model.diagonal
 
 
 def test_linear_part_is_the_slope(model: SkinnedModel) -> None:

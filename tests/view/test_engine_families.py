@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from osteon.core.deformer import DEFORMERS, DISPLACEMENTS
 from osteon.core.sequence import MeshSequence
-from osteon.deform.pose import pose_frames
+from osteon.deform.multi_weight import WORLD
+from osteon.deform.pose import pose_frames, pose_points
 from osteon.view.pack import pack_model, pack_sequence
 
 from ..contract.families import DEFORMER_CASES, DISPLACEMENT_CASES
@@ -79,6 +81,41 @@ def test_dual_quaternions_between_frames(engine, name, angle):
         expected = reference(model, frame, part)
         assert apart(engine.positions(frame + part), expected, model) <= CLOSE
         assert apart(scripted(engine, frame, part), expected, model) <= CLOSE
+
+
+@pytest.mark.parametrize("kind", ["animation_space", "multi_weight"])
+def test_families_of_matrices_between_frames(engine, kind):
+    """Bones go straight from frame to frame, and what is blended of them is what Python blends."""
+    model = DEFORMER_CASES[kind]()
+    assert engine.load(pack_model(model))
+    matrices = model.track.transforms.astype(np.float64)
+    for frame, part in ((0, 0.5), (3, 0.25)):
+        mixed = (1 - part) * matrices[frame : frame + 1] + part * matrices[frame + 1 : frame + 2]
+        expected = pose_points(model.deformer, model.rest.astype(np.float64)[None], mixed)[0]
+        assert apart(engine.positions(frame + part), expected, model) <= CONTRACT
+        assert apart(scripted(engine, frame, part), expected, model) <= CONTRACT
+
+
+def test_multi_weights_of_world_axes(engine):
+    model = DEFORMER_CASES["multi_weight"]()
+    reference = np.where(np.arange(model.n_vertices) % 2, model.deformer.reference, WORLD)
+    model = model.with_parts(deformer=replace(model.deformer, reference=reference))
+    assert engine.load(pack_model(model))
+    expected = pose_frames(model, 4, 5)[0]
+    assert apart(engine.positions(4), expected, model) <= CONTRACT
+    assert apart(scripted(engine, 4, 0), expected, model) <= CONTRACT
+
+
+@pytest.mark.parametrize("kind", ["animation_space", "multi_weight"])
+def test_a_crowd_of_families_by_both_methods(engine, kind):
+    engine.load(pack_model(DEFORMER_CASES[kind]()))
+    engine.run("await page.crowd({ count: 6, seed: 5 }, [])")
+    engine.run("(engine.group.seconds = 0.11)")
+    palette = engine.picture(f"crowd-{kind}").astype(int)
+    engine.run("(engine.crowdMethod = 'stream')")
+    stream = engine.picture(f"crowd-{kind}-stream").astype(int)
+    assert (np.abs(palette - stream).max(axis=2) > 40).mean() < 0.005
+    assert (np.abs(palette - palette[2, 2]).max(axis=2) > 40).mean() > 0.02
 
 
 def scripted(engine, frame, part):

@@ -61,7 +61,7 @@ def _twisted() -> list[Row]:
     bar, skin, bones = twisted_bar()
     rows = []
     for kind in DEFORMERS:
-        deformer = deformer_class(kind).from_arrays({"bones": skin.bones, "weights": skin.weights})
+        deformer = deformer_class(kind).from_skin(skin)
         posed = pose_points(deformer, bar[None], bones)[0].astype(np.float64)
         kept = narrowest_section(posed) / narrowest_section(bar)
         metric = f"narrowest cross-section, of the whole, {kind}"

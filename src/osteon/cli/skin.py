@@ -19,6 +19,7 @@ from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.budget import Budget, Try
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.engine_options import options_for
+from osteon.core.engines import GLTF
 from osteon.core.errors import BoundNotReached
 from osteon.core.option_checks import drop_unused
 from osteon.core.option_fields import need, option
@@ -106,12 +107,13 @@ def skin(
     osteon skin run.glb walk.glb --rig character.glb -o moving.glb
     """
     clock = WallTime.of_command()
+    written = _written(files.outputs, budget)
     refuse_unused(
         rig=files.rig is not None,
         bound=budget is not None,
-        written=_written(files.outputs, budget),
+        written=written,
         corrected=bool(options.rank or budget),
-        stock=options.model == "lbs",
+        stock=options.model == "lbs" or (options.model == "dqs" and not written & set(GLTF)),  # USD has a form for it
         input="sequence",
     )
     options = options_for(options, save.engine, bone_type_asked=is_given("options.bone_type"))

@@ -42,6 +42,8 @@ Arrays = dict[str, NDArray[Any]]
 DEFORMERS: dict[str, str] = {
     "linear_blend": "osteon.deform.linear_blend:LinearBlend",
     "dual_quaternion": "osteon.deform.dual_quaternion:DualQuaternion",
+    "animation_space": "osteon.deform.animation_space:AnimationSpace",
+    "multi_weight": "osteon.deform.multi_weight:MultiWeight",
 }
 #: What may be added to the rest pose before the deformer, by kind.
 DISPLACEMENTS: dict[str, str] = {
@@ -86,6 +88,11 @@ class Deformer(Protocol):
         """The inverse of `arrays`; refuses what does not fit."""
         ...
 
+    @classmethod
+    def from_skin(cls, skin: Skin) -> Self:
+        """The family with the bones and weights of a linear blend skin, where a fit of its own begins."""
+        ...
+
     def bone_weights(self) -> Skin:
         """How much each vertex belongs to which bone, for colours, lists of bones and shares of the error."""
         ...
@@ -96,6 +103,10 @@ class Deformer(Protocol):
 
     def take(self, vertices: Int32) -> Self:
         """The deformer of some vertices, in that order."""
+        ...
+
+    def placed(self, new_from_old: FloatArray) -> Self:
+        """The deformer of a scene that was turned, moved and scaled by (3,4), with it the rest pose and the bones."""
         ...
 
 

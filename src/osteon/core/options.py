@@ -16,10 +16,12 @@ from osteon.core.option_fields import GIVEN, need, option
 __all__ = ["Preset", "SkinModel", "SkinOptions", "WeightMethod"]
 
 Preset = Literal["default", "paper"]
-SkinModel = Literal["lbs", "dqs"]
+SkinModel = Literal["lbs", "dqs", "as", "mwe"]
 WeightMethod = Literal["tsvd", "nnls", "bounded"]
 
 LONGEST_PREFIX = 40
+#: Models that a linear blend skin is refitted for.
+_FITTED = ("dqs", "as", "mwe")
 _KEPT = "the rig brings the motion of every frame"
 
 
@@ -42,13 +44,14 @@ class SkinOptions:
     )
     model: SkinModel = option(
         "lbs",
-        help="How bones are blended: linearly, or (dqs) as dual quaternions, which keep their volume when they twist.",
+        help="How bones are blended: linearly; (dqs) as dual quaternions, which keep their volume when they twist; "
+        "(as) in Animation Space or (mwe) by Multi-Weight Enveloping, with more numbers a bone, closer on new poses.",
         flags=("--model",),
         page="Model",
         needs=(
-            need(bone_type="rigid", only_for=("dqs",), says="blends rigid bones; add --bone-type rigid"),
-            need(preset="default", only_for=("dqs",), says="the paper preset blends linearly; use the default preset"),
-            need(bound=False, only_for=("dqs",), says="a bound is searched for with linear blending; leave it away"),
+            need(bone_type="rigid", only_for=("dqs", "mwe"), says="blends rigid bones; add --bone-type rigid"),
+            need(preset="default", only_for=_FITTED, says="the paper preset blends linearly; use the default preset"),
+            need(bound=False, only_for=_FITTED, says="a bound is searched for with linear blending; leave it away"),
         ),
     )
     bones: int = option(
@@ -73,7 +76,7 @@ class SkinOptions:
     )
     influences: int = option(
         4,
-        help="Bones a vertex, 1 to 8.",
+        help="Bones a vertex, 1 to 8; as and mwe add as many again, to 8 at most.",
         flags=("--influences", "-k"),
         minimum=1,
         maximum=8,

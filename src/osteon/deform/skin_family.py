@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Int32
+from osteon.core.arrays import FloatArray, Int32
 from osteon.core.deformer import Arrays
 from osteon.core.skin import Skin
 
@@ -41,8 +41,16 @@ class SkinFamily:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         return cls(Skin(arrays["bones"], arrays["weights"]))
 
+    @classmethod
+    def from_skin(cls, skin: Skin) -> Self:
+        return cls(skin)
+
     def bone_weights(self) -> Skin:
         return self.skin
 
     def take(self, vertices: Int32) -> Self:
         return type(self)(self.skin.take(vertices))
+
+    def placed(self, new_from_old: FloatArray) -> Self:
+        """Itself: weights have no place and no length."""
+        return self

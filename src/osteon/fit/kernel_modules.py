@@ -27,13 +27,29 @@ CORRECTION_KERNELS = (
     "osteon.fit.corrections.corrected_skin",
     "osteon.fit.corrections.solve_columns",
 )
+#: What another model than linear blending calls besides.
+MODEL_KERNELS = {
+    "as": ("osteon.deform.animation_space", "osteon.fit.corrections.blends"),
+    "mwe": ("osteon.deform.multi_weight", "osteon.fit.corrections.blends"),
+}
 #: Skeletons besides.
 RIG_KERNELS = (*SKIN_KERNELS, "osteon.fit.skeleton.articulated")
-#: Comparing models: skeletons, and what measures surfaces.
-COMPARE_KERNELS = (*RIG_KERNELS, "osteon.core.box_tree", "osteon.measure.closest_point")
-ALL_KERNELS = COMPARE_KERNELS + CORRECTION_KERNELS
+#: Comparing models: skeletons, all models, and what measures surfaces.
+COMPARE_KERNELS = tuple(
+    dict.fromkeys(
+        (
+            *RIG_KERNELS,
+            *MODEL_KERNELS["as"],
+            *MODEL_KERNELS["mwe"],
+            "osteon.core.box_tree",
+            "osteon.measure.closest_point",
+        )
+    )
+)
+ALL_KERNELS = tuple(dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS)))
 
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:
     """The modules of the kernels that a fit with these options calls."""
-    return SKIN_KERNELS + CORRECTION_KERNELS if options.rank else SKIN_KERNELS
+    besides = CORRECTION_KERNELS if options.rank else ()
+    return (*SKIN_KERNELS, *besides, *MODEL_KERNELS.get(options.model, ()))

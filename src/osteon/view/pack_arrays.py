@@ -68,8 +68,8 @@ def displacement_arrays(displacement: Displacement, animation: Animation) -> Arr
 
 
 def _is_skin(arrays: Arrays) -> bool:
-    bones, weights = arrays.get("bones"), arrays.get("weights")
-    return bones is not None and weights is not None and bones.ndim == 2 and bones.shape == weights.shape
+    """Whether a family is bones with one weight each: the slots are sorted, so nothing else may belong to them."""
+    return set(arrays) == {"bones", "weights"} and arrays["bones"].ndim == 2
 
 
 def _for_cards(array: NDArray[np.generic]) -> NDArray[np.generic]:

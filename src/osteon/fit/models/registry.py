@@ -11,6 +11,8 @@ __all__ = ["FAMILY_FITS", "family_fit"]
 
 FAMILY_FITS: dict[SkinModel, str] = {
     "dqs": "osteon.fit.models.dual_quaternion:DUAL_QUATERNION_FIT",
+    "as": "osteon.fit.models.animation_space:ANIMATION_SPACE_FIT",
+    "mwe": "osteon.fit.models.multi_weight:MULTI_WEIGHT_FIT",
 }
 
 

@@ -228,8 +228,14 @@ class SaveOptions:
         help="Where a format has no form for a deformer: write the closest linear blend skin, or refuse.",
         flags=("--fallback",),
         needs=(
-            need(written=GLTF, says="only glTF lacks a deformer that Osteon has; write a .glb, or leave it away"),
-            need(stock=False, says="every player knows linear blending; it is of use with --model dqs"),
+            need(
+                written=(*GLTF, *USD),
+                says="only glTF and USD lack a deformer that Osteon has; write a .glb, or leave it away",
+            ),
+            need(
+                stock=False,
+                says="the file has a form for this deformer; of use with --model as or mwe, and with dqs in a .glb",
+            ),
         ),
     )
 

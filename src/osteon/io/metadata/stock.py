@@ -21,12 +21,12 @@ def stock_model(model: SkinnedModel, options: SaveOptions, format_name: str) -> 
     kind = model.deformer.kind.replace("_", " ")
     if options.fallback == "none":
         raise GeometryError(
-            f"'{model.name}': {format_name} has no form for a {kind} deformer; "
+            f"'{model.name}': {format_name} has no form for {kind} deformers; "
             "write .npz, or allow --fallback skin for players that do not know it"
         )
     if model.character.fallback is None:
         raise GeometryError(
-            f"'{model.name}': {format_name} has no form for a {kind} deformer, and the model carries no skin to fall "
+            f"'{model.name}': {format_name} has no form for {kind} deformers, and the model carries no skin to fall "
             "back to; write .npz, or skin it again"
         )
     return model.with_parts(skin=model.character.fallback, fallback=None)

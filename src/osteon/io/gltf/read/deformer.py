@@ -44,4 +44,5 @@ def _array(metadata: Metadata, name: str, value: Any) -> NDArray[Any]:
     flat = (read_indices if whole else read_floats)(document, value["accessor"], (1,), user)[:, 0]
     if len(flat) != math.prod(shape):
         raise document.error(f"{user} has {len(flat)} numbers for the shape {tuple(shape)}; write the file again")
-    return flat.reshape(shape).astype(np.int64 if whole else np.float32)
+    # Whole numbers have a sign again: one without it that large would be no index anyway.
+    return flat.astype(np.uint32).view(np.int32).reshape(shape) if whole else flat.reshape(shape).astype(np.float32)

@@ -12,10 +12,13 @@ __all__ = ["write_deformer"]
 
 
 def write_deformer(deformer: Deformer, buffer: BufferWriter) -> JsonObject:
-    """The entry of `asset.extras.osteon.deformer`; whole numbers as 32 bits without sign, others as float32."""
+    """The entry of `asset.extras.osteon.deformer`; whole numbers as 32 bits, others as float32.
+
+    glTF has no 32 bits with a sign: -1 is written as the largest number, and read back as -1.
+    """
     arrays = {}
     for name, array in deformer.arrays().items():
         flat = array.reshape(-1)
-        stored = flat.astype(np.uint32) if flat.dtype.kind in "iu" else flat.astype(np.float32)
+        stored = flat.astype(np.int32).view(np.uint32) if flat.dtype.kind in "iu" else flat.astype(np.float32)
         arrays[name] = {"accessor": buffer.add(stored), "shape": list(array.shape)}
     return {"kind": deformer.kind, "arrays": arrays}

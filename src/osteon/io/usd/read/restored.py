@@ -19,6 +19,7 @@ from osteon.io.usd.joint_tracks import JointTracks, join_bones
 from osteon.io.usd.metadata import restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix
 from osteon.io.usd.skinning_methods import as_bound
+from osteon.io.usd.stored_deformer import read_stored_deformer
 
 __all__ = ["is_written_by_osteon", "restore_model"]
 
@@ -52,6 +53,9 @@ def restore_model(
         asset=restore_asset(asset, metadata, shown.mesh),
         name=str(metadata["name"]),
     )
+    if "deformer" in metadata:
+        deformer = read_stored_deformer(shown.mesh, metadata["deformer"])
+        return model.with_parts(deformer=deformer, fallback=model.skin)
     return as_bound(pxr, shown.mesh, model)
 
 

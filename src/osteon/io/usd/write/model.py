@@ -19,6 +19,7 @@ from osteon.io.usd.joint_tracks import JointTracks, distinct_identifiers
 from osteon.io.usd.metadata import pack_metadata, write_metadata
 from osteon.io.usd.skinning_methods import CLASSIC, SKINNING_METHODS
 from osteon.io.usd.stage import load_pxr, save_stage
+from osteon.io.usd.stored_deformer import deformer_metadata, store_deformer
 from osteon.io.usd.write.joints import build_joints, joint_influences
 from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, set_samples, vectors
 from osteon.io.usd.write.pictures import picture_names
@@ -31,7 +32,8 @@ BLOCK = 64  # frames that are posed at once to find how far they reach
 def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """The model as a SkelRoot; `read_usd_model` gives it back."""
     pxr = load_pxr(path)
-    if model.deformer.kind not in SKINNING_METHODS:
+    deformer = model.deformer
+    if deformer.kind not in SKINNING_METHODS:
         model = stock_model(model, options, "USD")
     joints = build_joints(model)
     codes = frame_times(model.clips, model.clips[0].fps)
@@ -50,7 +52,11 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     if options.normals:
         _set_normals(pxr, mesh, model)
     _set_extents(pxr, root, model, codes)
-    write_metadata(pxr, root.GetPrim(), mesh, pack_metadata(model, joints), model.asset)
+    metadata = pack_metadata(model, joints)
+    if deformer is not model.deformer:
+        store_deformer(pxr, mesh, deformer)
+        metadata["deformer"] = deformer_metadata(deformer)
+    write_metadata(pxr, root.GetPrim(), mesh, metadata, model.asset)
     save_stage(pxr, stage, path, {name: image.data for image, name in pictures.items()})
 
 

@@ -16,6 +16,7 @@ export function characterDefines({ pack, limits }) {
     VERTICES: pack.counts.vertices,
     ...(pack.skinned && { SKINNED: 1, BONES: pack.counts.bones }),
     ...(pack.skinned && pack.influences > 4 && { EIGHT: 1 }),
+    ...(pack.skinned && deformerOf(pack).defines?.(pack)),
   };
 }
 

@@ -31,7 +31,7 @@ export class SkinnedCharacter extends Character {
     checkFits(`${count(bones)} bones in ${count(frames)} frames`, paletteTexels(pack), limits);
     return Object.assign(
       { palette: paletteTexture(pack, limits, center) },
-      deformerOf(pack).textures?.(pack.deformer.arrays, limits),
+      deformerOf(pack).textures?.(pack.deformer.arrays, limits, this),
       ...displacementsOf(pack).map(({ kind, arrays, code }) => code.textures(kind, arrays, pack.counts, limits)),
     );
   }

@@ -65,7 +65,11 @@ export class StreamCrowd {
     return {
       ...{ character, family, buffers, ring, moving, at: 0, count: position.count },
       ...{ rest: position.array, normals: normal.array, numbers: vertexNumber.array },
-      slots: { bones: rows(bonesA, bonesB), weights: rows(weightsA, weightsB), stride, count: stride },
+      slots: {
+        ...{ bones: rows(bonesA, bonesB), weights: rows(weightsA, weightsB), stride, count: stride },
+        ...{ own: character.pack.deformer.arrays, vertices: character.pack.counts.vertices },
+        ...{ numberOf: (v) => vertexNumber.array[v], center: character.center },
+      },
       ...{ matrices: new Float64Array(24 * bones), palette: new Float64Array(family.FLOATS * bones) },
       blends: new Float64Array(12 * BLOCK),
     };

@@ -7,13 +7,19 @@
 //   blendVertices(palette, slots, from, to, out)   rows of the matrices (n,12) that move vertices, in script
 //   GLSL                                      the same for shaders: mat3x4 boneMatrix(Moment now, int bone) and
 //                                             mat3x4 blendedBones(Moment now), from the texture `palette`
-//   textures(arrays, limits)                  if it holds more than bones and weights: its own textures by uniform name
+// and, if it holds more than bones and weights,
+//   textures(arrays, limits, character)       its own textures by uniform name
+//   defines(pack)                             what its GLSL must know of the model
+import * as animationSpace from "./animation_space.js";
 import * as dualQuaternion from "./dual_quaternion.js";
 import * as linearBlend from "./linear_blend.js";
+import * as multiWeight from "./multi_weight.js";
 
 const DEFORMERS = {
   linear_blend: linearBlend,
   dual_quaternion: dualQuaternion,
+  animation_space: animationSpace,
+  multi_weight: multiWeight,
 };
 
 /** The family of a model; throws an Error with one sentence when this page does not know it. */

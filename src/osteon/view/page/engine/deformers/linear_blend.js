@@ -1,16 +1,8 @@
 // Linear blend skinning: a vertex is moved by the weighted sum of its bones' matrices, A = sum_k w_k T_k.
+import { BONE_MATRIX, FLOATS, fromMatrix, mixInto } from "./matrices.js";
 import { eachSlot } from "./slots.js";
 
-/** Rows of the 3x4 matrix. */
-export const FLOATS = 12;
-
-export function fromMatrix(m, i, out, at) {
-  for (let k = 0; k < FLOATS; k++) out[at + k] = m[i + k];
-}
-
-export function mixInto(out, at, next, i, part) {
-  for (let k = 0; k < FLOATS; k++) out[at + k] = (1 - part) * out[at + k] + part * next[i + k];
-}
+export { FLOATS, fromMatrix, mixInto };
 
 /** One flat loop: a crowd that is posed in script spends its time here. */
 export function blendVertices(palette, { bones, weights, stride, count }, from, to, out) {
@@ -31,18 +23,7 @@ export function blendVertices(palette, { bones, weights, stride, count }, from, 
   }
 }
 
-export const GLSL = `
-mat3x4 matrixAt(int frame, int bone) {
-  int i = 3 * (frame * BONES + bone);
-  return mat3x4(texelFetch(palette, tile(i), 0), texelFetch(palette, tile(i + 1), 0), texelFetch(palette, tile(i + 2), 0));
-}
-
-mat3x4 boneMatrix(Moment now, int bone) {
-  mat3x4 rows = matrixAt(now.first, bone);
-  if (now.between > 0.0) rows = rows * (1.0 - now.between) + matrixAt(now.second, bone) * now.between;
-  return rows;
-}
-
+export const GLSL = `${BONE_MATRIX}
 mat3x4 blendedBones(Moment now) {
   mat3x4 blend = mat3x4(0.0);
 ${eachSlot("if (WEIGHT != 0.0) blend += WEIGHT * boneMatrix(now, BONE);")}

@@ -11,9 +11,16 @@ export function eachSlot(statement) {
 }
 
 /**
- * Slots of all vertices for posing in script. @param {import("../pack.js").Pack} pack
- * @returns {{bones: Uint16Array, weights: Float32Array, stride: number, count: number}}
+ * Slots of all vertices for posing in script; `own` are the arrays of the family where it holds more than these.
+ * `numberOf` is the row of a vertex in them, `center` the point that matrices are about.
+ * @typedef {object} Slots
+ * @property {Uint16Array} bones @property {Float32Array} weights @property {number} stride @property {number} count
+ * @property {Object<string, Float32Array|Int32Array>} own @property {number} vertices  Rows of `own`.
+ * @property {(v: number) => number} numberOf @property {number[]} center
  */
-export function slotsOf({ arrays, influences }) {
-  return { bones: arrays.bones, weights: arrays.weights, stride: SLOTS, count: influences };
+
+/** @param {import("../pack.js").Pack} pack @returns {Slots} */
+export function slotsOf({ arrays, influences, deformer, counts }) {
+  const plain = { bones: arrays.bones, weights: arrays.weights, stride: SLOTS, count: influences };
+  return { ...plain, own: deformer.arrays, vertices: counts.vertices, numberOf: (v) => v, center: [0, 0, 0] };
 }

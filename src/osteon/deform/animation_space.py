@@ -1,0 +1,123 @@
+"""Animation Space: every bone carries a rest position of its own of a vertex, and their places are summed.
+
+    x_v = sum_k M_k q_k,   q_k = w_k [p_v; 1] + [delta_k; 0],   sum_k w_k = 1,   sum_k delta_k = 0
+
+    A_v = sum_k w_k M_k + [0 | sum_k L_k delta_k]        L_k: the 3x3 part of M_k
+
+Without offsets it is linear blending. Weights may be negative. Bones at rest leave the rest pose, a rigid motion of all
+bones moves the mesh rigidly, and the offsets turn with the scene: it does not matter how the scene lies.
+
+| symbol | name |
+| --- | --- |
+| M_k     | transforms of the bones, posed_from_rest |
+| w_k     | weights (v,k) |
+| delta_k | offsets (v,k,3), in units of the rest pose |
+
+Based on: B. Merry, P. Marais, J. Gain, Animation space: a truly linear framework for character animation, 2006;
+Reid and Jacka, Mesh Approximation for Animated Characters, section 2.1.3, where p_i = T_i q_i of the rest pose.
+Differs from the paper: q is held relative to the rest position, so that displacements of the rest pose go along, and so
+do models whose parts are moved to another origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.animation import BoneType
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked, checked_indices
+from osteon.core.deformer import Arrays
+from osteon.core.kernels import kernel
+from osteon.core.skin import Skin
+from osteon.deform.slot_weights import check_sums, shares
+
+__all__ = ["AnimationSpace"]
+
+
+@kernel("i4.2r f4.2r f4.3r f8.3r i8.1r f8.3")
+def _blend(
+    bones: Int32, weights: Float32, offsets: Float32, transforms: Float64, vertices: Int64, out: Float64
+) -> None:
+    for n in range(vertices.shape[0]):
+        v = vertices[n]
+        for i in range(3):
+            ax = ay = az = aw = 0.0
+            for k in range(bones.shape[1]):
+                b = bones[v, k]
+                w = np.float64(weights[v, k])
+                x, y, z = transforms[b, i, 0], transforms[b, i, 1], transforms[b, i, 2]
+                ax += w * x
+                ay += w * y
+                az += w * z
+                aw += w * transforms[b, i, 3] + x * offsets[v, k, 0] + y * offsets[v, k, 1] + z * offsets[v, k, 2]
+            out[n, i, 0], out[n, i, 1], out[n, i, 2], out[n, i, 3] = ax, ay, az, aw
+
+
+@dataclass(frozen=True, slots=True)
+class AnimationSpace:
+    """Bones with a weight and an offset each. Unused slots hold zeros."""
+
+    kind: ClassVar[str] = "animation_space"
+    bone_types: ClassVar[tuple[BoneType, ...]] = ("rigid", "scaled", "flexible")
+
+    bones: Int32  # (v,k)
+    weights: Float32  # (v,k) sum to one over k
+    offsets: Float32  # (v,k,3) sum to zero over k
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", checked("weights", self.weights, (None, None)))
+        shape = self.weights.shape
+        object.__setattr__(self, "bones", checked_indices("bones", self.bones, shape, np.iinfo(np.int32).max))
+        object.__setattr__(self, "offsets", checked("offsets", self.offsets, (*shape, 3)))
+        check_sums("weights", self.weights, 1.0)
+        check_sums("offsets", self.offsets, 0.0)
+
+    @property
+    def n_vertices(self) -> int:
+        return int(self.weights.shape[0])
+
+    @property
+    def n_bones(self) -> int:
+        return int(self.bones.max(initial=-1)) + 1
+
+    @property
+    def n_floats(self) -> int:
+        return int(self.weights.size + self.offsets.size)
+
+    def palette(self, transforms: FloatArray) -> Float64:
+        """(f,b,3,4) the transforms themselves."""
+        return np.ascontiguousarray(transforms, np.float64)
+
+    def blend(self, palette: Float64, vertices: Int64, out: Float64) -> None:
+        _blend(self.bones, self.weights, self.offsets, palette, vertices, out)
+
+    def arrays(self) -> Arrays:
+        """(v,k) `bones` and `weights`, (v,k,3) `offsets`."""
+        return {"bones": self.bones, "weights": self.weights, "offsets": self.offsets}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        return cls(arrays["bones"], arrays["weights"], arrays["offsets"])
+
+    @classmethod
+    def from_skin(cls, skin: Skin) -> Self:
+        return cls(skin.bones, skin.weights, np.zeros((*skin.weights.shape, 3), np.float32))
+
+    def bone_weights(self) -> Skin:
+        """Shares of the bones: sizes of the weights, which may be negative."""
+        return shares(self.bones, self.weights)
+
+    def stock_skin(self) -> Skin | None:
+        return None
+
+    def take(self, vertices: Int32) -> Self:
+        return type(self)(self.bones[vertices], self.weights[vertices], self.offsets[vertices])
+
+    def placed(self, new_from_old: FloatArray) -> Self:
+        """Offsets turn and grow with the scene."""
+        offsets = self.offsets @ np.asarray(new_from_old[:, :3], np.float64).T
+        return type(self)(self.bones, self.weights, offsets.astype(np.float32))

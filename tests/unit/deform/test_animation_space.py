@@ -1,0 +1,51 @@
+"""Animation Space by hand: sums of matrices and 4-vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from osteon.core.errors import GeometryError
+from osteon.core.skin import Skin
+from osteon.deform.animation_space import AnimationSpace
+from osteon.deform.linear_blend import LinearBlend
+from osteon.deform.pose import blends_of, pose_points
+
+from ...contract.families import animation_space
+
+
+def test_a_vertex_is_the_sum_of_its_bones_places() -> None:
+    model = animation_space()
+    deformer, transforms = model.deformer, model.track.transforms.astype(np.float64)
+    assert isinstance(deformer, AnimationSpace)
+    q = np.zeros((*deformer.weights.shape, 4))
+    q[..., :3] = deformer.weights[..., None] * model.rest[:, None].astype(np.float64) + deformer.offsets
+    q[..., 3] = deformer.weights
+    expected = np.einsum("fvkij,vkj->fvi", transforms[:, deformer.bones], q)
+    posed = pose_points(deformer, model.rest.astype(np.float64)[None], transforms)
+    assert np.abs(posed - expected).max() <= 1e-6 * model.diagonal
+
+
+def test_without_offsets_it_is_linear_blending() -> None:
+    model = animation_space()
+    skin, transforms = model.character.fallback, model.track.transforms[3].astype(np.float64)
+    assert isinstance(skin, Skin)
+    assert np.allclose(
+        blends_of(AnimationSpace.from_skin(skin), transforms), blends_of(LinearBlend(skin), transforms), atol=1e-12
+    )
+
+
+def test_weights_may_be_negative_and_belong_by_their_size() -> None:
+    deformer = AnimationSpace([[0, 1]], [[1.5, -0.5]], np.zeros((1, 2, 3)))
+    assert deformer.bone_weights().weights.tolist() == [[0.75, 0.25]]
+
+
+@pytest.mark.parametrize(
+    ("weights", "offset", "words"),
+    [([[0.5, 0.6]], 0.0, "weights: vertex 0 sums to 1.1"), ([[0.5, 0.5]], 0.1, "offsets: vertex 0 sums to 0.1")],
+)
+def test_what_would_move_the_rest_pose_is_refused(weights: list, offset: float, words: str) -> None:
+    offsets = np.zeros((1, 2, 3))
+    offsets[0, 1, 2] = offset
+    with pytest.raises(GeometryError, match=words):
+        AnimationSpace([[0, 1]], weights, offsets)
