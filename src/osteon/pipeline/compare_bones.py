@@ -1,7 +1,9 @@
-"""The bones that all models of a comparison share: found from the training poses alone, then for the poses unseen.
+"""The skeleton that all models of a comparison share: found in the training poses alone, then in the poses unseen.
 
-Unseen poses get the bones that bring the linear blend skin of the training poses closest to them, each starting from
-the training pose most like it, turned over it. No weight of any model sees these poses.
+In unseen poses its joints turn so that the linear blend skin of the training poses comes closest to them, each starting
+from the training pose most like it, turned over it. No weight of any model sees these poses.
+
+Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 3.1 and figure 2.
 """
 
 from __future__ import annotations
@@ -12,16 +14,16 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.compare_options import CompareOptions
-from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
+from osteon.core.rig_options import RigOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.weld import weld_vertices
 from osteon.fit.poses.distances import PoseDistances, pose_distances
 from osteon.fit.problem import FitProblem, pose_problem
-from osteon.fit.skin.bones import settle_bones
+from osteon.fit.skeleton.articulated import settle_articulated
 from osteon.fit.skin.influences import Influences, select_influences
-from osteon.pipeline.skin import skin_sequence
+from osteon.pipeline.skeleton import rig_sequence
 
 __all__ = ["ComparisonBones", "bones_for_comparison"]
 
@@ -45,15 +47,9 @@ class ComparisonBones:
 def bones_for_comparison(
     sequence: MeshSequence, training: Int32, options: CompareOptions, progress: Progress | None = None
 ) -> ComparisonBones:
-    """Rigid bones for every frame of the sequence, learned from the frames in `training`."""
-    skin_options = SkinOptions(
-        bones=options.bones,
-        bone_type="rigid",
-        influences=options.influences,
-        seed=options.seed,
-        threads=options.threads,
-    )
-    fit = skin_sequence(sequence.take_frames(training), options=skin_options, progress=progress)
+    """Bones of an articulated skeleton for every frame of the sequence, learned from the frames in `training`."""
+    asked = RigOptions(bones=options.bones, influences=options.influences, seed=options.seed, threads=options.threads)
+    fit = rig_sequence(sequence.take_frames(training), options=asked, progress=progress)
     sequence = sequence.with_parts(rest=fit.model.rest)  # at the size that plays
     report_progress(progress, "bones", 0.0)
     vertices, welded_of_vertex = weld_vertices(sequence)
@@ -68,8 +64,10 @@ def bones_for_comparison(
         report_progress(progress, "bones", 0.2)
         others = pose_problem(sequence, vertices, unseen, still=True)
         start = _first_guess(pose_distances(sequence), trained, training, unseen)
-        solved = settle_bones(others, influences.bones, influences.weights, start, skin_options)
-        transforms[unseen] = others.to_world(solved)
+        parents = fit.skeleton.parents.astype(np.int64)
+        joints = (fit.skeleton.world_from_joint[:, :, 3] - others.rest_center) / others.rest_scale
+        solved = settle_articulated(others, parents, joints, influences, start, threads=threads)
+        transforms[unseen] = others.to_world(solved.transforms())
     report_progress(progress, "bones", 1.0)
     return ComparisonBones(sequence, transforms, training, problem, influences, welded_of_vertex)
 

@@ -33,7 +33,7 @@ def test_everything_is_written(run, walk):
     assert "models compared" in page
     found = json.loads((run.folder / "found.json").read_text())
     assert (found["bones"], len(found["training_poses"]), len(found["unseen_poses"])) == (3, 4, 6)
-    assert set(found["models"]) == {"ssd", "dqs"}
+    assert set(found["models"]) == {"ssd", "dqs", "mwe", "as", "mwe-zero"}
     assert found["verdict"][0].split()[0] in done.stdout
     assert {"load", "fit", "page", "wall"} <= found["seconds"].keys()
 
@@ -63,7 +63,7 @@ def test_quiet_says_nothing(run_here, walk):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--models", "ssd,foo"), "--models: no model is called 'foo'; known are ssd, dqs"),
+        (("--models", "ssd,foo"), "--models: no model is called 'foo'; known are ssd, dqs, mwe, as"),
         (("--train", 9), "--train: 9 of the 10 distinct poses of 'walk' leave fewer than 2 unseen; train with 8"),
         (("--train", 3, "--poses", "0,1,2"), "--train: the training poses are named with --poses; leave it away"),
         (("--poses", "0,40"), "--poses: there is no frame 40; the sequence has frames 0 … 19"),

@@ -107,10 +107,19 @@ def _sweep_of(found: Any) -> ContestantSweep | None:
 
 
 # Linear blending sums matrices (12 a slot) and applies the sum (9). Dual quaternions sum 8 numbers and compare signs
-# (4), then divide by the length, make a matrix of them and apply it.
+# (4), then divide by the length, make a matrix of them and apply it. Multi-Weight also turns into its bone's frame.
+# As the paper prints them, weights are drawn towards zero, and those of Multi-Weight are of matrices in world axes.
+_RIDGE = "osteon.fit.models.ridge_fit:RidgeOptions"
+_AS, _MWE = "osteon.fit.models.animation_space:fit_animation_space", "osteon.fit.models.multi_weight:fit_multi_weight"
 CONTESTANTS: dict[str, Contestant] = {
     "ssd": Contestant("linear blending (SSD)", "osteon.fit.models.contestants:contest_linear_blend", 12, 9),
     "dqs": Contestant("dual quaternions", "osteon.fit.models.contestants:contest_dual_quaternion", 12, 53),
+    "mwe": Contestant("Multi-Weight Enveloping", _MWE, 12, 27, _RIDGE),
+    "as": Contestant("Animation Space", _AS, 12, 0, _RIDGE),
+    "mwe-zero": Contestant(
+        "Multi-Weight as printed", _MWE, 12, 9, _RIDGE, (("towards", "zero"), ("reference", "world"))
+    ),
+    "as-zero": Contestant("Animation Space as printed", _AS, 12, 0, _RIDGE, (("towards", "zero"),), only_if_named=True),
 }
 
 

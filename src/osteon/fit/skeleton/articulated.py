@@ -39,7 +39,7 @@ from osteon.fit.skeleton.joint_tree import JointTree
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
 
-__all__ = ["ArticulatedFit", "ArticulatedOptions", "Articulation", "fit_articulated"]
+__all__ = ["ArticulatedFit", "ArticulatedOptions", "Articulation", "fit_articulated", "settle_articulated"]
 
 #: Pull of joints towards where free sections have them, and how much more of it has one that is known precisely.
 HOLD, PRECISE = 1e-4, 100.0
@@ -51,6 +51,8 @@ FARTHEST, TIGHTER = 0.025, 4
 SWEEPS = 3
 #: Times that weights are searched thoroughly at the end, and rounds on all vertices after each.
 THOROUGH, FULL_ROUNDS = 1, 6
+#: Rounds of turns for poses that a finished skeleton is brought to.
+SETTLE_ROUNDS = 12
 #: The longest step ahead.
 MAX_BETA = 1.0
 
@@ -269,6 +271,20 @@ def fit_articulated(
         fit = replace(more, history=fit.history + more.history)
     weights = descent.weigh(fit.articulation, fit.influences, thorough=True)
     return replace(fit, influences=weights, history=(*fit.history, problem.error_percent(weights.errors)))
+
+
+def settle_articulated(
+    problem: FitProblem, parents: Int64, joints: Float64, influences: Influences, start: Float64, *, threads: int = 1
+) -> Articulation:
+    """How a finished skeleton stands in other poses: its turns and shift, from first transforms (f,b,3,4)."""
+    none = np.zeros(len(parents))
+    tree = JointTree(np.arange(len(parents)), parents, joints, joints, none, none)
+    descent = _Descent(problem, tree, ArticulatedOptions(threads=threads))
+    weights = influences.dense(len(parents))
+    turns, shift = np.ascontiguousarray(start[..., :3]), start[:, 0, :, 3].copy()
+    for _ in range(SETTLE_ROUNDS):
+        turns, shift = descent.turn(weights, joints, turns, shift)
+    return Articulation(parents, joints, turns, shift)
 
 
 def _descend(
