@@ -22,6 +22,8 @@ from osteon.fit.models.contestants import CONTESTANTS
 __all__ = ["bench_compare"]
 
 BONES, TRAINING = 25, 10
+#: Digits of a ratio of errors.
+DIGITS = 6
 #: RMS on unseen poses over linear blending's that a model may have at most: on the horse, and elsewhere.
 BOUNDS = {"as": (0.80, 1.0), "mwe": (0.85, 1.0)}
 #: Of the diagonal, how far distances may be from libigl's; and their time over libigl's.
@@ -77,7 +79,8 @@ def _models(run: BenchRun, sequence: MeshSequence, training: int, place: int) ->
         rows.append(figure(case, f"surface, mean % of the diagonal, unseen, {result.word}", off.percent(off.mean)))
         rows.append(figure(case, f"normals, mean degrees, unseen, {result.word}", off.normal_mean))
         if base is not None and base is not result and base.unseen.distortion.rms > 0:
-            ratio = result.unseen.distortion.rms / base.unseen.distortion.rms
+            # Positions are float32: more digits than these are rounding.
+            ratio = round(result.unseen.distortion.rms / base.unseen.distortion.rms, DIGITS)
             metric = f"RMS on unseen poses over ssd, {result.word}"
             bounds = BOUNDS.get(result.word)
             rows.append(figure(case, metric, ratio) if bounds is None else at_most(case, metric, ratio, bounds[place]))

@@ -32,6 +32,7 @@ BENCHES = {
     "engines": Bench("scaled bones: error and time, and default files in every engine that is installed"),
     "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),
     "deformers": Bench("families of deformers: a twisted bar, agreement with the paper, error and cost"),
+    "rig": Bench("skeletons from meshes alone, against the rigs that moved them; articulated against free bones"),
     "compare": Bench("models on poses that they have not seen; closest points against libigl"),
     "fuzz": Bench("damaged files: inputs, lines run, crashes and hangs of every reader", ("threads", "inputs")),
     "firstrun": Bench("what compiling costs the first run, beside another checkout", ("against",)),

@@ -123,7 +123,9 @@ class _Recovery:
         self.points = self.problem.points[:, :3]
         self.diagonal = float(np.linalg.norm(np.ptp(self.points, axis=0)))
         self.mesh = task.sequence.mesh
-        self.plane = _mirror_plane(self.mesh)
+        areas = _vertex_areas(self.mesh)
+        self.plane = _mirror_plane(self.mesh, areas)
+        self.areas = np.bincount(task.welded_of_vertex, areas, self.problem.n_vertices)
         self.n_bones = 0
         if options.symmetric and self.plane is None:
             raise GeometryError(
@@ -187,8 +189,8 @@ class _Recovery:
     def _tree(self, sections: Sections) -> JointTree:
         weights = sections.influences.dense(sections.transforms.shape[1])
         pairs = measure_pairs(self.points, sections.transforms, weights)
-        masses = weights.sum(axis=0)
-        centers = (weights.T @ self.points) / np.maximum(masses, 1e-12)[:, None]
+        masses = self.areas @ weights
+        centers = weights.T @ (self.areas[:, None] * self.points) / np.maximum(masses, 1e-12)[:, None]
         root = -1
         if self.options.root is not None:
             root = int(weights[self.task.welded_of_vertex[self.options.root]].argmax())
@@ -279,8 +281,12 @@ def _partners(pairs: list[tuple[int, int]]) -> dict[int, int]:
     return dict(pairs) | {right: left for left, right in pairs}
 
 
-def _mirror_plane(mesh: Mesh) -> MirrorPlane | None:
+def _mirror_plane(mesh: Mesh, areas: Float64) -> MirrorPlane | None:
     points = mesh.rest.astype(np.float64)
-    corners = np.repeat(triangle_areas(points, mesh.faces) / 3, 3)
-    areas = np.bincount(mesh.faces.reshape(-1), corners, len(points)).astype(np.float64)
     return find_mirror_plane(points, vertex_normals(points, mesh.faces), areas)
+
+
+def _vertex_areas(mesh: Mesh) -> Float64:
+    """(v,) of the surface around each vertex."""
+    corners = np.repeat(triangle_areas(mesh.rest.astype(np.float64), mesh.faces) / 3, 3)
+    return np.bincount(mesh.faces.reshape(-1), corners, mesh.n_vertices).astype(np.float64)

@@ -202,8 +202,9 @@ def test_the_pull_with_the_least_deviation_is_taken(noisy: Case, fit: Fit) -> No
 
 
 def test_what_makes_no_difference_is_pulled_to_the_start() -> None:
-    flat = Sweep(np.array([1e-3, 1.0, 1e3]), np.zeros(3), np.array([0.99999, 1.0, 1.0]), 0.0, 1.0)
-    assert flat.best == 1e3
+    pulls = np.array([1e-3, 1.0, 1e3])
+    assert np.isinf(Sweep(pulls, np.zeros(3), np.array([0.99, 0.995, 1.0]), 0.0, 1.0).best)
+    assert Sweep(pulls, np.zeros(3), np.array([0.9, 0.9, 1.0]), 0.0, 1.0).best == 1.0
 
 
 def test_threads_change_nothing(noisy: Case, fit: Fit) -> None:
