@@ -33,19 +33,14 @@ MODEL_KERNELS = {
     "mwe": ("osteon.deform.multi_weight", "osteon.fit.corrections.blends"),
 }
 #: Skeletons besides.
-RIG_KERNELS = (*SKIN_KERNELS, "osteon.fit.skeleton.articulated")
-#: Comparing models: skeletons, all models, and what measures surfaces.
-COMPARE_KERNELS = tuple(
-    dict.fromkeys(
-        (
-            *RIG_KERNELS,
-            *MODEL_KERNELS["as"],
-            *MODEL_KERNELS["mwe"],
-            "osteon.core.box_tree",
-            "osteon.measure.closest_point",
-        )
-    )
+RIG_KERNELS = (
+    *SKIN_KERNELS,
+    "osteon.core.box_tree",
+    "osteon.fit.skeleton.articulated",
+    "osteon.measure.closest_point",
 )
+#: Comparing models: skeletons, all models, and what measures surfaces.
+COMPARE_KERNELS = tuple(dict.fromkeys((*RIG_KERNELS, *MODEL_KERNELS["as"], *MODEL_KERNELS["mwe"])))
 ALL_KERNELS = tuple(dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS)))
 
 

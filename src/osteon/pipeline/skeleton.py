@@ -40,6 +40,8 @@ from osteon.fit.skeleton.placement import place_joints_along_bones
 from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
 from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.seed import complete_bones, seed_bones
+from osteon.measure.closest_point import SurfaceBoxes, closest_points
+from osteon.measure.skeletons import depth_outside
 from osteon.pipeline.presets import cluster_sample
 from osteon.pipeline.skin import SkinFit, at_play_size, build_model, check_sequence, measure_fit
 from osteon.pipeline.task import SkinTask, Solution
@@ -50,6 +52,8 @@ __all__ = ["RigFit", "rig_sequence"]
 FEW_FRAMES = 4
 #: Numbers that every bone needs in a frame; more of them than the vertices of its frames give are guesses.
 VERTICES_A_BONE = 4
+#: Joints farther outside the body than this part of the diagonal are moved in, in so many steps.
+OUTSIDE, STEPS_IN = 0.01, 11
 #: Vertices on which first sections are sought.
 SAMPLE = 4_000
 
@@ -194,7 +198,7 @@ class _Recovery:
         root = -1
         if self.options.root is not None:
             root = int(weights[self.task.welded_of_vertex[self.options.root]].argmax())
-        tree = find_tree(pairs, centers, masses, self.diagonal, root)
+        tree = self._inside(find_tree(pairs, centers, masses, self.diagonal, root))
         if not self.options.symmetric or self.plane is None:
             return tree
         _, influences = _in_order(sections, tree.order)
@@ -203,6 +207,25 @@ class _Recovery:
             (self.plane.offset - float(self.plane.normal @ self.problem.rest_center)) / self.problem.rest_scale,
         )
         return mirror_tree(tree, _partners(self._pairs(influences)), local)
+
+    def _inside(self, tree: JointTree) -> JointTree:
+        """The tree with joints that lie outside the body moved in, towards where their sections meet."""
+        faces = self.task.welded_of_vertex[self.mesh.faces]
+        surface = SurfaceBoxes.of(self.points, faces)
+
+        def outside(places: Float64) -> np.ndarray:
+            distances = closest_points(surface, places).distances
+            return np.asarray(depth_outside(places, self.points, faces, distances) > OUTSIDE * self.diagonal)
+
+        places, boundaries = tree.places.copy(), tree.boundaries.copy()
+        away = outside(boundaries)
+        boundaries[away] = closest_points(surface, boundaries[away]).points
+        for part in np.linspace(0, 1, STEPS_IN):
+            away = outside(places)
+            if not away.any():
+                break
+            places[away] = tree.places[away] + part * (boundaries[away] - tree.places[away])
+        return replace(tree, places=places, boundaries=boundaries)
 
     def _articulate(
         self, tree: JointTree, transforms: Float64, influences: Influences
@@ -213,14 +236,17 @@ class _Recovery:
         start = Articulation(
             tree.parents, tree.places, np.ascontiguousarray(transforms[..., :3]), transforms[:, 0, :, 3].copy()
         )
-        fit = fit_articulated(
-            self.problem,
-            tree,
-            start,
-            influences,
-            options=ArticulatedOptions(influences=options.influences, seed=options.seed, threads=task.threads),
-            on_round=lambda fraction, error: report_progress(task.progress, "articulate", fraction, error),
-        )
+        asked = ArticulatedOptions(influences=options.influences, seed=options.seed, threads=task.threads)
+
+        def on_round(fraction: float, error: float) -> None:
+            report_progress(task.progress, "articulate", fraction, error)
+
+        fit = fit_articulated(self.problem, tree, start, influences, options=asked, on_round=on_round)
+        moved = self._inside(replace(tree, places=fit.articulation.joints))
+        if not np.array_equal(moved.places, fit.articulation.joints):  # joints that left the body: again, held within
+            held = replace(moved, slack=np.zeros(len(tree.parents)))
+            start = replace(fit.articulation, joints=moved.places)
+            fit = fit_articulated(self.problem, held, start, fit.influences, options=asked, on_round=on_round)
         report = FitReport(
             "articulate",
             time.perf_counter() - began,
