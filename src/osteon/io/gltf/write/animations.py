@@ -28,7 +28,7 @@ from osteon.io.gltf.write.rounding import Precision
 
 __all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
 
-#: Rotations, scales, and shifts as part of the diagonal, that change by less only show the rounding of float32.
+#: Rotations, scales, and shifts as part of how far a body reaches, that change by less only show float32 rounding.
 STILL = 3e-7
 
 
@@ -56,6 +56,7 @@ def joint_tracks(
     """
     found: list[NodeTrack] = []
     tracks = nodes.tracks
+    reach = max(diagonal, float(np.abs(tracks.translations[:-1]).max(initial=0.0)))  # what float32 rounds shifts to
     parts: tuple[tuple[ChannelPath, Float64], ...] = (
         ("translation", tracks.translations),
         ("rotation", tracks.rotations),
@@ -64,7 +65,7 @@ def joint_tracks(
     for b, (mover, joint) in enumerate(zip(nodes.movers, nodes.joints, strict=True)):
         for path, values in parts:
             turns = bool(short[b]) and path == "rotation"
-            size = diagonal if path == "translation" else float(np.abs(values[:-1, b]).max())
+            size = reach if path == "translation" else float(np.abs(values[:-1, b]).max())
             label = f"{b} {path}"
             packing = None if precision is None else precision.of(path, b)
             found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, label, STILL * size, turns, packing))
