@@ -75,7 +75,7 @@ def measure_pairs(points: Float64, transforms: Float64, weights: Float64, *, dis
     relative = np.einsum("fnji,fnjk->nfik", transforms[:, a, :, :3], transforms[:, b, :, :3])
     mass = weights.sum(axis=0)
     spreads = _spreads(points, weights, np.where(mass[a] <= mass[b], a, b), joints)
-    turns, swings = _widest(relative, np.eye(3) / 2), _widest(relative, spreads)
+    turns, swings = _widest(relative, np.tile(np.eye(3) / 2, (len(a), 1, 1))), _widest(relative, spreads)
     return PairJoints(np.stack([a, b], axis=1), joints, boundaries, residuals, turns, swings, common, gaps)
 
 
@@ -127,8 +127,8 @@ def _widest(relative: Float64, spreads: Float64) -> Float64:
     """
     n_pairs, n_frames = relative.shape[:2]
     chosen = np.unique(np.linspace(0, n_frames - 1, min(n_frames, TURN_FRAMES)).astype(int))
-    weighed = (relative @ spreads[..., None, :, :] if spreads.ndim == 3 else relative @ spreads).reshape(n_pairs, -1, 9)
-    flat = relative.reshape(n_pairs, -1, 9)
+    weighed = (relative @ spreads[:, None]).reshape(n_pairs, n_frames, 9)
+    flat = relative.reshape(n_pairs, n_frames, 9)
     own = (weighed * flat).sum(axis=2)
     chords = own[:, :, None] + own[:, None, chosen] - 2 * weighed @ np.swapaxes(flat[:, chosen], 1, 2)
     half = np.sqrt(np.clip(chords.max(axis=(1, 2), initial=0.0), 0, 4)) / 2

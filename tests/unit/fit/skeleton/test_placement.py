@@ -1,0 +1,40 @@
+"""Frames of joints: y along the bone, x along the hinge, right-handed; ends within what the bone moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from osteon.core.transforms import identity
+from osteon.fit.skeleton.placement import place_joints_along_bones
+
+JOINTS = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]])
+PARENTS = np.array([-1, 0, 1])
+
+
+def subject() -> tuple[np.ndarray, np.ndarray]:
+    x = np.linspace(0, 3, 200)
+    points = np.stack([x, 0.1 * np.sin(20 * x), 0.1 * np.cos(20 * x)], axis=1)
+    return points, np.stack([x < 1, (x >= 1) & (x < 2), x >= 2], axis=1).astype(float)
+
+
+def test_bones_go_along_y_and_hinges_along_x() -> None:
+    points, weights = subject()
+    turns = identity(8, 3)[..., :3]
+    turns[:, 2] = turns[:, 1] = Rotation.from_rotvec(np.linspace(0, 1, 8)[:, None] * [0, 0, 1]).as_matrix()
+    placed = place_joints_along_bones(JOINTS, PARENTS, turns, points, weights)
+    frames = placed.world_from_joint[..., :3]
+    np.testing.assert_allclose(frames @ np.swapaxes(frames, 1, 2), np.tile(np.eye(3), (3, 1, 1)), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(frames), 1)
+    np.testing.assert_allclose(frames[:2, :, 1], [[1, 0, 0], [1, 0, 0]], atol=1e-12)
+    np.testing.assert_allclose(frames[1, :, 0], [0, 0, 1], atol=1e-9)
+    assert np.array_equal(placed.ends[:2], JOINTS[1:])
+    assert placed.ends[2, 0] == pytest.approx(2.95, abs=0.06)
+
+
+def test_a_bone_that_never_turns_has_a_frame_too() -> None:
+    points, _ = subject()
+    placed = place_joints_along_bones(JOINTS[:1], PARENTS[:1], identity(4, 1)[..., :3], points, np.ones((200, 1)))
+    assert np.isfinite(placed.world_from_joint).all()
+    assert np.linalg.det(placed.world_from_joint[0, :, :3]) == pytest.approx(1)

@@ -1,0 +1,147 @@
+"""`rig_sequence`: known skeletons are found again, whatever the units and wherever the scene; bad input says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.rig_options import RigOptions
+from osteon.core.sequence import MeshSequence
+from osteon.core.transforms import apply
+from osteon.pipeline.skeleton import RigFit, rig_sequence
+from osteon.synth.baked import BakeOptions, bake_chain, bake_rigid_body
+
+from ...subjects import bent_tube
+
+BENDS = (0.6, 1.2, 1.8)  # where the tube of four bones bends
+
+
+@pytest.fixture(scope="module")
+def tube() -> MeshSequence:
+    return bent_tube(4, n_frames=12).sequence
+
+
+@pytest.fixture(scope="module")
+def found(tube: MeshSequence) -> RigFit:
+    return rig_sequence(tube, options=RigOptions(threads=2))
+
+
+def joints_of(fit: RigFit) -> np.ndarray:
+    """(j,3) all but the root, along the tube."""
+    places = fit.skeleton.world_from_joint[fit.skeleton.parents >= 0, :, 3]
+    return places[np.argsort(places[:, 0])]
+
+
+def test_the_joints_of_a_tube(found: RigFit, tube: MeshSequence) -> None:
+    joints = joints_of(found)
+    offset = tube.rest[:, 0].min()
+    assert len(joints) == 3
+    np.testing.assert_allclose(joints[:, 0] - offset, BENDS, atol=0.03 * tube.diagonal)
+    np.testing.assert_allclose(joints[:, 1:], 0, atol=0.02 * tube.diagonal)
+    assert found.fit.report.error_percent < 1
+    assert (found.skeleton.parents < 0).sum() == 1
+    assert found.model.track.bone_type == "rigid"
+    assert found.model.track.names == found.skeleton.names
+
+
+def test_lengths_are_constant_and_the_file_carries_the_tree(found: RigFit) -> None:
+    model, skeleton = found.model, found.skeleton
+    posed = apply(model.track.transforms, skeleton.world_from_joint[:, None, :, 3])[:, :, 0]
+    below = np.flatnonzero(skeleton.parents >= 0)
+    lengths = np.linalg.norm(posed[:, below] - posed[:, skeleton.parents[below]], axis=2)
+    assert np.ptp(lengths, axis=0).max() < 1e-6 * model.diagonal
+    told = found.to_json()
+    assert told["names"] == list(skeleton.names)
+    assert np.asarray(told["positions"]).shape == (len(skeleton.names), 3)
+
+
+def test_where_the_scene_is_and_its_unit_change_nothing(found: RigFit, tube: MeshSequence) -> None:
+    turn = Rotation.from_rotvec([0.3, -0.8, 0.4]).as_matrix()
+    moved = MeshSequence(
+        100 * tube.frames.astype(np.float64) @ turn.T + 7, tube.faces, 100 * tube.rest.astype(np.float64) @ turn.T + 7
+    )
+    again = rig_sequence(moved, options=RigOptions(threads=2))
+    back = (again.skeleton.world_from_joint[again.skeleton.parents >= 0, :, 3] - 7) @ turn / 100
+    np.testing.assert_allclose(back[np.argsort(back[:, 0])], joints_of(found), atol=0.01 * tube.diagonal)
+    assert again.fit.report.error_percent == pytest.approx(found.fit.report.error_percent, rel=0.3, abs=0.05)
+
+
+def test_exactly_as_many_bones_as_asked_for(tube: MeshSequence) -> None:
+    for bones in (1, 2, 6):
+        assert rig_sequence(tube, options=RigOptions(bones=bones, threads=2)).model.n_bones == bones
+
+
+def test_the_free_form_keeps_every_motion(found: RigFit, tube: MeshSequence) -> None:
+    free = rig_sequence(tube, options=RigOptions(form="free", threads=2))
+    assert free.fit.report.error_percent == pytest.approx(free.free_error_percent, rel=0.01)
+    assert free.fit.report.error_percent < 0.01
+    assert free.model.n_bones == found.model.n_bones
+
+
+def test_same_seed_same_skeleton(found: RigFit, tube: MeshSequence) -> None:
+    again = rig_sequence(tube, options=RigOptions(threads=1))
+    assert np.array_equal(again.skeleton.world_from_joint, found.skeleton.world_from_joint)
+    assert np.array_equal(again.model.track.transforms, found.model.track.transforms)
+
+
+def test_the_root_is_where_it_is_asked_for(tube: MeshSequence) -> None:
+    end = int(tube.rest[:, 0].argmax())
+    fit = rig_sequence(tube, options=RigOptions(root=end, threads=2))
+    owner = fit.model.skin.bones[end, fit.model.skin.weights[end].argmax()]
+    assert fit.skeleton.parents[owner] == -1
+
+
+def test_separate_shells_hang_together() -> None:
+    chain = bake_chain(4, options=BakeOptions(frames=12, bend=40)).sequence
+    fit = rig_sequence(chain, options=RigOptions(threads=2))
+    assert fit.model.n_bones == 4
+    assert sorted(np.bincount(fit.skeleton.parents[1:], minlength=4).tolist())[-1] <= 2  # a chain, told from its middle
+    assert (fit.skeleton.parents < 0).sum() == 1
+
+
+def test_a_rigid_body_is_one_bone_and_says_so() -> None:
+    fit = rig_sequence(bake_rigid_body().sequence, options=RigOptions(threads=2))
+    assert fit.model.n_bones == 1
+    assert any("one rigid body" in warning for warning in fit.fit.report.warnings)
+
+
+def test_symmetric_joints(tube: MeshSequence) -> None:
+    fit = rig_sequence(tube, options=RigOptions(symmetric=True, threads=2))
+    places = fit.skeleton.world_from_joint[:, :, 3]
+    middle = (tube.rest[:, 0].min() + tube.rest[:, 0].max()) / 2
+    mirrored = places * [-1, 1, 1] + [2 * middle, 0, 0]
+    apart = np.linalg.norm(mirrored[:, None] - places[None], axis=2).min(axis=1)
+    assert apart.max() < 0.03 * tube.diagonal
+
+
+def test_what_is_refused(tube: MeshSequence) -> None:
+    with pytest.raises(OptionError, match="root: vertex"):
+        rig_sequence(tube, options=RigOptions(root=10**6))
+    still = replace_frames(tube, np.repeat(tube.frames[:1], 4, axis=0))
+    with pytest.raises(GeometryError, match="nothing moves"):
+        rig_sequence(still)
+    screw = tube.rest + np.stack(
+        [0 * tube.rest[:, 0], 0.5 * np.sin(4 * tube.rest[:, 0]), 0.5 * np.cos(4 * tube.rest[:, 0])], axis=1
+    )
+    bent = MeshSequence(np.concatenate([screw[None], tube.frames[1:]]), tube.faces, screw)
+    with pytest.raises(GeometryError, match="--symmetric: the rest pose"):
+        rig_sequence(bent, options=RigOptions(symmetric=True))
+
+
+def test_few_poses_are_told(tube: MeshSequence) -> None:
+    fit = rig_sequence(replace_frames(tube, tube.frames[:3]), options=RigOptions(threads=2))
+    assert any("3 poses say little" in warning for warning in fit.fit.report.warnings)
+
+
+def replace_frames(sequence: MeshSequence, frames: np.ndarray) -> MeshSequence:
+    return sequence.with_parts(frames=frames, clips=())
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(OptionError, match="form"):
+        RigOptions(form="loose")  # type: ignore[arg-type]
+    assert replace(RigOptions(), bones=3).bones == 3
