@@ -1,4 +1,4 @@
-"""Models that a player must show as Osteon does: one for each thing a file can hold. Nothing here is fitted."""
+"""Models that a player must show as Osteon does: one for each thing a file can hold. Only a recovered rig is fitted."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import drop_unused
+from osteon.core.rig_options import RigOptions
 from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose
 from osteon.io import save_model
@@ -63,6 +64,7 @@ def make_cases() -> tuple[Case, ...]:
         "eight influences": _ball(8),
         "two materials": _dressed(flexible),
         "hierarchy": jointed(_cylinder(), np.zeros(3)),
+        "recovered": _recovered(),
         "flexible hierarchy": jointed(flexible, np.array([0.4, -0.3, 0.2])),
         "mirrored": _mirrored(flexible),
         "scaled": _stretched(_cylinder()),
@@ -75,6 +77,14 @@ def make_cases() -> tuple[Case, ...]:
     slow, few = _slow(_cylinder()), SaveOptions(key_error=KEY_ERROR)
     reduced = [Case("reduced keys", slow, few), Case("reduced keys, hierarchy", jointed(slow, np.zeros(3)), few)]
     return (*plain, *small, *packed, both, *reduced)
+
+
+def _recovered() -> SkinnedModel:
+    """The tube with a skeleton that was found in its motion."""
+    from osteon.pipeline import rig_sequence
+
+    tube = bake_cylinder(2, options=BakeOptions(frames=FRAMES)).sequence
+    return rig_sequence(tube, options=RigOptions(bones=3)).model
 
 
 def _ball(influences: int) -> SkinnedModel:
