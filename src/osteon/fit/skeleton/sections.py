@@ -14,10 +14,11 @@ Differs from the paper: sections share vertices, so their motion is found at the
 
 Notes, joints within 5 % of the diagonal of one of the rig's that turns (precision, recall). Pruned by core, as above:
 CesiumMan 0.94, 1.0; RiggedFigure 1, 1; Soldier 1, 1; Fox 0.89, 0.94; cow 0.88, 1.0. By what removing a section costs
-its vertices (0.3 % of the diagonal): 0.89, 1.0; 1, 1; 0.95, 1.0; 0.70, 0.94; 0.74, 1.0: a thigh costs less than a helper
-at a knee. Those without a good joint pruned first: the cow loses three joints, the Fox eleven. All small cores at once
-instead of a quarter in a round: as good, but for the Fox. Started from 1.5 times the count of mean shift and 6: Fox
-0.86, 0.75. Fewer than four vertices fit any turn: RiggedFigure's three at the top of the head were a bone of their own.
+its vertices (0.3 % of the diagonal): 0.89, 1.0; 1, 1; 0.95, 1.0; 0.70, 0.94; 0.74, 1.0: a thigh costs less than a
+helper at a knee. Those without a good joint pruned first: the cow loses three joints, the Fox eleven. All small cores
+at once instead of a quarter in a round: as good, but for the Fox. Started from 1.5 times the count of mean shift and 6:
+Fox 0.86, 0.75. Fewer than four vertices fit any turn: RiggedFigure's three at the top of the head were a bone of their
+own.
 """
 
 from __future__ import annotations
