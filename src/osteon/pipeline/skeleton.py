@@ -54,6 +54,8 @@ FEW_FRAMES = 4
 VERTICES_A_BONE = 4
 #: Joints farther outside the body than this part of the diagonal are moved in, in so many steps.
 OUTSIDE, STEPS_IN = 0.01, 11
+#: Rounds that follow where joints were moved in.
+AGAIN_ROUNDS = 8
 #: Vertices on which first sections are sought.
 SAMPLE = 4_000
 
@@ -246,7 +248,8 @@ class _Recovery:
         if not np.array_equal(moved.places, fit.articulation.joints):  # joints that left the body: again, held within
             held = replace(moved, slack=np.zeros(len(tree.parents)))
             start = replace(fit.articulation, joints=moved.places)
-            fit = fit_articulated(self.problem, held, start, fit.influences, options=asked, on_round=on_round)
+            short = replace(asked, rounds=AGAIN_ROUNDS, thorough=0)
+            fit = fit_articulated(self.problem, held, start, fit.influences, options=short, on_round=on_round)
         report = FitReport(
             "articulate",
             time.perf_counter() - began,

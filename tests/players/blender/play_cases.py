@@ -14,6 +14,8 @@ from typing import Any
 import bpy
 import numpy as np
 
+#: A bone may begin this part of its parent's length from where that ends.
+CONNECTED = 1e-3
 #: Blender is Z-up: its (x, y, z) are (x, -z, y) of glTF.
 GLTF_FROM_BLENDER = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
@@ -86,6 +88,18 @@ def deviation(path: Path, expected: Any) -> float:
     return worst
 
 
+def loose_bones() -> int:
+    """Bones of the armatures in the scene that do not begin where their parent ends, where they are its only child."""
+    bones = [bone for thing in bpy.data.objects if thing.type == "ARMATURE" for bone in thing.data.bones]
+    children = {bone.name: len(bone.children) for bone in bones}
+    apart = [
+        (bone.head_local - bone.parent.tail_local).length / max(bone.parent.length, 1e-9)
+        for bone in bones
+        if bone.parent is not None and children[bone.parent.name] == 1
+    ]
+    return sum(far > CONNECTED for far in apart)
+
+
 def match_corners(shown: np.ndarray, vertices: np.ndarray, faces: np.ndarray) -> np.ndarray | None:
     """(c,) which vertex is at each corner: Blender orders triangles by material. None if they are others."""
     if len(shown) != faces.size:
@@ -106,6 +120,8 @@ def main(folder: Path) -> int:
         with np.load(file) as expected:
             found = deviation(file.with_suffix(".glb"), expected)
             rows.append((str(expected["case"]), found, float(expected["tolerance"])))
+            if str(expected["case"]) == "recovered":
+                rows.append(("recovered, bones not connected", float(loose_bones()), 0.0))
     print(f"Blender {bpy.app.version_string}: farthest corner from `osteon play`, as part of the diagonal")  # noqa: T201
     for name, found, tolerance in rows:
         print(f"  {name:32}{found:10.1e}  <= {tolerance:.0e}  {'ok' if found <= tolerance else 'MISSED'}")  # noqa: T201

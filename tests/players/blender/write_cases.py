@@ -9,6 +9,7 @@ import numpy as np
 
 from osteon.bench.players.cases import Case, make_cases
 from osteon.bench.players.judge import TOLERANCE, sampled_frames
+from osteon.core.engines import ENGINES
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model
 
@@ -35,4 +36,6 @@ def write_case(case: Case, folder: Path) -> None:
 
 if __name__ == "__main__":
     for each in make_cases():
+        if each.options.compress and not ENGINES["blender"].meshopt:
+            continue
         write_case(each, Path(sys.argv[1]))

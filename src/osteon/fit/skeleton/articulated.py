@@ -55,8 +55,8 @@ ORDINARY_SLACK = 0.005
 FARTHEST, TIGHTER, REACHES = 0.02, 4, (0.5, 3.0)
 #: Sweeps over the bones in a round.
 SWEEPS = 3
-#: Times that weights are searched thoroughly at the end, and rounds on all vertices after each.
-THOROUGH, FULL_ROUNDS = 1, 6
+#: Rounds on all vertices at the end.
+FULL_ROUNDS = 6
 #: Rounds of turns for poses that a finished skeleton is brought to.
 SETTLE_ROUNDS = 12
 #: The longest step ahead.
@@ -71,6 +71,7 @@ class ArticulatedOptions:
     rounds: int = 60
     tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
     sample: int = 4_000  # vertices that take part in the first rounds
+    thorough: int = 1  # times that weights are searched thoroughly before the last rounds, on all vertices
     seed: int = 0
     threads: int = 0
 
@@ -275,7 +276,7 @@ def fit_articulated(
         fit = _descend(coarse, start, some, options.rounds, on_round)
         fit = replace(fit, influences=descent.weigh(fit.articulation, influences))
         descent.hold = coarse.hold
-    for _ in range(THOROUGH):
+    for _ in range(options.thorough):
         weights = descent.weigh(fit.articulation, fit.influences, thorough=True)
         more = _descend(descent, fit.articulation, weights, FULL_ROUNDS, on_round)
         fit = replace(more, history=fit.history + more.history)
