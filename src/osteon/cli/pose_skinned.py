@@ -1,4 +1,4 @@
-"""`osteon pose MODEL POSE`: a skinned model and poses of its joints in, the posed mesh or a model that plays them out."""
+"""`osteon pose MODEL POSE`: a skinned model and poses of its joints in, the posed mesh or a model of them out."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Poses of a stick skeleton on a skinned model: its own skin follows.
 
-The sticks are those of the model's joints (`sticks_of_model`), so every file of poses serves. Joint j of the model turns
-by the rotation of the bones that it carries, those to its children, and goes where its end of them is. A joint without
-a bone of its own goes with the nearest one above that has one: a helper in the place of its parent, a last joint that
-moves nothing. What hangs on none (a handle on the ground, a loose joint) goes with the root.
+The sticks are those of the model's joints (`sticks_of_model`), so every file of poses serves. Joint j of the model
+turns by the rotation of the bones that it carries, those to its children, and goes where its end of them is. A joint
+that is no joint of the sticks, such as a helper in the place of its parent, goes with the nearest one above that is.
+What hangs on none of them (a handle on the ground, a loose joint) goes with the root.
 
 What winds, thickens or pins a mesh has no place on a skin of bones, and is refused.
 """

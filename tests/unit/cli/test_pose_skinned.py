@@ -62,7 +62,7 @@ def test_several_poses_become_a_model_that_plays_them_or_frames(run, model):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     again = load_model(run.folder / "wave.glb")
     assert_same_points(pose_frames(again), posed, 1e-5)
-    assert [(clip.name, clip.n_frames, clip.fps) for clip in again.clips][0] == ("wave", 3, 12.0)
+    assert (again.clips[0].name, again.clips[0].n_frames, again.clips[0].fps) == ("wave", 3, 12.0)
     assert again.skeleton.names == model.skeleton.names
     done = run("pose", "body.glb", "many.json", "bend.json", "-o", "wave/", "-q")
     assert done.returncode == 0, done.stderr
@@ -78,7 +78,7 @@ def test_its_own_clip_gives_its_own_frames(run, model):
 
 def test_a_moved_skeleton_is_a_pose(run, model):
     sticks = sticks_for(model).sticks
-    joints = sticks.joints + [0.0, 0.0, 0.4]
+    joints = sticks.joints + np.array([0.0, 0.0, 0.4])
     save_skeleton(StickSkeleton(joints, sticks.bones, sticks.names, sticks.root), run.folder / "moved.skel")
     done = run("pose", "body.glb", "moved.skel", "-o", "moved.ply", "-q")
     assert done.returncode == 0, done.stderr

@@ -44,9 +44,10 @@ class Flesh:
         return out
 
 
-def complete_rig(rig: Rig, flesh: Flesh) -> Rig:
-    """The rig with an end for each last joint that moves vertices, and without handles."""
-    return _without_handles(_with_ends(rig, flesh), flesh)
+def complete_rig(rig: Rig, flesh: Flesh, *, handles: bool = False) -> Rig:
+    """The rig with an end for each last joint that moves vertices, and without handles unless they are asked for."""
+    ended = _with_ends(rig, flesh)
+    return ended if handles else _without_handles(ended, flesh)
 
 
 def end_all(rig: Rig) -> Rig:

@@ -2,6 +2,7 @@
 
 import { boneColors, heatTable } from "./engine/colors.js";
 import { Engine } from "./engine/engine.js";
+import { hasSkeleton } from "./engine/skeleton.js";
 import { buildPose } from "./pose/panel.js";
 import { describePosedPoint } from "./pose/panel_paint.js";
 import { MODES as POSE_MODES, PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
@@ -27,7 +28,7 @@ import { Timeline } from "./ui/timeline.js";
 import { listenToTurns } from "./ui/turn.js";
 
 /** What the engine draws from; the rest of the state is the page's own. */
-const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "theme", "heatMax"];
+const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
 const POSE_VIEW = ["posing", "poseView", "posePaint", "poseMeasure", "poseMax"];
 
 /** Vertices times frames times ranks whose error is computed without being asked: less than half a second of script. */
@@ -235,6 +236,7 @@ class Page {
         }),
       wireframe: () => store.set({ wireframe: !store.state.wireframe }),
       bones: () => shown() && nBones(store.state.pack) && flip("bones"),
+      skeleton: () => shown() && hasSkeleton(store.state.pack) && store.set({ skeleton: !store.state.skeleton }),
       error: () => shown() && canCompare(store.state.pack) && flip("error"),
       compare: () => shown() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
@@ -251,6 +253,7 @@ function posedView({ poseView, posePaint, poseMeasure, poseMax }) {
     paint: POSE_PAINTS[posePaint],
     heatMax: poseMax[poseMeasure],
     axes: false,
+    skeleton: false,
     rank: 0,
   };
 }

@@ -16,6 +16,7 @@
  * @property {number | null} heatMax fraction of the diagonal
  * @property {boolean} wireframe
  * @property {boolean} axes
+ * @property {boolean} skeleton joints and bones are drawn over the mesh
  * @property {"light" | "dark"} theme
  * @property {boolean} shortcuts single keys act
  * @property {boolean} crowd
@@ -69,6 +70,7 @@ export function firstState() {
     heatMax: null,
     wireframe: false,
     axes: false,
+    skeleton: false,
     theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
     shortcuts: true,
     crowd: false,
