@@ -48,7 +48,7 @@ in float lit;
 out vec4 outColor;
 void main() {
   float deep = wide * (1.0 - length(inside));     // pixels from the edge
-  vec3 fill = mix(vec3(0.97, 0.96, 0.91), vec3(1.0, 0.55, 0.12), lit);
+  vec3 fill = mix(vec3(0.97, 0.96, 0.91), vec3(0.16, 0.5, 1.0), lit);
   vec3 tint = mix(vec3(0.09, 0.11, 0.15), fill, smoothstep(${(RIM - 0.4).toFixed(1)}, ${(RIM + 0.4).toFixed(1)}, deep));
   outColor = vec4(tint, 0.95 * smoothstep(0.0, 0.8, deep));
 }`;

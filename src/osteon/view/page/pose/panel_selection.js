@@ -111,7 +111,8 @@ function shapeSliders(posing) {
   const sync = (nextBone, nextLine) => {
     [bone, line] = [nextBone, nextLine ? posing.selected.index : -1];
     show(sliders, bone >= 0 || line >= 0);
-    show(length.element, bone >= 0);
+    show(length.element, bone >= 0 && !posing.rig.rigid);
+    show(cross.element, !posing.rig.rigid);
     show(twist.element, !posing.engine.character?.isFlat);
     say(title, bone >= 0 && posing.selected.kind === "joint" ? `Bone ${boneName(posing.rig, bone)}` : "");
     if (bone < 0 && !nextLine) return;

@@ -1,5 +1,6 @@
 /** Before a mesh can be posed: its skeleton, or none, and the server's preparations. */
 
+import { hasSkeleton } from "../engine/skeleton.js";
 import { emptyState } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
 
@@ -81,7 +82,7 @@ export function startBox(store, client, posing, act) {
   const named = () => store.state.scene.models.some(({ id, has_skeleton: has }) => has && id === store.state.model);
   const open = () => {
     sync();
-    if (named() && store.state.scene.can_fit) begin();
+    if ((named() || hasSkeleton(store.state.pack)) && store.state.scene.can_fit) begin();
   };
   return { element, open, take, choose: () => files.click() };
 }

@@ -21,7 +21,8 @@
  * @property {boolean} shortcuts single keys act
  * @property {boolean} crowd
  * @property {boolean} posing the mesh is being posed; what follows is how that is shown
- * @property {"simplex" | "ssd" | "side" | "swipe"} poseView
+ * @property {string[]} poseMethods how it can be posed: one of skin, simplex and ssd, perhaps another beside it
+ * @property {"skin" | "simplex" | "ssd" | "side" | "swipe"} poseView
  * @property {"material" | "segments" | "distortion"} posePaint
  * @property {"area" | "angle" | "strain"} poseMeasure
  * @property {Record<string, number>} poseMax end of the scale of each measure
@@ -75,6 +76,7 @@ export function firstState() {
     shortcuts: true,
     crowd: false,
     posing: false,
+    poseMethods: ["simplex", "ssd"],
     poseView: "simplex",
     posePaint: "material",
     poseMeasure: "area",
