@@ -28,7 +28,7 @@ const DRAG_WORDS = {
   stretch: "The joint goes where you put it; the bone above it changes its length.",
   reach: "The two bones above bend to bring the joint there.",
 };
-const RIGID_WORDS = { ...DRAG_WORDS, turn: "The joint above turns, with all that hangs on it." };
+const RIGID_WORDS = { ...DRAG_WORDS, turn: "The joint above turns with all below it." };
 
 /**
  * @param {import("../ui/store.js").Store} store
@@ -143,8 +143,10 @@ function workBox(store, client, posing, act, before) {
     say(busy, posing.exchange.waiting ? "Preparing…" : "");
     view.sync(poseView);
     const { rig, methods } = posing;
-    for (const input of view.inputs) offer(input, input.value in METHOD_NAMES && !methods.includes(input.value));
-    for (const input of view.inputs.slice(-2)) input.disabled = methods.length < 2;
+    for (const input of view.inputs) {
+      offer(input, input.value === (rig.rigid ? "ssd" : "skin"));
+      input.disabled = input.value in METHOD_NAMES ? !methods.includes(input.value) : methods.length < 2;
+    }
     paint.sync(posePaint);
     for (const input of paint.inputs) input.disabled = input.value === "segments" && poseView === "skin";
     drag.sync(posing.drag);

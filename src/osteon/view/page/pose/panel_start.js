@@ -95,9 +95,13 @@ function whyEmpty(pack, scene, skinned) {
       ["osteon view MESH --skeleton FILE"],
       ".",
     );
+  if (hasSkeleton(pack))
+    return emptyState(
+      "Turns the joints of the model; its own skin follows. Drop another skeleton to use that: .tgf, .skel, .json or glTF.",
+    );
   if (skinned)
     return emptyState(
-      "Poses the rest mesh by the skeleton of its skin. Drop another one to use that: .tgf, .skel, .json or glTF.",
+      "Its bones hang in no skeleton. Drop one to pose the rest mesh by it: .tgf, .skel, .json or glTF.",
     );
   return emptyState(
     "Drop a stick skeleton on the mesh: .tgf, .skel, .json or glTF. Without one, lines and pinned vertices move the mesh.",
