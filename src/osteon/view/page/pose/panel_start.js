@@ -101,7 +101,7 @@ function whyEmpty(pack, scene, skinned) {
     );
   if (skinned)
     return emptyState(
-      "Its bones hang in no skeleton. Drop one to pose the rest mesh by it: .tgf, .skel, .json or glTF.",
+      "Poses the rest mesh by a skeleton of its file, or by one that you drop: .tgf, .skel, .json or glTF.",
     );
   return emptyState(
     "Drop a stick skeleton on the mesh: .tgf, .skel, .json or glTF. Without one, lines and pinned vertices move the mesh.",
