@@ -5,6 +5,9 @@ turns by the rotation of the bones that it carries, those to its children, and g
 that is no joint of the sticks, such as a helper in the place of its parent, goes with the nearest one above that is.
 What hangs on none of them (a handle on the ground, a loose joint) goes with the root.
 
+Rigs that move at another size than they rest at (centimetres in a scene of metres) keep it: a pose in which all bones
+are longer by one factor is the whole body at that size.
+
 What winds, thickens or pins a mesh has no place on a skin of bones, and is refused.
 """
 
@@ -16,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.core.animation import Animation, BoneTrack
+from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float64
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
@@ -31,6 +34,9 @@ from osteon.simplex.options import BoneOptions, Turns
 
 __all__ = ["ModelSticks", "pose_model", "sticks_for"]
 
+#: Factors by which bones are longer that differ by less than this are one: clips are float32.
+ALIKE = 1e-3
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSticks:
@@ -44,8 +50,18 @@ class ModelSticks:
         """(f,j,3,4) posed_from_rest of every joint of the model."""
         rotations = bone_transforms(self.sticks, track, options=BoneOptions(stretch="none", turns=turns))[..., :3]
         frames = np.stack([_common(rotations[:, list(bones)]) for bones in self.carried], axis=1)
+        frames = frames * self._sizes(track)[:, None, None, None]
         anchors = list(self.anchors)
         return transforms_of_places(self.sticks.joints[anchors], track.joints[:, anchors], frames)
+
+    def _sizes(self, track: PoseTrack) -> Float64:
+        """(f,) how large the body is in each pose: of that factor by which all bones are longer, if there is one."""
+        ends = track.joints[:, self.sticks.bones]
+        ratio = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2) / np.linalg.norm(self.sticks.vectors, axis=1)
+        mean = ratio.mean(axis=1)
+        alike = np.ptp(ratio, axis=1) <= ALIKE * mean
+        sizes: Float64 = np.where(alike & (np.abs(mean - 1) > ALIKE), mean, 1.0)
+        return sizes
 
 
 def pose_model(
@@ -58,7 +74,8 @@ def pose_model(
     _refuse_other_means(track)
     transforms = (sticks or sticks_for(model)).transforms(track, turns)
     with np.errstate(over="ignore"):
-        bones = BoneTrack(transforms.astype(np.float32), "rigid", model.track.names)
+        single = transforms.astype(np.float32)
+    bones = BoneTrack(single, bone_type_of(single), model.track.names)
     return SkinnedModel(replace(model.character, displacements=()), Animation(bones, track.clips))
 
 

@@ -50,7 +50,7 @@ class PosableMesh:
     faces: Int32
     asset: Asset
     skeleton: StickSkeleton | None
-    note: str  # why there is no skeleton where one was looked for
+    note: str  # why there is no skeleton where one was looked for, or what is left out
     skin: OwnSkin | None = None  # of a model that is posed by itself
     poser: Poser | None = None
     blender: Poser | None = None  # the same by blended bones
@@ -64,7 +64,8 @@ class PosableMesh:
             raise GeometryError("this has no triangles, so there is nothing to pose")
         skin = own_skin(files.skeleton) if files.own and files.skeleton is not None else None
         if skin is not None and len(skin.model.rest) == len(vertices):
-            return PosableMesh(vertices, faces, Asset(uvs=arrays.get("uvs")), skin.file_sticks, "", skin)
+            note = "Its corrections belong to its own frames; poses are without them." if skin.model.rank else ""
+            return PosableMesh(vertices, faces, Asset(uvs=arrays.get("uvs")), skin.file_sticks, note, skin)
         skeleton, note = _skeleton(files, vertices)
         return PosableMesh(vertices, faces, Asset(uvs=arrays.get("uvs")), skeleton, note)
 

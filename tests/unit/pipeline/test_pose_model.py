@@ -45,6 +45,17 @@ def test_the_poses_of_its_own_animation_are_its_frames(tmp_path, dual, as_json):
     assert_same_points(pose_frames(pose_model(model, track)), pose_frames(model), 1e-5)
 
 
+def test_a_rig_that_moves_at_another_size_keeps_it(tmp_path):
+    model = posable_model()
+    small = model.with_parts(track=type(model.track)(0.01 * model.track.transforms, "rigid", NAMES))
+    save_model(small, tmp_path / "small.npz")
+    track = load_poses([tmp_path / "small.npz"], sticks_for(small).sticks)
+    posed = pose_model(small, track)
+    assert posed.track.bone_type == "rigid"
+    assert_same_points(pose_frames(posed), pose_frames(small), 1e-5)
+    assert_same_points(pose_frames(posed), 0.01 * pose_frames(model), 1e-5)
+
+
 def test_a_pose_that_says_nothing_is_the_rest_pose():
     model = posable_model()
     sticks = sticks_for(model).sticks
