@@ -38,12 +38,16 @@ _HOMES = {
     "measure_deviation": "osteon.measure.deviation",
     "measure_distortion": "osteon.measure.distortion",
     "pose_frames": "osteon.deform.pose",
+    "pose_model": "osteon.pipeline.pose_model",
     "pose_vertices": "osteon.deform.pose",
     "rig_sequence": "osteon.pipeline",
     "save_model": "osteon.io",
     "save_sequence": "osteon.io",
     "save_skeleton": "osteon.io.skeletons",
     "skin_sequence": "osteon.pipeline",
+    "sticks_for": "osteon.pipeline.pose_model",
+    "transforms_of_turns": "osteon.deform.pose_skeleton",
+    "turns_of_transforms": "osteon.deform.pose_skeleton",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -61,6 +65,7 @@ if TYPE_CHECKING:
     from osteon.core.skin import Skin
     from osteon.core.sticks import StickSkeleton
     from osteon.deform.pose import pose_frames, pose_vertices
+    from osteon.deform.pose_skeleton import transforms_of_turns, turns_of_transforms
     from osteon.fit.skin.bones import fit_bones
     from osteon.fit.skin.weights import fit_weights
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
@@ -70,6 +75,7 @@ if TYPE_CHECKING:
     from osteon.measure.distortion import measure_distortion
     from osteon.pipeline import RigFit, SkinFit, rig_sequence, skin_sequence
     from osteon.pipeline.compare import compare_models
+    from osteon.pipeline.pose_model import pose_model, sticks_for
     from osteon.simplex.poser import Poser, PoserOptions
 
 

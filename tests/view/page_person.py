@@ -119,7 +119,7 @@ class Person:
               const { store, page, engine } = window.osteon;
               const rank = store.state.pack.rank;
               store.set({ panel: "", mode: "result", swipe: 0.5, paint: "material", bone: 0, rank });
-              store.set({ shortcuts: true, crowd: false, wireframe: false, axes: false });
+              store.set({ shortcuts: true, crowd: false, wireframe: false, axes: false, skeleton: false });
               document.activeElement.blur();
               engine.speed = 1;
               if (!engine.loop) page.timeline.loop.click();

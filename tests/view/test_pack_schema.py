@@ -11,6 +11,7 @@ import pytest
 
 from osteon.core.asset import Asset, Image, Material
 from osteon.core.mesh import Mesh
+from osteon.core.skeleton import Skeleton
 from osteon.measure.distortion import measure_distortion
 from osteon.synth.baked import bake_cylinder
 from osteon.view import pack_arrays
@@ -30,6 +31,10 @@ DERIVED = {"counts", "skinned", "hasSource", "still"}
 def full_pack() -> tuple[dict, dict[str, np.ndarray]]:
     """A model with everything that a pack can have."""
     model, source = models()["full"], source_of("full")
+    places = np.tile(np.eye(3, 4, dtype=np.float32), (model.n_bones, 1, 1))
+    places[:, 0, 3] = np.arange(model.n_bones)
+    joints = Skeleton(model.track.names, np.arange(-1, model.n_bones - 1, dtype=np.int32), places)
+    model = model.with_parts(skeleton=joints)
     picture = Image("wood", "image/png", b"\x89PNG12345")
     asset = Asset(
         uvs=np.zeros((len(model.faces), 3, 2), np.float32),
@@ -93,6 +98,7 @@ def test_a_header_that_differs_is_refused(changes, words):
         ({"rest": np.zeros((4, 3), np.float32)}, "for v"),
         ({"bones": np.zeros((4, 3), np.uint16)}, "expected"),
         ({"source_scale": np.zeros((12, 6), np.float32)}, "only some of source_u2, source_scale"),
+        ({"joint_tips": np.zeros((2, 3), np.float32)}, "for b"),
         ({"displacement.corrections.coefficients": np.zeros((12, 9), np.float32)}, "for r"),
         ({"segments": np.zeros(3, np.uint16)}, "no array segments"),
     ],
@@ -108,7 +114,7 @@ def test_what_is_needed_is_asked_for():
     del arrays["weights"]
     with pytest.raises(PackError, match="has no array weights"):
         list(pack_pieces(header, arrays))
-    with pytest.raises(PackError, match="none of simplex, ssd"):
+    with pytest.raises(PackError, match="none of skin, simplex, ssd"):
         list(pack_pieces({"kind": "pose", "methods": {}, "build": "b1"}, {}))
 
 

@@ -161,7 +161,7 @@ def fit(person: Person, panel: Any) -> None:
 
 
 def pose(person: Person, panel: Any) -> None:
-    assert "by the skeleton of its skin" in panel.inner_text()
+    assert "by a skeleton of its file" in panel.inner_text()
     assert panel.get_by_role("button", name="Pose it").is_visible()
     assert panel.get_by_role("button", name="Choose a skeleton…").is_visible()
     assert person.state("posing") is False  # test_pose_page.py goes on from here

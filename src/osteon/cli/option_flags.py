@@ -105,11 +105,11 @@ def refuse_unused(context: click.Context | None = None, **circumstances: Any) ->
             raise OptionError(unused.sentence(unused.of.flag))
 
 
-def refuse_given(name: str, why: str) -> None:
-    """Refuse all flags of one class."""
+def refuse_given(name: str, why: str, *, besides: tuple[str, ...] = ()) -> None:
+    """Refuse all flags of one class, but those of these options."""
     found, chosen = click.get_current_context().meta[_CHOSEN][name]
     for of in found.fields():
-        if of.path in chosen:
+        if of.path in chosen and of.name not in besides:
             raise OptionError(f"{of.flag}: {why}")
 
 

@@ -1,4 +1,4 @@
-"""`osteon pose`: a mesh, a stick skeleton and poses in, the posed mesh out."""
+"""`osteon pose`: a mesh, a stick skeleton and poses in, the posed mesh out; a skinned model brings its own skeleton."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from osteon.cli.common import json_option, print_json, progress_bar, write_json
 from osteon.cli.option_flags import options_of, refuse_unused, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output
+from osteon.cli.pose_skinned import is_posed_by_its_skin, pose_skinned
 from osteon.cli.pose_text import place_warnings, print_pose_report
 from osteon.core.errors import OptionError
 from osteon.core.option_checks import change_options
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["pose"]
 
+USAGE = "osteon pose MODEL POSE… -o OUT, or osteon pose MESH SKELETON POSE… -o OUT"
 #: In place of a skeleton: only control lines and pins.
 NONE = "none"
 #: Suffixes that no mesh and no skeleton has: a sign of arguments in the wrong order.
@@ -50,7 +52,8 @@ class PoseFiles:
 
     output: str = option(
         "",
-        help="One pose: .obj .ply. Several: a folder, 'out/pose_####.obj', or one file (.npz .abc .usdc).",
+        help="One pose: .obj .ply. Several: a folder, 'out/pose_####.obj', or one file (.npz .abc .usdc). "
+        "A skinned model also as a model that plays them (.glb …).",
         flags=("-o", "--output"),
         metavar="OUT",
         required=True,
@@ -69,33 +72,42 @@ class PoseFiles:
 
 
 @click.command()
-@click.argument("mesh")
-@click.argument("skeleton")
-@click.argument("poses", nargs=-1, required=True, metavar="POSE...")
+@click.argument("character", metavar="MESH|MODEL")
+@click.argument("inputs", nargs=-1, metavar="[SKELETON] POSE...")
 @options_of(files=PoseFiles, options=PoserOptions, load=some_of(LoadOptions, "fps", "clips"))
 @json_option
 def pose(
-    mesh: str,
-    skeleton: str,
-    poses: tuple[str, ...],
+    character: str,
+    inputs: tuple[str, ...],
     files: PoseFiles,
     options: PoserOptions,
     load: LoadOptions,
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Pose a mesh by a stick skeleton, without any weights.
+    """Pose a mesh by a stick skeleton, without any weights, or a skinned model by its own skin.
+
+    MODEL is a skinned model with a skeleton, as `osteon rig` makes it, and its joints are what poses turn.
 
     MESH is any mesh, in 3D or flat. SKELETON is .tgf, .skel, .json or a glTF with a skin, or 'none' to move the mesh by
     control lines and pinned vertices alone. Each POSE is the same skeleton moved, a .json of turns, lines, twists and
     pins (docs/poses.md), or a glTF animation. Several poses become a mesh sequence.
 
     \b
+    osteon pose body.glb wave.json -o wave.glb     a skinned model, by its own skin
     osteon pose hand.obj hand.tgf fist.tgf -o fist.obj
     osteon pose fox.glb fox.glb fox.glb --clip Walk -o walk.npz
     osteon pose troll.obj troll.skel wave.json -o wave/ --picture wave.png
     osteon skin wave/ --bones 24 -o wave.glb       a character for any engine
     """
+    if not inputs:
+        raise OptionError(f"{character}: no pose is named; {USAGE}")
+    if is_posed_by_its_skin(character, inputs):
+        return pose_skinned(character, inputs, files.output, options, load, json_file=json_file, quiet=quiet)
+    if len(inputs) == 1:
+        lacks = "is no skinned model, so it needs a skeleton and a pose" if Path(character).exists() else "is not there"
+        raise OptionError(f"{character}: {lacks}; {USAGE}")
+    mesh, skeleton, *poses = character, *inputs
     from osteon.io.poses import load_poses
     from osteon.report.picture import save_png
 
@@ -112,7 +124,7 @@ def pose(
     with progress_bar(quiet) as progress:
         source = _load_mesh(mesh, progress)
         sticks = _load_skeleton(skeleton)
-        track = load_poses(list(poses), sticks, fps=None if load.fps == "file" else load.fps, clips=load.clips)
+        track = load_poses(poses, sticks, fps=None if load.fps == "file" else load.fps, clips=load.clips)
         if not -track.n_frames <= files.frame < track.n_frames:
             raise OptionError(f"--frame: expected a pose from 0 to {track.n_frames - 1}, got {files.frame}")
         if options.method == "ssd" and track.lines.lines:

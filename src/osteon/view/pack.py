@@ -29,6 +29,7 @@ from osteon.view.pack_arrays import (
     cluster_numbers,
     deformer_arrays,
     displacement_arrays,
+    joint_arrays,
     mesh_arrays,
     source_arrays,
 )
@@ -90,7 +91,7 @@ def _sequence_pieces(sequence: MeshSequence, clusters: Int32 | None) -> Iterator
 def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
     header, arrays = _mesh_part(model.mesh, model.clips, evidence.clusters)
     families, family_arrays = _families(model)
-    arrays |= bone_arrays(model) | family_arrays
+    arrays |= bone_arrays(model) | joint_arrays(model) | family_arrays
     if evidence.source is not None:
         arrays |= source_arrays(evidence.source, model.n_frames, model.n_vertices)
     header |= _bone_header(model) | families | _evidence_header(evidence)

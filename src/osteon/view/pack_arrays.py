@@ -15,6 +15,7 @@ from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
+from osteon.io.skeletons.rig_files import tips_of_joints
 from osteon.view.pack_schema import OUTLIER, SLOTS
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "cluster_numbers",
     "deformer_arrays",
     "displacement_arrays",
+    "joint_arrays",
     "mesh_arrays",
     "source_arrays",
 ]
@@ -51,6 +53,18 @@ def bone_arrays(model: SkinnedModel) -> Arrays:
         "weights": weights,
         "transforms": model.animation.transforms,
         "bone_points": _bone_points(model),
+    }
+
+
+def joint_arrays(model: SkinnedModel) -> Arrays:
+    """Where the joints rest, what they hang on, and where the last ones end; nothing without a skeleton."""
+    skeleton = model.skeleton
+    if skeleton is None or not len(skeleton.names) or len(skeleton.names) != model.n_bones:
+        return {}
+    return {
+        "joint_points": skeleton.world_from_joint[..., 3].astype(np.float32),
+        "joint_parents": skeleton.parents.astype(np.int32),
+        "joint_tips": tips_of_joints(model).astype(np.float32),
     }
 
 

@@ -20,6 +20,7 @@ from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress
 from osteon.core.skeleton_place import measure_place
 from osteon.core.sticks import StickSkeleton
+from osteon.view.own_skin import OwnSkin, own_skin
 from osteon.view.pack_form import read_arrays
 
 if TYPE_CHECKING:  # imports numba
@@ -38,6 +39,7 @@ class PoseFiles:
     pack: str  # the mesh
     skeleton: str | None = None
     implied: bool = False  # the skeleton is looked for in the mesh's own file, which need not have one
+    own: bool = False  # that file holds a model, whose own skin poses it if it has a skeleton
 
 
 @dataclass(slots=True)
@@ -48,7 +50,8 @@ class PosableMesh:
     faces: Int32
     asset: Asset
     skeleton: StickSkeleton | None
-    note: str  # why there is no skeleton where one was looked for
+    note: str  # why there is no skeleton where one was looked for, or what is left out
+    skin: OwnSkin | None = None  # of a model that is posed by itself
     poser: Poser | None = None
     blender: Poser | None = None  # the same by blended bones
     builds: int = 0
@@ -59,8 +62,25 @@ class PosableMesh:
         vertices, faces = arrays["rest"].astype(np.float64), arrays["faces"].astype(np.int32)
         if not len(faces):
             raise GeometryError("this has no triangles, so there is nothing to pose")
+        skin = own_skin(files.skeleton) if files.own and files.skeleton is not None else None
+        if skin is not None and len(skin.model.rest) == len(vertices):
+            note = "Its corrections belong to its own frames; poses are without them." if skin.model.rank else ""
+            return PosableMesh(vertices, faces, Asset(uvs=arrays.get("uvs")), skin.file_sticks, note, skin)
         skeleton, note = _skeleton(files, vertices)
         return PosableMesh(vertices, faces, Asset(uvs=arrays.get("uvs")), skeleton, note)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """How it can be posed, the first as a rule, the second beside it."""
+        others = () if self.skeleton is None else ("simplex",)
+        if self.skin is not None:
+            return ("skin", *others)
+        return ("simplex",) if self.skeleton is None else ("simplex", "ssd")
+
+    @property
+    def posed_skeleton(self) -> StickSkeleton | None:
+        """What poses of the page move."""
+        return self.skeleton if self.skin is None else self.skin.sticks.sticks
 
     @property
     def build(self) -> str:

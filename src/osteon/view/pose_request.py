@@ -3,7 +3,7 @@
     {"joints": [[x, y, z], …], "turns": [[x, y, z, w], …], "twist": [[a, b], …], "cross": [s, …],
      "lines": [{"name", "rest": [P, P], "ends": [P, P], "twist": [a, b], "cross": s, "domain": {"tube": r}}, …],
      "pins": [{"vertex": v, "target": P}, …],
-     "methods": ["simplex", "ssd"], "measure": "area", "judge": true, "build": "…"}
+     "methods": ["skin", "simplex", "ssd"], "measure": "area", "judge": true, "build": "…"}
 
 All fields may be left out but `joints`. Angles are radians, turns quaternions of bones from rest.
 """
@@ -22,7 +22,7 @@ from osteon.core.quaternions import matrices_from_quaternions
 
 __all__ = ["MEASURES", "METHODS", "PoseRequest", "pose_request"]
 
-METHODS = ("simplex", "ssd")
+METHODS = ("skin", "simplex", "ssd")
 MEASURES = ("area", "angle", "strain")
 #: More than any rig has; a request beyond is a mistake.
 MAX_JOINTS = 10_000

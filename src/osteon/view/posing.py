@@ -18,6 +18,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.pose_track import LineTrack, PinTrack, PoseTrack
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton
+from osteon.view.own_skin import OwnSkin, cut_track
 from osteon.view.pack_form import pack_pieces
 from osteon.view.pack_schema import OUTLIER
 from osteon.view.posable_mesh import PosableMesh, PoseFiles, posable_mesh
@@ -28,24 +29,26 @@ if TYPE_CHECKING:  # imports numba
 
 __all__ = ["PoseTask", "check_skeleton", "pose_mesh", "save_mesh", "save_pose", "start_posing"]
 
+#: In place of the name of what was prepared, where only a skin posed.
+NO_SEGMENTS = "skin"
 #: Writes something about a pose to a file.
 PoseTask = Callable[[PoseFiles, PoseRequest, str, Progress], dict[str, Any]]
 
 
 def start_posing(files: PoseFiles, progress: Progress) -> dict[str, Any]:
-    """Prepare a mesh; tells the page its skeleton."""
+    """Prepare a mesh; tells the page its skeleton. A model's own skin needs no preparations."""
     report_progress(progress, "mesh", 0.0)
     mesh = posable_mesh(files)
-    poser = mesh.ready((), progress)
-    skeleton = None if poser.skeleton is None else _skeleton_json(poser.skeleton)
-    exceptions = () if poser.segmentation is None else poser.segmentation.exceptions
-    seconds = {stage: float(value) for stage, value in poser.seconds.items()}
+    poser = mesh.ready((), progress) if mesh.skin is None else None
+    moved = mesh.posed_skeleton
+    exceptions = () if poser is None or poser.segmentation is None else poser.segmentation.exceptions
     return {
-        "skeleton": skeleton,
-        "dimension": int(poser.dimension),
+        "skeleton": None if moved is None else _skeleton_json(moved),
+        "dimension": 3 if poser is None else int(poser.dimension),
         "exceptions": list(exceptions)[:20],
         "note": mesh.note,
-        "seconds": seconds,
+        "seconds": {} if poser is None else {stage: float(value) for stage, value in poser.seconds.items()},
+        "methods": list(mesh.methods),
     }
 
 
@@ -59,25 +62,26 @@ def check_skeleton(files: PoseFiles, progress: Progress) -> dict[str, Any]:
 def pose_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
     """Pose a mesh and write what was asked for, in the form of a pack."""
     mesh = posable_mesh(files)
-    poser, track = _prepared(mesh, request, progress)
+    track, poser = _track(mesh, request), _poser(mesh, request, progress)
     arrays: Arrays = {}
     methods: dict[str, dict[str, Any]] = {}
-    ideal = poser.ideal(track)[0] if request.judge else None
     for method in request.methods:
-        if method == "ssd":
+        if method == "ssd" and poser is not None:
             mesh.blending(poser)  # the weights are found once, which is no part of a pose
         start = time.perf_counter()
         posed = _posed(mesh, poser, track, method)
         methods[method] = {"seconds": time.perf_counter() - start}
         arrays[method] = posed.astype(np.float32)
+        ideal = _ideal(mesh, poser, track, method) if request.judge else None
         values, facts = _distortion(mesh, posed, request.measure, ideal)
         methods[method] |= facts
         if values is not None:
             arrays[f"{method}_measure"] = values
-    if request.build != mesh.build:
+    build = NO_SEGMENTS if poser is None else mesh.build
+    if poser is not None and request.build != build:
         arrays["segments"] = _segments(poser)
     with Path(out).open("wb") as file:
-        file.writelines(pack_pieces({"kind": "pose", "methods": methods, "build": mesh.build}, arrays))
+        file.writelines(pack_pieces({"kind": "pose", "methods": methods, "build": build}, arrays))
     return {"methods": list(methods)}
 
 
@@ -86,8 +90,7 @@ def save_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progre
     from osteon.io.meshes.obj_write import ObjWriter
 
     mesh = posable_mesh(files)
-    poser, track = _prepared(mesh, request, progress)
-    posed = _posed(mesh, poser, track, request.methods[0])
+    posed = _posed(mesh, _poser(mesh, request, progress), _track(mesh, request), request.methods[0])
     Path(out).write_bytes(ObjWriter(mesh.faces, mesh.asset).frame(posed.astype(np.float32)))
     return {"vertices": len(posed)}
 
@@ -97,17 +100,37 @@ def save_pose(files: PoseFiles, request: PoseRequest, out: str, progress: Progre
     from osteon.view.pose_file import pose_json
 
     mesh = posable_mesh(files)
-    poser, track = _prepared(mesh, request, progress)
-    Path(out).write_text(json.dumps(pose_json(poser, track), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    track, poser = _track(mesh, request), _poser(mesh, request, progress)
+    told = _skin_of(mesh).pose_json(track) if poser is None else pose_json(poser, _known_to_sticks(mesh, track))
+    Path(out).write_text(json.dumps(told, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return {"joints": int(track.joints.shape[1])}
 
 
-def _prepared(mesh: PosableMesh, request: PoseRequest, progress: Progress | None) -> tuple[Poser, PoseTrack]:
+def _poser(mesh: PosableMesh, request: PoseRequest, progress: Progress | None) -> Poser | None:
+    """What poses by sticks, where it is needed: a skin does without."""
+    return None if request.methods == ("skin",) else mesh.ready(request.lines, progress)
+
+
+def _track(mesh: PosableMesh, request: PoseRequest) -> PoseTrack:
     if len(request.pins) and int(request.pins.max()) >= len(mesh.vertices):
         raise GeometryError(f"pins: vertex {int(request.pins.max())} is beyond the {len(mesh.vertices)} of this mesh")
-    poser = mesh.ready(request.lines, progress)
-    bones = poser.skeleton
-    return poser, request.track(0 if bones is None else bones.n_joints, 0 if bones is None else bones.n_bones)
+    bones = mesh.posed_skeleton
+    return request.track(0 if bones is None else bones.n_joints, 0 if bones is None else bones.n_bones)
+
+
+def _known_to_sticks(mesh: PosableMesh, track: PoseTrack) -> PoseTrack:
+    """The pose as sticks of a file tell it."""
+    if mesh.skin is None:
+        return track
+    if mesh.skeleton is None:
+        raise GeometryError("this model is posed by its own skin alone: its file gives other methods no such skeleton")
+    return cut_track(track, mesh.skeleton)
+
+
+def _skin_of(mesh: PosableMesh) -> OwnSkin:
+    if mesh.skin is None:
+        raise GeometryError("this has no skin with a skeleton of its own; pose it by simplex or ssd")
+    return mesh.skin
 
 
 def _segments(poser: Poser) -> NDArray[np.uint16]:
@@ -116,14 +139,26 @@ def _segments(poser: Poser) -> NDArray[np.uint16]:
     return np.where(group == poser.groups.count - 1, OUTLIER, group).astype(np.uint16)
 
 
-def _posed(mesh: PosableMesh, poser: Poser, track: PoseTrack, method: str) -> Float64:
+def _posed(mesh: PosableMesh, poser: Poser | None, track: PoseTrack, method: str) -> Float64:
     """(v,3) by one method."""
-    if method == "ssd":
-        poser, track = mesh.blending(poser), replace(track, lines=LineTrack(), pins=PinTrack())
-    posed: Float64 = poser.pose(track)[0]
+    if method == "skin" or poser is None:
+        posed = _skin_of(mesh).pose(track)
+    elif method == "ssd":
+        known = _known_to_sticks(mesh, track)
+        posed = mesh.blending(poser).pose(replace(known, lines=LineTrack(), pins=PinTrack()))[0]
+    else:
+        posed = poser.pose(_known_to_sticks(mesh, track))[0]
     if not np.isfinite(posed.astype(np.float32)).all():
         raise GeometryError("the mesh goes too far to be shown; undo the last change")
     return posed
+
+
+def _ideal(mesh: PosableMesh, poser: Poser | None, track: PoseTrack, method: str) -> Float64:
+    """(t,3,4) what the triangles were asked to follow."""
+    if method == "skin" or poser is None:
+        return _skin_of(mesh).ideal(track)
+    ideal: Float64 = poser.ideal(_known_to_sticks(mesh, track))[0]
+    return ideal
 
 
 def _distortion(

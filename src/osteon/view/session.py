@@ -189,7 +189,9 @@ class Session:
         if named is not None:
             return PoseFiles(str(item.pack), named)
         file = item.inputs[0] if len(item.inputs) == 1 else ""
-        return PoseFiles(str(item.pack), file, implied=True) if _may_have_rig(file) else PoseFiles(str(item.pack))
+        if not _may_have_rig(file):
+            return PoseFiles(str(item.pack))
+        return PoseFiles(str(item.pack), file, implied=True, own=item.kind == "model")
 
     def _known_as(self, file: str) -> str:
         """A file as a person knows it: dropped ones by their name only."""

@@ -16,7 +16,7 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
 from osteon.io.skeletons.rig import SAME_PLACE, Rig, RigMotion
 
-__all__ = ["END", "Flesh", "complete_rig", "follow_ends"]
+__all__ = ["END", "Flesh", "complete_rig", "end_all", "follow_ends"]
 
 #: What the end of a last joint is called, after the joint's name.
 END = ".end"
@@ -26,6 +26,8 @@ MOST = 0.5
 AROUND = 0.1
 #: The end stays this far inside of its vertices.
 INSIDE = 0.9
+#: Over the bone before it, the length of an end that no vertices tell.
+SHORT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,24 @@ class Flesh:
         return out
 
 
-def complete_rig(rig: Rig, flesh: Flesh) -> Rig:
-    """The rig with an end for each last joint that moves vertices, and without handles."""
-    return _without_handles(_with_ends(rig, flesh), flesh)
+def complete_rig(rig: Rig, flesh: Flesh, *, handles: bool = False) -> Rig:
+    """The rig with an end for each last joint that moves vertices, and without handles unless they are asked for."""
+    ended = _with_ends(rig, flesh)
+    return ended if handles else _without_handles(ended, flesh)
+
+
+def end_all(rig: Rig) -> Rig:
+    """The rig with a short end, straight on, for each last joint that has none: its turns would be lost."""
+    names, parents, places = list(rig.names), list(rig.parents), [*rig.places]
+    same = SAME_PLACE * float(np.linalg.norm(np.ptp(rig.places, axis=0)))
+    for top in _last_joints(rig, same):
+        name = rig.names[top] + END
+        if rig.names[top].endswith(END) or name in rig.names:
+            continue
+        names.append(name)
+        parents.append(top)
+        places.append(rig.places[top] + SHORT * (rig.places[top] - rig.places[rig.parents[top]]))
+    return Rig(tuple(names), parents, np.array(places))
 
 
 def follow_ends(motion: RigMotion, skeleton: StickSkeleton) -> RigMotion:

@@ -14,6 +14,7 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
+from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import compose, invert
 from osteon.io.doors.models import load_model
 from osteon.io.doors.options import LoadOptions
@@ -25,16 +26,32 @@ from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import read_metadata
 from osteon.io.gltf.read.sampling import plan_clips, sample_blocks
 from osteon.io.gltf.read.scene import GltfScene, SkinJoints, parents_of_joints, read_scene
-from osteon.io.skeletons.rig import Rig, RigMotion, printable_names
-from osteon.io.skeletons.rig_ends import Flesh, complete_rig
+from osteon.io.skeletons.rig import Rig, RigMotion, printable_names, sticks_of_rig
+from osteon.io.skeletons.rig_ends import Flesh, complete_rig, end_all
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of
 
-__all__ = ["RIG_SUFFIXES", "read_rig", "read_rig_motions"]
+__all__ = ["RIG_SUFFIXES", "read_rig", "read_rig_motions", "sticks_of_model", "tips_of_joints"]
 
 RIG_SUFFIXES = (*GLTF_SUFFIXES, *(suffix for suffix in MODEL_FORMATS if suffix not in GLTF_SUFFIXES))
 
 #: A bind matrix that squeezes more than this has lost its digits in float32.
 WORST_CONDITION = 1e6
+
+
+def sticks_of_model(model: SkinnedModel, path: Path) -> StickSkeleton:
+    """The sticks of a model from this file, with an end for each of its last joints: all of them can be turned."""
+    source = Source(path)
+    return sticks_of_rig(end_all(_completed(_model_rig(model, source), [_model_flesh(model)])), source)
+
+
+def tips_of_joints(model: SkinnedModel) -> Float64:
+    """(j,3) where what a last joint of a model moves ends; of other joints, and of lone ones, where they stand."""
+    rig = _model_rig(model, Source(Path(model.name)))
+    ended = end_all(complete_rig(rig, _model_flesh(model), handles=True))
+    tips = rig.places.copy()
+    for j in range(len(rig.names), len(ended.names)):
+        tips[ended.parents[j]] = ended.places[j]
+    return tips
 
 
 def read_rig(path: Path, skin: str | int) -> Rig:

@@ -2,9 +2,11 @@
 
 import { boneColors, heatTable } from "./engine/colors.js";
 import { Engine } from "./engine/engine.js";
+import { hasSkeleton } from "./engine/skeleton.js";
 import { buildPose } from "./pose/panel.js";
 import { describePosedPoint } from "./pose/panel_paint.js";
-import { MODES as POSE_MODES, PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
+import { modeOf as poseModeOf } from "./pose/methods.js";
+import { PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
 import { buildAbout } from "./ui/about.js";
 import { buildBar } from "./ui/bar.js";
 import { buildBones, nBones } from "./ui/bones.js";
@@ -27,8 +29,8 @@ import { Timeline } from "./ui/timeline.js";
 import { listenToTurns } from "./ui/turn.js";
 
 /** What the engine draws from; the rest of the state is the page's own. */
-const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "theme", "heatMax"];
-const POSE_VIEW = ["posing", "poseView", "posePaint", "poseMeasure", "poseMax"];
+const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
+const POSE_VIEW = ["posing", "poseView", "poseMethods", "posePaint", "poseMeasure", "poseMax"];
 
 /** Vertices times frames times ranks whose error is computed without being asked: less than half a second of script. */
 const QUICK = 2e7;
@@ -235,6 +237,7 @@ class Page {
         }),
       wireframe: () => store.set({ wireframe: !store.state.wireframe }),
       bones: () => shown() && nBones(store.state.pack) && flip("bones"),
+      skeleton: () => shown() && hasSkeleton(store.state.pack) && store.set({ skeleton: !store.state.skeleton }),
       error: () => shown() && canCompare(store.state.pack) && flip("error"),
       compare: () => shown() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
@@ -245,12 +248,13 @@ class Page {
 }
 
 /** What the engine shows of a posed mesh. */
-function posedView({ poseView, posePaint, poseMeasure, poseMax }) {
+function posedView({ poseView, poseMethods, posePaint, poseMeasure, poseMax }) {
   return {
-    mode: POSE_MODES[poseView],
+    mode: poseModeOf(poseView, poseMethods),
     paint: POSE_PAINTS[posePaint],
     heatMax: poseMax[poseMeasure],
     axes: false,
+    skeleton: false,
     rank: 0,
   };
 }

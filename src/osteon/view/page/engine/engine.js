@@ -23,7 +23,7 @@ const NO_ERROR = 1e-6;
 /**
  * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe", swipe: number, wireframe: boolean,
  *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles", bone: number, rank: number, axes: boolean,
- *   theme: "light"|"dark", heatMax: number|null, shade: number}} View  `shade` 0 shows bare colours.
+ *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number}} View  `shade` 0 shows bare colours.
  * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
  *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
  */
@@ -37,7 +37,7 @@ export class Engine {
     /** @type {View} */
     this.view = {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
-      ...{ theme: "light", heatMax: null, shade: 1 },
+      ...{ skeleton: false, theme: "light", heatMax: null, shade: 1 },
     };
     /** @type {number[]|null} From where a model is seen when it is framed; null: from where it is well seen. */
     this.direction = null;

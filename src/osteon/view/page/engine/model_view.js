@@ -3,6 +3,7 @@ import * as THREE from "three";
 import { boneAxes, vertexMark } from "./axes.js";
 import { Ground, THEMES } from "./ground.js";
 import { PAINT } from "./mesh_shader.js";
+import { chooseJoint, skeletonMesh } from "./skeleton.js";
 
 /** The source where it is laid over the result. */
 const GHOST = [0.02, 0.22, 0.6, 0.42];
@@ -21,6 +22,7 @@ export class ModelView {
     this.mark = vertexMark();
     this.character = null;
     this.axes = null;
+    this.skeleton = null;
   }
 
   /** @param {import("./character.js").Character} character */
@@ -31,7 +33,8 @@ export class ModelView {
     this.result = surfaceMesh(character);
     this.source = surfaceMesh(character);
     this.axes = character.pack.skinned ? boneAxes(character) : null;
-    const drawn = [this.ground.mesh, this.source, this.result, this.axes, this.mark];
+    this.skeleton = character.pack.skinned ? skeletonMesh(character) : null;
+    const drawn = [this.ground.mesh, this.source, this.result, this.skeleton, this.axes, this.mark];
     this.scene.children = drawn.filter((mesh) => mesh !== null);
   }
 
@@ -149,6 +152,11 @@ export class ModelView {
       this.axes.visible = view.axes && this.result.visible;
       this.axes.material.uniforms.pixels.value.set(span, tall);
     }
+    if (this.skeleton) {
+      this.skeleton.visible = view.skeleton && this.result.visible;
+      this.skeleton.material.uniforms.pixels.value.set(span, tall);
+      chooseJoint(this.skeleton, view);
+    }
     for (const role of roles) this[`dress_${role}`](view);
     renderer.render(this.scene, camera);
   }
@@ -193,9 +201,11 @@ export class ModelView {
   }
 
   drop() {
-    this.axes?.geometry.dispose();
-    this.axes?.material.dispose();
-    this.axes = this.character = null;
+    for (const mesh of [this.axes, this.skeleton]) {
+      mesh?.geometry.dispose();
+      mesh?.material.dispose();
+    }
+    this.axes = this.skeleton = this.character = null;
     this.scene.children = [];
   }
 

@@ -31,7 +31,10 @@ export function restPose(rig) {
   return { joints: rig.joints.slice(), turns, twist, cross, lines: [], pins: [] };
 }
 
-/** Turn the bone above a joint towards a point; all below goes along. At a root everything moves there. */
+/**
+ * Turn the bone above a joint towards a point; all below goes along, and of a rigid rig all that hangs on the joint
+ * where that bone begins. At a root everything moves there.
+ */
 export function turnTowards(rig, pose, joint, target) {
   const up = rig.above[joint];
   if (up < 0) return shift(rig, pose, joint, target);
@@ -39,6 +42,7 @@ export function turnTowards(rig, pose, joint, target) {
   const from = pointAt(pose.joints, joint).sub(pivot);
   const to = new Vector3(...target).sub(pivot);
   if (!(to.length() > 0) || !(from.length() > 0)) return pose;
+  if (rig.rigid) return swing(rig, pose, up, between(from, to), pivot, rig.boneAbove[up]);
   return swing(rig, pose, joint, between(from, to), pivot);
 }
 
@@ -79,14 +83,16 @@ export function reachFor(rig, pose, joint, target) {
   return turnTowards(rig, turnTowards(rig, pose, middle, elbow.toArray()), joint, hand.toArray());
 }
 
-/** Twist a bone to an angle at its far end; what hangs there turns along. */
+/** Twist a bone to an angle at its far end; what hangs there turns along. A rigid one turns about itself as a whole. */
 export function twistBone(rig, pose, bone, angle) {
   const far = rig.far[bone];
   const near = rig.bones[bone].find((j) => j !== far);
   const axis = pointAt(pose.joints, far).sub(pointAt(pose.joints, near)).normalize();
   const by = new Quaternion().setFromAxisAngle(axis, angle - pose.twist[bone]);
+  const twist = changed(pose.twist, bone, angle);
+  if (rig.rigid) return { ...swing(rig, pose, near, by, pointAt(pose.joints, near), rig.boneAbove[near]), twist };
   const below = rig.boneAbove[far] === bone ? swing(rig, pose, far, by, pointAt(pose.joints, far), bone) : pose;
-  return { ...below, twist: changed(pose.twist, bone, angle) };
+  return { ...below, twist };
 }
 
 /** Make a bone as long as `factor` of its rest length. */

@@ -2,7 +2,6 @@
 import { readArrays } from "../engine/pack.js";
 import { Newest } from "./newest.js";
 
-const METHODS = { result: "simplex", source: "ssd" };
 /** Milliseconds after which a wait is told. */
 const SLOW = 400;
 
@@ -17,6 +16,7 @@ export class Exchange {
     Object.assign(this, services);
     this.waiting = false; // an answer lets people wait: what was drawn or pinned anew is prepared first
     this.refused = false;
+    this.roles = /** @type {Record<string, string>} */ ({}); // the method that each role of the engine shows
     this.forget();
     this.newest = new Newest(
       (question) => this.#ask(question),
@@ -64,7 +64,7 @@ export class Exchange {
     const { posed } = this.engine;
     if (!posed) return;
     const values = { segments: arrays.segments };
-    for (const [role, method] of Object.entries(METHODS)) {
+    for (const [role, method] of Object.entries(this.roles)) {
       if (arrays[method]) posed.move(role, arrays[method]);
       if (arrays[`${method}_measure`]) values[role] = arrays[`${method}_measure`];
     }

@@ -7,7 +7,7 @@ const rows = (values, width) =>
 
 /** Radians at the ends A and B of a bone: all at the end away from the root. @param {Rig} rig @param {Pose} pose */
 export function twistEnds(rig, pose, bone) {
-  const angle = pose.twist[bone];
+  const angle = rig.rigid ? 0 : pose.twist[bone]; // a skin has its twists in its turns
   return rig.bones[bone][0] === rig.far[bone] ? [angle, 0] : [0, angle];
 }
 

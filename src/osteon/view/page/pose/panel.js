@@ -2,14 +2,14 @@
 
 import { choice, iconButton } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
+import { METHOD_NAMES } from "./methods.js";
 import { distortionScale, resultTable, segmentList } from "./panel_paint.js";
 import { saveBox } from "./panel_save.js";
 import { selectionBox } from "./panel_selection.js";
 import { startBox } from "./panel_start.js";
 
 const VIEWS = [
-  ["simplex", "Simplex"],
-  ["ssd", "SSD"],
+  ...Object.entries(METHOD_NAMES),
   ["side", "Side by side"],
   ["swipe", "Swipe"],
 ];
@@ -28,6 +28,7 @@ const DRAG_WORDS = {
   stretch: "The joint goes where you put it; the bone above it changes its length.",
   reach: "The two bones above bend to bring the joint there.",
 };
+const RIGID_WORDS = { ...DRAG_WORDS, turn: "The joint above turns with all below it." };
 
 /**
  * @param {import("../ui/store.js").Store} store
@@ -130,23 +131,34 @@ function workBox(store, client, posing, act, before) {
   );
   let noted = null;
 
-  store.watch(["poseView", "posePaint", "poseMeasure"], () => posing.ask());
+  store.watch(["poseView", "posePaint", "poseMeasure"], () => {
+    const { poseView, posePaint } = store.state;
+    if (poseView === "skin" && posePaint === "segments") store.set({ posePaint: "material" });
+    else posing.ask();
+  });
   const sync = () => {
     const { poseView, posePaint } = store.state;
     undo.disabled = !posing.history.canUndo;
     redo.disabled = !posing.history.canRedo;
     say(busy, posing.exchange.waiting ? "Preparing…" : "");
     view.sync(poseView);
-    for (const input of view.inputs) input.disabled = input.value !== "simplex" && !posing.canBlend;
+    const { rig, methods } = posing;
+    for (const input of view.inputs) {
+      offer(input, input.value === (rig.rigid ? "ssd" : "skin"));
+      input.disabled = input.value in METHOD_NAMES ? !methods.includes(input.value) : methods.length < 2;
+    }
     paint.sync(posePaint);
+    for (const input of paint.inputs) input.disabled = input.value === "segments" && poseView === "skin";
     drag.sync(posing.drag);
-    say(dragHint, DRAG_WORDS[posing.drag]);
-    show(moving, posing.canBlend);
+    for (const input of drag.inputs) offer(input, input.value === "stretch" && rig.rigid);
+    say(dragHint, (rig.rigid ? RIGID_WORDS : DRAG_WORDS)[posing.drag]);
+    show(moving, rig.bones.length > 0);
+    show(placing.element, !rig.rigid);
     scale.sync();
     segments.sync(posePaint === "segments");
     selection.sync();
     placing.sync();
-    results.sync(store.state, posing.exchange.answer);
+    results.sync(store.state, posing.exchange.answer, methods);
     save.sync();
     if (noted === posing.about) return;
     noted = posing.about;
@@ -154,6 +166,12 @@ function workBox(store, client, posing, act, before) {
     messages.replaceChildren(...texts.map((text) => make("p", { class: "note" }, text)));
   };
   return { element, sync };
+}
+
+/** Leave a choice out, or offer it. */
+function offer(input, without) {
+  show(input, !without);
+  show(input.nextSibling, !without);
 }
 
 /** Tools that add a line or a pin, and what there is of both. */

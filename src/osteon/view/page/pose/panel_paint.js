@@ -4,6 +4,7 @@ import { choice, numeric } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
 import { number, share, whole } from "../ui/numbers.js";
 import { heatScale } from "../ui/scale.js";
+import { METHOD_NAMES } from "./methods.js";
 import { boneName } from "./rig.js";
 
 /** Distortion below this is rounding. */
@@ -80,13 +81,13 @@ export function segmentList(posing, act) {
 
 /** What each method leaves: triangles turned over, the worst one, and what a pose takes. */
 export function resultTable() {
-  const columns = ["simplex", "ssd"];
+  const heads = [0, 1].map(() => make("th", { scope: "col" }));
   const names = [
     make("th", { scope: "row" }, "turned over"),
     make("th", { scope: "row" }),
     make("th", { scope: "row" }, "one pose"),
   ];
-  const cells = names.map(() => columns.map(() => make("td", {}, "–")));
+  const cells = names.map(() => heads.map(() => make("td", {}, "–")));
   const element = make(
     "table",
     {},
@@ -94,7 +95,7 @@ export function resultTable() {
     make(
       "thead",
       {},
-      make("tr", {}, make("td"), make("th", { scope: "col" }, "Simplex"), make("th", { scope: "col" }, "SSD")),
+      make("tr", {}, make("td"), heads),
     ),
     make(
       "tbody",
@@ -102,10 +103,13 @@ export function resultTable() {
       names.map((name, i) => make("tr", {}, name, cells[i])),
     ),
   );
-  const sync = ({ poseMeasure }, answer) => {
+  const sync = ({ poseMeasure }, answer, methods) => {
     const { text, says } = MEASURES[poseMeasure];
     say(names[1], `worst ${says}`);
-    columns.forEach((method, c) => {
+    heads.forEach((head, c) => {
+      const method = methods[c];
+      say(head, METHOD_NAMES[method] ?? "");
+      for (const shown of [head, ...cells.map((row) => row[c])]) show(shown, Boolean(method));
       const judged = answer?.judged?.[method];
       const now = answer?.methods[method];
       say(cells[0][c], judged?.flipped === undefined ? "–" : whole(judged.flipped));

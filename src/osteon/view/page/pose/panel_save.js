@@ -9,10 +9,9 @@ import { make, say } from "../ui/dom.js";
  * @param {{fail(error: unknown): void, announce(text: string): void}} act
  */
 export function saveBox(store, client, posing, act) {
-  const method = () => (store.state.poseView === "ssd" ? "ssd" : "simplex");
   const stem = () => (store.state.pack?.name || "mesh").replace(/[^\w.-]+/g, "_");
   const save = async (what, name) => {
-    const message = { ...posing.message(), methods: [method()] };
+    const message = { ...posing.message(), methods: [posing.method] };
     try {
       const link = make("a", {
         href: URL.createObjectURL(await client.posedFile(posing.id, what, message)),
@@ -60,8 +59,9 @@ export function saveBox(store, client, posing, act) {
   );
   const sync = () => {
     const { mesh: file, skeleton } = posing.about.command;
-    const call = ["osteon", "pose", file, skeleton ?? "none", `${stem()}-pose.json`, "-o", `${stem()}-posed.obj`];
-    const options = method() === "ssd" ? ["--method", "ssd"] : [];
+    const moved = posing.method === "skin" ? [file] : [file, skeleton ?? "none"];
+    const call = ["osteon", "pose", ...moved, `${stem()}-pose.json`, "-o", `${stem()}-posed.obj`];
+    const options = posing.method === "ssd" ? ["--method", "ssd"] : [];
     say(command, [...call, ...options].map(quoted).join(" "));
   };
   return { element, sync };

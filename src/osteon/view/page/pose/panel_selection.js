@@ -21,11 +21,7 @@ const TURN = Math.PI / 180;
 /** @param {import("./posing.js").Posing} posing */
 export function selectionBox(posing) {
   const title = make("h3");
-  const none = make(
-    "p",
-    { class: "note" },
-    "Nothing is selected. Click a joint, a bone, a line or a pin; Tab reaches them too.",
-  );
+  const none = make("p", { class: "note" });
   const place = placeFields(posing);
   const { sliders, sync: syncSliders } = shapeSliders(posing);
   const domain = domainFields(posing);
@@ -35,6 +31,8 @@ export function selectionBox(posing) {
     const bone = thing ? boneOf(posing, thing) : -1;
     const line = thing && (thing.kind === "line" || thing.kind === "end") ? posing.pose.lines[thing.index] : null;
     say(title, thing ? titleOf(posing, thing) : "Selection");
+    const things = posing.rig.rigid ? "a joint or a bone" : "a joint, a bone, a line or a pin";
+    say(none, `Nothing is selected. Click ${things}; Tab reaches them too.`);
     show(none, !thing);
     place.sync(thing);
     syncSliders(bone, line);
@@ -111,7 +109,8 @@ function shapeSliders(posing) {
   const sync = (nextBone, nextLine) => {
     [bone, line] = [nextBone, nextLine ? posing.selected.index : -1];
     show(sliders, bone >= 0 || line >= 0);
-    show(length.element, bone >= 0);
+    show(length.element, bone >= 0 && !posing.rig.rigid);
+    show(cross.element, !posing.rig.rigid);
     show(twist.element, !posing.engine.character?.isFlat);
     say(title, bone >= 0 && posing.selected.kind === "joint" ? `Bone ${boneName(posing.rig, bone)}` : "");
     if (bone < 0 && !nextLine) return;

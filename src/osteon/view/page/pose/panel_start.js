@@ -1,5 +1,6 @@
 /** Before a mesh can be posed: its skeleton, or none, and the server's preparations. */
 
+import { hasSkeleton } from "../engine/skeleton.js";
 import { emptyState } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
 
@@ -81,7 +82,7 @@ export function startBox(store, client, posing, act) {
   const named = () => store.state.scene.models.some(({ id, has_skeleton: has }) => has && id === store.state.model);
   const open = () => {
     sync();
-    if (named() && store.state.scene.can_fit) begin();
+    if ((named() || hasSkeleton(store.state.pack)) && store.state.scene.can_fit) begin();
   };
   return { element, open, take, choose: () => files.click() };
 }
@@ -94,9 +95,13 @@ function whyEmpty(pack, scene, skinned) {
       ["osteon view MESH --skeleton FILE"],
       ".",
     );
+  if (hasSkeleton(pack))
+    return emptyState(
+      "Turns the joints of the model; its own skin follows. Drop another skeleton to use that: .tgf, .skel, .json or glTF.",
+    );
   if (skinned)
     return emptyState(
-      "Poses the rest mesh by the skeleton of its skin. Drop another one to use that: .tgf, .skel, .json or glTF.",
+      "Poses the rest mesh by a skeleton of its file, or by one that you drop: .tgf, .skel, .json or glTF.",
     );
   return emptyState(
     "Drop a stick skeleton on the mesh: .tgf, .skel, .json or glTF. Without one, lines and pinned vertices move the mesh.",

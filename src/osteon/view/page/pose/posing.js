@@ -9,12 +9,12 @@ import { Exchange } from "./exchange.js";
 import { Handles } from "./handles.js";
 import { History } from "./history.js";
 import { poseMessage } from "./message.js";
+import { methodsOf, rolesOf } from "./methods.js";
 import { makeRig } from "./rig.js";
 import { Screen } from "./screen.js";
 import { listenToTools } from "./tools.js";
 
-/** What the engine calls what the panel calls. */
-export const MODES = { simplex: "result", ssd: "source", side: "side", swipe: "swipe" };
+/** What the engine calls the colours of the panel. */
 export const PAINTS = { material: "material", segments: "clusters", distortion: "triangles" };
 const DRAGS = { turn: edits.turnTowards, stretch: edits.shift, reach: edits.reachFor };
 
@@ -69,11 +69,14 @@ export class Posing {
     if ("cancelled" in last || this.store.state.model !== id) return false;
     this.about = last.about;
     this.id = id;
-    this.rig = makeRig(last.about.skeleton);
+    this.rig = makeRig(last.about.skeleton, this.methods.includes("skin"));
+    this.exchange.roles = rolesOf(this.methods);
+    if (this.rig.rigid && this.drag === "stretch") this.drag = "turn";
     this.history = new History(edits.restPose(this.rig));
     this.pose = this.history.now;
     this.selected = null;
     this.exchange.forget();
+    this.store.set({ poseMethods: this.methods, poseView: this.methods[0] });
     this.resume();
     return true;
   }
@@ -113,17 +116,22 @@ export class Posing {
     return poseMessage(this.rig, this.pose);
   }
 
-  /** Whether there are bones, which SSD can blend. */
-  get canBlend() {
-    return this.rig.bones.length > 0;
+  /** How this can be posed; the first is the rule, the second may be shown beside it. @returns {string[]} */
+  get methods() {
+    return this.about?.methods ?? [];
+  }
+
+  /** The method of what is saved. */
+  get method() {
+    const { poseView } = this.store.state;
+    return this.methods.includes(poseView) ? poseView : this.methods[0];
   }
 
   /** Ask for the pose as it is now; `judge` counts what is turned over and finds the worst, which takes longer. */
   ask(judge = true) {
     if (!this.active) return;
     const { poseView, posePaint, poseMeasure } = this.store.state;
-    const both = poseView === "side" || poseView === "swipe";
-    const methods = !this.canBlend ? ["simplex"] : both ? ["simplex", "ssd"] : [poseView];
+    const methods = methodsOf(poseView, this.methods);
     const measure = posePaint === "distortion" || judge ? poseMeasure : null;
     this.exchange.ask(this.id, this.message(), { methods, measure, judge });
   }
@@ -186,7 +194,7 @@ export class Posing {
 
   /** Put a joint, an end of a line or a pin at a place, as the drag mode says. */
   move(thing, target, free = false) {
-    return moved(this.rig, this.pose, thing, target, free ? "stretch" : this.drag);
+    return moved(this.rig, this.pose, thing, target, this.#dragAs(free));
   }
 
   #listen(home) {
@@ -221,7 +229,12 @@ export class Posing {
   /** A turn is measured from where the drag began: going there and back ends where it was. */
   #pull(thing, target, free) {
     const from = thing.kind === "end" ? this.pose : this.#before;
-    this.set(moved(this.rig, from, thing, target, free ? "stretch" : this.drag), false);
+    this.set(moved(this.rig, from, thing, target, this.#dragAs(free)), false);
+  }
+
+  /** Bones of a skin keep their lengths. */
+  #dragAs(free) {
+    return free && !this.rig.rigid ? "stretch" : this.drag;
   }
 
   #letGo(kept) {

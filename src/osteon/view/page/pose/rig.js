@@ -9,15 +9,17 @@
  * @property {number[]} boneAbove (j) the bone to that joint, -1 at a root
  * @property {number[]} far (b) the end away from the root
  * @property {number[][]} branch (j) the joint and all below it
+ * @property {boolean} rigid of a skin: bones that begin at one joint turn as one, and none changes its length
  */
 
 /** @param {{joints: number[][], bones: number[][], names: string[], above: number[]} | null} skeleton @returns {Rig} */
-export function makeRig(skeleton) {
+export function makeRig(skeleton, rigid = false) {
   const { joints, bones, names, above } = skeleton ?? { joints: [], bones: [], names: [], above: [] };
   const linking = (j) => bones.findIndex(([a, b]) => (a === j && b === above[j]) || (b === j && a === above[j]));
   const boneAbove = above.map((up, j) => (up < 0 ? -1 : linking(j)));
   const far = bones.map(([a, b], i) => (boneAbove[a] === i ? a : b));
-  return { joints: Float64Array.from(joints.flat()), bones, names, above, boneAbove, far, branch: branchesOf(above) };
+  const hung = { boneAbove, far, branch: branchesOf(above) };
+  return { joints: Float64Array.from(joints.flat()), bones, names, above, ...hung, rigid };
 }
 
 function branchesOf(above) {

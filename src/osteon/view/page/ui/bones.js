@@ -1,5 +1,6 @@
-/** Bones on the mesh: all by colour, the weights of one, axes, and what moves nearly rigidly. */
+/** Bones on the mesh: all by colour, the weights of one, the skeleton, axes, and what moves nearly rigidly. */
 
+import { hasSkeleton } from "../engine/skeleton.js";
 import { BoneList } from "./bone_list.js";
 import { canCompare } from "./compare.js";
 import { choice, emptyState, toggle } from "./controls.js";
@@ -21,6 +22,7 @@ const PAINTS = [
 export function buildBones(store, act) {
   const paint = choice("Colour", PAINTS, (value) => store.set({ paint: value }));
   paint.element.classList.add("halves");
+  const skeleton = toggle("Skeleton", (on) => store.set({ skeleton: on }));
   const axes = toggle("Axes of the bones", (on) => store.set({ axes: on }));
   const id = unique("search");
   const search = make("input", { type: "search", id, placeholder: "name or number", autocomplete: "off" });
@@ -37,6 +39,7 @@ export function buildBones(store, act) {
     {},
     paint.element,
     finder.element,
+    skeleton.element,
     axes.element,
     make("div", { class: "field" }, make("label", { for: id }, "Find a bone"), search),
     list.element,
@@ -52,6 +55,7 @@ export function buildBones(store, act) {
     show(body, nBones(pack) > 0);
     show(empty, nBones(pack) === 0);
     if (!nBones(pack)) empty.replaceChildren(whyEmpty(pack));
+    show(skeleton.element, hasSkeleton(pack));
     allow("clusters", hasClusters(pack));
     allow("error", canCompare(pack));
     search.value = "";
@@ -69,10 +73,11 @@ export function buildBones(store, act) {
     const sourced = scene.can_fit && scene.models.some(({ id, has_source }) => id === model && has_source);
     show(finder.element, nBones(pack) > 0 && !hasClusters(pack) && sourced);
   });
-  store.watch(["paint", "bone", "axes", "panel"], () => {
+  store.watch(["paint", "bone", "axes", "skeleton", "panel"], () => {
     const { bone, panel, paint: now } = store.state;
     paint.sync(now);
     axes.sync(store.state.axes);
+    skeleton.sync(store.state.skeleton);
     list.mark(now === "weights" ? bone : -1, now === "bones", panel === "bones");
   });
   const update = (track) => list.setErrors(track.complete ? track.squared : null);

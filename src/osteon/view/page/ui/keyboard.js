@@ -8,6 +8,7 @@ export const SHORTCUTS = [
   { shown: ["[", "]"], keys: ["[", "]"], act: "rank", says: "lower or higher rank" },
   { shown: ["w"], keys: ["w"], act: "wireframe", says: "wireframe" },
   { shown: ["b"], keys: ["b"], act: "bones", says: "colours by bone" },
+  { shown: ["s"], keys: ["s"], act: "skeleton", says: "skeleton" },
   { shown: ["e"], keys: ["e"], act: "error", says: "error heat map" },
   { shown: ["c"], keys: ["c"], act: "compare", says: "next way to compare" },
   { shown: ["f"], keys: ["f"], act: "frame", says: "show the whole mesh" },

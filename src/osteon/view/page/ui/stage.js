@@ -1,5 +1,6 @@
 /** What lies over the mesh: names of the sides, the handle between them, a word where nothing is open, values under the pointer. */
 
+import { methodWord } from "../pose/methods.js";
 import { make, say, show } from "./dom.js";
 import { namesOf } from "./bones.js";
 import { number, share } from "./numbers.js";
@@ -29,21 +30,27 @@ export function buildStage(stage, canvas, store, engine, act) {
   const veil = make("div", { class: "veil", hidden: true, "aria-hidden": "true" }, make("p", {}, "Let go to open"));
   stage.append(left, right, handle, empty, tip.element, veil);
 
-  store.watch(["mode", "pack", "crowd", "swipe", "posing", "poseView"], () => {
+  store.watch(["mode", "pack", "crowd", "swipe", "posing", "poseView", "poseMethods"], () => {
     const { pack, crowd, swipe, posing, poseView } = store.state;
+    const [first, second] = sidesOf(store.state);
     const mode = posing ? poseView : store.state.mode;
     const two = Boolean(pack) && !crowd && (mode === "side" || mode === "swipe");
     const alone = Boolean((pack?.hasSource && !pack.still) || posing) && !crowd && !two;
-    const names = { ssd: "SSD", overlay: "source over result" };
-    say(left, two ? (posing ? "SSD" : "source") : alone ? (names[mode] ?? mode) : "");
-    say(right, two ? (posing ? "simplex" : "result") : "");
-    handle.setAttribute("aria-label", `Border between ${posing ? "SSD and simplex" : "source and result"}`);
+    const names = { overlay: "source over result" };
+    say(left, two ? first : alone ? (names[mode] ?? methodWord(mode)) : "");
+    say(right, two ? second : "");
+    handle.setAttribute("aria-label", `Border between ${first} and ${second}`);
     handle.hidden = !(two && mode === "swipe");
     stage.style.setProperty("--swipe", String(mode === "swipe" ? swipe : 0.5));
     show(empty, !pack);
   });
   readMiddle(canvas, tip, act);
   return { veil, tip };
+}
+
+/** What is seen on the left and on the right where two views are. */
+function sidesOf({ posing, poseMethods: [first, second = ""] }) {
+  return posing ? [methodWord(second), methodWord(first)] : ["source", "result"];
 }
 
 /** A line that can be dragged, or moved by the arrow keys. */
@@ -84,10 +91,10 @@ function swipeHandle(stage, store) {
     event.stopPropagation();
     set(next);
   });
-  store.watch(["swipe", "posing"], () => {
+  store.watch(["swipe", "posing", "poseMethods"], () => {
     const value = Math.round(100 * store.state.swipe);
     handle.setAttribute("aria-valuenow", String(value));
-    const left = store.state.posing ? "SSD" : "source";
+    const [left] = sidesOf(store.state);
     handle.setAttribute("aria-valuetext", `${left} on the left, up to ${value} %`);
   });
   return handle;

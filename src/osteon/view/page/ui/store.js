@@ -16,11 +16,13 @@
  * @property {number | null} heatMax fraction of the diagonal
  * @property {boolean} wireframe
  * @property {boolean} axes
+ * @property {boolean} skeleton joints and bones are drawn over the mesh
  * @property {"light" | "dark"} theme
  * @property {boolean} shortcuts single keys act
  * @property {boolean} crowd
  * @property {boolean} posing the mesh is being posed; what follows is how that is shown
- * @property {"simplex" | "ssd" | "side" | "swipe"} poseView
+ * @property {string[]} poseMethods how it can be posed: one of skin, simplex and ssd, perhaps another beside it
+ * @property {"skin" | "simplex" | "ssd" | "side" | "swipe"} poseView
  * @property {"material" | "segments" | "distortion"} posePaint
  * @property {"area" | "angle" | "strain"} poseMeasure
  * @property {Record<string, number>} poseMax end of the scale of each measure
@@ -69,10 +71,12 @@ export function firstState() {
     heatMax: null,
     wireframe: false,
     axes: false,
+    skeleton: false,
     theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
     shortcuts: true,
     crowd: false,
     posing: false,
+    poseMethods: ["simplex", "ssd"],
     poseView: "simplex",
     posePaint: "material",
     poseMeasure: "area",

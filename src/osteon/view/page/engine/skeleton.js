@@ -1,0 +1,123 @@
+// A model's skeleton over its mesh, seen through it: a bone from each joint to each of its children, a joint as a disc.
+// Both ends of a bone go with their own joints, so that joints that slide stay joined. Sizes are pixels on the screen.
+import * as THREE from "three";
+
+/** Half widths in CSS pixels: of a bone where it begins and where it ends, of a joint, of the dark line around all. */
+const [THICK, SLIM, DISC, RIM] = [4.2, 1.4, 4.6, 1.4];
+/** Whom a part belongs to where there is none. */
+const NOBODY = -1;
+
+/** `position` and `other` are the two ends in the rest pose; of a joint both are its place. */
+const VERTEX = (chunk) => `precision highp float;
+precision highp int;
+${chunk}
+in vec3 other;
+in uvec3 owners;                    // the bone that moves each end, and the joint that this is part of
+in vec3 corner;                     // which end, which side, half a width in pixels
+uniform mat4 viewMatrix;
+uniform mat4 projectionMatrix;
+uniform vec2 pixels;
+uniform float chosen;
+out vec2 inside;                    // across and, of a joint, along; in half widths
+out float wide;
+out float lit;
+
+vec4 seen(vec3 point, uint owner) {
+  return projectionMatrix * viewMatrix * vec4(vec4(point, 1.0) * boneMatrix(thisMoment(), int(owner)), 1.0);
+}
+
+void main() {
+  vec4 a = seen(position, owners.x), b = seen(other, owners.y);
+  bool far = corner.x > 0.5;
+  vec2 along = (b.xy / b.w - a.xy / a.w) * pixels;
+  bool round = position == other;
+  along = round || dot(along, along) < 1e-12 ? vec2(1.0, 0.0) : normalize(along);
+  vec2 side = vec2(-along.y, along.x) * corner.y;
+  vec2 out2 = round ? vec2(far ? 1.0 : -1.0, corner.y) : side;
+  gl_Position = far ? b : a;
+  gl_Position.xy += out2 * (corner.z + ${RIM.toFixed(1)}) * 2.0 / pixels * gl_Position.w;
+  inside = vec2(corner.y, round ? (far ? 1.0 : -1.0) : 0.0);
+  wide = corner.z + ${RIM.toFixed(1)};
+  lit = float(owners.z) == chosen ? 1.0 : 0.0;
+}`;
+
+const FRAGMENT = `precision highp float;
+in vec2 inside;
+in float wide;
+in float lit;
+out vec4 outColor;
+void main() {
+  float deep = wide * (1.0 - length(inside));     // pixels from the edge
+  vec3 fill = mix(vec3(0.97, 0.96, 0.91), vec3(0.16, 0.5, 1.0), lit);
+  vec3 tint = mix(vec3(0.09, 0.11, 0.15), fill, smoothstep(${(RIM - 0.4).toFixed(1)}, ${(RIM + 0.4).toFixed(1)}, deep));
+  outColor = vec4(tint, 0.95 * smoothstep(0.0, 0.8, deep));
+}`;
+
+/** Whether a pack says where its joints are; those of older programs do not. @param {import("./pack.js").Pack} pack */
+export function hasSkeleton(pack) {
+  return Boolean(pack?.arrays.joint_points);
+}
+
+/**
+ * All bones and joints as one mesh; null without a skeleton.
+ * @param {import("./skinned_character.js").SkinnedCharacter} character
+ */
+export function skeletonMesh(character) {
+  const { pack, center, uniforms } = character;
+  if (!hasSkeleton(pack)) return null;
+  const geometry = partsGeometry([...boneParts(pack), ...jointParts(pack)], center);
+  const more = { pixels: { value: new THREE.Vector2(1, 1) }, chosen: { value: NOBODY } };
+  const material = new THREE.RawShaderMaterial({
+    ...{ glslVersion: THREE.GLSL3, vertexShader: VERTEX(character.poseChunk), fragmentShader: FRAGMENT },
+    ...{ defines: character.defines("result"), uniforms: { ...uniforms, ...more } },
+    ...{ depthTest: false, depthWrite: false, transparent: true, side: THREE.DoubleSide },
+  });
+  const mesh = new THREE.Mesh(geometry, material);
+  mesh.frustumCulled = false;
+  mesh.renderOrder = 2;
+  return mesh;
+}
+
+/** Which joint stands out, the one whose weights are shown. */
+export function chooseJoint(mesh, { paint, bone }) {
+  mesh.material.uniforms.chosen.value = paint === "weights" ? bone : NOBODY;
+}
+
+const placeOf = (points, j) => [...points.subarray(3 * j, 3 * j + 3)];
+
+/** From each joint to its children, and of last joints to where what they move ends. */
+function boneParts({ arrays: { joint_points: points, joint_parents: parents, joint_tips: tips } }) {
+  const parts = [];
+  parents.forEach((parent, j) => {
+    if (parent >= 0) parts.push({ ends: [placeOf(points, parent), placeOf(points, j)], owners: [parent, j, parent], widths: [THICK, SLIM] });
+    if (!parents.includes(j)) parts.push({ ends: [placeOf(points, j), placeOf(tips, j)], owners: [j, j, j], widths: [THICK, SLIM] });
+  });
+  // A joint without any length is its disc alone.
+  return parts.filter(({ ends: [a, b] }) => a.some((x, i) => x !== b[i]));
+}
+
+function jointParts({ arrays: { joint_points: points }, counts }) {
+  return Array.from({ length: counts.bones }, (_, j) => {
+    const place = placeOf(points, j);
+    return { ends: [place, place], owners: [j, j, j], widths: [DISC, DISC] };
+  });
+}
+
+function partsGeometry(parts, center) {
+  const [position, other, owners, corner] = [[], [], [], []];
+  for (const part of parts) {
+    const [a, b] = part.ends.map((end) => end.map((x, i) => x - center[i]));
+    for (const [end, side] of [[0, -1], [1, -1], [0, 1], [0, 1], [1, -1], [1, 1]]) {
+      position.push(...a);
+      other.push(...b);
+      owners.push(...part.owners);
+      corner.push(end, side, part.widths[end]);
+    }
+  }
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.Float32BufferAttribute(position, 3));
+  geometry.setAttribute("other", new THREE.Float32BufferAttribute(other, 3));
+  geometry.setAttribute("owners", new THREE.Uint32BufferAttribute(owners, 3));
+  geometry.setAttribute("corner", new THREE.Float32BufferAttribute(corner, 3));
+  return geometry;
+}
