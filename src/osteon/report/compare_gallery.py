@@ -2,8 +2,8 @@
 
 Based on: Reid and Jacka, Mesh Approximation for Animated Characters, figures 5 to 8.
 
-Differs from the paper: a scale ends where all but one in five hundred vertices of its row lie below, so that one
-vertex does not leave the rest in one colour; the largest deviation stands below every picture.
+Differs from the paper: a scale ends where all but one in five hundred vertices of the row's middle model lie below, so
+that neither one vertex nor one bad model leaves the rest in one colour; the largest one stands below every picture.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ DeviationKind = Literal["geometric", "normal"]
 
 #: Poses shown of those that models were trained with, and of the unseen ones.
 SHOWN = 3
-#: Part of the vertices of a row that lies below the end of its scale.
+#: Part of the vertices of a row's middle model that lies below the end of its scale.
 BELOW = 0.998
 #: Width of a picture by the number of models.
 WIDTHS = {1: 400, 2: 400, 3: 360}
-NARROW = 280
+NARROW = 280  # of more models
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def _shown_poses(comparison: Comparison) -> list[_Pose]:
 def _shots(comparison: Comparison, pose: _Pose, kind: DeviationKind, view: DrawOptions) -> tuple[Sequence[Shot], float]:
     """The pictures of a row, still to be drawn, and the end of its scale."""
     values = _deviations(comparison, pose, kind)
-    known = np.concatenate([value[np.isfinite(value)] for value in values])
-    maximum = round_up(float(np.quantile(known, BELOW)) if len(known) else 0.0)
+    known = [value[np.isfinite(value)] for value in values]
+    maximum = round_up(float(np.median([np.quantile(each, BELOW) for each in known if len(each)] or [0.0])))
     # The camera stands where the source is: what a model throws far away does not make the others small.
     camera = frame_camera(pose.source, view)
     write = brief if kind == "geometric" else (lambda angle: f"{number(float(f'{angle:.2g}'))}°")

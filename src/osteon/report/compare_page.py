@@ -20,7 +20,7 @@ from osteon.report.sections import ScaleWords, charts, heat_scale, picture_row
 __all__ = ["build_comparison_page", "write_comparison_page"]
 
 #: Classes of the style sheet by the number of models in a row.
-COLUMNS = {1: "two", 2: "two", 3: "three"}
+COLUMNS = {1: "two", 2: "two", 3: "three", 5: "five"}
 
 _WORDS: dict[DeviationKind, tuple[str, ScaleWords]] = {
     "geometric": ("distance to the surface", ScaleWords(more="Dark red is that and more.")),
