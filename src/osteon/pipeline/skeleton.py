@@ -246,7 +246,8 @@ class _Recovery:
         fit = fit_articulated(self.problem, tree, start, influences, options=asked, on_round=on_round)
         moved = self._inside(replace(tree, places=fit.articulation.joints))
         if not np.array_equal(moved.places, fit.articulation.joints):  # joints that left the body: again, held within
-            held = replace(moved, slack=np.zeros(len(tree.parents)))
+            left = (moved.places != fit.articulation.joints).any(axis=1)
+            held = replace(moved, slack=np.where(left, 0.0, tree.slack))
             start = replace(fit.articulation, joints=moved.places)
             short = replace(asked, rounds=AGAIN_ROUNDS, thorough=0)
             fit = fit_articulated(self.problem, held, start, fit.influences, options=short, on_round=on_round)

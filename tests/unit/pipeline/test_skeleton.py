@@ -75,6 +75,15 @@ def test_exactly_as_many_bones_as_asked_for(tube: MeshSequence) -> None:
         assert rig_sequence(tube, options=RigOptions(bones=bones, threads=2)).model.n_bones == bones
 
 
+def test_more_bones_than_two_poses_can_tell(tube: MeshSequence) -> None:
+    """Some of them move no vertex at all."""
+    two = tube.take_frames(np.array([0, tube.n_frames - 1], np.int32))
+    fit = rig_sequence(two, options=RigOptions(bones=two.n_vertices // 2, threads=1))
+    assert fit.model.n_bones == two.n_vertices // 2
+    assert np.isfinite(fit.skeleton.world_from_joint).all()
+    assert any("guesses" in warning for warning in fit.fit.report.warnings)
+
+
 def test_the_free_form_keeps_every_motion(found: RigFit, tube: MeshSequence) -> None:
     free = rig_sequence(tube, options=RigOptions(form="free", threads=2))
     assert free.fit.report.error_percent == pytest.approx(free.free_error_percent, rel=0.01)

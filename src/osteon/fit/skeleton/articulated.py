@@ -23,7 +23,7 @@ Steps ahead as in `fit/skin/refine.py`.
 Notes, E over that of free sections / joints within 5 % (precision, recall), by what keeps joints in place. Horse, 25
 bones, and Fox: HOLD alone 1e-4 1.22 / 0.72, 0.81, one joint 0.7 diagonals outside the body; 1e-3 1.32 / 0.83, 0.88;
 with a room of 2.5 % for all 1.30 / 0.83, 0.88; of 1 to 6 % by their slack 1.26 / 0.89, 0.94. The chicken, whose parts
-stretch away from each other, has 1.33 with joints far outside its body, 2.1 with joints that stay.
+stretch away from each other, has 1.33 with joints far outside its body, 2.1 to 2.5 with joints that stay (12 bones).
 
 Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 3.1; the block descent is
 that of `fit/skin/solve_bones.py`.
@@ -53,6 +53,8 @@ ORDINARY_SLACK = 0.005
 #: Ordinary joints that stray farther than this part of the diagonal are held more strongly, so many times a round at
 #: most; precise ones have less room, slack ones more.
 FARTHEST, TIGHTER, REACHES = 0.02, 4, (0.5, 3.0)
+#: Vertices that hold a joint at least as strongly as if they were there: below it there may be none.
+NOTHING = 1e-6
 #: Sweeps over the bones in a round.
 SWEEPS = 3
 #: Rounds on all vertices at the end.
@@ -220,7 +222,7 @@ class _Descent:
         lighter = np.minimum(over_vertices.diagonal(), ((1 - hanging) ** 2).sum(axis=0))  # whichever side is the root's
         joints = self.places.copy()
         for _ in range(TIGHTER):
-            hold = self.hold[1:] * n_frames * lighter
+            hold = self.hold[1:] * n_frames * np.maximum(lighter, NOTHING)
             held = normal + np.diag(np.repeat(hold, 3))
             found = np.linalg.solve(held, (right + hold[:, None] * self.places[1:]).ravel())
             joints[1:] = found.reshape(-1, 3)
