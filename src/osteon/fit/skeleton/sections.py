@@ -18,10 +18,10 @@ its vertices (0.3 % of the diagonal): 0.89, 1.0; 1, 1; 0.95, 1.0; 0.70, 0.94; 0.
 helper at a knee. Those without a good joint pruned first: the cow loses three joints, the Fox eleven. All small cores
 at once instead of a quarter in a round: as good, but for the Fox. Started from 1.5 times the count of mean shift and 6:
 Fox 0.86, 0.75. The Fox has 290 vertices, and rounding decides: its size times 1, 1 + 1e-6, … 1 + 5e-6 gave a recall of
-0.81, 0.69, 0.94, 0.75, 0.88, 0.88; as small meshes are reduced now 0.94, 1, 0.81, 1, 1, 0.94. Of four attempts the one with
-the least articulated error times its joints: 1, 1, 0.81, 0.81, at four times the time. The same care for all meshes:
-the cow 0.81, 1.0, four helpers more. Fewer than four vertices fit any turn: RiggedFigure's three at the top of the head were a bone of their
-own.
+0.81, 0.69, 0.94, 0.75, 0.88, 0.88; as small meshes are reduced now 0.94, 1, 0.81, 1, 1, 0.94. Of four attempts the one
+with the least articulated error times its joints: 1, 1, 0.81, 0.81, at four times the time. The same care for all
+meshes: the cow 0.81, 1.0, four helpers more. Fewer than four vertices fit any turn: RiggedFigure's three at the top of
+the head were a bone of their own.
 """
 
 from __future__ import annotations
