@@ -10,16 +10,26 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from osteon.core.errors import FileFormatError
 from osteon.io.doors.marks import is_ours
 from osteon.io.doors.source import Source, quote
 from osteon.io.skeletons.checked_json import JsonValue, read_json
 
-__all__ = ["FORMAT", "SUMMARY", "VERSION", "ComparedModel", "KnownFile", "PoseFigures", "Summary", "read_summary"]
+__all__ = [
+    "FORMAT",
+    "SUMMARY",
+    "VERSION",
+    "ComparedModel",
+    "KnownFile",
+    "PoseFigures",
+    "Summary",
+    "parse_summary",
+    "read_summary",
+]
 
 SUMMARY = "comparison.json"
 FORMAT = "osteon-comparison"
 VERSION = 1
+CURE = "compare again, or delete this file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +38,6 @@ class PoseFigures:
 
     error: float | None  # E, of the motion; None where nothing moves
     rms: float  # of the diagonal
-    worst: float  # likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,54 +86,42 @@ class Summary:
 def read_summary(folder: Path) -> Summary | None:
     """The comparison that was saved in a folder; None where none was, or somebody else's file has its name."""
     path = folder / SUMMARY
-    if not path.is_file() or not is_ours(path):
-        return None
-    found = read_json(Source(path)).named()
-    if "format" not in found or found["format"].value != FORMAT:
-        return None
-    version = _part(found, "format_version", path).value
-    if version != VERSION:
-        raise FileFormatError(f"{path}: has version {version}, this release reads version {VERSION}; compare again")
-    diagonal = _part(_part(found, "input", path).named(), "diagonal", path).positive()
-    source = _part(found, "source_file", path)
-    return Summary(
-        tuple(_model(word, model, diagonal) for word, model in _part(found, "models", path).named().items()),
-        None if source.value is None else _file(source),
-    )
+    return parse_summary(path) if path.is_file() and is_ours(path) else None
 
 
-def _model(word: str, found: JsonValue, diagonal: float) -> ComparedModel:
-    parts, path = found.named(), found.source.path
-    return ComparedModel(
-        word,
-        _part(parts, "title", path).text(),
-        _file(_part(parts, "file", path)),
-        _figures(_part(parts, "training", path), diagonal),
-        _figures(_part(parts, "unseen", path), diagonal),
-    )
+def parse_summary(path: Path) -> Summary:
+    """What a `comparison.json` says; what is damaged in it is refused by name."""
+    found = read_json(Source(path))
+    if _part(found, "format").value != FORMAT:
+        raise found.error(f"is no comparison of models; {CURE}")
+    version = _part(found, "format_version")
+    if version.value != VERSION:
+        raise version.error(f"this release reads version {VERSION}, not {quote(str(version.value))}; {CURE}")
+    models = tuple(_model(word, model) for word, model in _part(found, "models").named().items())
+    source = _part(found, "source_file")
+    return Summary(models, None if source.value is None else _file(source))
+
+
+def _model(word: str, found: JsonValue) -> ComparedModel:
+    figures = (_figures(_part(found, name)) for name in ("training", "unseen"))
+    return ComparedModel(word, _part(found, "title").text(), _file(_part(found, "file")), *figures)
 
 
 def _file(found: JsonValue) -> KnownFile:
     """A file in the folder itself: its name leads nowhere else."""
-    parts, path = found.named(), found.source.path
-    name = _part(parts, "name", path).text()
+    name = _part(found, "name").text()
     if Path(name).name != name or "\\" in name:
         raise found.error(f"expected the name of a file beside it, got {quote(name)}")
-    return KnownFile(name, _part(parts, "sha256", path).text())
+    return KnownFile(name, _part(found, "sha256").text())
 
 
-def _figures(found: JsonValue, diagonal: float) -> PoseFigures:
-    parts, path = found.named(), found.source.path
-    error = _part(parts, "error_percent", path)
-    worst = _part(_part(parts, "max", path).named(), "distance", path)
-    return PoseFigures(
-        None if error.value is None else error.number(),
-        _part(parts, "rms_percent", path).number(),
-        100 * worst.number() / diagonal,
-    )
+def _figures(found: JsonValue) -> PoseFigures:
+    error = _part(found, "error_percent")
+    return PoseFigures(None if error.value is None else error.number(), _part(found, "rms_percent").number())
 
 
-def _part(parts: dict[str, JsonValue], key: str, path: Path) -> JsonValue:
+def _part(found: JsonValue, key: str) -> JsonValue:
+    parts = found.named()
     if key not in parts:
-        raise FileFormatError(f"{path}: lacks '{key}'; compare again, or delete this file")
+        raise found.error(f"lacks '{key}'; {CURE}")
     return parts[key]

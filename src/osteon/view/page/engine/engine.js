@@ -54,7 +54,7 @@ export class Engine {
     if (!this.renderer) return;
     this.renderer.autoClear = false;
     this.limits = textureLimits(this.renderer);
-    this.shelf = new Shelf(this.limits);
+    this.shelf = new Shelf();
     /** @type {import("./character.js").Character|null} Another model of the same source, shown in place of the source. */
     this.beside = null;
     this.model = new ModelView();
@@ -85,7 +85,7 @@ export class Engine {
   load(pack, copy = null, stay = false) {
     return this.guarded(() => {
       const stays = stay && this.character !== null;
-      const character = copy ? new PairedCharacter(pack, copy, this.limits) : this.shelf.take(pack, stays);
+      const character = copy ? new PairedCharacter(pack, copy, this.limits) : this.shelf.take(pack, this.limits, stays);
       this.endCrowd();
       this.endPosing();
       const [left, frame] = [this.character, this.clock?.frame ?? 0];
@@ -114,7 +114,7 @@ export class Engine {
   setBeside(pack) {
     if (!this.character || (pack?.arrays.rest ?? null) === (this.beside?.pack.arrays.rest ?? null)) return true;
     return this.guarded(() => {
-      this.beside = pack && this.shelf.take(pack, true);
+      this.beside = pack && this.shelf.take(pack, this.limits, true);
       this.shelf.makeRoom([this.character, this.beside]);
       this.model.beside = this.posed ? null : this.beside;
       if (this.beside?.pack.images.length && !this.beside.pictures.length) this.loadPictures(this.beside);

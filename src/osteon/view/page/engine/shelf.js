@@ -41,15 +41,13 @@ export class Shelf {
   #kept = new Map(); // by the rest pose of their packs, the one taken last at the end
   #sources = [];
 
-  /** @param {ReturnType<import("./tiles.js").textureLimits>} limits */
-  constructor(limits) {
-    this.limits = limits;
-  }
-
-  /** The character of a pack; of the same source as those that are kept where `stay` says so. */
-  take(pack, stay) {
+  /**
+   * The character of a pack; of the same source as those that are kept where `stay` says so.
+   * @param {ReturnType<import("./tiles.js").textureLimits>} limits
+   */
+  take(pack, limits, stay) {
     const key = pack.arrays.rest;
-    const character = this.#kept.get(key) ?? characterOf(pack, this.limits, this.#sourceOf(pack, stay));
+    const character = this.#kept.get(key) ?? characterOf(pack, limits, this.#sourceOf(pack, limits, stay));
     if (character.pack !== pack) character.adopt(pack);
     if (!this.#sources.includes(character.shared)) this.#sources.push(character.shared);
     this.#kept.delete(key);
@@ -57,10 +55,10 @@ export class Shelf {
     return character;
   }
 
-  #sourceOf(pack, stay) {
+  #sourceOf(pack, limits, stay) {
     const [last] = this.#sources.slice(-1);
     if (stay && last && framesOf(pack) && last.frames === framesOf(pack)) return last;
-    return new SharedSource(pack, this.limits, stay ? last?.center : null);
+    return new SharedSource(pack, limits, stay ? last?.center : null);
   }
 
   holds(character) {

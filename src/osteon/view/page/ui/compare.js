@@ -32,8 +32,10 @@ const INSTEAD = {
 export function buildCompare(store, act) {
   const list = new ModelList({ choose: act.showModel });
   const against = select("Compare with", (id) => {
-    const split = store.state.mode === "result" || store.state.mode === "source";
-    store.set({ against: id, ...(split && { mode: "side" }) });
+    const { mode: before, pack } = store.state;
+    const split = before !== "result" && before !== "source";
+    const after = id ? (split ? before : "side") : canCompare(pack) ? before : "result";
+    store.set({ against: id, mode: after });
   });
   const mode = choice("Show", MODES, (value) => store.set({ mode: value }));
   mode.element.classList.add("thirds");

@@ -52,5 +52,5 @@ function isTaken(target, key) {
   if (key === " ") return tag === "BUTTON" || (tag === "INPUT" && target.type !== "range");
   if (tag === "INPUT" || target.getAttribute("role") === "slider")
     return key.startsWith("Arrow") || key === "Home" || key === "End";
-  return target.getAttribute("role") === "listbox" && (key.startsWith("Arrow") || key === "Home" || key === "End");
+  return target.getAttribute("role") === "listbox" && ["ArrowUp", "ArrowDown", "Home", "End"].includes(key);
 }

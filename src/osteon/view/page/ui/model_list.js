@@ -72,7 +72,7 @@ export class ModelList {
   #row(model) {
     const cells = this.#columns.map(() => make("small", {}, "…"));
     const about = model.about && make("small", { class: "about" }, model.about);
-    const name = make("span", { class: "name" }, make("b", {}, labelOf(model)), about);
+    const name = make("span", { class: "name" }, make("span", { class: "word" }, labelOf(model)), about);
     const element = make("li", { role: "option", id: unique("model"), "data-model": model.id }, name, cells);
     return { element, cells };
   }

@@ -148,7 +148,8 @@ export class Opener {
     const kept = stays ? {} : { heatMax: null, against: "" };
     const { stills } = store.state;
     const known = pack.still && !stills.includes(id) ? { stills: [...stills, id] } : {};
-    store.set({ model: id, pack, known: this.packs.known(), ...known, ...fitting(store.state, pack), ...kept, bone, rank: pack.rank, ...view });
+    const fits = fitting({ ...store.state, ...kept }, pack);
+    store.set({ model: id, pack, known: this.packs.known(), ...known, ...fits, ...kept, bone, rank: pack.rank, ...view });
     if (pack.still) engine.pause();
     else if (!stays && !matchMedia("(prefers-reduced-motion: reduce)").matches) engine.play();
     return true;
@@ -164,10 +165,10 @@ export class Opener {
 }
 
 /** What of the present view a pack can show. */
-function fitting({ mode, paint }, pack) {
+function fitting({ mode, paint, against }, pack) {
   if (pack.kind === "sequence")
     return { mode: "source", paint: paint === "clusters" && hasClusters(pack) ? paint : "material" };
-  const shown = canCompare(pack) && mode !== "source" ? mode : "result";
+  const shown = (canCompare(pack) || against) && mode !== "source" ? mode : "result";
   const lost = (paint === "error" && !canCompare(pack)) || (paint === "clusters" && !hasClusters(pack));
   return { mode: shown, paint: lost ? "material" : paint };
 }

@@ -33,7 +33,7 @@
  *   group?: string, source_in?: string, label?: string, about?: string,
  *   compared?: {training: Figures, unseen: Figures}}} Model
  *   `group` models of one source have in common, `source_in` is the model in whose pack the source is
- * @typedef {{error: number | null, rms: number, worst: number}} Figures of some poses, in percent
+ * @typedef {{error: number | null, rms: number}} Figures of some poses, in percent
  */
 
 /** Values with listeners. */
