@@ -100,6 +100,7 @@ def test_every_row_tells_how_far_its_model_is_off(person: Person, found: Compari
     sequence = fox()[0]
     motion = np.linalg.norm(sequence.frames - sequence.frames.mean(axis=0, dtype=np.float64))
     person.page.keyboard.press("ArrowRight")
+    drawn(person)
     for result in found.results:
         apart = pose_frames(load_model(folder / "models" / f"{result.word}.npz")).astype(float) - sequence.frames
         now = np.linalg.norm(apart[1], axis=1)
@@ -232,8 +233,8 @@ def test_two_models_stand_beside_each_other(person: Person) -> None:
     picked = person.page.evaluate(
         """() => {
           const { engine } = window.osteon, found = {};
-          for (const half of [0.25, 0.75]) for (let i = 0; i < 20; i += 1) {
-            const at = engine.pick(half * engine.width, (0.5 + (i % 2 ? 0.02 : -0.02) * i) * engine.height);
+          for (const { left, span, top, tall } of engine.views) for (let i = 0; i < 20; i += 1) {
+            const at = engine.pick(left + 0.5 * span, top + (0.5 + (i % 2 ? 0.02 : -0.02) * i) * tall);
             if (!at) continue;
             found[at.role] = [at.pack.deformer.kind, at.error, engine.errorNow(at.vertex, at.role)];
             break;
