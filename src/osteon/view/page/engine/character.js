@@ -13,6 +13,8 @@ import { BYTE4, makeTiles } from "./tiles.js";
 
 /** @typedef {"result"|"source"} Role  What a surface shows. */
 
+const SOURCE_CHUNK = poseChunk({ skinned: false });
+
 /** What is drawn of a sequence, and what a skinned model (skinned_character.js) shares with it. */
 export class Character {
   /**
@@ -116,9 +118,15 @@ export class Character {
     return this.flatness;
   }
 
-  /** Defines of a shader that shows `role`. @param {Role} role */
+  /** Defines of a shader that shows `role`. The source needs no bones, so all models of it share one. @param {Role} role */
   defines(role, extra = {}) {
-    return { ...characterDefines(this), ...this.sourceDefines(), SHOW_SOURCE: 1, ...extra };
+    const bare = { pack: { ...this.pack, skinned: false }, limits: this.limits };
+    return { ...characterDefines(bare), ...this.sourceDefines(), SHOW_SOURCE: 1, ...extra };
+  }
+
+  /** How a role is posed, in GLSL. @param {Role} role */
+  chunkOf(role) {
+    return role === "source" ? SOURCE_CHUNK : this.poseChunk;
   }
 
   /** Defines of a shader that reads the source, which is then there. */
@@ -148,7 +156,7 @@ export class Character {
     const defines = this.defines(role, { ...extra, ...(loaded && { TEXTURED: 1 }) });
     return new THREE.RawShaderMaterial({
       glslVersion: THREE.GLSL3,
-      vertexShader: surfaceVertex(this.poseChunk),
+      vertexShader: surfaceVertex(this.chunkOf(role)),
       fragmentShader: surfaceFragment,
       defines,
       uniforms: { ...this.uniformsOf(role), ...surfaceUniforms, picture: { value: loaded ?? null }, cutoff: { value: cutoff } },

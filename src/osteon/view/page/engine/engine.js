@@ -110,6 +110,19 @@ export class Engine {
     });
   }
 
+  /** Makes ready what a model of the same source needs to be shown as the present one is: its first picture is quick. */
+  async warm(pack) {
+    if (!this.character || this.posed || this.group || this.shelf.isFull(pack)) return;
+    const { renderer, eye, model } = this;
+    const character = this.shelf.take(pack, this.limits, true);
+    const scene = model.sceneOf(character, this.view);
+    if (renderer.extensions.has("KHR_parallel_shader_compile")) await renderer.compileAsync(scene, eye.camera);
+    if (!this.shelf.holds(character)) return;
+    // Some drivers finish a shader when it is first used: here, and the next picture covers it at once.
+    model.drawOnce(renderer, eye.camera, { scene, character, theme: this.view.theme });
+    this.draw();
+  }
+
   /** Shows another model of the same source where the source is shown, or with null the source again. */
   setBeside(pack) {
     if (!this.character || (pack?.arrays.rest ?? null) === (this.beside?.pack.arrays.rest ?? null)) return true;

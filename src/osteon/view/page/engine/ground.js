@@ -144,7 +144,7 @@ export class Ground {
 
 function makeShadowMesh(character, role) {
   const material = new THREE.RawShaderMaterial({
-    ...{ glslVersion: THREE.GLSL3, vertexShader: shadowVertex(character.poseChunk), fragmentShader: shadowFragment },
+    ...{ glslVersion: THREE.GLSL3, vertexShader: shadowVertex(character.chunkOf(role)), fragmentShader: shadowFragment },
     defines: character.defines(role),
     uniforms: { ...character.uniforms, heights: { value: new THREE.Vector2() } },
     ...{ side: THREE.DoubleSide, depthTest: false, depthWrite: false, transparent: true },

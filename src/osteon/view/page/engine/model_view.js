@@ -173,6 +173,22 @@ export class ModelView {
     this.dressModel(this.result, this.character, view);
   }
 
+  /** A scene with a model that may take the place of the present one, for its shaders to be made ready. */
+  sceneOf(character, view) {
+    const mesh = surfaceMesh(character);
+    this.dressModel(mesh, character, view);
+    return new THREE.Scene().add(mesh);
+  }
+
+  /** Draws such a scene into one pixel, and the shadow of its character. */
+  drawOnce(renderer, camera, { scene, character, theme }) {
+    this.ground.drawShadow(renderer, character, "result", theme);
+    renderer.setScissorTest(true);
+    renderer.setScissor(0, 0, 1, 1);
+    renderer.render(scene, camera);
+    renderer.setScissorTest(false);
+  }
+
   /** A model as it is painted. */
   dressModel(mesh, character, view) {
     const paint = this.paintOf(view, character);

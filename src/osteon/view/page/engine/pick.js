@@ -42,7 +42,7 @@ export class Picker {
 
   makeMesh(character, role) {
     const material = new THREE.RawShaderMaterial({
-      ...{ glslVersion: THREE.GLSL3, vertexShader: pickVertex(character.poseChunk), fragmentShader: pickFragment },
+      ...{ glslVersion: THREE.GLSL3, vertexShader: pickVertex(character.chunkOf(role)), fragmentShader: pickFragment },
       ...{ defines: character.defines(role), uniforms: character.uniforms },
       ...{ blending: THREE.NoBlending, side: THREE.DoubleSide },
     });

@@ -61,6 +61,16 @@ export class Shelf {
     return new SharedSource(pack, limits, stay ? last?.center : null);
   }
 
+  /** Whether one more would take the place of others. */
+  isFull(pack) {
+    if (this.#kept.has(pack.arrays.rest)) return false;
+    return this.#kept.size >= MOST || this.#vertices + pack.counts.vertices > MOST_VERTICES;
+  }
+
+  get #vertices() {
+    return [...this.#kept.values()].reduce((sum, { pack }) => sum + pack.counts.vertices, 0);
+  }
+
   holds(character) {
     return [...this.#kept.values()].includes(character);
   }
@@ -75,12 +85,9 @@ export class Shelf {
 
   /** Drops those that were not taken for the longest time, if there are too many; never one that is shown. */
   makeRoom(shown) {
-    let vertices = [...this.#kept.values()].reduce((sum, { pack }) => sum + pack.counts.vertices, 0);
     for (const [key, character] of [...this.#kept]) {
-      if (this.#kept.size <= MOST && vertices <= MOST_VERTICES) return;
-      if (shown.includes(character)) continue;
-      vertices -= character.pack.counts.vertices;
-      this.#drop(key, character);
+      if (this.#kept.size <= MOST && this.#vertices <= MOST_VERTICES) return;
+      if (!shown.includes(character)) this.#drop(key, character);
     }
   }
 

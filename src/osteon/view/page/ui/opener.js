@@ -101,7 +101,11 @@ export class Opener {
     for (const { id } of peersOf(this.store.state.scene, shown)) {
       if (this.wanted !== shown) return;
       if (!this.packs.has(id)) await this.packOf(id).catch(() => {}); // whoever asks for it is told
-      if (this.wanted === shown) this.store.set({ known: this.packs.known() });
+      await idle();
+      if (this.wanted !== shown) return;
+      this.store.set({ known: this.packs.known() });
+      // What goes wrong here is told to whoever shows the model.
+      if (id !== shown && this.packs.has(id)) await this.engine.warm(await this.packOf(id)).catch(() => {});
     }
   }
 
@@ -162,6 +166,13 @@ export class Opener {
       this.fail(error);
     }
   }
+}
+
+/** When the browser has nothing else to do, or soon. */
+function idle() {
+  return new Promise((go) =>
+    "requestIdleCallback" in globalThis ? requestIdleCallback(go, { timeout: 200 }) : setTimeout(go, 50),
+  );
 }
 
 /** What of the present view a pack can show. */
