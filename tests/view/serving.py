@@ -19,6 +19,8 @@ import pytest
 
 from osteon.view import bundle
 from osteon.view.collection import Collection, prepare_item
+from osteon.view.model_files import find_models
+from osteon.view.model_set import prepare_models
 from osteon.view.serve import ViewServer
 from osteon.view.session import Session
 
@@ -95,12 +97,19 @@ class Served:
 
 @contextmanager
 def served(
-    folder: Path, *inputs: str, source: str | None = None, skeleton: str | None = None, **options: Any
+    folder: Path,
+    *inputs: str,
+    source: str | None = None,
+    skeleton: str | None = None,
+    models: tuple[str, ...] = (),
+    **options: Any,
 ) -> Iterator[Served]:
-    """Serve what the inputs name."""
+    """Serve what the inputs name, or models as a command line names them."""
     folder.mkdir()
     collection = Collection(folder)
-    if inputs:
+    if models:
+        prepare_models(collection, find_models(models))
+    elif inputs:
         item_id = collection.new_id()
         compared = () if source is None else (source,)
         pack = collection.pack_of(item_id)

@@ -82,6 +82,10 @@ def test_a_result_can_be_fitted_again(fitted):
     job = running.post("fit", {"id": "m2", "options": {"bones": 2, "rounds": 1}}).json()["job"]
     item = running.session.collection.items[running.result(job)["done"]]
     assert item.name.endswith("2 scaled bones")
+    # Results of one source are swapped for each other.
+    told = [model for model in running.get("scene").json()["models"] if model["id"] in ("m2", item.id)]
+    assert [model["group"] for model in told] == ["m1", "m1"]
+    assert [model["label"] for model in told] == ["3 scaled bones, rank 1", "2 scaled bones"]
 
 
 def test_near_rigid_triangles_are_found_when_asked_for(fitted):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.compare_save import print_saved, save_models, save_output
 from osteon.cli.error_words import naming_input
 from osteon.cli.option_flags import options_of, refuse_unused, some_of
 from osteon.cli.outputs import file_output, plan_outputs
@@ -36,6 +37,12 @@ class CompareFiles:
         flags=("-o", "--output"),
         metavar="FILE.html",
     )
+    save: str | None = option(
+        None,
+        help="Write every fitted model, playing all frames, as FOLDER/WORD.npz; osteon view shows them side by side.",
+        flags=("--save",),
+        metavar="FOLDER",
+    )
 
 
 @click.command()
@@ -63,6 +70,7 @@ def compare(
     osteon compare horse.npz -o horse.html
     osteon compare horse.npz --models ssd,dqs --train 10 --bones 25 -o horse.html
     osteon compare walk/ run/ --poses 0,4,7,30 --json walk.json
+    osteon compare horse.npz --save models        then: osteon view models horse.npz
     """
     clock = WallTime.of_command()
     refuse_unused(input="sequence", rest_pose="sequence")
@@ -70,6 +78,7 @@ def compare(
     outputs = plan_outputs(
         [*inputs, load.rest, load.faces],
         file_output("-o", files.report, (".html", ".htm")),
+        save_output(files.save),
         file_output("--json", json_file),
     )
     start_compiling(COMPARE_KERNELS)  # while the file is read
@@ -89,11 +98,16 @@ def compare(
                     report_progress(progress, "draw", 0.0)
                     write_comparison_page(files.report, found)
             facts = found.to_json() | _words(found)
+            if files.save is not None:
+                with clock.stage("write"):
+                    facts["written"] = save_models(files.save, found, facts, sequence, inputs, load)
             facts["seconds"] = found.seconds | clock.seconds()
             write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
         print_comparison(found, found.seconds | clock.seconds(), files.report)
+        if files.save is not None:
+            print_saved(facts["written"])
 
 
 def _words(found: Comparison) -> dict[str, Any]:

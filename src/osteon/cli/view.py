@@ -1,4 +1,4 @@
-"""`osteon view`: a model, its source and what differs, in the browser."""
+"""`osteon view`: models, their source and what differs, in the browser."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from osteon.cli.ending import for_the_owner_only, handling_signals, leave
 from osteon.cli.outputs import Outputs, Wanted, file_output, folder_output, plan_outputs
 from osteon.core.command_text import command_text
 from osteon.core.errors import OptionError
+from osteon.core.progress import Progress
 
 if TYPE_CHECKING:
     from osteon.view.collection import Collection
+    from osteon.view.model_files import NamedModels
     from osteon.view.session import Session
 
 __all__ = ["view"]
@@ -27,8 +29,7 @@ BROWSER_SECONDS = 15.0
 
 
 @click.command()
-@click.argument("file")
-@click.argument("source", required=False)
+@click.argument("files", nargs=-1, required=True, metavar="FILE... [SOURCE]")
 @click.option("--skeleton", metavar="FILE", help="A stick skeleton to pose the mesh by: .tgf, .skel, .json, glTF.")
 @click.option("--port", default=0, help="Where to listen on 127.0.0.1.  [any that is free]")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
@@ -40,8 +41,7 @@ BROWSER_SECONDS = 15.0
 )
 @json_option
 def view(
-    file: str,
-    source: str | None,
+    files: tuple[str, ...],
     skeleton: str | None,
     port: int,
     no_browser: bool,
@@ -49,32 +49,44 @@ def view(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Show a model and its source in the browser.
+    """Show a model, or several, and their source in the browser.
 
     FILE is a model that Osteon wrote, any glTF or USD that moves by skin or morph targets, or a sequence: a folder of
     meshes, a pattern, an animated file. One mesh alone can be posed. SOURCE is the sequence to compare a model with.
-    Ctrl-C ends it.
+    Of several files the last is the source; the models before it are swapped while they play. A folder of models
+    stands for all of them. Ctrl-C ends it.
 
     \b
     osteon view horse.glb horse/
     osteon view cloth/
     osteon view arm.obj --skeleton arm.tgf
+    osteon view models/ horse/                after: osteon compare horse/ --save models
+    osteon view mine.glb models/as.npz horse/
     osteon view horse.glb horse/ --export horse.html
     osteon view horse.glb horse/ --export page/
     """
     from osteon.view.bundle import check_bundle
+    from osteon.view.collection import Collection
     from osteon.view.keeper import Keeper
+    from osteon.view.model_set import prepare_models
     from osteon.view.session import Session
 
     export = None if target is None else _export_output(target, port, no_browser, skeleton)
-    outputs = plan_outputs([file, source, skeleton], export, file_output("--json", json_file))
+    named = _models(files, skeleton)
+    read = files if named is None else [*(model.path for model in named.models), named.source]
+    outputs = plan_outputs([*read, skeleton], export, file_output("--json", json_file))
     check_bundle()
     with (
         handling_signals(leave),
         TemporaryDirectory(prefix="osteon-view-") as temporary,
         Keeper(Path(temporary)) as keeper,
     ):
-        collection = _load(Path(temporary), file, (source, skeleton), target is not None, quiet)
+        collection = Collection(Path(temporary))
+        with progress_bar(quiet) as progress:
+            if named is not None:
+                prepare_models(collection, named, clusters=target is not None, progress=progress)
+            else:
+                _prepare_one(collection, files, skeleton, target is not None, progress)
         if target is not None:
             _export(collection, target, outputs, json_file, quiet)
         else:
@@ -96,21 +108,31 @@ def _export_output(target: str, port: int, no_browser: bool, skeleton: str | Non
     return folder_output("--export", target)
 
 
-def _load(temporary: Path, file: str, beside: tuple[str | None, str | None], clusters: bool, quiet: bool) -> Collection:
-    """What was named, with the source and the skeleton beside it, as the only item of a collection."""
-    from osteon.view.collection import Collection, prepare_item
+def _models(files: tuple[str, ...], skeleton: str | None) -> NamedModels | None:
+    """The models of one source, if several are named; what is odd about their files is said."""
+    from osteon.view.model_files import find_models
 
-    collection = Collection(temporary)
+    named = find_models(files)
+    if named is not None and skeleton is not None:
+        raise OptionError("--skeleton: poses one mesh, and several models are named; leave it out")
+    for note in named.notes if named is not None else ():
+        click.echo(f"osteon: {note}", err=True)
+    return named
+
+
+def _prepare_one(
+    collection: Collection, files: tuple[str, ...], skeleton: str | None, clusters: bool, progress: Progress | None
+) -> None:
+    """What was named, with the source and the skeleton beside it, as the only item of a collection."""
+    from osteon.view.collection import prepare_item
+    from osteon.view.model_files import names_sequence
+
+    shown, source = (files, ()) if names_sequence(files) else (files[:1], files[1:])
     item_id = collection.new_id()
-    source, skeleton = beside
-    compared = () if source is None else (source,)
-    with progress_bar(quiet) as progress:
-        pack = collection.pack_of(item_id)
-        item = prepare_item(
-            item_id, (file,), pack, source=compared, skeleton=skeleton, clusters=clusters, progress=progress
-        )
-        collection.add(item)
-    return collection
+    pack = collection.pack_of(item_id)
+    collection.add(
+        prepare_item(item_id, shown, pack, source=source, skeleton=skeleton, clusters=clusters, progress=progress)
+    )
 
 
 def _export(collection: Collection, target: str, outputs: Outputs, json_file: str | None, quiet: bool) -> None:

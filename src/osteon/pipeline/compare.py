@@ -26,12 +26,13 @@ from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_points
 from osteon.fit.kernel_modules import COMPARE_KERNELS
 from osteon.fit.models.contestants import Contestant, find_contestants
-from osteon.fit.poses.distances import pose_distances
+from osteon.fit.poses.distances import PoseDistances, pose_distances
 from osteon.fit.poses.distinct import check_count, check_pose_list, choose_training_poses, distinct_poses
 from osteon.measure.deviation import measure_deviation
 from osteon.measure.distortion import measure_distortion
 from osteon.measure.report import peak_memory_mb
 from osteon.pipeline.compare_bones import ComparisonBones, bones_for_comparison
+from osteon.pipeline.compare_frames import place_frames
 from osteon.pipeline.comparison import Comparison, ModelCost, ModelResult, PoseMeasures
 
 __all__ = ["compare_models"]
@@ -54,7 +55,9 @@ def compare_models(
     with single_threaded_blas():
         with watch.stage("poses"):
             report_progress(progress, "poses", 0.0)
-            distinct, chosen = _choose_poses(sequence, options.train, named)
+            distances = pose_distances(sequence)
+            distinct, chosen = _choose_poses(distances, sequence.name, options.train, named)
+            places = place_frames(sequence, distances, distinct)
         poses = sequence.take_frames(distinct)
         training = np.searchsorted(distinct, chosen).astype(np.int32)
         with watch.stage("bones"):
@@ -71,6 +74,8 @@ def compare_models(
         distinct,
         bones.training,
         bones.transforms,
+        bones.skeleton,
+        places,
         tuple(results),
         _notes(sequence, bones, distinct),
         watch.seconds | {"fit": sum(watch.seconds.values())},
@@ -79,16 +84,15 @@ def compare_models(
     )
 
 
-def _choose_poses(sequence: MeshSequence, count: int, named: tuple[int, ...]) -> tuple[Int32, Int32]:
+def _choose_poses(distances: PoseDistances, name: str, count: int, named: tuple[int, ...]) -> tuple[Int32, Int32]:
     """Frames that show distinct poses, and those of them to train with."""
-    distances = pose_distances(sequence)
     distinct = distinct_poses(distances, keep=named)
     if not named:
-        return distinct, choose_training_poses(distances, distinct, count, sequence.name)
+        return distinct, choose_training_poses(distances, distinct, count, name)
     repeated = [frame for frame in named if frame not in distinct]
     if repeated:
         raise GeometryError(f"poses: frame {repeated[0]} repeats a pose that is named before it; leave it away")
-    check_count(len(distinct), len(named), sequence.name)
+    check_count(len(distinct), len(named), name)
     return distinct, np.sort(np.array(named, np.int32))
 
 

@@ -18,6 +18,7 @@ from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
 from osteon.core.rig_options import RigOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
 from osteon.core.weld import weld_vertices
 from osteon.fit.poses.distances import PoseDistances, pose_distances
 from osteon.fit.problem import FitProblem, pose_problem
@@ -34,6 +35,7 @@ class ComparisonBones:
 
     sequence: MeshSequence  # all poses; its rest pose is what the bones move
     transforms: Float64  # (f,b,3,4) posed_from_rest of all poses, units of the input
+    skeleton: Skeleton  # joints in the rest pose; a bone each
     training: Int32  # (n,) poses
     problem: FitProblem  # of the training poses and the welded vertices
     influences: Influences  # of the welded vertices
@@ -69,7 +71,7 @@ def bones_for_comparison(
         solved = settle_articulated(others, parents, joints, influences, start, threads=threads)
         transforms[unseen] = others.to_world(solved.transforms())
     report_progress(progress, "bones", 1.0)
-    return ComparisonBones(sequence, transforms, training, problem, influences, welded_of_vertex)
+    return ComparisonBones(sequence, transforms, fit.skeleton, training, problem, influences, welded_of_vertex)
 
 
 def _first_guess(distances: PoseDistances, trained: Float64, training: Int32, unseen: Int32) -> Float64:

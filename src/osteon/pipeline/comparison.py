@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 
 from osteon import __version__
+from osteon.core.animation import Animation, BoneTrack
 from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.character import Character
 from osteon.core.compare_options import CompareOptions
 from osteon.core.deformer import Deformer
+from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
 from osteon.deform.pose import pose_points
 from osteon.fit.models.contestants import BASELINE, ContestantSweep
 from osteon.measure.deviation import Deviation
 from osteon.measure.distortion import Distortion, Worst
+from osteon.pipeline.compare_frames import FramePlaces
 
 __all__ = ["Comparison", "ModelCost", "ModelResult", "PoseMeasures"]
 
@@ -98,6 +103,8 @@ class Comparison:
     distinct: Int32  # (p,) frames of the input
     training: Int32  # (n,) poses
     transforms: Float64  # (p,b,3,4) posed_from_rest
+    skeleton: Skeleton  # of the bones
+    places: FramePlaces  # which pose each frame of the input shows, and where
     results: tuple[ModelResult, ...]
     notes: tuple[str, ...]
     seconds: dict[str, float]
@@ -127,6 +134,12 @@ class Comparison:
         """(n,v,3) what a model makes of some poses."""
         rest = self.sequence.rest.astype(np.float64)[None]
         return pose_points(result.deformer, rest, self.transforms[list(poses)])
+
+    def animated(self, result: ModelResult) -> SkinnedModel:
+        """A model on the skeleton that all share, in every frame of the input."""
+        track = BoneTrack(self.places.transforms(self.transforms).astype(np.float32), "rigid", self.skeleton.names)
+        character = Character(self.sequence.mesh, result.deformer, skeleton=self.skeleton)
+        return SkinnedModel(character, Animation(track, self.places.clips))
 
     def to_json(self) -> dict[str, Any]:
         base = self.baseline

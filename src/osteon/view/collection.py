@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,11 +15,35 @@ from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence
+from osteon.io.comparisons.summary import ComparedModel
 from osteon.view.pack import Evidence, write_pack
 
-__all__ = ["Collection", "Item", "find_clusters", "load_shown", "prepare_item"]
+__all__ = ["Collection", "Item", "Peers", "check_source", "find_clusters", "load_shown", "prepare_item"]
 
 Inputs = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """Items of one source, which can be shown in place of each other."""
+
+    group: str  # id of the first of them
+    source_in: str = ""  # id of the item whose pack holds the frames of the source; "" for its own
+    label: str = ""  # what it is called beside the others
+    about: str = ""  # the model in words
+    compared: ComparedModel | None = None  # what a comparison has measured
+
+    def to_json(self) -> dict[str, Any]:
+        told = {"source_in": self.source_in, "label": self.label, "about": self.about}
+        figures = self.compared and {
+            "training": asdict(self.compared.training),
+            "unseen": asdict(self.compared.unseen),
+        }
+        return {
+            "group": self.group,
+            **{key: value for key, value in told.items() if value},
+            **({"compared": figures} if figures else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +58,7 @@ class Item:
     model: Path | None = None  # a file of the fitted model, for items that a fit made
     inputs: Inputs = ()  # the files it was read from
     skeleton: str | None = None  # the file of the skeleton that it was opened with
+    peers: Peers | None = None  # its place among items of one source
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -43,6 +68,7 @@ class Item:
             "has_source": bool(self.sequence),
             "can_save": self.model is not None,
             **({"has_skeleton": True} if self.skeleton else {}),
+            **(self.peers.to_json() if self.peers else {}),
         }
 
 
@@ -109,17 +135,22 @@ def _check_skeleton(file: str, shown: SkinnedModel | MeshSequence) -> None:
 def _load_source(inputs: Inputs, model: SkinnedModel, progress: Progress | None) -> MeshSequence:
     """The frames that a model should play."""
     source = load_sequence(list(inputs), progress=progress)
+    check_source(source, inputs[0], model)
+    return source
+
+
+def check_source(source: MeshSequence, name: str, model: SkinnedModel) -> None:
+    """Refuse a source with other vertices or frames than a model has."""
     if source.n_vertices != model.n_vertices:
         raise GeometryError(
-            f"{inputs[0]}: has {source.n_vertices} vertices, but the model '{model.name}' has {model.n_vertices}; "
+            f"{name}: has {source.n_vertices} vertices, but the model '{model.name}' has {model.n_vertices}; "
             "name the sequence that it was made from"
         )
     if source.n_frames != model.n_frames:
         raise GeometryError(
-            f"{inputs[0]}: has {source.n_frames} frames, but the model '{model.name}' has {model.n_frames}; "
+            f"{name}: has {source.n_frames} frames, but the model '{model.name}' has {model.n_frames}; "
             "name the sequence that it was made from"
         )
-    return source
 
 
 def find_clusters(sequence: MeshSequence, progress: Progress | None = None) -> Int32:

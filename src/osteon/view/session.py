@@ -15,7 +15,7 @@ from osteon.core.errors import OptionError, OsteonError
 from osteon.core.options import SkinOptions
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view import posing, tasks
-from osteon.view.collection import Collection, Item
+from osteon.view.collection import Collection, Item, Peers
 from osteon.view.confinement import reading_limits
 from osteon.view.jobs import PageJob, TaskError, Worker, WorkerBroke
 from osteon.view.keeper import Keeper
@@ -121,7 +121,9 @@ class Session:
         async def work(job: PageJob) -> dict[str, Any]:
             with _whole_or_not_at_all(pack, model):
                 found = await self.worker.run(tasks.fit_source, source, options, str(pack), str(model), job=job)
-            self.collection.add(Item(item_id, str(found["name"]), "model", pack, source, model))
+            label = str(found["name"])
+            peers = Peers(item.peers.group if item.peers else item.id, label=label.partition(": ")[2])
+            self.collection.add(Item(item_id, label, "model", pack, source, model, peers=peers))
             return {"done": item_id, "error_percent": found["error_percent"]}
 
         return self._start(work)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.io import save_sequence
+from osteon.core.command_text import command_text
+from osteon.io import load_model, load_sequence, save_sequence
 
 from ...subjects import bent_tube
 
@@ -89,3 +90,70 @@ def test_nobodys_file_is_overwritten(run_here, walk):
     done = run_here("compare", walk, "--train", 4, "-o", "page.html")
     assert done.returncode == 2
     assert path.read_text() == "mine"
+
+
+def test_models_are_saved_with_the_command_that_shows_them(run_here, walk):
+    done = run_here(
+        "compare", walk, "--train", 4, "--bones", 3, "--models", "ssd,as", "--save", "models", "--json", "f.json"
+    )
+    assert done.returncode == 0, done.stderr
+    folder = run_here.folder / "models"
+    assert sorted(path.name for path in folder.iterdir()) == ["as.npz", "comparison.json", "ssd.npz"]
+    command = command_text("osteon", "view", "models", walk)
+    assert command in done.stdout
+    written = json.loads((run_here.folder / "f.json").read_text())["written"]
+    assert written["view"] == command
+    assert written["models"] == {"ssd": "models/ssd.npz", "as": "models/as.npz"}
+    assert written["source"] is None
+    model = load_model(folder / "as.npz")
+    assert (model.n_frames, model.deformer.kind, model.n_bones) == (20, "animation_space", 3)
+    again = run_here("compare", walk, "--train", 4, "--bones", 3, "--models", "ssd", "--save", "models", "-q")
+    assert again.returncode == 0, again.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["comparison.json", "ssd.npz"]
+
+
+@pytest.mark.parametrize("arguments", [("--frames", "0:9"), ("--step", 2)])
+def test_a_source_that_no_input_names_is_saved_too(run_here, walk, arguments):
+    done = run_here(
+        *("compare", walk, "--train", 3, "--bones", 2, "--models", "ssd", "--save", "my models", "--json", "-"),
+        *arguments,
+    )
+    assert done.returncode == 0, done.stderr
+    written = json.loads(done.stdout)["written"]
+    assert written["view"] == command_text("osteon", "view", "my models")
+    source = load_sequence(run_here.folder / written["source"])
+    assert source.n_frames == load_model(run_here.folder / written["models"]["ssd"]).n_frames
+
+
+@pytest.mark.parametrize("more", [(), ("--force",)])
+def test_a_folder_of_others_is_refused_before_the_work(run_here, walk, more):
+    folder = run_here.folder / "models"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine")
+    done = run_here("compare", walk, "--train", 4, "--save", "models", *more)
+    assert done.returncode == 2
+    assert "models: holds 'mine.txt', which is no part of a saved comparison" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["mine.txt"]
+
+
+def test_outputs_of_one_run_do_not_take_each_other(run_here, walk):
+    done = run_here("compare", walk, "--train", 4, "--save", "models", "-o", "models/page.html")
+    assert done.returncode == 2
+    assert "lies in models, which --save replaces" in done.stderr
+    inside = run_here.folder / "walk"
+    inside.mkdir()
+    (inside / "walk.npz").write_bytes(walk.read_bytes())
+    done = run_here("compare", inside / "walk.npz", "--train", 4, "--save", "walk")
+    assert done.returncode == 2
+    assert (inside / "walk.npz").is_file()
+
+
+def test_a_stop_while_models_are_written_leaves_nothing(run_here, walk, monkeypatch):
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("osteon.io.comparisons.folder._facts_of", stop)
+    done = run_here("compare", walk, "--train", 4, "--bones", 2, "--models", "ssd", "--save", "m", "--json", "f.json")
+    assert done.returncode == 130
+    assert "nothing was written" in done.stderr
+    assert list(run_here.folder.iterdir()) == []

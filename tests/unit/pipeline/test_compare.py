@@ -9,11 +9,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from osteon.core.compare_options import CompareOptions
 from osteon.core.deformer import Deformer
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sequence import MeshSequence
+from osteon.deform.pose import pose_frames
 from osteon.fit.models import contestants
 from osteon.fit.models.contestants import CONTESTANTS, Contestant, ContestantSweep, find_contestants
 from osteon.pipeline.compare import compare_models
@@ -170,3 +172,29 @@ def test_a_contestant_is_a_line(tube: MeshSequence, monkeypatch: pytest.MonkeyPa
     result = compare_models(tube, options=asked).results[0]
     assert result.sweep == ContestantSweep((0.1, 1.0), (2.0, 1.0), (4.0, 3.0))
     assert result.cost.multiply_adds == 36
+
+
+def test_models_play_all_frames_of_the_input(tube: MeshSequence, found: Comparison) -> None:
+    for result in found.results:
+        model = found.animated(result)
+        assert (model.n_frames, model.clips) == (14, tube.clips)
+        assert model.skeleton is found.skeleton
+        assert model.track.names == found.skeleton.names
+        played = pose_frames(model)
+        poses = found.pose(result, range(12))
+        assert np.abs(played[:12] - poses).max() < 1e-6 * tube.diagonal
+        assert np.abs(played[12:] - poses[[3, 5]]).max() < 1e-6 * tube.diagonal
+
+
+def test_a_pose_that_comes_again_elsewhere_is_played_there(tube: MeshSequence) -> None:
+    turn = Rotation.from_rotvec([0.4, 1.2, -0.3]).as_matrix()
+    moved = tube.frames[4].astype(float) @ turn.T + [2.0, -1.0, 0.5]
+    frames = np.concatenate([tube.frames[:12], moved[None]])
+    again = tube.with_parts(frames=frames, clips=())
+    asked = CompareOptions(models="ssd,as", train=4, bones=3, threads=1)
+    found = compare_models(again, options=asked)
+    assert found.places.poses[12] == 4
+    for result in found.results:
+        played = pose_frames(found.animated(result))
+        laid = played[4].astype(float) @ turn.T + [2.0, -1.0, 0.5]
+        assert np.abs(played[12] - laid).max() < 1e-5 * tube.diagonal

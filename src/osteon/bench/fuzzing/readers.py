@@ -77,6 +77,12 @@ def _skeleton_doors() -> tuple[Door, ...]:
     return (load_skeleton, *_pose_doors())
 
 
+def _comparison_doors() -> tuple[Door, ...]:
+    from osteon.io.comparisons.summary import parse_summary
+
+    return (parse_summary,)
+
+
 def _pose_doors() -> tuple[Door, ...]:
     from osteon.core.sticks import StickSkeleton
     from osteon.io.poses import load_poses
@@ -223,6 +229,10 @@ _READERS = (
     FuzzReader(
         *("pose", ".json", _pose_doors, _texts(text_seeds.POSES), (mutate_json,)),
         ("poses.pose_json", "poses.line_pose", "poses.bone_pose", "poses.join", "poses.load", *_JSON),
+    ),
+    FuzzReader(
+        *("comparison", ".json", _comparison_doors, _texts(text_seeds.COMPARISONS), (mutate_json,)),
+        ("comparisons.summary",),
     ),
     FuzzReader(
         *("alembic", ".abc", _alembic_doors, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),

@@ -7,13 +7,30 @@ import json
 import struct
 from typing import Any
 
-__all__ = ["GLTF", "MTL", "OBJ", "OFF", "PLY", "POSES", "SKEL", "SKELETON", "TETRAHEDRON", "TGF", "USDA"]
+__all__ = ["COMPARISONS", "GLTF", "MTL", "OBJ", "OFF", "PLY", "POSES", "SKEL", "SKELETON", "TETRAHEDRON", "TGF", "USDA"]
 
 OBJ = [
     b"mtllib input.mtl\nv 0 0 0\nv 1 0 0 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 1\nvt 1 1 0\nvn 0 0 1\nusemtl red\no left\n"
     b"f 1/1 2//1 3/1/1 \\\n 4\n# said\ng right\nusemtl blue\ns 1\nf -4 -3 -2\nl 1 2\n",
     b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvt .5 1\nf 1/1 2/2 3/1\nf 1/1 3/2 4/1\nf 1/2 4/2 2/1\n",
     b"\tv\t0 0 0\r\nv 1e0 0 0\r\nv 0 +1 0\r\nf  1 2 3 \r\n",
+]
+_FIGURES = {
+    "training": {"error_percent": 1.5, "rms_percent": 0.2},
+    "unseen": {"error_percent": None, "rms_percent": 0.3},
+}
+_BESIDE = {"name": "as.npz", "bytes": 12, "sha256": "0f" * 32}
+COMPARISONS = [
+    {
+        "generator": "Osteon 0.1.0",
+        "format": "osteon-comparison",
+        "format_version": 1,
+        "source_file": source,
+        "models": {
+            word: {"file": _BESIDE | {"name": f"{word}.npz"}, "title": word.upper(), **_FIGURES} for word in words
+        },
+    }
+    for words, source in ((("as",), None), (("ssd", "dqs"), _BESIDE | {"name": "source.npz"}))
 ]
 MTL = [
     b"# library\nnewmtl red\nKd 1 0 0\nd 0.5\nPm 0.1\nPr 0.4\nKe 0 0 1\nmap_Kd -s 1 1 1 -clamp on picture.png\n"

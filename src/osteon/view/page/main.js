@@ -23,6 +23,7 @@ import { Notices } from "./ui/notices.js";
 import { buildLegend, showPainted } from "./ui/legend.js";
 import { Opener } from "./ui/opener.js";
 import { buildPanels } from "./ui/panels.js";
+import { peersOf, sideNames } from "./ui/peers.js";
 import { buildStage } from "./ui/stage.js";
 import { Store, firstState } from "./ui/store.js";
 import { Timeline } from "./ui/timeline.js";
@@ -31,9 +32,6 @@ import { listenToTurns } from "./ui/turn.js";
 /** What the engine draws from; the rest of the state is the page's own. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
 const POSE_VIEW = ["posing", "poseView", "poseMethods", "posePaint", "poseMeasure", "poseMax"];
-
-/** Vertices times frames times ranks whose error is computed without being asked: less than half a second of script. */
-const QUICK = 2e7;
 
 const find = (id) => /** @type {any} */ (document.getElementById(id));
 const [stage, canvas] = [find("stage"), find("canvas")];
@@ -63,7 +61,7 @@ class Page {
     this.engine = engine;
     this.timeline = new Timeline(find("timeline"), engine, store);
     this.tracker = new ErrorTracker(engine, (track) => this.onErrors(track));
-    const opener = (this.opener = new Opener({ engine, store, client, notices, fail, timeline: this.timeline }));
+    const opener = (this.opener = new Opener({ engine, store, client, notices, fail }));
     const { veil, tip } = this.#build(opener);
     this.tip = tip;
     if (mode === "server") listenToDrops(veil, (files) => this.take(files));
@@ -73,6 +71,7 @@ class Page {
     store.watch([...VIEW, ...POSE_VIEW], () => this.draw());
     store.watch(["posing"], () => document.body.classList.toggle("posing", store.state.posing));
     store.watch(["rank", "pack"], () => this.measure());
+    store.watch(["known", "panel", "pack"], () => this.measureOthers());
     store.watch(["paint", "pack"], () => this.setHeat());
     store.watch(["pack"], () => this.name());
     store.watch(["pack"], () => document.body.classList.toggle("still", Boolean(store.state.pack?.still)));
@@ -85,6 +84,7 @@ class Page {
     const act = { fail, announce: (text) => notices.announce(text) };
     this.compare = buildCompare(store, {
       goToWorst: () => this.goToWorst(),
+      showModel: (id) => opener.show(id),
       scaleToThis: () => this.setHeat(true),
       color: (at) => css(heat, Math.round(255 * at)),
     });
@@ -132,7 +132,8 @@ class Page {
   name() {
     const { pack } = store.state;
     if (!pack) return;
-    const name = pack.name || "the model";
+    const several = peersOf(store.state.scene, store.state.model).length > 1;
+    const name = [pack.name || "the model", several && sideNames(store.state)[1]].filter(Boolean).join(", ");
     document.title = `${name}, Osteon`;
     canvas.setAttribute(
       "aria-label",
@@ -159,6 +160,12 @@ class Page {
     this.engine.fit();
   }
 
+  /** Show one of the models of this source, counted from 1. */
+  showNth(number) {
+    const found = peersOf(store.state.scene, store.state.model)[number - 1];
+    if (found && found.id !== store.state.model) this.opener.show(found.id);
+  }
+
   /** Give the engine what it draws from. */
   draw() {
     for (const key of VIEW) this.engine.view[key] = store.state[key];
@@ -168,14 +175,24 @@ class Page {
 
   /** Errors of all frames at the current rank. */
   measure() {
-    const { pack } = store.state;
+    const { pack, rank } = store.state;
     clearTimeout(this.later);
     this.#frame = -1;
-    if (pack !== this.measured) this.tracker.stop();
+    const swapped = pack !== this.measured && canCompare(pack) && canCompare(this.measured);
+    if (pack !== this.measured && !swapped) this.tracker.stop();
     this.measured = pack;
     if (!canCompare(pack)) return;
-    // A slider that moves asks many times; the last one counts.
-    this.later = setTimeout(() => this.tracker.start(pack.counts.frames), 120);
+    // One model in place of another is measured at once; a slider that moves asks many times, and the last one counts.
+    if (swapped) this.tracker.start(pack, rank);
+    else this.later = setTimeout(() => this.tracker.start(pack, rank), 120);
+  }
+
+  /** Errors of the other models of the source, for their rows in the open panel. */
+  measureOthers() {
+    const { pack, panel, known, scene, model } = store.state;
+    const others = peersOf(scene, model).map(({ id }) => known.get(id));
+    const wanted = panel === "compare" && canCompare(pack) ? others.filter((other) => other && other !== pack) : [];
+    this.tracker.startOthers(wanted, () => this.#showModels());
   }
 
   /** The heat map reaches to the worst error without corrections, rounded up: one scale for all ranks and frames. */
@@ -204,23 +221,25 @@ class Page {
   }
 
   #showErrors() {
-    const { pack } = store.state;
-    if (this.tracker && canCompare(pack))
-      this.compare.update({
-        frame: this.timeline.frame,
-        track: this.tracker.track,
-        diagonal: pack.diagonal,
-        error: this.#error(pack),
-      });
+    const { pack, rank } = store.state;
+    if (!this.tracker || !this.compare) return;
+    this.#showModels();
+    if (!canCompare(pack)) return;
+    const { track } = this.tracker;
+    const error = errorOf(pack, rank, track);
+    this.compare.update({ frame: this.timeline.frame, track, diagonal: pack.diagonal, error });
   }
 
-  /** E of all frames at the current rank, where it came with the model or is quick to compute. */
-  #error(pack) {
-    const known = pack.error_percent_by_rank?.[store.state.rank];
-    if (Number.isFinite(known)) return known;
-    if (!this.tracker.track.complete || pack.counts.frames * pack.counts.vertices * (pack.rank + 1) > QUICK)
-      return null;
-    return this.engine.errorByRank()[store.state.rank];
+  /** What is known of every model of the source in the frame that is shown. */
+  #showModels() {
+    const { frame } = this.timeline;
+    this.compare.updateModels(({ id }) => {
+      const { pack: shown, model, rank, known } = store.state;
+      const pack = id === model ? shown : known.get(id);
+      const at = id === model ? rank : pack?.rank;
+      const track = pack && this.tracker.known(pack, at);
+      return { error: (pack && errorOf(pack, at, track)) ?? NaN, rms: track?.rms[frame], worst: track?.worst[frame] };
+    });
   }
 
   #keys() {
@@ -229,6 +248,8 @@ class Page {
     const plays = () => shown() && !store.state.pack.still;
     return {
       toggle: () => plays() && this.timeline.toggle(),
+      model: (key) => shown() && this.opener.step(key === "M" ? -1 : 1),
+      nth: (key) => shown() && this.showNth(Number(key)),
       step: (key) => plays() && this.timeline.step(key === "ArrowLeft" ? -1 : 1),
       ends: (key) => plays() && (key === "Home" ? this.timeline.first() : this.timeline.last()),
       rank: (key) =>
@@ -245,6 +266,13 @@ class Page {
       help: () => store.set({ panel: store.state.panel === "about" ? "" : "about" }),
     };
   }
+}
+
+/** E of all frames at a rank, as it came with the model or was measured; null as long as neither is known. */
+function errorOf(pack, rank, track) {
+  const known = pack.error_percent_by_rank?.[rank];
+  if (Number.isFinite(known)) return known;
+  return Number.isFinite(track?.error) ? track.error : null;
 }
 
 /** What the engine shows of a posed mesh. */

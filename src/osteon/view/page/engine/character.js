@@ -1,7 +1,8 @@
 // A mesh on the graphics card that moves as its source does: textures, buffers and materials. Playing changes only uniforms.
 import * as THREE from "three";
 import { PALETTE_SIZE, boneColors, heatTable, weightTable } from "./colors.js";
-import { flatGeometry, indexedGeometry, splitCorners } from "./geometry.js";
+import { ErrorMeter } from "./errors.js";
+import { flatGeometry, indexedGeometry, middleOf, splitCorners } from "./geometry.js";
 import { PAINT, surfaceFragment, surfaceVertex } from "./mesh_shader.js";
 import { Motion } from "./motion.js";
 import { sourcePositions } from "./pose.js";
@@ -12,16 +13,23 @@ import { BYTE4, makeTiles } from "./tiles.js";
 
 /** @typedef {"result"|"source"} Role  What a surface shows. */
 
+const SOURCE_CHUNK = poseChunk({ skinned: false });
+
 /** What is drawn of a sequence, and what a skinned model (skinned_character.js) shares with it. */
 export class Character {
-  /** @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits */
-  constructor(pack, limits) {
+  /**
+   * @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits
+   * @param {import("./shelf.js").SharedSource|null} shared  what it has in common with others of its source
+   */
+  constructor(pack, limits, shared = null) {
     this.pack = pack;
     this.limits = limits;
-    this.center = middle(pack.arrays.rest);
+    this.shared = shared;
+    this.center = shared?.center ?? middleOf(pack.arrays.rest);
     this.motion = new Motion(pack, this.center);
     this.pictures = [];
     this.materials = new Map();
+    this.parts = new Map();
     this.split = splitCorners(pack);
     this.indexed = indexedGeometry(pack, this.split, this.center);
     this.flatGeometry = null;
@@ -61,10 +69,29 @@ export class Character {
     return this.flatGeometry;
   }
 
+  /** The same model with more arrays, such as clusters that were found since. */
+  adopt(pack) {
+    this.pack = pack;
+    this.flatGeometry?.dispose();
+    this.flatGeometry = null;
+  }
+
+  /** Errors of the pack; what is measured stays measured as long as this does. */
+  get errors() {
+    this.meter ??= new ErrorMeter(this.pack);
+    return this.meter;
+  }
+
+  /** A mesh that is drawn of it besides its surface, or null; made once, and gone with it. */
+  part(name, make) {
+    if (!this.parts.has(name)) this.parts.set(name, make());
+    return this.parts.get(name);
+  }
+
   /** Puts the source's frames into a texture, once. */
   needSource() {
     if (this.source || !this.pack.hasSource) return;
-    this.source = sourceTextures(this.pack, this.limits, this.center);
+    this.source = this.shared?.textures() ?? sourceTextures(this.pack, this.limits, this.center);
     this.uniforms.source.value = this.source.source;
     this.uniforms.sourceScale.value = this.source.sourceScale;
   }
@@ -91,9 +118,15 @@ export class Character {
     return this.flatness;
   }
 
-  /** Defines of a shader that shows `role`. @param {Role} role */
+  /** Defines of a shader that shows `role`. The source needs no bones, so all models of it share one. @param {Role} role */
   defines(role, extra = {}) {
-    return { ...characterDefines(this), ...this.sourceDefines(), SHOW_SOURCE: 1, ...extra };
+    const bare = { pack: { ...this.pack, skinned: false }, limits: this.limits };
+    return { ...characterDefines(bare), ...this.sourceDefines(), SHOW_SOURCE: 1, ...extra };
+  }
+
+  /** How a role is posed, in GLSL. @param {Role} role */
+  chunkOf(role) {
+    return role === "source" ? SOURCE_CHUNK : this.poseChunk;
   }
 
   /** Defines of a shader that reads the source, which is then there. */
@@ -123,7 +156,7 @@ export class Character {
     const defines = this.defines(role, { ...extra, ...(loaded && { TEXTURED: 1 }) });
     return new THREE.RawShaderMaterial({
       glslVersion: THREE.GLSL3,
-      vertexShader: surfaceVertex(this.poseChunk),
+      vertexShader: surfaceVertex(this.chunkOf(role)),
       fragmentShader: surfaceFragment,
       defines,
       uniforms: { ...this.uniformsOf(role), ...surfaceUniforms, picture: { value: loaded ?? null }, cutoff: { value: cutoff } },
@@ -158,20 +191,14 @@ export class Character {
     this.dropMaterials();
     this.indexed.dispose();
     this.flatGeometry?.dispose();
-    for (const { value } of Object.values(this.uniforms)) if (value?.isTexture) value.dispose();
+    for (const mesh of this.parts.values()) {
+      mesh?.material.dispose();
+      if (mesh?.geometry !== this.indexed) mesh?.geometry.dispose();
+    }
+    const lent = this.shared ? Object.values(this.source ?? {}) : [];
+    for (const { value } of Object.values(this.uniforms)) if (value?.isTexture && !lent.includes(value)) value.dispose();
     this.pictures.forEach((picture) => picture?.dispose());
   }
-}
-
-/** Middle of the bounding box of points (v,3). */
-function middle(points) {
-  const low = [Infinity, Infinity, Infinity];
-  const high = [-Infinity, -Infinity, -Infinity];
-  for (let i = 0; i < points.length; i++) {
-    low[i % 3] = Math.min(low[i % 3], points[i]);
-    high[i % 3] = Math.max(high[i % 3], points[i]);
-  }
-  return low.map((value, i) => (points.length ? Math.fround((value + high[i]) / 2) : 0));
 }
 
 function table(colors, limits) {

@@ -36,6 +36,12 @@ export class Clock {
     this.time = Math.min(Math.max(seconds, 0), this.length);
   }
 
+  /** Stands at a frame counted over all clips, which need not be whole. */
+  setFrame(frame) {
+    this.clip = this.ownerOf(Math.floor(frame)) ?? this.clip;
+    this.setTime((frame - this.clip.start) / this.clip.fps);
+  }
+
   /** The clip that holds a frame. */
   ownerOf(frame) {
     return this.clips.find(({ start, stop }) => frame >= start && frame < stop);

@@ -4,7 +4,6 @@ import * as THREE from "three";
 import { Eye } from "./camera.js";
 import { Clock } from "./clock.js";
 import { Crowd, instanceVectors } from "./crowd.js";
-import { ErrorMeter } from "./errors.js";
 import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
@@ -12,6 +11,7 @@ import { momentInClip, posePositions, sourcePositions } from "./pose.js";
 import { PairedCharacter } from "./paired_character.js";
 import { PosedCharacter } from "./posed_character.js";
 import { readPosed } from "./readback.js";
+import { Shelf } from "./shelf.js";
 import { characterOf } from "./skinned_character.js";
 import { textureLimits } from "./tiles.js";
 
@@ -54,6 +54,9 @@ export class Engine {
     if (!this.renderer) return;
     this.renderer.autoClear = false;
     this.limits = textureLimits(this.renderer);
+    this.shelf = new Shelf();
+    /** @type {import("./character.js").Character|null} Another model of the same source, shown in place of the source. */
+    this.beside = null;
     this.model = new ModelView();
     this.picker = new Picker();
     this.meter = new Meter(this.renderer.getContext());
@@ -76,28 +79,66 @@ export class Engine {
 
   /**
    * Shows a pack instead of what is shown; false when it cannot be shown, and then onError says why. With a `copy`, a
-   * pack of other frames of the same mesh, the pack is the source and the copy the result.
+   * pack of other frames of the same mesh, the pack is the source and the copy the result. A pack that is to `stay`
+   * is of the same source as what is shown: moment, view, mark and what stands beside it stay, and so does what goes.
    */
-  load(pack, copy = null) {
+  load(pack, copy = null, stay = false) {
     return this.guarded(() => {
-      const character = copy ? new PairedCharacter(pack, copy, this.limits) : characterOf(pack, this.limits);
+      const stays = stay && this.character !== null;
+      const character = copy ? new PairedCharacter(pack, copy, this.limits) : this.shelf.take(pack, this.limits, stays);
       this.endCrowd();
       this.endPosing();
-      this.character?.dispose();
+      const [left, frame] = [this.character, this.clock?.frame ?? 0];
       this.character = character;
+      if (left && !this.shelf.holds(left)) left.dispose();
+      if (!stays) this.beside = this.marked = null;
+      if (stays) this.shelf.makeRoom([character, this.beside]);
+      else this.shelf.keepOnly(copy ? [] : [character]);
       this.clock = new Clock(pack.clips);
-      this.errors = new ErrorMeter(pack);
+      this.errors = character.errors;
       this.heatMax = null;
-      this.marked = null;
       this.view.rank = pack.rank;
       this.view.bone = Math.min(this.view.bone, Math.max(0, pack.counts.bones - 1));
-      this.model.show(character);
+      this.model.show(character, stays);
+      this.model.beside = this.beside;
       this.stats.clear();
-      this.fit();
+      if (stays) this.clock.setFrame(frame);
+      else this.fit();
       // As soon as the caller has set its view: a page that is just being laid out has its next frame only much later.
       queueMicrotask(() => this.character === character && this.draw() && this.refresh());
-      if (pack.images.length) this.loadPictures(character);
+      if (pack.images.length && !character.pictures.length) this.loadPictures(character);
     });
+  }
+
+  /** Makes ready what a model of the same source needs to be shown as the present one is: its first picture is quick. */
+  async warm(pack) {
+    if (!this.character || this.posed || this.group || this.shelf.isFull(pack)) return;
+    const { renderer, eye, model } = this;
+    const character = this.shelf.take(pack, this.limits, true);
+    const scene = model.sceneOf(character, this.view);
+    if (renderer.extensions.has("KHR_parallel_shader_compile")) await renderer.compileAsync(scene, eye.camera);
+    if (!this.shelf.holds(character)) return;
+    // Some drivers finish a shader when it is first used: here, and the next picture covers it at once.
+    model.drawOnce(renderer, eye.camera, { scene, character, theme: this.view.theme });
+    this.draw();
+  }
+
+  /** Shows another model of the same source where the source is shown, or with null the source again. */
+  setBeside(pack) {
+    if (!this.character || (pack?.arrays.rest ?? null) === (this.beside?.pack.arrays.rest ?? null)) return true;
+    return this.guarded(() => {
+      this.beside = pack && this.shelf.take(pack, this.limits, true);
+      this.shelf.makeRoom([this.character, this.beside]);
+      this.model.beside = this.posed ? null : this.beside;
+      if (this.beside?.pack.images.length && !this.beside.pictures.length) this.loadPictures(this.beside);
+      this.refresh();
+    });
+  }
+
+  /** What is seen where a role is: the source may be another model. */
+  ownerOf(role) {
+    const { character, model } = this;
+    return role === "source" && model.beside ? { character: model.beside, role: "result" } : { character, role };
   }
 
   async loadPictures(character) {
@@ -143,6 +184,11 @@ export class Engine {
     if (!owner) return;
     this.setClip(owner.name);
     this.setTime((frame - owner.start) / owner.fps);
+  }
+
+  /** The clip that plays. */
+  get clip() {
+    return this.clock?.clip ?? null;
   }
 
   play() {
@@ -324,13 +370,15 @@ export class Engine {
     if (!pass) return null;
     this.setUniforms();
     const role = pass.roles.includes("source") ? "source" : "result";
+    const owner = this.ownerOf(role);
     const [left, top] = [x - pass.left, y - pass.top];
-    const at = { role, camera: this.eye.camera, x: left, y: top, width: pass.span, height: pass.tall };
-    const seen = this.picker.seenAt(this.renderer, this.character, this.clock.moment, at);
+    const at = { role: owner.role, camera: this.eye.camera, x: left, y: top, width: pass.span, height: pass.tall };
+    const seen = this.picker.seenAt(this.renderer, owner.character, this.clock.moment, at);
     if (!seen) return null;
     const { vertex, triangle } = seen;
-    const weights = weightsOf(this.character.pack, vertex);
-    return { vertex, triangle, role, bone: weights[0]?.[0] ?? 0, weights, error: this.errorNow(vertex) };
+    const { pack } = owner.character;
+    const weights = weightsOf(pack, vertex);
+    return { vertex, triangle, role, pack, bone: weights[0]?.[0] ?? 0, weights, error: this.errorNow(vertex, role) };
   }
 
   /** A vertex of the result now, relative to the character's center. */
@@ -340,11 +388,12 @@ export class Engine {
     return [x - center[0], y - center[1], z - center[2]];
   }
 
-  /** Error of a vertex at this moment, between frames too; null without a source. */
-  errorNow(vertex) {
+  /** Error of a vertex at this moment, between frames too, of the model seen there; null without a source. */
+  errorNow(vertex, role = "result") {
     if (!this.comparable) return null;
-    const { pack } = this.character;
-    const posed = posePositions(pack, this.clock.moment, this.rank, [vertex]);
+    const { pack } = this.ownerOf(role).character;
+    const rank = pack === this.character.pack ? this.rank : pack.rank;
+    const posed = posePositions(pack, this.clock.moment, rank, [vertex]);
     const source = sourcePositions(pack, this.clock.moment, [vertex]);
     return Math.hypot(...source.map((x, i) => x - posed[i])) / pack.diagonal;
   }
@@ -448,6 +497,7 @@ export class Engine {
   #stage(shown) {
     Object.assign(this, shown);
     this.model.show(this.character);
+    this.model.beside = shown.errors ? this.beside : null;
     this.stats.clear();
     this.fit();
   }
@@ -468,7 +518,8 @@ export class Engine {
     this.endPosing();
     cancelAnimationFrame(this.asked);
     this.model.dispose();
-    this.character?.dispose();
+    if (!this.shelf.holds(this.character)) this.character?.dispose();
+    this.shelf.dispose();
     this.picker.dispose();
     this.eye.dispose();
     this.canvas.removeEventListener("webglcontextlost", this.lost);

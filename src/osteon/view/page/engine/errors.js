@@ -62,10 +62,12 @@ export class ErrorMeter {
   }
 }
 
-function measureFrame(pack, frame, rank) {
+/** Errors of all vertices in a frame, and what its source adds to the motion. @param {import("./pack.js").Pack} pack */
+export function measureFrame(pack, frame, rank) {
   const moment = wholeFrame(frame);
   const posed = posePositions(pack, moment, rank);
   const source = sourcePositions(pack, moment);
+  motionOf(pack).add(frame, source);
   const perVertex = new Float32Array(pack.counts.vertices);
   let [sum, vertex, largest] = [0, 0, -1];
   for (let v = 0; v < perVertex.length; v++) {
@@ -77,6 +79,55 @@ function measureFrame(pack, frame, rank) {
   }
   const rms = Math.sqrt(sum / Math.max(1, perVertex.length)) / pack.diagonal;
   return { perVertex, rms, worst: { vertex, distance: Math.sqrt(Math.max(0, largest)) / pack.diagonal } };
+}
+
+/** How much a source moves: its squared distances from its mean frame, added frame by frame as they are read. */
+class SourceMotion {
+  constructor({ counts }) {
+    this.left = counts.frames;
+    this.added = new Uint8Array(counts.frames);
+    this.sums = new Float64Array(3 * counts.vertices);
+    this.first = null;
+    this.squares = 0;
+  }
+
+  add(frame, positions) {
+    if (this.added[frame]) return;
+    this.added[frame] = 1;
+    this.left -= 1;
+    // Relative to a frame of its own: far from the origin, squares of places have no digits left for differences.
+    this.first ??= positions.slice();
+    for (let i = 0; i < positions.length; i++) {
+      const apart = positions[i] - this.first[i];
+      this.sums[i] += apart;
+      this.squares += apart ** 2;
+    }
+  }
+
+  /** NaN as long as frames are missing. */
+  get total() {
+    if (this.left) return NaN;
+    return this.squares - this.sums.reduce((sum, s) => sum + s ** 2, 0) / this.added.length;
+  }
+}
+
+const motions = new WeakMap();
+
+/** Of the source of a pack; packs that share it share this too. */
+function motionOf(pack) {
+  const frames = pack.arrays.source ?? pack.arrays.source_u2;
+  if (!motions.has(frames)) motions.set(frames, new SourceMotion(pack));
+  return motions.get(frames);
+}
+
+/**
+ * E % from the RMS of every frame, all of which were measured: 100 sqrt(squared errors / squared motion). NaN where
+ * nothing moves. @param {import("./pack.js").Pack} pack @param {Float32Array} rms  parts of the diagonal
+ */
+export function errorPercent(pack, rms) {
+  const squared = pack.counts.vertices * pack.diagonal ** 2 * rms.reduce((sum, r) => sum + r ** 2, 0);
+  const { total } = motionOf(pack);
+  return total > 0 ? 100 * Math.sqrt(squared / total) : NaN;
 }
 
 /** The figures that came with the model, if there is one for each rank. */

@@ -34,6 +34,17 @@ export function splitCorners(pack) {
   return { index: corners, vertex: Uint32Array.from(rows.vertex), corner: Uint32Array.from(rows.corner), ...order };
 }
 
+/** Middle of the bounding box of points (v,3). */
+export function middleOf(points) {
+  const low = [Infinity, Infinity, Infinity];
+  const high = [-Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < points.length; i++) {
+    low[i % 3] = Math.min(low[i % 3], points[i]);
+    high[i % 3] = Math.max(high[i % 3], points[i]);
+  }
+  return low.map((value, i) => (points.length ? Math.fround((value + high[i]) / 2) : 0));
+}
+
 function sameCorner(pack, a, b) {
   const { uvs, triangle_material: materialOf } = pack.arrays;
   if (uvs && (uvs[2 * a] !== uvs[2 * b] || uvs[2 * a + 1] !== uvs[2 * b + 1])) return false;

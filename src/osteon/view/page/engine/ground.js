@@ -89,7 +89,6 @@ export class Ground {
     this.mesh.renderOrder = -1;
     this.camera = new THREE.OrthographicCamera(-1, 1, 1, -1, 0, 1);
     this.scene = new THREE.Scene();
-    this.materials = new Map();
   }
 
   /** Where the ground lies and how far it reaches; `size` is that of one character. */
@@ -131,28 +130,21 @@ export class Ground {
   }
 
   shadowMesh(character, role) {
-    const key = `${character.pack.name} ${role}`;
-    let kept = this.materials.get(key);
-    if (kept?.character !== character) {
-      kept?.mesh.material.dispose();
-      kept = { character, mesh: makeShadowMesh(character, role) };
-      this.materials.set(key, kept);
-    }
-    kept.mesh.material.uniforms.heights.value.set(this.uniforms.middle.value.y, 0.55 * character.motion.size);
-    return kept.mesh;
+    const mesh = character.part(`shadow ${role}`, () => makeShadowMesh(character, role));
+    mesh.material.uniforms.heights.value.set(this.uniforms.middle.value.y, 0.55 * character.motion.size);
+    return mesh;
   }
 
   dispose() {
     this.target.dispose();
     this.mesh.geometry.dispose();
     this.mesh.material.dispose();
-    for (const { mesh } of this.materials.values()) mesh.material.dispose();
   }
 }
 
 function makeShadowMesh(character, role) {
   const material = new THREE.RawShaderMaterial({
-    ...{ glslVersion: THREE.GLSL3, vertexShader: shadowVertex(character.poseChunk), fragmentShader: shadowFragment },
+    ...{ glslVersion: THREE.GLSL3, vertexShader: shadowVertex(character.chunkOf(role)), fragmentShader: shadowFragment },
     defines: character.defines(role),
     uniforms: { ...character.uniforms, heights: { value: new THREE.Vector2() } },
     ...{ side: THREE.DoubleSide, depthTest: false, depthWrite: false, transparent: true },

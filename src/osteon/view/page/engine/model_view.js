@@ -21,19 +21,22 @@ export class ModelView {
     this.ground = new Ground();
     this.mark = vertexMark();
     this.character = null;
+    /** @type {import("./character.js").Character|null} Another model, shown in place of the source. */
+    this.beside = null;
     this.axes = null;
     this.skeleton = null;
   }
 
-  /** @param {import("./character.js").Character} character */
-  show(character) {
+  /** @param {import("./character.js").Character} character  that stands in for another one where it `stays` */
+  show(character, stays = false) {
     this.drop();
     this.character = character;
-    this.shown = false;
+    this.shown = this.shown && stays;
     this.result = surfaceMesh(character);
     this.source = surfaceMesh(character);
-    this.axes = character.pack.skinned ? boneAxes(character) : null;
-    this.skeleton = character.pack.skinned ? skeletonMesh(character) : null;
+    const { skinned } = character.pack;
+    this.axes = skinned ? character.part("axes", () => boneAxes(character)) : null;
+    this.skeleton = skinned ? character.part("skeleton", () => skeletonMesh(character)) : null;
     const drawn = [this.ground.mesh, this.source, this.result, this.skeleton, this.axes, this.mark];
     this.scene.children = drawn.filter((mesh) => mesh !== null);
   }
@@ -41,12 +44,12 @@ export class ModelView {
   /** Without a source only the result can be shown, and of a sequence only the source. */
   modeOf(view) {
     const { roles } = this.character;
-    return roles.length > 1 ? view.mode : roles[0];
+    return roles.length > 1 || this.beside ? view.mode : roles[0];
   }
 
-  /** What is asked for, or the material where this has not what it takes. */
-  paintOf({ paint }) {
-    const { skinned, hasSource, arrays } = this.character.pack;
+  /** What is asked for, or the material where a model has not what it takes. */
+  paintOf({ paint }, { pack } = this.character) {
+    const { skinned, hasSource, arrays } = pack;
     const needs = { error: skinned && hasSource, bones: skinned, weights: skinned, clusters: "triangle_cluster" in arrays };
     return needs[paint] === false ? "material" : paint;
   }
@@ -95,15 +98,18 @@ export class ModelView {
 
   /** Hands the shaders what changes from picture to picture. */
   setUniforms(view, moment, scaleMax) {
-    const { uniforms } = this.character;
     const { wire } = THEMES[view.theme];
-    uniforms.frames.value.set(moment.first, moment.second);
-    uniforms.between.value = moment.between;
-    uniforms.rank.value = this.rankOf(view);
-    uniforms.bone.value = view.bone;
-    uniforms.shade.value = view.shade;
-    if (["error", "triangles"].includes(this.paintOf(view))) uniforms.heatMax.value = scaleMax();
-    uniforms.wire.value.set(wire[0], wire[1], wire[2], view.wireframe ? wire[3] : 0);
+    for (const character of [this.beside, this.character]) {
+      if (!character) continue;
+      const { uniforms } = character;
+      uniforms.frames.value.set(moment.first, moment.second);
+      uniforms.between.value = moment.between;
+      uniforms.rank.value = character === this.character ? this.rankOf(view) : character.pack.rank;
+      uniforms.bone.value = view.bone;
+      uniforms.shade.value = view.shade;
+      if (["error", "triangles"].includes(this.paintOf(view))) uniforms.heatMax.value = scaleMax();
+      uniforms.wire.value.set(wire[0], wire[1], wire[2], view.wireframe ? wire[3] : 0);
+    }
     this.ground.setTheme(view.theme);
   }
 
@@ -127,8 +133,10 @@ export class ModelView {
    */
   draw(renderer, camera, view, { width, height }) {
     // The first picture comes without its shadow, which needs a shader and a picture of its own.
-    const role = this.modeOf(view) === "source" ? "source" : "result";
-    if (this.shown) this.ground.drawShadow(renderer, this.character, role, view.theme);
+    const other = this.modeOf(view) === "source";
+    const caster = (other && this.beside) || this.character;
+    const role = other && !this.beside ? "source" : "result";
+    if (this.shown) this.ground.drawShadow(renderer, caster, role, view.theme);
     else this.ground.noShadow();
     clear(renderer, view.theme);
     for (const pass of this.passes(view, width, height)) this.drawPass(renderer, camera, view, pass, height);
@@ -162,29 +170,52 @@ export class ModelView {
   }
 
   dress_result(view) {
-    const paint = this.paintOf(view);
+    this.dressModel(this.result, this.character, view);
+  }
+
+  /** A scene with a model that may take the place of the present one, for its shaders to be made ready. */
+  sceneOf(character, view) {
+    const mesh = surfaceMesh(character);
+    this.dressModel(mesh, character, view);
+    return new THREE.Scene().add(mesh);
+  }
+
+  /** Draws such a scene into one pixel, and the shadow of its character. */
+  drawOnce(renderer, camera, { scene, character, theme }) {
+    this.ground.drawShadow(renderer, character, "result", theme);
+    renderer.setScissorTest(true);
+    renderer.setScissor(0, 0, 1, 1);
+    renderer.render(scene, camera);
+    renderer.setScissorTest(false);
+  }
+
+  /** A model as it is painted. */
+  dressModel(mesh, character, view) {
+    const paint = this.paintOf(view, character);
     const flat = view.wireframe || BY_TRIANGLE.includes(paint);
-    this.dress(this.result, this.character.surface("result", { flat, error: paint === "error" }), paint, flat);
+    this.dress(mesh, character, character.surface("result", { flat, error: paint === "error" }), paint, flat);
   }
 
   dress_source(view) {
+    this.source.renderOrder = 0;
+    if (this.beside) return this.dressModel(this.source, this.beside, view);
     const paint = BY_TRIANGLE.includes(this.paintOf(view)) ? this.paintOf(view) : "material";
     const flat = view.wireframe || BY_TRIANGLE.includes(paint);
-    this.dress(this.source, this.character.surface("source", { flat }), paint, flat);
-    this.source.renderOrder = 0;
+    this.dress(this.source, this.character, this.character.surface("source", { flat }), paint, flat);
   }
 
   dress_ghost() {
-    const surface = this.character.surface("source", { layer: "ghost" });
-    this.dress(this.source, surface, "ghost", false);
+    const owner = this.beside ?? this.character;
+    const surface = owner.surface(this.beside ? "result" : "source", { layer: "ghost" });
+    this.dress(this.source, owner, surface, "ghost", false);
     surface.uniforms.ghost.value.set(...GHOST);
     surface.uniforms.lift.value = GHOST_LIFT * this.character.pack.diagonal;
     for (const material of surface.list) material.transparent = true;
     this.source.renderOrder = 1;
   }
 
-  dress(mesh, { list, uniforms }, paint, flat) {
-    mesh.geometry = flat ? this.character.flat : this.character.indexed;
+  dress(mesh, character, { list, uniforms }, paint, flat) {
+    mesh.geometry = flat ? character.flat : character.indexed;
     mesh.material = list.length === 1 ? list[0] : list;
     uniforms.paint.value = PAINT[paint];
   }
@@ -201,11 +232,7 @@ export class ModelView {
   }
 
   drop() {
-    for (const mesh of [this.axes, this.skeleton]) {
-      mesh?.geometry.dispose();
-      mesh?.material.dispose();
-    }
-    this.axes = this.skeleton = this.character = null;
+    this.axes = this.skeleton = this.character = this.beside = null;
     this.scene.children = [];
   }
 

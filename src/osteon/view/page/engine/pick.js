@@ -8,7 +8,6 @@ export class Picker {
     this.target = new THREE.WebGLRenderTarget(1, 1);
     this.scene = new THREE.Scene();
     this.pixel = new Uint8Array(4);
-    this.meshes = new Map();
   }
 
   /**
@@ -36,23 +35,24 @@ export class Picker {
   }
 
   meshOf(character, role) {
-    let kept = this.meshes.get(role);
-    if (kept?.character === character) return kept.mesh;
-    kept?.mesh.material.dispose();
+    const mesh = character.part(`pick ${role}`, () => this.makeMesh(character, role));
+    mesh.geometry = character.flat;
+    return mesh;
+  }
+
+  makeMesh(character, role) {
     const material = new THREE.RawShaderMaterial({
-      ...{ glslVersion: THREE.GLSL3, vertexShader: pickVertex(character.poseChunk), fragmentShader: pickFragment },
+      ...{ glslVersion: THREE.GLSL3, vertexShader: pickVertex(character.chunkOf(role)), fragmentShader: pickFragment },
       ...{ defines: character.defines(role), uniforms: character.uniforms },
       ...{ blending: THREE.NoBlending, side: THREE.DoubleSide },
     });
     const mesh = new THREE.Mesh(character.flat, material);
     mesh.frustumCulled = false;
-    this.meshes.set(role, { character, mesh });
     return mesh;
   }
 
   dispose() {
     this.target.dispose();
-    for (const { mesh } of this.meshes.values()) mesh.material.dispose();
   }
 }
 

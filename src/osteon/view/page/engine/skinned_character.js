@@ -10,9 +10,10 @@ import { checkFits } from "./tiles.js";
 /**
  * What draws a pack: a model by its bones, a sequence by its frames.
  * @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits
+ * @param {import("./shelf.js").SharedSource|null} shared
  */
-export function characterOf(pack, limits) {
-  return pack.skinned ? new SkinnedCharacter(pack, limits) : new Character(pack, limits);
+export function characterOf(pack, limits, shared = null) {
+  return pack.skinned ? new SkinnedCharacter(pack, limits, shared) : new Character(pack, limits, shared);
 }
 
 export class SkinnedCharacter extends Character {

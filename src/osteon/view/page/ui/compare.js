@@ -1,8 +1,13 @@
-/** Source against result: how they stand beside each other, where and when the result is off, and by how much. */
+/**
+ * Source against result: how they stand beside each other, where and when the result is off, and by how much. Of several
+ * models of the source one is shown, and another may stand where the source is.
+ */
 
-import { choice, emptyState, numeric, readings, slider, toggle } from "./controls.js";
+import { choice, emptyState, numeric, readings, select, slider, toggle } from "./controls.js";
 import { make, say, show } from "./dom.js";
+import { ModelList } from "./model_list.js";
 import { number, percent, share } from "./numbers.js";
+import { labelOf, peersOf, sideNames } from "./peers.js";
 import { heatScale } from "./scale.js";
 
 export const MODES = [
@@ -22,9 +27,16 @@ const INSTEAD = {
 
 /**
  * @param {import("./store.js").Store} store
- * @param {{goToWorst(): void, scaleToThis(): void, color(at: number): string}} act
+ * @param {{goToWorst(): void, scaleToThis(): void, showModel(id: string): void, color(at: number): string}} act
  */
 export function buildCompare(store, act) {
+  const list = new ModelList({ choose: act.showModel });
+  const against = select("Compare with", (id) => {
+    const { mode: before, pack } = store.state;
+    const split = before !== "result" && before !== "source";
+    const after = id ? (split ? before : "side") : canCompare(pack) ? before : "result";
+    store.set({ against: id, mode: after });
+  });
   const mode = choice("Show", MODES, (value) => store.set({ mode: value }));
   mode.element.classList.add("thirds");
   const swipe = slider(
@@ -43,11 +55,10 @@ export function buildCompare(store, act) {
   const figures = readings(["RMS, this frame", "worst, this frame", "worst of all frames", "E, all frames"]);
   const worst = make("button", { type: "button", class: "wide", onclick: () => act.goToWorst() }, "Go to the worst");
   const probe = make("p", { class: "readout" });
+  const views = make("div", {}, mode.element, swipe.element);
   const body = make(
     "div",
     {},
-    mode.element,
-    swipe.element,
     heat.element,
     instead,
     scale.element,
@@ -57,13 +68,34 @@ export function buildCompare(store, act) {
     probe,
   );
   const empty = make("div");
-  const element = make("div", {}, empty, body);
+  const models = make("div", {}, list.element, against.element);
+  const element = make("div", {}, models, views, empty, body);
+  let listed = "";
 
-  store.watch(["pack"], () => {
+  store.watch(["pack", "against"], () => {
     const there = canCompare(store.state.pack);
     show(body, there);
+    show(views, there || Boolean(store.state.against));
     show(empty, !there);
     if (!there) empty.replaceChildren(whyEmpty(store.state.pack));
+  });
+  store.watch(["scene", "model", "pack"], () => {
+    const { scene, model, pack } = store.state;
+    const peers = peersOf(scene, model);
+    show(models, peers.length > 1);
+    const now = JSON.stringify([peers, canCompare(pack)]);
+    if (now !== listed) list.open(peers, canCompare(pack));
+    listed = now;
+    list.mark(model);
+  });
+  store.watch(["scene", "model", "against"], () => {
+    const { scene, model } = store.state;
+    const others = peersOf(scene, model).map((peer) => [peer.id, labelOf(peer)]);
+    against.sync([["", "the source"], ...others], store.state.against);
+    const [left, right] = sideNames(store.state);
+    const called = { result: peersOf(scene, model).length > 1 ? right : "Result", source: store.state.against ? left : "Source" };
+    mode.rename((value, name) => called[value] ?? name);
+    swipe.rename(`${capital(left)} from the left, up to`);
   });
   store.watch(["mode", "swipe"], () => {
     mode.sync(store.state.mode);
@@ -90,7 +122,9 @@ export function buildCompare(store, act) {
       [error === null ? "…" : percent(error), "of the motion"],
     ]);
   };
-  return { name: "compare", title: "Compare", element, update, probe: (text) => say(probe, text) };
+  /** Figures of all models in a frame. @param {(model: import("./store.js").Model) => object} measured */
+  const updateModels = (measured) => !models.hidden && list.update(measured);
+  return { name: "compare", title: "Compare", element, update, updateModels, probe: (text) => say(probe, text) };
 }
 
 function whyEmpty(pack) {
@@ -107,6 +141,10 @@ function whyEmpty(pack) {
     ["osteon view model.glb source/"],
     ", or drop the sequence here and skin it in the Fit panel: the result opens beside its source.",
   );
+}
+
+function capital(text) {
+  return text === "source" ? "Source" : text;
 }
 
 /** Whether there is a result and a source to hold it against. */

@@ -29,8 +29,9 @@ export function slider({ label, min = 0, max = 1, step = 1, text = String, silen
     describe();
   };
   describe();
-  const element = make("div", { class: "slider" }, make("label", { for: id }, label), !silent && output, input);
-  return { element, input, sync };
+  const title = make("label", { for: id }, label);
+  const element = make("div", { class: "slider" }, title, !silent && output, input);
+  return { element, input, sync, rename: (text) => say(title, text) };
 }
 
 /**
@@ -52,7 +53,8 @@ export function choice(label, choices, change) {
   );
   element.addEventListener("change", (event) => change(event.target.value));
   const sync = (value) => inputs.forEach((input) => (input.checked = input.value === value));
-  return { element, inputs, sync };
+  const rename = (text) => pairs.forEach(([input, title], i) => say(title, text(input.value, choices[i][1])));
+  return { element, inputs, sync, rename };
 }
 
 /** On or off. */

@@ -1,18 +1,24 @@
 /** Errors of all frames, measured a few at a time between two pictures so that the page stays quick. */
 
+import { errorPercent, measureFrame } from "../engine/errors.js";
+
 const SLICE = 8; // ms of work before the page gets its turn
 
 /**
+ * @typedef {import("../engine/pack.js").Pack} Pack
  * @typedef {object} ErrorTrack
  * @property {Float32Array} rms of each frame, fraction of the diagonal; NaN where not yet measured
  * @property {Float32Array} worst likewise
  * @property {number} largest of `worst` so far; NaN before the first
  * @property {Float64Array | null} squared of each vertex over the frames so far, in squares of the diagonal
+ * @property {number} error E % of all frames; NaN as long as some are missing, and where nothing moves
  * @property {boolean} complete
  */
 
 export class ErrorTracker {
   #run = 0;
+  #others = 0;
+  #tracks = new WeakMap(); // by rest pose and rank: what was measured once
   #hear;
 
   /** @param {import("../engine/engine.js").Engine} engine @param {(track: ErrorTrack) => void} hear called as frames come in */
@@ -22,29 +28,21 @@ export class ErrorTracker {
     this.track = emptyTrack(0);
   }
 
-  /** Measure all frames anew, for instance at another rank. */
-  async start(nFrames) {
+  /** What is known of a pack at a rank; null before it was measured. @param {Pack} pack @returns {ErrorTrack | null} */
+  known(pack, rank = pack.rank) {
+    return this.#tracks.get(pack.arrays.rest)?.get(rank) ?? null;
+  }
+
+  /** Measure all frames of the pack that is shown, for instance at another rank; at once where they were before. */
+  async start(pack, rank) {
     const run = (this.#run += 1);
-    const track = (this.track = emptyTrack(nFrames));
-    this.#hear(track);
-    let turn = performance.now();
-    for (let f = 0; f < nFrames; f += 1) {
-      if (performance.now() - turn > SLICE || f === 0) {
-        this.#hear(track);
-        await pause();
-        turn = performance.now();
-      }
-      if (run !== this.#run) return;
-      const found = await this.engine.errorAt(f);
-      if (run !== this.#run) return;
-      if (!found) break;
-      track.rms[f] = found.rms;
-      track.worst[f] = found.worst.distance;
-      track.largest = Math.max(found.worst.distance, track.largest || 0);
-      addSquares(track, found.perVertex);
-    }
-    track.complete = true;
-    this.#hear(track);
+    this.track = this.#begin(pack, rank);
+    this.#hear(this.track);
+    await this.#measure(pack, this.track, {
+      wanted: () => run === this.#run,
+      frame: (f) => this.engine.errorAt(f, rank),
+      hear: () => this.#hear(this.track),
+    });
   }
 
   stop() {
@@ -52,14 +50,58 @@ export class ErrorTracker {
     this.track = emptyTrack(0);
     this.#hear(this.track);
   }
+
+  /** Measure packs that are not shown, one after the other, when the one that is shown is done. @param {Pack[]} packs */
+  async startOthers(packs, hear) {
+    const run = (this.#others += 1);
+    const wanted = () => run === this.#others;
+    for (const pack of packs) {
+      const track = this.#begin(pack, pack.rank);
+      while (wanted() && !track.complete && !this.track.complete) await pause();
+      const frame = (f) => measureFrame(pack, f, pack.rank);
+      if (!track.complete && wanted()) await this.#measure(pack, track, { wanted, frame, hear });
+    }
+  }
+
+  #begin(pack, rank) {
+    const { rest } = pack.arrays;
+    if (!this.#tracks.has(rest)) this.#tracks.set(rest, new Map());
+    const known = this.#tracks.get(rest);
+    if (!known.has(rank)) known.set(rank, emptyTrack(pack.counts.frames));
+    return known.get(rank);
+  }
+
+  /** The frames that are missing, as long as somebody wants them. */
+  async #measure(pack, track, { wanted, frame, hear }) {
+    let turn = -Infinity;
+    for (let f = 0; f < track.rms.length && !track.complete; f += 1) {
+      if (performance.now() - turn > SLICE) {
+        hear();
+        await pause();
+        turn = performance.now();
+      }
+      if (!wanted()) return;
+      if (Number.isFinite(track.rms[f])) continue; // somebody else may measure the same
+      const found = frame(f);
+      if (!found) return;
+      add(track, f, found);
+    }
+    if (!wanted()) return;
+    track.complete = true;
+    if (!Number.isFinite(track.error)) track.error = errorPercent(pack, track.rms);
+    hear();
+  }
 }
 
 function emptyTrack(n) {
   const unknown = () => new Float32Array(n).fill(NaN);
-  return { rms: unknown(), worst: unknown(), largest: NaN, squared: null, complete: n === 0 };
+  return { rms: unknown(), worst: unknown(), largest: NaN, squared: null, error: NaN, complete: n === 0 };
 }
 
-function addSquares(track, perVertex) {
+function add(track, f, { rms, worst, perVertex }) {
+  track.rms[f] = rms;
+  track.worst[f] = worst.distance;
+  track.largest = Math.max(worst.distance, track.largest || 0);
   track.squared ??= new Float64Array(perVertex.length);
   for (let v = 0; v < perVertex.length; v++) track.squared[v] += perVertex[v] ** 2;
 }

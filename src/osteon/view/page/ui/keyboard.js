@@ -5,6 +5,8 @@ export const SHORTCUTS = [
   { shown: ["Space"], keys: [" "], act: "toggle", says: "play or pause" },
   { shown: ["←", "→"], keys: ["ArrowLeft", "ArrowRight"], act: "step", says: "one frame back or on" },
   { shown: ["Home", "End"], keys: ["Home", "End"], act: "ends", says: "first or last frame" },
+  { shown: ["m"], keys: ["m", "M"], act: "model", says: "next model of this source, with Shift the one before" },
+  { shown: ["1", "…", "9"], keys: [..."123456789"], act: "nth", says: "the first … ninth of them" },
   { shown: ["[", "]"], keys: ["[", "]"], act: "rank", says: "lower or higher rank" },
   { shown: ["w"], keys: ["w"], act: "wireframe", says: "wireframe" },
   { shown: ["b"], keys: ["b"], act: "bones", says: "colours by bone" },
@@ -50,5 +52,5 @@ function isTaken(target, key) {
   if (key === " ") return tag === "BUTTON" || (tag === "INPUT" && target.type !== "range");
   if (tag === "INPUT" || target.getAttribute("role") === "slider")
     return key.startsWith("Arrow") || key === "Home" || key === "End";
-  return target.getAttribute("role") === "listbox" && (key.startsWith("Arrow") || key === "Home" || key === "End");
+  return target.getAttribute("role") === "listbox" && ["ArrowUp", "ArrowDown", "Home", "End"].includes(key);
 }

@@ -11,6 +11,12 @@ export function number(value) {
   return size < 1e7 ? whole(value) : value.toExponential(2).replace("e+", "e");
 }
 
+/** Three digits, also where the last are zeros: for columns, whose numbers are compared. */
+export function digits(value) {
+  const size = Math.abs(value);
+  return size >= 1e-3 && size < 999.5 ? value.toPrecision(3) : number(value);
+}
+
 /** A whole number with commas. */
 export function whole(value) {
   return Math.round(value).toLocaleString("en");

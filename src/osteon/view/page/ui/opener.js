@@ -3,29 +3,33 @@
 import { readPack } from "../engine/pack.js";
 import { nBones } from "./bones.js";
 import { canCompare } from "./compare.js";
-
-const KEPT = 4; // packs held in memory so that going back is quick
+import { PackKeeper } from "./pack_keeper.js";
+import { groupOf, peersOf } from "./peers.js";
 
 export class Opener {
-  #packs = new Map();
-  #source = "";
+  #group = ""; // of what is shown
 
   /** @param {{engine: import("../engine/engine.js").Engine, store: import("./store.js").Store, client: import("./client.js").Client,
-   *   notices: import("./notices.js").Notices, timeline: import("./timeline.js").Timeline, fail(error: unknown): void}} services */
+   *   notices: import("./notices.js").Notices, fail(error: unknown): void}} services */
   constructor(services) {
     Object.assign(this, services);
+    this.packs = new PackKeeper(async (id, onProgress) => readPack(await this.client.pack(id, onProgress)));
+    this.store.watch(["against"], () => this.#showBeside());
   }
 
   /** Ask what there is and show the first of it. */
   async begin() {
     await this.#tried(async () => {
       await this.#askScene();
-      const { models } = this.store.state.scene;
-      if (!models.length) return;
-      await this.show(models[0].id);
+      const { scene } = this.store.state;
+      const [first] = scene.models;
+      if (!first) return;
+      // Whoever names several models came to compare them.
+      const several = peersOf(scene, first.id).length > 1;
+      await this.show(first.id, several ? { panel: "compare", mode: first.has_source ? "side" : "result" } : {});
       const { pack } = this.store.state;
       // Whoever names a skeleton, or a mesh that stands still, came to pose; the first picture is there already.
-      if (pack && (models[0].has_skeleton || pack.still)) this.#openPanel("pose");
+      if (pack && (first.has_skeleton || pack.still)) this.#openPanel("pose");
     });
   }
 
@@ -59,21 +63,60 @@ export class Opener {
   /** Show a model of the scene. */
   async show(id, view = {}) {
     const { notices } = this;
-    const name = this.store.state.scene.models.find((model) => model.id === id)?.name ?? "the model";
+    const name = this.#model(id)?.name ?? "the model";
     this.wanted = id;
-    notices.announce(`Loading ${name}`, true);
+    if (!this.packs.has(id)) notices.announce(`Loading ${name}`, true);
     await this.#tried(async () => {
       const pack = await this.packOf(id, (fraction) => notices.announce(`Loading ${name}, ${Math.round(100 * fraction)} %`, true));
       if (this.wanted !== id) return;
       notices.clear();
-      notices.announce(this.#load(id, pack, view) ? `${pack.name || name} is open.` : "");
+      notices.announce(this.#load(id, pack, view) ? `${this.#spoken(id, pack)} is open.` : "");
+      this.#fetchPeers(id);
     });
+  }
+
+  /** Show the model before or after the one that is shown, of those with the same source. */
+  step(by) {
+    const { scene, model } = this.store.state;
+    const ids = peersOf(scene, model).map(({ id }) => id);
+    if (ids.length > 1) this.show(ids[(ids.indexOf(model) + by + ids.length) % ids.length]);
+  }
+
+  /** What is open, as it is said: a model among others by its own name. */
+  #spoken(id, pack) {
+    return peersOf(this.store.state.scene, id).length > 1 ? this.#model(id).name : pack.name || this.#model(id)?.name;
+  }
+
+  #model(id) {
+    return this.store.state.scene.models.find((model) => model.id === id);
   }
 
   /** A pack, read once. */
   async packOf(id, onProgress) {
-    if (!this.#packs.has(id)) this.#keep(id, readPack(await this.client.pack(id, onProgress)));
-    return this.#packs.get(id);
+    return this.packs.get(this.#model(id) ?? { id }, onProgress);
+  }
+
+  /** Models of the same source are there before they are asked for. */
+  async #fetchPeers(shown) {
+    for (const { id } of peersOf(this.store.state.scene, shown)) {
+      if (this.wanted !== shown) return;
+      if (!this.packs.has(id)) await this.packOf(id).catch(() => {}); // whoever asks for it is told
+      await idle();
+      if (this.wanted !== shown) return;
+      this.store.set({ known: this.packs.known() });
+      // What goes wrong here is told to whoever shows the model.
+      if (id !== shown && this.packs.has(id)) await this.engine.warm(await this.packOf(id)).catch(() => {});
+    }
+  }
+
+  /** The model that stands where the source is shown, if it is not the source. */
+  async #showBeside() {
+    const { against, model } = this.store.state;
+    if (!model) return;
+    await this.#tried(async () => {
+      const pack = against ? await this.packOf(against) : null;
+      if (this.store.state.against === against) this.engine.setBeside(pack);
+    });
   }
 
   /** Ask the server which triangles move nearly rigidly; the mesh then shows them. */
@@ -85,16 +128,11 @@ export class Opener {
         this.client.follow(job, (message) => ("stage" in message ? onStage(message) : done(message))),
       );
       if (last.error) throw new Error(last.error);
-      if ("cancelled" in last || this.store.state.pack !== pack) return;
-      const arrays = { ...pack.arrays, triangle_cluster: await this.client.clusters(id) };
-      this.#keep(id, { ...pack, arrays });
-      this.#load(id, this.#packs.get(id), { paint: "clusters" });
+      if ("cancelled" in last) return;
+      // They are of the source, and so of all models that have it.
+      this.packs.share(groupOf(this.#model(id)), { triangle_cluster: await this.client.clusters(id) });
+      if (this.store.state.pack === pack) this.#load(id, await this.packOf(id), { paint: "clusters" });
     });
-  }
-
-  #keep(id, pack) {
-    if (this.#packs.size >= KEPT) this.#packs.delete(this.#packs.keys().next().value);
-    this.#packs.set(id, pack);
   }
 
   async #askScene() {
@@ -104,41 +142,21 @@ export class Opener {
   /** Hand a pack to the engine and set the panels to what it has. */
   #load(id, pack, view) {
     const { engine, store } = this;
-    const source = pack.hasSource ? `${pack.counts.vertices} ${pack.counts.frames} ${pack.diagonal}` : "";
-    const stays = source !== "" && source === this.#source;
-    const before = stays ? this.#place() : null;
+    const group = groupOf(this.#model(id) ?? { id });
+    const stays = group === this.#group;
     store.set({ crowd: false });
-    if (!engine.load(pack)) return false; // the engine has said why
-    this.#source = source;
-    engine.unmark();
+    if (!engine.load(pack, null, stays)) return false; // the engine has said why
+    this.#group = group;
     const bone = Math.min(store.state.bone, Math.max(0, nBones(pack) - 1));
-    // The heat map keeps its scale from one result to the next of the same source.
-    const heatMax = stays ? store.state.heatMax : null;
+    // Models of one source are compared at the same place and moment, and by one scale of the heat map.
+    const kept = stays ? {} : { heatMax: null, against: "" };
     const { stills } = store.state;
     const known = pack.still && !stills.includes(id) ? { stills: [...stills, id] } : {};
-    store.set({ model: id, pack, ...known, ...fitting(store.state, pack), heatMax, bone, rank: pack.rank, ...view });
-    if (before) this.#putBack(before);
-    else if (pack.still) engine.pause();
-    else if (!matchMedia("(prefers-reduced-motion: reduce)").matches) engine.play();
+    const fits = fitting({ ...store.state, ...kept }, pack);
+    store.set({ model: id, pack, known: this.packs.known(), ...known, ...fits, ...kept, bone, rank: pack.rank, ...view });
+    if (pack.still) engine.pause();
+    else if (!stays && !matchMedia("(prefers-reduced-motion: reduce)").matches) engine.play();
     return true;
-  }
-
-  /** Frame and view: results of one source are compared at the same place. */
-  #place() {
-    const { camera, controls, touched } = this.engine.eye;
-    const view = touched && { position: camera.position.clone(), target: controls.target.clone() };
-    return { frame: this.timeline.frame, playing: this.engine.playing, view };
-  }
-
-  #putBack({ frame, playing, view }) {
-    this.timeline.goTo(frame);
-    if (playing) this.engine.play();
-    if (!view) return;
-    const { eye } = this.engine;
-    eye.camera.position.copy(view.position);
-    eye.controls.target.copy(view.target);
-    eye.touched = true;
-    this.engine.refresh();
   }
 
   async #tried(work) {
@@ -150,11 +168,18 @@ export class Opener {
   }
 }
 
+/** When the browser has nothing else to do, or soon. */
+function idle() {
+  return new Promise((go) =>
+    "requestIdleCallback" in globalThis ? requestIdleCallback(go, { timeout: 200 }) : setTimeout(go, 50),
+  );
+}
+
 /** What of the present view a pack can show. */
-function fitting({ mode, paint }, pack) {
+function fitting({ mode, paint, against }, pack) {
   if (pack.kind === "sequence")
     return { mode: "source", paint: paint === "clusters" && hasClusters(pack) ? paint : "material" };
-  const shown = canCompare(pack) && mode !== "source" ? mode : "result";
+  const shown = (canCompare(pack) || against) && mode !== "source" ? mode : "result";
   const lost = (paint === "error" && !canCompare(pack)) || (paint === "clusters" && !hasClusters(pack));
   return { mode: shown, paint: lost ? "material" : paint };
 }

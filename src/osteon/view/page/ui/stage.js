@@ -4,6 +4,7 @@ import { methodWord } from "../pose/methods.js";
 import { make, say, show } from "./dom.js";
 import { namesOf } from "./bones.js";
 import { number, share } from "./numbers.js";
+import { sideNames } from "./peers.js";
 import { Tip } from "./tip.js";
 
 /**
@@ -19,7 +20,7 @@ export function buildStage(stage, canvas, store, engine, act) {
   const handle = swipeHandle(stage, store);
   const tip = new Tip(canvas, store, engine, {
     read: act.read,
-    describe: (found) => (store.state.posing ? act.describePosed(found) : describePoint(found, store.state.pack)),
+    describe: (found) => (store.state.posing ? act.describePosed(found) : describePoint(found, found.pack)),
     choose: ({ bone }) => store.state.panel === "bones" && store.set({ bone, paint: "weights" }),
   });
   const empty = make(
@@ -30,14 +31,14 @@ export function buildStage(stage, canvas, store, engine, act) {
   const veil = make("div", { class: "veil", hidden: true, "aria-hidden": "true" }, make("p", {}, "Let go to open"));
   stage.append(left, right, handle, empty, tip.element, veil);
 
-  store.watch(["mode", "pack", "crowd", "swipe", "posing", "poseView", "poseMethods"], () => {
+  store.watch(["mode", "pack", "scene", "model", "against", "crowd", "swipe", "posing", "poseView", "poseMethods"], () => {
     const { pack, crowd, swipe, posing, poseView } = store.state;
     const [first, second] = sidesOf(store.state);
     const mode = posing ? poseView : store.state.mode;
     const two = Boolean(pack) && !crowd && (mode === "side" || mode === "swipe");
     const alone = Boolean((pack?.hasSource && !pack.still) || posing) && !crowd && !two;
-    const names = { overlay: "source over result" };
-    say(left, two ? first : alone ? (names[mode] ?? methodWord(mode)) : "");
+    const names = { overlay: `${first} over ${second}`, source: first, result: second };
+    say(left, two ? first : alone ? ((!posing && names[mode]) || methodWord(mode)) : "");
     say(right, two ? second : "");
     handle.setAttribute("aria-label", `Border between ${first} and ${second}`);
     handle.hidden = !(two && mode === "swipe");
@@ -49,8 +50,9 @@ export function buildStage(stage, canvas, store, engine, act) {
 }
 
 /** What is seen on the left and on the right where two views are. */
-function sidesOf({ posing, poseMethods: [first, second = ""] }) {
-  return posing ? [methodWord(second), methodWord(first)] : ["source", "result"];
+function sidesOf(state) {
+  const [first, second = ""] = state.poseMethods;
+  return state.posing ? [methodWord(second), methodWord(first)] : sideNames(state);
 }
 
 /** A line that can be dragged, or moved by the arrow keys. */
@@ -91,7 +93,7 @@ function swipeHandle(stage, store) {
     event.stopPropagation();
     set(next);
   });
-  store.watch(["swipe", "posing", "poseMethods"], () => {
+  store.watch(["swipe", "model", "against", "posing", "poseMethods"], () => {
     const value = Math.round(100 * store.state.swipe);
     handle.setAttribute("aria-valuenow", String(value));
     const [left] = sidesOf(store.state);

@@ -5,6 +5,8 @@
  * @property {(import("../engine/pack.js").Pack & {kind: string}) | null} pack what is shown, as the engine read it
  * @property {{models: Model[], can_fit: boolean, limits: Record<string, any>}} scene
  * @property {string} model id of the model shown
+ * @property {string} against id of the model that is shown where the source would be; "" for the source
+ * @property {Map<string, import("../engine/pack.js").Pack>} known packs that are here, by id
  * @property {string[]} stills ids of models that were shown and have one frame only
  * @property {string} panel name of the open panel; "" when all are folded
  * @property {number | null} sheet height of the panel on a phone, in pixels; null as the style says
@@ -27,7 +29,11 @@
  * @property {"area" | "angle" | "strain"} poseMeasure
  * @property {Record<string, number>} poseMax end of the scale of each measure
  *
- * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean}} Model
+ * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean,
+ *   group?: string, source_in?: string, label?: string, about?: string,
+ *   compared?: {training: Figures, unseen: Figures}}} Model
+ *   `group` models of one source have in common, `source_in` is the model in whose pack the source is
+ * @typedef {{error: number | null, rms: number}} Figures of some poses, in percent
  */
 
 /** Values with listeners. */
@@ -60,6 +66,8 @@ export function firstState() {
     pack: null,
     scene: { models: [], can_fit: false, limits: {} },
     model: "",
+    against: "",
+    known: new Map(),
     stills: [],
     panel: "",
     sheet: null,

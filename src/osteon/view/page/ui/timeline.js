@@ -92,13 +92,18 @@ export class Timeline {
   setClip(name) {
     const clip = this.engine.clips.find((c) => c.name === name);
     if (!clip) return;
+    this.engine.setClip(name);
+    this.#take(clip, clip.start);
+  }
+
+  /** Show a clip that the engine plays, and where it is. */
+  #take(clip, frame) {
     this.#clip = clip;
     this.#shown = -1;
-    this.clips.input.value = name;
+    this.clips.input.value = clip.name;
     this.scrub.max = String(Math.max(0, clip.stop - clip.start - 1));
-    this.engine.setClip(name);
     this.drawErrors(this.errors);
-    this.update({ frame: clip.start });
+    this.update({ frame });
   }
 
   /** The frame that the engine shows; called for each picture. */
@@ -134,10 +139,10 @@ export class Timeline {
       control.disabled = !pack;
     this.clips.sync(
       clips.map((clip) => [clip.name, clip.name || "clip"]),
-      clips[0]?.name,
+      this.engine.clip?.name,
     );
     this.clips.element.hidden = clips.length < 2;
-    if (clips.length) this.setClip(clips[0].name);
+    if (clips.length) this.#take(this.engine.clip, this.engine.clock.frame);
     else say(this.reading, "no frames");
   }
 

@@ -27,7 +27,7 @@ export class Tip {
     Object.assign(this, { canvas, store, engine, act });
     this.element = make("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.#listen();
-    store.watch(["pack", "mode", "crowd", "posing", "poseView", "posePaint", "panel"], () => this.hide());
+    store.watch(["pack", "mode", "against", "crowd", "posing", "poseView", "posePaint", "panel"], () => this.hide());
   }
 
   /** Read a point of the canvas in words; `near` shows them there too. */
@@ -80,7 +80,7 @@ export class Tip {
     const at = this.#project(found, view);
     const [x, y] = at ? [at[0] + from[0], at[1] + from[1]] : [-1, -1];
     if (x < view.left || x > view.left + view.span || y < view.top || y > view.top + view.tall) return this.hide();
-    if (this.#spoken !== this.#frame) found.error = this.engine.errorNow(found.vertex);
+    if (this.#spoken !== this.#frame) found.error = this.engine.errorNow(found.vertex, found.role);
     const text = this.act.describe(found);
     if (this.#spoken !== this.#frame) this.#say(text);
     this.#place(text, x, y);
@@ -95,8 +95,9 @@ export class Tip {
 
   /** Where a vertex is seen, in pixels of the canvas. */
   #project({ vertex, role }, view) {
-    const { character, clock, eye } = this.engine;
-    const [x, y, z] = character.positionsOf(role, clock.moment, [vertex]);
+    const { clock, eye } = this.engine;
+    const { character, role: shown } = this.engine.ownerOf(role);
+    const [x, y, z] = character.positionsOf(shown, clock.moment, [vertex]);
     const seen = new Vector3(x, y, z).sub(new Vector3(...character.center)).project(eye.camera);
     if (!(seen.z < 1)) return null;
     return [view.left + (0.5 + 0.5 * seen.x) * view.span, view.top + (0.5 - 0.5 * seen.y) * view.tall];

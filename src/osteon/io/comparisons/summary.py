@@ -1,0 +1,127 @@
+"""`comparison.json`: what was measured of the models beside it, and of which files.
+
+It is the report of `osteon compare --json` with, for every model, the name of its file and the SHA-256 of its bytes:
+what was measured of one file is never told of another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from osteon.io.doors.marks import is_ours
+from osteon.io.doors.source import Source, quote
+from osteon.io.skeletons.checked_json import JsonValue, read_json
+
+__all__ = [
+    "FORMAT",
+    "SUMMARY",
+    "VERSION",
+    "ComparedModel",
+    "KnownFile",
+    "PoseFigures",
+    "Summary",
+    "parse_summary",
+    "read_summary",
+]
+
+SUMMARY = "comparison.json"
+FORMAT = "osteon-comparison"
+VERSION = 1
+CURE = "compare again, or delete this file"
+
+
+@dataclass(frozen=True, slots=True)
+class PoseFigures:
+    """How far a model is from some poses, all in percent."""
+
+    error: float | None  # E, of the motion; None where nothing moves
+    rms: float  # of the diagonal
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file beside the summary, as it was when it was written."""
+
+    name: str
+    digest: str  # SHA-256 of its bytes
+
+    @staticmethod
+    def of(path: Path) -> KnownFile:
+        with path.open("rb") as file:
+            return KnownFile(path.name, hashlib.file_digest(file, "sha256").hexdigest())
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder holds just these bytes under this name."""
+        path = folder / self.name
+        return path.is_file() and KnownFile.of(path) == self
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedModel:
+    """A model of a comparison, and the file that holds it."""
+
+    word: str
+    title: str
+    file: KnownFile
+    training: PoseFigures
+    unseen: PoseFigures
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The models of a comparison in their order."""
+
+    models: tuple[ComparedModel, ...]
+    source: KnownFile | None  # of their source, if it lies beside them
+
+    @property
+    def files(self) -> dict[str, KnownFile]:
+        """All that lies beside the summary, by name."""
+        known = [*(model.file for model in self.models), *([] if self.source is None else [self.source])]
+        return {file.name: file for file in known}
+
+
+def read_summary(folder: Path) -> Summary | None:
+    """The comparison that was saved in a folder; None where none was, or somebody else's file has its name."""
+    path = folder / SUMMARY
+    return parse_summary(path) if path.is_file() and is_ours(path) else None
+
+
+def parse_summary(path: Path) -> Summary:
+    """What a `comparison.json` says; what is damaged in it is refused by name."""
+    found = read_json(Source(path))
+    if _part(found, "format").value != FORMAT:
+        raise found.error(f"is no comparison of models; {CURE}")
+    version = _part(found, "format_version")
+    if version.value != VERSION:
+        raise version.error(f"this release reads version {VERSION}, not {quote(str(version.value))}; {CURE}")
+    models = tuple(_model(word, model) for word, model in _part(found, "models").named().items())
+    source = _part(found, "source_file")
+    return Summary(models, None if source.value is None else _file(source))
+
+
+def _model(word: str, found: JsonValue) -> ComparedModel:
+    figures = (_figures(_part(found, name)) for name in ("training", "unseen"))
+    return ComparedModel(word, _part(found, "title").text(), _file(_part(found, "file")), *figures)
+
+
+def _file(found: JsonValue) -> KnownFile:
+    """A file in the folder itself: its name leads nowhere else."""
+    name = _part(found, "name").text()
+    if Path(name).name != name or "\\" in name:
+        raise found.error(f"expected the name of a file beside it, got {quote(name)}")
+    return KnownFile(name, _part(found, "sha256").text())
+
+
+def _figures(found: JsonValue) -> PoseFigures:
+    error = _part(found, "error_percent")
+    return PoseFigures(None if error.value is None else error.number(), _part(found, "rms_percent").number())
+
+
+def _part(found: JsonValue, key: str) -> JsonValue:
+    parts = found.named()
+    if key not in parts:
+        raise found.error(f"lacks '{key}'; {CURE}")
+    return parts[key]

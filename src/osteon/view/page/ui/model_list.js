@@ -1,0 +1,116 @@
+/** Models of one source as rows to choose from: how far each is off now, over all frames, and in a comparison. */
+
+import { make, say, show, unique } from "./dom.js";
+import { digits } from "./numbers.js";
+import { labelOf } from "./peers.js";
+
+/** Columns in groups; all values are percent. `of` gets what is measured of a model and what was stored about it. */
+const GROUPS = [
+  {
+    title: "all frames",
+    needs: "source",
+    columns: [{ text: "E", says: "error of all frames, of the motion", of: ({ error }) => error }],
+  },
+  {
+    title: "this frame",
+    needs: "source",
+    columns: [
+      { text: "RMS", says: "RMS in this frame, of the diagonal", of: ({ rms }) => 100 * rms },
+      { text: "worst", says: "worst vertex in this frame, of the diagonal", of: ({ worst }) => 100 * worst },
+    ],
+  },
+  {
+    title: "compared, RMS",
+    needs: "compared",
+    columns: [
+      { text: "trained", says: "RMS in the poses it was trained with", of: (_, stored) => stored?.training.rms },
+      { text: "unseen", says: "RMS in poses it had not seen", of: (_, stored) => stored?.unseen.rms },
+    ],
+  },
+];
+
+export class ModelList {
+  #models = /** @type {import("./store.js").Model[]} */ ([]);
+  #columns = [];
+  #rows = [];
+  #chosen = "";
+
+  /** @param {{choose(id: string): void}} act */
+  constructor(act) {
+    this.act = act;
+    this.head = make("div", { class: "model-head", "aria-hidden": "true" }); // every row says its values in words
+    this.rows = make("ul", { role: "listbox", tabindex: 0, "aria-label": "Models" });
+    this.rows.addEventListener("keydown", (event) => this.#step(event));
+    this.rows.addEventListener("click", (event) => {
+      const row = event.target.closest("[data-model]");
+      if (row) act.choose(row.dataset.model);
+    });
+    this.note = make("small");
+    this.element = make("div", { class: "snug" }, make("div", { class: "model-list" }, this.head, this.rows), this.note);
+  }
+
+  /** Other models, or columns. @param {import("./store.js").Model[]} models @param {boolean} compared with a source */
+  open(models, compared) {
+    const has = { source: compared, compared: models.some((model) => model.compared) };
+    const groups = GROUPS.filter(({ needs }) => has[needs]);
+    this.#models = models;
+    this.#columns = groups.flatMap(({ columns }) => columns);
+    this.element.style.setProperty("--columns", String(Math.max(1, this.#columns.length)));
+    const titles = groups.map(({ title, columns }) => {
+      const cell = make("span", { class: "over" }, title);
+      cell.style.gridColumn = `span ${columns.length}`;
+      return cell;
+    });
+    this.head.replaceChildren(...titles, ...this.#columns.map(({ text, says }) => make("span", { title: says }, text)));
+    show(this.head, this.#columns.length > 0);
+    this.#rows = models.map((model) => this.#row(model));
+    this.rows.replaceChildren(...this.#rows.map(({ element }) => element));
+    say(this.note, this.#columns.length ? "Percent: E of the motion, the rest of the diagonal. Bold is least." : "");
+    this.mark(this.#chosen);
+  }
+
+  #row(model) {
+    const cells = this.#columns.map(() => make("small", {}, "…"));
+    const about = model.about && make("small", { class: "about" }, model.about);
+    const name = make("span", { class: "name" }, make("span", { class: "word" }, labelOf(model)), about);
+    const element = make("li", { role: "option", id: unique("model"), "data-model": model.id }, name, cells);
+    return { element, cells };
+  }
+
+  /** Which model is shown. */
+  mark(id) {
+    this.#chosen = id;
+    this.#models.forEach((model, i) => {
+      const { element } = this.#rows[i];
+      element.setAttribute("aria-selected", String(model.id === id));
+      if (model.id === id) this.rows.setAttribute("aria-activedescendant", element.id);
+    });
+  }
+
+  /** Write values. @param {(model: import("./store.js").Model) => {error: number, rms: number, worst: number}} measured */
+  update(measured) {
+    const values = this.#models.map((model) => {
+      const found = measured(model);
+      return this.#columns.map(({ of }) => of(found, model.compared) ?? NaN);
+    });
+    const least = this.#columns.map((_, c) => Math.min(...values.map((row) => row[c]).filter(Number.isFinite)));
+    this.#rows.forEach(({ element, cells }, i) => {
+      const texts = values[i].map((value) => (Number.isFinite(value) ? digits(value) : "…"));
+      texts.forEach((text, c) => say(cells[c], text));
+      cells.forEach((cell, c) => cell.toggleAttribute("data-least", values.length > 1 && values[i][c] === least[c]));
+      const { about } = this.#models[i];
+      const words = this.#columns.map(({ says }, c) => `${says}: ${texts[c]} %`).filter((_, c) => texts[c] !== "…");
+      element.setAttribute("aria-label", [`${labelOf(this.#models[i])}${about ? `, ${about}` : ""}`, ...words].join("; "));
+    });
+  }
+
+  #step(event) {
+    const at = this.#models.findIndex(({ id }) => id === this.#chosen);
+    const last = this.#models.length - 1;
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: last }[event.key];
+    if (next === undefined || last < 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.act.choose(this.#models[Math.min(last, Math.max(0, next))].id);
+  }
+}
