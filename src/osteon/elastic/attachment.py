@@ -26,7 +26,7 @@ from osteon.elastic.inside import winding_numbers
 from osteon.elastic.solid import Solid, solid_pieces
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
 
-__all__ = ["BoneRoom", "bone_room", "hold_nodes"]
+__all__ = ["BoneRoom", "bone_room", "hold_nodes", "holds_all_bones"]
 
 #: Places along a bone where it is asked how far the surface is; the part of them that must be inside.
 PLACES, INSIDE = 17, 0.5
@@ -69,21 +69,35 @@ def bone_room(vertices: Float64, faces: Int32, skeleton: StickSkeleton) -> BoneR
 
 def hold_nodes(solid: Solid, skeleton: StickSkeleton, room: BoneRoom) -> Int32:
     """(n,) the bone that holds each node, -1 where it is free."""
-    along, distance = project_on_segments(
-        solid.points[:, None], skeleton.joints[skeleton.bones[:, 0]], skeleton.vectors
-    )  # (n,b)
+    along, distance = _project(solid, skeleton)
     nearest = np.full(len(solid.points), np.inf)
     held = np.full(len(solid.points), -1, np.int32)
     for b in range(skeleton.n_bones):
         reached = _reach(b, along[:, b], distance[:, b], skeleton, room)
+        if reached is None:
+            raise GeometryError(
+                f"bone '{skeleton.bone_name(b)}' is too thin for the elements around it, so they cannot hold it; "
+                "use smaller elements (a lattice of more --cells), or leave the bone out"
+            )
         closer = reached & (distance[:, b] < nearest)
         nearest[closer], held[closer] = distance[closer, b], b
     _check_held(solid, skeleton, held)
     return held
 
 
-def _reach(b: int, along: Float64, distance: Float64, skeleton: StickSkeleton, room: BoneRoom) -> Bool:
-    """(n,) nodes that bone b would hold if there were no other."""
+def holds_all_bones(solid: Solid, skeleton: StickSkeleton, room: BoneRoom) -> bool:
+    """Whether there are enough nodes around every bone."""
+    along, distance = _project(solid, skeleton)
+    return all(_reach(b, along[:, b], distance[:, b], skeleton, room) is not None for b in range(skeleton.n_bones))
+
+
+def _project(solid: Solid, skeleton: StickSkeleton) -> tuple[Float64, Float64]:
+    """(n,b) where along each bone each node is, and how far away."""
+    return project_on_segments(solid.points[:, None], skeleton.joints[skeleton.bones[:, 0]], skeleton.vectors)
+
+
+def _reach(b: int, along: Float64, distance: Float64, skeleton: StickSkeleton, room: BoneRoom) -> Bool | None:
+    """(n,) nodes that bone b would hold if there were no other; None if they do not hold it."""
     radius = np.interp(along, np.linspace(0, 1, PLACES), room.radii[b])
     clear = _clear(b, along, skeleton, room)
     for reach in REACHES:
@@ -91,10 +105,7 @@ def _reach(b: int, along: Float64, distance: Float64, skeleton: StickSkeleton, r
         off = distance[found] / np.maximum(radius[found], 1e-300)
         if len(off) >= ENOUGH_NODES and np.sqrt((off**2).mean()) >= OFF_AXIS:
             return found
-    raise GeometryError(
-        f"bone '{skeleton.bone_name(b)}' is too thin for this solid, with {len(off)} nodes around it; "
-        "use smaller elements there (a lattice of more cells), or leave the bone out"
-    )
+    return None
 
 
 def _clear(b: int, along: Float64, skeleton: StickSkeleton, room: BoneRoom) -> Bool:

@@ -55,13 +55,13 @@ class Solid:
         return np.asarray(np.einsum("va,vai->vi", self.weights, places[self.corners]))
 
 
-def solid_of_tetrahedra(points: Float64, tets: Int32, faces: Int32, name: str = "solid") -> Solid:
+def solid_of_tetrahedra(points: Float64, tets: IntArray, faces: Int32, name: str = "solid") -> Solid:
     """A solid whose surface is made of its own nodes; nodes of no tetrahedron are left out, corners put in order."""
     if not len(tets):
         raise GeometryError("holds no tetrahedra; export the volume, or have a lattice made around the surface")
     _check_volumes(points, tets)
-    tets = in_order(points, tets)
-    used = np.unique(tets)
+    ordered = in_order(points, tets)
+    used = np.unique(ordered)
     number = np.full(len(points), -1, np.int32)
     number[used] = np.arange(len(used))
     outer = np.unique(faces)
@@ -73,7 +73,7 @@ def solid_of_tetrahedra(points: Float64, tets: Int32, faces: Int32, name: str = 
     surface = Mesh(points[outer].astype(np.float32), place[faces], Asset(), name)
     corners = np.repeat(number[outer][:, None], 4, axis=1)
     weights = np.tile([1.0, 0, 0, 0], (len(outer), 1))
-    return Solid(points[used], number[tets], np.ones(len(tets)), surface, corners, weights)
+    return Solid(points[used], number[ordered], np.ones(len(tets)), surface, corners, weights)
 
 
 def in_order(points: Float64, tets: IntArray) -> Int32:
@@ -87,7 +87,7 @@ def signed_volumes(points: Float64, tets: IntArray) -> Float64:
     return np.asarray(np.linalg.det(points[tets[:, 1:]] - points[tets[:, :1]]) / 6)
 
 
-def _check_volumes(points: Float64, tets: Int32) -> None:
+def _check_volumes(points: Float64, tets: IntArray) -> None:
     pairs = points[tets][:, [0, 0, 0, 1, 1, 2]] - points[tets][:, [1, 2, 3, 2, 3, 3]]
     longest = np.linalg.norm(pairs, axis=2).max(axis=1)
     flat = np.abs(signed_volumes(points, tets)) <= FLAT * longest**3 / (6 * np.sqrt(2))
