@@ -28,7 +28,7 @@ from osteon.io.doors.registry import format_of
 from osteon.io.doors.source import PathLike, Source
 from osteon.io.meshes.mesh import LoadedMesh, read_mesh, read_next_vertices
 
-__all__ = ["load_outline", "load_sequence"]
+__all__ = ["load_outline", "load_sequence", "read_mesh_file", "read_next_file"]
 
 NO_TRIANGLES = "holds no triangles; export the mesh with its faces, or name a file that has them with --faces FILE"
 
@@ -81,7 +81,7 @@ def _read_frames(takes: list[Take], request: ReadRequest) -> MeshSequence:
     if request.options.clips:
         raise OptionError("clips: frames in a file each are one clip; leave out the folders that are not wanted")
     total = sum(len(take.files) for take in takes)
-    first = _read_mesh(takes[0].files[0], 0, request.connectivity)
+    first = read_mesh_file(takes[0].files[0], 0, request.connectivity)
     if not len(first.faces):
         raise first.source.geometry_error(NO_TRIANGLES)
     frames = np.empty((total, *first.vertices.shape), np.float32)
@@ -91,7 +91,7 @@ def _read_frames(takes: list[Take], request: ReadRequest) -> MeshSequence:
     for take in takes:
         for f, path in enumerate(take.files):
             if done:
-                frames[done] = _read_next(Source(path, f), first)
+                frames[done] = read_next_file(Source(path, f), first)
             done += 1
             report_progress(request.progress, "load", done / total)
         name = _unused(take.name, [c.name for c in clips])
@@ -99,7 +99,8 @@ def _read_frames(takes: list[Take], request: ReadRequest) -> MeshSequence:
     return MeshSequence(frames, first.faces, first.vertices, tuple(clips), first.asset, takes[0].name)
 
 
-def _read_mesh(path: Path, frame: int | None, connectivity: Connectivity | None = None) -> LoadedMesh:
+def read_mesh_file(path: Path, frame: int | None = None, connectivity: Connectivity | None = None) -> LoadedMesh:
+    """One mesh of a file that holds one, with its triangles from elsewhere if it has none."""
     source = Source(path, frame)
     mesh = read_mesh(_mesh_format(path).scan(source.read(), source), source)
     if len(mesh.faces) or connectivity is None:
@@ -112,7 +113,8 @@ def _read_mesh(path: Path, frame: int | None, connectivity: Connectivity | None 
     return replace(mesh, faces=connectivity.faces, asset=connectivity.asset_for(len(mesh.vertices)))
 
 
-def _read_next(source: Source, first: LoadedMesh) -> Float32:
+def read_next_file(source: Source, first: LoadedMesh) -> Float32:
+    """(v,3) of a file with the triangles of the first."""
     return read_next_vertices(_mesh_format(source.path).scan(source.read(), source), source, first)
 
 
@@ -133,7 +135,7 @@ def _read_connectivity(path: Path) -> Connectivity:
     """Triangles from any file that has some."""
     found = format_of(path)
     if isinstance(found, MeshFormat):
-        mesh = _read_mesh(path, None)
+        mesh = read_mesh_file(path)
         faces, asset = mesh.faces, mesh.asset
     elif path.suffix.lower() == ".npy":
         faces, asset = read_npy_faces(path)
@@ -168,7 +170,7 @@ def _read_pose(path: Path) -> tuple[Float32, Int32 | None]:
     """Vertices of a rest pose, and its triangles if the file has some."""
     found = format_of(path)
     if isinstance(found, MeshFormat):
-        mesh = _read_mesh(path, None)
+        mesh = read_mesh_file(path)
         return mesh.vertices, mesh.faces
     if path.suffix.lower() == ".npy":
         return read_npy_frames(path, ReadRequest())[0], None

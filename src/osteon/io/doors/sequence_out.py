@@ -29,7 +29,7 @@ from osteon.io.doors.output_batch import output_batch
 from osteon.io.doors.registry import FORMATS, format_of, writable_suffixes
 from osteon.io.doors.source import PathLike
 
-__all__ = ["check_sequence_output", "frames_folder", "save_sequence", "write_sequence"]
+__all__ = ["check_sequence_output", "frame_writer", "frames_folder", "save_sequence", "write_sequence"]
 
 BARE = Asset()
 _COUNTER = re.compile(r"#+|%0?(\d*)d")
@@ -77,7 +77,7 @@ def write_sequence(
     Frames may come from an iterator; then only one of them is in memory. Returns the files.
     """
     target = _target(path, suffix)
-    writer = _writer(target, faces, asset)
+    writer = frame_writer(target.suffix, faces, asset, _LIBRARY if target.digits else target.path.stem)
     total = len(frames) if isinstance(frames, (np.ndarray, list, tuple)) else 0
     stored = (np.asarray(frame, np.float32) for frame in frames)
     if not target.digits:
@@ -153,11 +153,12 @@ def _target(path: PathLike, suffix: str) -> _Target:
     return _Target(target.parent, known, target.name[: at.start()], target.name[at.end() :], digits)
 
 
-def _writer(target: _Target, faces: Int32, asset: Asset) -> FrameWriter:
-    found = FORMATS[target.suffix]
+def frame_writer(suffix: str, faces: Int32, asset: Asset, stem: str) -> FrameWriter:
+    """Turns frames of one mesh into bytes; `stem` names what they refer to."""
+    found = FORMATS.get(suffix)
     if not isinstance(found, MeshFormat) or found.writer is None:
-        raise OptionError(f"cannot write frames as '{target.suffix}'; known are {', '.join(writable_suffixes())}")
-    return found.writer(faces, asset.with_pictures(), _LIBRARY if target.digits else target.path.stem)
+        raise OptionError(f"cannot write frames as '{suffix}'; known are {', '.join(writable_suffixes())}")
+    return found.writer(faces, asset.with_pictures(), stem)
 
 
 def _write_one(frames: Iterator[Float32], target: _Target, writer: FrameWriter) -> list[Path]:

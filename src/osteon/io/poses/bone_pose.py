@@ -7,6 +7,7 @@ turned: where joints were moved by hand as well, the least rotation comes on top
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,7 +21,7 @@ from osteon.io.doors.source import quote
 from osteon.io.skeletons.checked_json import JsonValue
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of
 
-__all__ = ["BONE_POSE_KEYS", "BonePose", "SkeletonNames", "read_bone_pose", "read_twist"]
+__all__ = ["BONE_POSE_KEYS", "BonePose", "SkeletonNames", "read_axis", "read_bone_pose", "read_turns", "read_twist"]
 
 BONE_POSE_KEYS = ("joints", "rotate", "translate", "bones")
 
@@ -30,6 +31,7 @@ class SkeletonNames:
     """A skeleton whose joints and bones are asked for by name."""
 
     skeleton: StickSkeleton
+    hinges: Mapping[int, Float64] = field(default_factory=dict)  # (3,) by joint: what a plain number turns about
 
     @cached_property
     def plane(self) -> float | None:
@@ -86,7 +88,7 @@ class _BoneFields:
 def read_bone_pose(fields: dict[str, JsonValue], names: SkeletonNames) -> BonePose:
     """One pose of the skeleton; keys that are left out change nothing."""
     skeleton = names.skeleton
-    turns = _turns(fields["rotate"], names) if "rotate" in fields else {}
+    turns = read_turns(fields["rotate"], names) if "rotate" in fields else {}
     bones = _bones(fields["bones"], names) if "bones" in fields else _BoneFields({}, {}, {})
     joints, rotations = pose_joints(skeleton, turns, bones.stretch)
     if "translate" in fields:
@@ -101,24 +103,25 @@ def read_bone_pose(fields: dict[str, JsonValue], names: SkeletonNames) -> BonePo
     return BonePose(joints, aligned, bool(turns), bones.cross_scale, bones.twist)
 
 
-def _turns(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
+def read_turns(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
     """(3,3) by joint; of several turns of one joint the first in the list is done first."""
     turns: dict[int, Float64] = {}
     for name, told in json_value.named().items():
         joint = names.joint(name, json_value)
         turn = np.eye(3)
         for one in told.items("turn") if told.is_list else [told]:
-            turn = _turn(one, names) @ turn
+            turn = _turn(one, names, joint) @ turn
         turns[joint] = turn
     return turns
 
 
-def _turn(json_value: JsonValue, names: SkeletonNames) -> Float64:
-    """A plain number turns in the plane of a 2D skeleton, anticlockwise."""
-    if json_value.is_number and names.plane is not None:
-        return rotation_from_axis_angle(np.array([0.0, 0.0, 1.0]), np.deg2rad(json_value.number()))
+def _turn(json_value: JsonValue, names: SkeletonNames, joint: int) -> Float64:
+    """A plain number turns a hinge, or in the plane of a 2D skeleton, anticlockwise."""
+    hinge = names.hinges.get(joint, None if names.plane is None else np.array([0.0, 0.0, 1.0]))
+    if json_value.is_number and hinge is not None:
+        return rotation_from_axis_angle(hinge, np.deg2rad(json_value.number()))
     if not json_value.is_object:
-        plain = "" if names.plane is None else "a number of degrees or "
+        plain = "" if hinge is None else "a number of degrees or "
         raise json_value.error(
             f'expected {plain}{{"axis": [x, y, z], "degrees": d}}, got {quote(str(json_value.value))}'
         )
@@ -126,11 +129,11 @@ def _turn(json_value: JsonValue, names: SkeletonNames) -> Float64:
     for key in ("axis", "degrees"):
         if key not in fields:
             raise json_value.error(f"a turn needs {quote(key)}")
-    axis = _axis(fields["axis"], names)
+    axis = read_axis(fields["axis"], names)
     return rotation_from_axis_angle(axis / np.abs(axis).max(), np.deg2rad(fields["degrees"].number()))
 
 
-def _axis(json_value: JsonValue, names: SkeletonNames) -> Float64:
+def read_axis(json_value: JsonValue, names: SkeletonNames) -> Float64:
     """A direction, or the one of a bone at rest by its name `a-b`, from a to b."""
     if isinstance(json_value.value, str):
         b, reverse = names.bone(json_value.text(), json_value)

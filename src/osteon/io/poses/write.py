@@ -9,15 +9,15 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.errors import FileFormatError
-from osteon.core.kinematics import pose_joints
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
-from osteon.core.transforms import least_rotation
+from osteon.core.topology import bounding_diagonal
+from osteon.core.track_turns import turns_of_pose
 from osteon.io.doors.atomic import atomic_file
 from osteon.io.doors.marks import MARK, MARK_KEY
 from osteon.io.doors.source import PathLike
 
-__all__ = ["poses_as_json", "save_poses"]
+__all__ = ["axis_and_degrees", "poses_as_json", "save_poses"]
 
 #: Angles below this (degrees) and ways below this (of the skeleton's size) are rounding.
 NOTHING = 1e-7
@@ -40,40 +40,21 @@ def poses_as_json(track: PoseTrack, skeleton: StickSkeleton, name: str = "") -> 
 
 
 def _pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> dict[str, Any]:
-    turns = _turns(_rotations(track, f, skeleton), skeleton)
-    reached, _ = pose_joints(skeleton, turns, {})
-    shift = track.joints[f, skeleton.root] - reached[skeleton.root]
-    off = track.joints[f] - reached - shift
-    size = float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
-    moved = np.flatnonzero(np.linalg.norm(off, axis=1) > NOTHING * size)
+    found = turns_of_pose(track, f, skeleton)
+    size = bounding_diagonal(skeleton.joints)
+    moved = np.flatnonzero(np.linalg.norm(found.left_over, axis=1) > NOTHING * size)
+    turned = {skeleton.names[j]: axis_and_degrees(matrix) for j, matrix in found.turns.items()}
     told: dict[str, Any] = {
-        "rotate": {skeleton.names[j]: turn for j, matrix in turns.items() if (turn := _axis_angle(matrix)) is not None},
-        "translate": shift.tolist() if np.linalg.norm(shift) > NOTHING * size else None,
+        "rotate": {name: turn for name, turn in turned.items() if turn is not None},
+        "translate": found.shift.tolist() if np.linalg.norm(found.shift) > NOTHING * size else None,
         "joints": {skeleton.names[j]: track.joints[f, j].tolist() for j in moved},
         "bones": _bones(track, f, skeleton),
     }
     return {key: value for key, value in told.items() if value}
 
 
-def _rotations(track: PoseTrack, f: int, skeleton: StickSkeleton) -> Float64:
-    """(b,3,3) known rotations, or the least ones."""
-    if track.rotations is not None and (track.turned is None or track.turned[f]):
-        return np.asarray(track.rotations[f])
-    posed: Float64 = track.joints[f, skeleton.bones[:, 1]] - track.joints[f, skeleton.bones[:, 0]]
-    return least_rotation(skeleton.vectors, posed)
-
-
-def _turns(rotations: Float64, skeleton: StickSkeleton) -> dict[int, Float64]:
-    """(3,3) by joint: how its first bone turns against the bone that the joint hangs on."""
-    tree, turns = skeleton.tree, {}
-    for b in tree.order.tolist():
-        joint, above = int(tree.head[b]), int(tree.parent[b])
-        if joint not in turns:
-            turns[joint] = rotations[b] if above < 0 else rotations[above].T @ rotations[b]
-    return turns
-
-
-def _axis_angle(matrix: Float64) -> dict[str, Any] | None:
+def axis_and_degrees(matrix: Float64) -> dict[str, Any] | None:
+    """A turn as pose files tell it; None if it is none."""
     from scipy.spatial.transform import Rotation
 
     vector = Rotation.from_matrix(matrix).as_rotvec(degrees=True)

@@ -1,0 +1,184 @@
+"""`poses.json`: which mesh shows which pose. People write it too, for scans and sculpts (docs/simulate.md).
+
+{"rest": "rest.obj", "skeleton": {"joints": …, "bones": …}, "hinges": {"knee": [1, 0, 0]},
+ "poses": [{"file": "knee_+40.obj", "kind": "train", "rotate": {"knee": 40}},
+           {"file": "sit.obj", "kind": "validate", "rotate": {"hip": {"axis": [1, 0, 0], "degrees": -80}, "knee": 80}}]}
+
+A turn is told as in pose files; of a hinge, whose axis is told once, by its degrees alone. Files lie beside the list.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from osteon.core.arrays import Float64
+from osteon.core.joint_limits import JointLimit
+from osteon.core.sticks import StickSkeleton
+from osteon.io.doors.atomic import atomic_file
+from osteon.io.doors.marks import MARK, MARK_KEY
+from osteon.io.doors.source import Source, quote
+from osteon.io.poses.bone_pose import SkeletonNames, read_axis, read_turns
+from osteon.io.poses.limits import LIMITS_KEY, limits_as_json, read_limits
+from osteon.io.poses.write import NOTHING, axis_and_degrees
+from osteon.io.skeletons.checked_json import JsonValue, read_json
+from osteon.io.skeletons.files import load_skeleton
+from osteon.io.skeletons.skeleton_json import skeleton_json_text, skeleton_of_json
+from osteon.io.skeletons.text_lines import nearest_of
+
+__all__ = ["LIST_NAME", "ListedPose", "PoseKind", "PoseList", "pose_list_text", "read_pose_list", "write_pose_list"]
+
+#: To learn from: one joint turns (train), two neighbours do (pair). Only to look at afterwards: validate.
+PoseKind = Literal["train", "pair", "validate"]
+LIST_NAME = "poses.json"
+#: How a mesh was computed; kept as it is.
+FACTS_KEY = "simulation"
+KEYS = (MARK_KEY, "rest", "skeleton", "hinges", LIMITS_KEY, "frames", "poses", FACTS_KEY)
+POSE_KEYS = ("name", "file", "kind", "rotate", "translate", FACTS_KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPose:
+    """One pose, and the file of its mesh."""
+
+    name: str
+    file: str  # beside the list; "": the list names one file for all
+    kind: PoseKind = "train"
+    turns: Mapping[int, Float64] = field(default_factory=dict)  # (3,3) by joint, of those that turn
+    shift: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of the root
+    facts: Mapping[str, Any] = field(default_factory=dict)  # how it was computed
+
+
+@dataclass(frozen=True, slots=True)
+class PoseList:
+    """All of `poses.json`; the meshes are not read."""
+
+    rest: str  # file of the mesh at rest
+    skeleton: StickSkeleton
+    poses: tuple[ListedPose, ...]
+    hinges: Mapping[int, Float64] = field(default_factory=dict)  # (3,) unit axis by joint
+    limits: tuple[JointLimit, ...] = ()  # how far joints turn, where that is known
+    frames: str = ""  # one file with the meshes of all poses in order, in place of a file each
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_pose_list(path: Path) -> PoseList:
+    """The list in a file."""
+    json_value = read_json(Source(path))
+    fields = json_value.fields(KEYS)
+    for key in ("rest", "skeleton", "poses"):
+        if key not in fields:
+            raise json_value.error(f"has no {quote(key)}; a list of poses names its mesh, its skeleton and its poses")
+    skeleton = _skeleton(fields["skeleton"], path.parent)
+    plain = SkeletonNames(skeleton)
+    hinges = _hinges(fields["hinges"], plain) if "hinges" in fields else {}
+    names = SkeletonNames(skeleton, hinges)
+    frames = fields["frames"].text() if "frames" in fields else ""
+    poses = [_pose(item, names, needs_file=not frames) for item in fields["poses"].items("pose")]
+    _check_names(poses, fields["poses"])
+    return PoseList(
+        fields["rest"].text(),
+        skeleton,
+        tuple(poses),
+        hinges,
+        read_limits(fields[LIMITS_KEY], plain) if LIMITS_KEY in fields else (),
+        frames,
+        _facts(fields),
+    )
+
+
+def write_pose_list(listed: PoseList, path: Path) -> None:
+    """Write the list, whole or not at all; `read_pose_list` gives the same back."""
+    with atomic_file(path) as temporary:
+        temporary.write_text(pose_list_text(listed), encoding="utf-8")
+
+
+def pose_list_text(listed: PoseList) -> str:
+    """The list as JSON, a line for each pose."""
+    names = listed.skeleton.names
+    skeleton = json.loads(skeleton_json_text(listed.skeleton))
+    skeleton.pop(MARK_KEY)
+    told: dict[str, Any] = {
+        MARK_KEY: MARK,
+        "rest": listed.rest,
+        "frames": listed.frames,
+        FACTS_KEY: dict(listed.facts),
+        "skeleton": skeleton,
+        "hinges": {names[j]: np.round(axis, 9).tolist() for j, axis in listed.hinges.items()},
+        LIMITS_KEY: limits_as_json(listed.limits),
+    }
+    head = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in told.items() if value]
+    rows = ",\n".join(f"  {json.dumps(_pose_as_json(pose, listed), allow_nan=False)}" for pose in listed.poses)
+    return "{" + ",\n ".join([*head, f'"poses": [\n{rows}\n ]']) + "}\n"
+
+
+def _skeleton(json_value: JsonValue, folder: Path) -> StickSkeleton:
+    """As an object, or the name of a file with one."""
+    if json_value.is_object:
+        return skeleton_of_json(json_value)
+    return load_skeleton(folder / json_value.text())
+
+
+def _hinges(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
+    out: dict[int, Float64] = {}
+    for joint, told in json_value.named().items():
+        axis = read_axis(told, names)
+        axis = axis / np.abs(axis).max()
+        out[names.joint(joint, json_value)] = axis / np.linalg.norm(axis)
+    return out
+
+
+def _pose(json_value: JsonValue, names: SkeletonNames, *, needs_file: bool) -> ListedPose:
+    fields = json_value.fields(POSE_KEYS)
+    if ("file" in fields) != needs_file:
+        says = "needs the 'file' of its mesh" if needs_file else "needs no 'file'; 'frames' has the meshes of all poses"
+        raise json_value.error(says)
+    file = fields["file"].text() if needs_file else ""
+    kind = fields["kind"].text() if "kind" in fields else "train"
+    if kind not in get_args(PoseKind):
+        raise fields["kind"].error(f"there is no kind {quote(kind)}; {nearest_of(kind, get_args(PoseKind))}")
+    name = fields["name"].text() if "name" in fields else Path(file).stem or json_value.path[-1]
+    turns = read_turns(fields["rotate"], names) if "rotate" in fields else {}
+    shift = fields["translate"].point() if "translate" in fields else (0.0, 0.0, 0.0)
+    checked: PoseKind = next(known for known in get_args(PoseKind) if known == kind)
+    return ListedPose(name, file, checked, turns, shift, _facts(fields))
+
+
+def _facts(fields: Mapping[str, JsonValue]) -> dict[str, Any]:
+    return {key: told.value for key, told in fields[FACTS_KEY].named().items()} if FACTS_KEY in fields else {}
+
+
+def _check_names(poses: list[ListedPose], json_value: JsonValue) -> None:
+    seen: set[str] = set()
+    for pose in poses:
+        if pose.name in seen:
+            raise json_value.error(f"two poses are called {quote(pose.name)}; give them names of their own")
+        seen.add(pose.name)
+
+
+def _pose_as_json(pose: ListedPose, listed: PoseList) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "name": pose.name if pose.name != Path(pose.file).stem else "",
+        "file": pose.file,
+        "kind": pose.kind,
+        "rotate": {listed.skeleton.names[j]: _turn(turn, listed.hinges.get(j)) for j, turn in pose.turns.items()},
+        "translate": list(pose.shift) if any(pose.shift) else None,
+        FACTS_KEY: dict(pose.facts),
+    }
+    told["rotate"] = {name: turn for name, turn in told["rotate"].items() if turn is not None}
+    return {key: value for key, value in told.items() if value}
+
+
+def _turn(turn: Float64, hinge: Float64 | None) -> float | dict[str, Any] | None:
+    """Degrees about the hinge, where that is all of it."""
+    told = axis_and_degrees(turn)
+    if told is None or hinge is None:
+        return told
+    across = float(np.linalg.norm(np.cross(told["axis"], hinge)))
+    signed = float(np.sign(np.dot(told["axis"], hinge)) * told["degrees"])
+    return round(signed, 9) if across * abs(signed) <= 100 * NOTHING else told
