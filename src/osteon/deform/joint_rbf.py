@@ -1,21 +1,27 @@
 """Numbers that follow the turns of joints: radial basis functions over the settings of one joint, or of two.
 
-    a_r(pose) = sum_q l_rq phi(sum_j |turn_j(pose), turn_jq|),   phi(x) = exp(-x / r0)
+    one joint:   a_r(s) = sum_q l_rq phi(|s, s_q|),                                    phi(x) = exp(-x / r0)
+    two:         a_r(s, t) = sum_q l_rq (s . s_q) (t . t_q) phi(|s, s_q| + |t, t_q|)
 
-A driver is one joint or two; q runs over the settings at which it has a centre, its rest among them; |.,.| is the angle
-between two turns of a joint, of a hinge the difference of its angles. A joint is named by the bone that it moves. Its
-turn is how that bone is turned against the bone above it, in the axes of the rest pose, so that moving, turning or
-scaling the whole scene changes nothing.
+A driver is one joint or two; q runs over its centres, settings at which something is known, of one joint its rest among
+them. |.,.| is the angle between two turns of a joint, of a hinge the difference of its angles; s . s_q multiplies
+them as rotation vectors, so that a pair is nothing wherever one of its joints rests, and grows with both. A joint is
+named by the bone that it moves. Its turn is how that bone is turned against the bone above it, in the axes of the rest
+pose, so that moving, turning or scaling the whole scene changes nothing.
 
     symbol      name
     l           weights
-    turn_jq     centres
+    s_q, t_q    centres
     r0          radii
 
 Based on: Kry, James and Pai, EigenSkin, 2002, section 2.4.
-Differs from the paper: drivers of two joints, whose angles add up: phi of a sum is the product of both phi, so that a
-pair which is zero wherever one joint rests stays zero there. A hinge that is bent off its axis counts the part of its
-turn about the axis.
+Differs from the paper: drivers of two joints, "a subject of future work" there. A hinge that is bent off its axis
+counts the part of its turn about the axis.
+
+Notes, elastic hand, 8 joints, 10 poses of all of them, two columns a joint and one for each of 8 pairs, share of the
+skin's error that is removed: without pairs 92.1 %. Pairs as a plain sum of phi with zeros where one joint rests: 93.4
+(straight distance), 93.9 (sum of angles); growing with both turns, as here: 95.1. Between r0 of 2 and of 100 radians
+pairs gain 0.3.
 """
 
 from __future__ import annotations
@@ -33,58 +39,85 @@ from osteon.core.errors import GeometryError
 from osteon.core.quaternions import quaternions_from_matrices
 from osteon.core.transforms import nearest_rotation
 
-__all__ = ["NO_JOINT", "JointRbf", "angles_between_turns", "joint_turns", "shape_function"]
+__all__ = [
+    "NO_JOINT",
+    "JointRbf",
+    "compare_turns",
+    "driver_shapes",
+    "hinge_angles",
+    "joint_turns",
+    "rotation_vectors",
+]
 
 #: In place of a second joint, or of a bone above.
 NO_JOINT = -1
-#: Matrices whose A'A is this near to a multiple of the identity are rotations but for rounding and size.
-ALMOST_ROTATION = 1e-4
 
 
-def joint_turns(transforms: FloatArray, parents: Int32, joints: Int64) -> Float64:
-    """(f,n,4) unit quaternions of some joints: their bones against those above, from posed_from_rest (f,b,3,4)."""
+def joint_turns(transforms: FloatArray, parents: Int32, joints: Int64, *, rigid: bool = False) -> Float64:
+    """(f,n,4) unit quaternions of some joints: their bones against those above, from posed_from_rest (f,b,3,4).
+
+    Bones that are `rigid`, up to one scale, need not be decomposed.
+    """
     needed, place = np.unique(np.concatenate([joints, parents[joints]]), return_inverse=True)
-    frames = _rotations(np.asarray(transforms[:, needed, :, :3], np.float64))
+    linear = np.asarray(transforms[:, needed, :, :3], np.float64)
+    frames = linear if rigid else nearest_rotation(linear)
     mine, above = frames[:, place[: len(joints)]], frames[:, place[len(joints) :]]
-    return quaternions_from_matrices(np.swapaxes(above, -1, -2) @ mine)
+    turns = np.swapaxes(above, -1, -2) @ mine
+    if rigid:
+        turns /= np.sqrt(np.einsum("fjik,fjik->fj", turns, turns) / 3)[..., None, None]
+    return quaternions_from_matrices(turns)
 
 
-def _rotations(linear: Float64) -> Float64:
-    """(…,3,3) the rotation in each; only what is none already is decomposed."""
-    squares = np.swapaxes(linear, -1, -2) @ linear
-    size = np.maximum(np.einsum("...ii->...", squares) / 3, np.finfo(np.float64).tiny)
-    off = np.abs(squares / size[..., None, None] - np.eye(3)).max(axis=(-2, -1))
-    out: Float64 = linear / np.sqrt(size)[..., None, None]
-    bent = ~(off <= ALMOST_ROTATION) | (np.linalg.det(out) < 0)
-    if bent.any():
-        out[bent] = nearest_rotation(linear[bent])
-    return out
+def compare_turns(turns: Float64, centres: Float64, axes: FloatArray) -> tuple[Float64, Float64]:
+    """(…) the angle between turns (…,4) and centres (…,4), and the product of both as rotation vectors.
+
+    Where an axis (…,3) is not zero both are turns of a hinge, and only what is about the axis counts.
+    """
+    hinges = np.any(axes, axis=-1)
+    if hinges.all():
+        return _compare_hinges(turns, centres, axes)
+    free = _compare_free(turns, centres)
+    if not hinges.any():
+        return free
+    found = zip(_compare_hinges(turns, centres, axes), free, strict=True)
+    apart, product = (np.where(hinges, *both) for both in found)
+    return apart, product
 
 
-def angles_between_turns(turns: Float64, centres: Float64, axis: FloatArray) -> Float64:
-    """(f,q) radians between turns (f,4) and centres (q,4), about the axis (3,) of a hinge if that is not zero."""
-    if np.any(axis):
-        apart = _hinge_angles(turns, axis)[:, None] - _hinge_angles(centres, axis)
-        return np.asarray(np.abs(apart - 2 * np.pi * np.round(apart / (2 * np.pi))))
-    v, w = turns[:, None, :3], turns[:, None, 3:]
-    along = w * turns_vector(centres) - centres[:, 3:] * v + np.cross(v, turns_vector(centres)[None])
-    real = w[..., 0] * centres[:, 3] + np.einsum("fqi,qi->fq", np.broadcast_to(v, along.shape), centres[:, :3])
-    return np.asarray(2 * np.arctan2(np.linalg.norm(along, axis=-1), np.abs(real)))
+def _compare_hinges(turns: Float64, centres: Float64, axes: FloatArray) -> tuple[Float64, Float64]:
+    now, known = hinge_angles(turns, axes), hinge_angles(centres, axes)
+    return np.abs(_wrapped(now - known)), np.asarray(now * known)
 
 
-def turns_vector(turns: Float64) -> Float64:
-    """(…,3) the imaginary part."""
-    return np.asarray(turns[..., :3])
+def _compare_free(turns: Float64, centres: Float64) -> tuple[Float64, Float64]:
+    v, u, w, r = turns[..., :3], centres[..., :3], turns[..., 3:], centres[..., 3:]
+    across = np.linalg.norm(w * u - r * v - np.cross(v, u), axis=-1)
+    apart = 2 * np.arctan2(across, np.abs((turns * centres).sum(axis=-1)))
+    return np.asarray(apart), np.asarray((rotation_vectors(turns) * rotation_vectors(centres)).sum(axis=-1))
 
 
-def _hinge_angles(turns: Float64, axis: FloatArray) -> Float64:
-    """(…,) how far turns go about an axis."""
-    return np.asarray(2 * np.arctan2(turns[..., :3] @ np.asarray(axis, np.float64), turns[..., 3]))
+def rotation_vectors(turns: Float64) -> Float64:
+    """(…,3) axis times angle of turns (…,4), up to half a turn."""
+    shorter = np.where(turns[..., 3:] < 0, -turns, turns)
+    length = np.linalg.norm(shorter[..., :3], axis=-1, keepdims=True)
+    angle = 2 * np.arctan2(length, shorter[..., 3:])
+    return np.asarray(shorter[..., :3] * np.where(length > 0, angle / np.where(length > 0, length, 1), 2.0))
 
 
-def shape_function(angles: FloatArray, radius: float) -> Float64:
-    """phi"""
-    return np.exp(-np.asarray(angles, np.float64) / radius)
+def hinge_angles(turns: Float64, axes: FloatArray) -> Float64:
+    """(…) how far turns (…,4) go about axes (…,3), from minus to plus half a turn."""
+    return _wrapped(2 * np.arctan2((turns[..., :3] * np.asarray(axes, np.float64)).sum(axis=-1), turns[..., 3]))
+
+
+def _wrapped(angles: Float64) -> Float64:
+    return np.asarray(angles - 2 * np.pi * np.round(angles / (2 * np.pi)))
+
+
+def driver_shapes(turns: Float64, centres: Float64, axes: FloatArray, radius: FloatArray | float) -> Float64:
+    """(…) what weights multiply: turns (…,j,4) of the joints of a driver against centres (…,j,4), with axes (…,j,3)."""
+    apart, product = compare_turns(turns, centres, axes)
+    out: Float64 = np.exp(-apart.sum(axis=-1) / radius)
+    return out if apart.shape[-1] == 1 else out * product.prod(axis=-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,36 +161,36 @@ class JointRbf:
         """One or two."""
         return [int(j) for j in self.joints[driver] if j != NO_JOINT]
 
-    def values(self, transforms: FloatArray) -> Float64:
+    def values(self, transforms: FloatArray, *, rigid: bool = False) -> Float64:
         """(f,r) a of every frame, from posed_from_rest transforms (f,b,3,4)."""
-        out = np.zeros((len(transforms), self.n_columns))
         used = np.unique(self.joints[self.joints >= 0]).astype(np.int64)
         if not len(used) or not self.n_columns:
-            return out
+            return np.zeros((len(transforms), self.n_columns))
         if transforms.shape[1] <= max(int(used.max()), int(self.parents[used].max())):
             raise GeometryError(f"bones: joint {int(used.max())} has no bone; there are {transforms.shape[1]}")
-        turns = dict(zip(used.tolist(), np.swapaxes(joint_turns(transforms, self.parents, used), 0, 1), strict=True))
-        starts = np.cumsum([0, *self.counts[self.driver]])
-        for d, (phi, columns) in enumerate(zip(self._shapes(turns), self._columns(), strict=True)):
-            rows = [self.weights[starts[r] : starts[r + 1]] for r in columns]
-            if rows:
-                out[:, columns] = phi @ np.stack(rows, axis=1).astype(np.float64).reshape(self.counts[d], -1)
+        turns = joint_turns(transforms, self.parents, used, rigid=rigid)
+        return self._shapes(turns, used) @ self._weight_table()
+
+    def _shapes(self, turns: Float64, used: Int64) -> Float64:
+        """(f,c) what weights multiply, at all centres, from turns (f,n,4) of the joints in use."""
+        owner = np.repeat(np.arange(self.n_drivers), self.counts)
+        out = np.empty((len(turns), len(owner)))
+        pairs = self.joints[owner, 1] != NO_JOINT
+        for count, chosen in ((1, ~pairs), (2, pairs)):
+            if chosen.any():
+                joints = self.joints[owner[chosen], :count]
+                now, known = turns[:, np.searchsorted(used, joints)], self.centres[chosen, :count].astype(np.float64)
+                out[:, chosen] = driver_shapes(now, known, self.axes[joints], self.radii[owner[chosen]])
         return out
 
-    def _shapes(self, turns: Mapping[int, Float64]) -> list[Float64]:
-        """(f,q) phi at the centres of each driver."""
-        stops = np.cumsum(self.counts)
-        out = []
-        for d, stop in enumerate(stops):
-            centres = self.centres[stop - self.counts[d] : stop].astype(np.float64)
-            apart = [
-                angles_between_turns(turns[j], centres[:, i], self.axes[j]) for i, j in enumerate(self.joints_of(d))
-            ]
-            out.append(shape_function(np.sum(apart, axis=0), float(self.radii[d])))
+    def _weight_table(self) -> Float64:
+        """(c,r) weights of every centre in every column, zero at centres of other drivers."""
+        first, counts = np.cumsum([0, *self.counts])[:-1], self.counts[self.driver]
+        column = np.repeat(np.arange(self.n_columns), counts)
+        within = np.arange(len(column)) - np.repeat(np.cumsum([0, *counts])[:-1], counts)
+        out = np.zeros((len(self.centres), self.n_columns))
+        out[first[self.driver[column]] + within, column] = self.weights
         return out
-
-    def _columns(self) -> list[Int64]:
-        return [np.flatnonzero(self.driver == d) for d in range(self.n_drivers)]
 
     def cut(self, n_columns: int) -> Self:
         """The first columns alone."""
