@@ -79,10 +79,9 @@ class PackedColumns:
 
     def arrays(self, name: str) -> Arrays:
         """All of it, by names that begin with `name`."""
-        found = {"moved": self.moved, "numbers": self.numbers, "scales": self.scales, "peaks": self.peaks}
-        return {f"{name}_{key}": array for key, array in found.items()} | {
-            f"{name}_vertices": np.array(self.n_vertices)
-        }
+        found: Arrays = {"vertices": np.array(self.n_vertices), "moved": self.moved, "numbers": self.numbers}
+        found |= {"scales": self.scales, "peaks": self.peaks}
+        return {f"{name}_{key}": array for key, array in found.items()}
 
     @classmethod
     def from_arrays(cls, name: str, arrays: Mapping[str, NDArray[Any]]) -> Self:

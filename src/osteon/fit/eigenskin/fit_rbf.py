@@ -68,8 +68,8 @@ def fit_settings(
         rest = np.array([[[0.0, 0.0, 0.0, 1.0]]])
         centres, known = np.concatenate([rest, turns]), np.concatenate([np.zeros((1, values.shape[1])), values])
         radius, ridge = _chosen(centres, known if sizes is None else known * sizes, axes, options)
-    weights: Float64 = np.linalg.solve(_system(centres, axes, radius, ridge), known)
-    return SettingsFit(centres, axes, weights, radius, ridge)
+    weights = np.linalg.solve(_system(centres, axes, radius, ridge), known)
+    return SettingsFit(centres, axes, np.asarray(weights, np.float64), radius, ridge)
 
 
 def _system(centres: Float64, axes: Float64, radius: float, ridge: float) -> Float64:
