@@ -23,6 +23,7 @@ COMMANDS = {
     "rig": "Find the skeleton that moves a mesh sequence.",
     "compare": "Compare models of skinning on poses that they have not seen.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",
+    "simulate": "Simulate flesh on a skeleton: its surface in many poses.",
     "play": "Evaluate a skinned model back to vertices.",
     "view": "Show a model and its source in the browser.",
     "study": "Let people rate how similar animations are, and test their answers.",

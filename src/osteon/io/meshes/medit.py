@@ -62,7 +62,7 @@ class MeditScan:
     dimension: int  # 2 or 3
 
     def vertices(self) -> Float32:
-        return self.source.positions(self._positions())
+        return self.source.positions(self.positions())
 
     def connectivity(self) -> bytes:
         used = _SURFACE if any(self._count(name) for name in _SURFACE) else ("tetrahedra",)
@@ -76,13 +76,26 @@ class MeditScan:
         sizes = [np.full(len(corners), corners.shape[1]) for corners in surfaces]
         return Polygons(np.concatenate(sizes), np.concatenate([corners.ravel() for corners in surfaces]))
 
-    def asset(self, fans: Fans) -> Asset:
-        return Asset()  # reference numbers have no fixed meaning
+    def tetrahedra(self) -> Int64:
+        """(e,4) corners, none if the file holds a surface only; in any order."""
+        tetrahedra = self._corners("tetrahedra")
+        n_points = self._count("vertices")
+        bad = ((tetrahedra < 0) | (tetrahedra >= n_points)).any(axis=1)
+        if bad.any():
+            at = int(bad.argmax())
+            raise self.source.format_error(
+                f"tetrahedron {at} names vertices {tetrahedra[at].tolist()} (counted from 0), "
+                f"but the file holds {numbered(n_points, 'vertex')}"
+            )
+        return tetrahedra
 
-    def _positions(self) -> Float64:
-        """(v,3); a flat mesh lies in the plane z = 0."""
+    def positions(self) -> Float64:
+        """(v,3) as exact as the file tells them; a flat mesh lies in the plane z = 0."""
         table = self._rows("vertices", self.dimension, np.float64)
         return np.concatenate([table, np.zeros((len(table), 3 - self.dimension))], axis=1)
+
+    def asset(self, fans: Fans) -> Asset:
+        return Asset()  # reference numbers have no fixed meaning
 
     def _corners(self, name: str) -> Int64:
         """(n,3) or (n,4) vertices of the rows of a section, from 0; no rows if there is no such section."""
@@ -114,14 +127,7 @@ class MeditScan:
 
     def _tetrahedron_surface(self) -> Int64:
         """(t,3) faces that belong to one tetrahedron only, counter-clockwise seen from outside."""
-        tetrahedra, points = self._corners("tetrahedra"), self._positions()
-        bad = ((tetrahedra < 0) | (tetrahedra >= len(points))).any(axis=1)
-        if bad.any():
-            at = int(bad.argmax())
-            raise self.source.format_error(
-                f"tetrahedron {at} names vertices {tetrahedra[at].tolist()} (counted from 0), "
-                f"but the file holds {numbered(len(points), 'vertex')}"
-            )
+        tetrahedra, points = self.tetrahedra(), self.positions()
         with np.errstate(over="ignore", invalid="ignore"):  # absurd positions are refused where they are read
             a, b, c = (points[tetrahedra[:, i]] - points[tetrahedra[:, 3]] for i in range(3))
             inverted = np.einsum("ti,ti->t", np.cross(a, b), c) > 0

@@ -1,0 +1,145 @@
+"""Flesh on a skeleton: turns of joints in, the shape of the flesh out.
+
+Bones move rigidly and hold the nodes around them; all others find the shape of least energy. A pose is reached in load
+steps: parts of its turns, each begun where the last one ended, moved on by blended bones.
+
+Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3.
+Differs from the paper: linear tetrahedra in place of quadratic ones, another material, and no CalculiX.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.errors import OptionError
+from osteon.core.kinematics import pose_joints
+from osteon.core.sticks import StickSkeleton
+from osteon.core.transforms import compose, invert
+from osteon.elastic.attachment import BoneRoom, bone_room, hold_nodes
+from osteon.elastic.blended_bones import blend_bones, harmonic_weights
+from osteon.elastic.elements import TetElements
+from osteon.elastic.material import Material
+from osteon.elastic.newton import Equilibrium, NewtonOptions, find_equilibrium
+from osteon.elastic.solid import Solid
+from osteon.elastic.system import StiffnessSystem
+
+__all__ = ["ElasticBody", "PosedBody", "bone_transforms"]
+
+#: Forces out of balance, over the reactions, that a pose may be left with.
+IN_BALANCE = 1e-4
+#: Where a pose does not come to rest, load steps are halved; at most this many.
+MOST_STEPS = 32
+
+Turns = Mapping[int, Float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PosedBody:
+    """The flesh in one pose."""
+
+    places: Float64  # (n,3) of nodes
+    surface: Float64  # (v,3)
+    equilibrium: Equilibrium  # of the last load step
+    load_steps: int
+    newton_steps: int  # of all load steps
+    inverted: int  # elements turned inside out
+    least_dilation: float  # of any element: volume over volume at rest
+    seconds: float
+
+    @property
+    def in_balance(self) -> bool:
+        return self.equilibrium.imbalance <= IN_BALANCE
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticBody:
+    """A solid on a skeleton, ready for poses."""
+
+    solid: Solid
+    skeleton: StickSkeleton
+    material: Material
+    held: Int32  # (n,) the bone that holds each node, -1 where it is free
+    weights: Float64  # (n,b) of blended bones
+    system: StiffnessSystem
+
+    @staticmethod
+    def of(
+        solid: Solid, skeleton: StickSkeleton, material: Material | None = None, room: BoneRoom | None = None
+    ) -> ElasticBody:
+        """Find out which bone holds what; `room` saves asking for it again."""
+        surface = solid.surface
+        known = room or bone_room(surface.rest.astype(np.float64), surface.faces, skeleton)
+        held = hold_nodes(solid, skeleton, known)
+        elements = TetElements.of(solid.points, solid.tets, solid.fill)
+        weights = harmonic_weights(elements, held, skeleton.n_bones)
+        system = StiffnessSystem.of(elements, held >= 0)
+        return ElasticBody(solid, skeleton, material or Material(), held, weights, system)
+
+    def pose(
+        self,
+        turns: Turns,
+        shift: Float64 | None = None,
+        *,
+        load_steps: int = 1,
+        options: NewtonOptions | None = None,
+    ) -> PosedBody:
+        """The flesh when joints are turned (3,3) by number, and the root is shifted (3,).
+
+        If a load step does not come to rest, all is begun again with twice as many.
+        """
+        if load_steps < 1:
+            raise OptionError(f"load_steps: expected 1 or more, got {load_steps}")
+        started = time.perf_counter()
+        reached = self._walk(turns, shift, load_steps, options or NewtonOptions())
+        while not reached[-1].imbalance <= IN_BALANCE and 2 * load_steps <= MOST_STEPS:
+            load_steps *= 2
+            reached = self._walk(turns, shift, load_steps, options or NewtonOptions())
+        places = reached[-1].places
+        dilations = self.system.elements.dilations(places)
+        return PosedBody(
+            places,
+            self.solid.carry(places),
+            reached[-1],
+            load_steps,
+            sum(one.steps for one in reached),
+            int((dilations <= 0).sum()),
+            float(dilations.min()),
+            time.perf_counter() - started,
+        )
+
+    def _walk(self, turns: Turns, shift: Float64 | None, load_steps: int, options: NewtonOptions) -> list[Equilibrium]:
+        """Equilibria of all load steps; the last one is bad if one of them is."""
+        places, before = self.solid.points, None
+        reached: list[Equilibrium] = []
+        for step in range(1, load_steps + 1):
+            now = bone_transforms(self.skeleton, turns, shift, step / load_steps)
+            moved = now if before is None else compose(now, invert(before))
+            places = blend_bones(places, self.weights, moved, self.skeleton)
+            fixed = np.flatnonzero(self.held >= 0)
+            carried = now[self.held[fixed]]
+            places[fixed] = np.einsum("nij,nj->ni", carried[..., :3], self.solid.points[fixed]) + carried[..., 3]
+            reached.append(find_equilibrium(self.system, self.material, places, options=options))
+            if not reached[-1].imbalance <= IN_BALANCE:
+                break
+            places, before = reached[-1].places, now
+        return reached
+
+
+def bone_transforms(skeleton: StickSkeleton, turns: Turns, shift: Float64 | None = None, part: float = 1.0) -> Float64:
+    """(b,3,4) posed_from_rest of the bones, with a part of each turn and of the shift."""
+    from scipy.spatial.transform import Rotation
+
+    some = turns
+    if part < 1:
+        vectors = {j: Rotation.from_matrix(turn).as_rotvec() for j, turn in turns.items()}
+        some = {j: Rotation.from_rotvec(part * vector).as_matrix() for j, vector in vectors.items()}
+    places, rotations = pose_joints(skeleton, some, {})
+    head = skeleton.tree.head
+    carried = np.einsum("bij,bj->bi", rotations, skeleton.joints[head])
+    offset = places[head] - carried + (0 if shift is None else part * shift)
+    return np.concatenate([rotations, offset[..., None]], axis=-1)

