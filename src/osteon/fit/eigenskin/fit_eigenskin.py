@@ -176,16 +176,18 @@ def _assemble(
         columns = limit_columns(columns, np.array([bases[d].field.reach for _, d in order]), limit)
     axes = np.zeros((len(settings.parents), 3))
     axes[settings.joints] = settings.axes
-    centres = [np.zeros((0, 2, 4)), *(_two_slots(function.centres) for function in functions)]
-    joints = np.array([_bones(settings, basis) for basis in bases], np.int32).reshape(-1, 2)
+    used = sorted({d for _, d in order})
+    number = {d: i for i, d in enumerate(used)}
+    centres = [np.zeros((0, 2, 4)), *(_two_slots(functions[d].centres) for d in used)]
+    joints = np.array([_bones(settings, bases[d]) for d in used], np.int32).reshape(-1, 2)
     tables = JointRbf(
         settings.parents,
         axes.astype(np.float32),
         joints,
-        np.array([function.radius for function in functions], np.float32),
-        np.array([len(function.centres) for function in functions], np.int32),
+        np.array([functions[d].radius for d in used], np.float32),
+        np.array([len(functions[d].centres) for d in used], np.int32),
         np.concatenate(centres).astype(np.float32),
-        np.array([d for _, d in order], np.int32),
+        np.array([number[d] for _, d in order], np.int32),
         np.concatenate([np.zeros(0), *(functions[d].weights[:, k] for k, d in order)]).astype(np.float32),
     )
     return columns, tables
