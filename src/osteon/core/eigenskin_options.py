@@ -80,7 +80,10 @@ class EigenSkinOptions:
         minimum=0,
     )
     basis_bits: BasisBits = option(
-        32, help="Bits of a number of the basis: 8 is a quarter of the size.", flags=("--basis-bits",)
+        32,
+        help="Bits of a number of the basis: 8 takes less than a quarter of the room.",
+        flags=("--basis-bits",),
+        needs=(need(written=".npz", says="only .npz holds them; glTF has --quantize and --compress"),),
     )
     refit_weights: bool = option(
         False,

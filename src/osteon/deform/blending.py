@@ -18,7 +18,7 @@ import numpy as np
 from osteon.core.arrays import Float32, Float64, Int32, Int64
 from osteon.core.kernels import kernel
 
-__all__ = ["apply_blends", "apply_displaced", "blend_matrices"]
+__all__ = ["apply_blends", "blend_matrices"]
 
 
 @kernel("i4.2r f4.2r f8.3r i8.1r f8.3")
@@ -52,18 +52,5 @@ def apply_blends(blends: Float64, points: Float64, out: Float32) -> None:
     """out (n,3) = A [p; 1]."""
     for n in range(points.shape[0]):
         x, y, z = points[n, 0], points[n, 1], points[n, 2]
-        for i in range(3):
-            out[n, i] = blends[n, i, 0] * x + blends[n, i, 1] * y + blends[n, i, 2] * z + blends[n, i, 3]
-
-
-@kernel("f8.3r f8.2r f4.3r i8 f4.2")
-def apply_displaced(blends: Float64, points: Float64, moved: Float32, frame: int, out: Float32) -> None:
-    """out (n,3) = A [p + d; 1], d one of the frames of moved (n,3,f)."""
-    for n in range(points.shape[0]):
-        x, y, z = (
-            points[n, 0] + moved[n, 0, frame],
-            points[n, 1] + moved[n, 1, frame],
-            points[n, 2] + moved[n, 2, frame],
-        )
         for i in range(3):
             out[n, i] = blends[n, i, 0] * x + blends[n, i, 1] * y + blends[n, i, 2] * z + blends[n, i, 3]

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.arrays import Float32, FloatArray, Int32, Int64
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64
 from osteon.core.kernels import kernel
 
-__all__ = ["ColumnRows", "add_columns"]
+__all__ = ["ColumnRows", "add_columns", "apply_displaced"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +54,16 @@ def add_columns(starts: Int64, columns: Int32, vectors: Float32, coefficients: F
                 out[v, 0, f] += x * coefficients[r, f]
                 out[v, 1, f] += y * coefficients[r, f]
                 out[v, 2, f] += z * coefficients[r, f]
+
+
+@kernel("f8.3r f8.2r f4.3r i8 f4.2")
+def apply_displaced(blends: Float64, points: Float64, moved: Float32, frame: int, out: Float32) -> None:
+    """out (n,3) = A [p + d; 1], d one of the frames of moved (n,3,f)."""
+    for n in range(points.shape[0]):
+        x, y, z = (
+            points[n, 0] + moved[n, 0, frame],
+            points[n, 1] + moved[n, 1, frame],
+            points[n, 2] + moved[n, 2, frame],
+        )
+        for i in range(3):
+            out[n, i] = blends[n, i, 0] * x + blends[n, i, 1] * y + blends[n, i, 2] * z + blends[n, i, 3]

@@ -9,23 +9,26 @@ Displacements of small supports are added block by block, for some frames at a t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.animation import Animation
+from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64
+from osteon.core.character import Character
 from osteon.core.deformer import Deformer, Displacement, VertexColumns
 from osteon.core.errors import OptionError
-from osteon.core.model import SkinnedModel
+from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
 from osteon.core.parallel import available_threads, for_blocks
-from osteon.deform.blending import apply_blends, apply_displaced
+from osteon.deform.blending import apply_blends
+from osteon.deform.column_rows import apply_displaced
 
 __all__ = [
     "ColumnMotion",
     "blends_of",
     "displaced_rest",
     "linear_parts",
+    "pose_character",
     "pose_frames",
     "pose_points",
     "pose_vertices",
@@ -112,6 +115,13 @@ def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *,
     rest = _added(model, [one for one, columns in by_vertex if columns is None], played)
     moved_by = [ColumnMotion(columns, one.coefficients(played)) for one, columns in by_vertex if columns is not None]
     return pose_points(model.deformer, rest, played.transforms, threads=threads, moved_by=moved_by)
+
+
+def pose_character(character: Character, transforms: FloatArray, *, threads: int = 0) -> Float32:
+    """(f,v,3) vertices for bones (f,b,3,4), with the displacements that follow bones; stored ones have no frames."""
+    track = BoneTrack(np.asarray(transforms, np.float32), bone_type_of(transforms))
+    live = tuple(one for one in character.displacements if one.kind != PLAIN_DISPLACEMENT)
+    return pose_frames(SkinnedModel(replace(character, displacements=live), Animation(track)), threads=threads)
 
 
 def pose_vertices(model: SkinnedModel, frame: int) -> Float32:

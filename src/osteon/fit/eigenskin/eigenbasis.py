@@ -55,13 +55,13 @@ def eigendisplacements(field: DriverField, threshold: float) -> Eigenbasis:
     part = threshold * (PAIR_THRESHOLD if len(field.joints) > 1 else 1.0)
     lengths = np.sqrt(np.einsum("qvi,qvi->qv", field.values, field.values).max(axis=0))
     support = lengths > part * field.reach
-    on_support = field.values[:, support].reshape(len(field.values), -1)
+    on_support = field.values[:, support].reshape(len(field.values), 3 * int(support.sum()))
     coordinates, singular, vectors = np.linalg.svd(on_support, full_matrices=False)
     kept = singular > NOTHING * max(float(singular.max(initial=0.0)), 1e-300)
     coordinates, singular, vectors = coordinates[:, kept] * singular[kept], singular[kept], vectors[kept]
     peak = np.take_along_axis(coordinates, np.abs(coordinates).argmax(axis=0)[None], axis=0)[0]
     columns = np.zeros((len(singular), *field.values.shape[1:]))
-    columns[:, support] = (vectors * peak[:, None]).reshape(len(singular), -1, 3)
+    columns[:, support] = (vectors * peak[:, None]).reshape(len(singular), int(support.sum()), 3)
     return Eigenbasis(field, support, columns, coordinates / peak, singular)
 
 

@@ -19,6 +19,9 @@ from osteon.fit.skin.bone_weights import distance_weights, heat_weights, stronge
 
 __all__ = ["carrying_joints", "rig_of_sticks"]
 
+#: Of heat (`bone_weights.py`).
+SOFTNESS = 1.5
+
 
 def carrying_joints(sticks: StickSkeleton) -> Int64:
     """Joints from which sticks lead away from the root, ascending: the bones of the rig."""
@@ -35,8 +38,10 @@ def rig_of_sticks(mesh: Mesh, sticks: StickSkeleton, options: EigenSkinOptions) 
     skeleton = Skeleton(tuple(sticks.names[j] for j in joints), parents.astype(np.int32), places.astype(np.float32))
     rest = mesh.rest.astype(np.float64)
     distances = _distances(rest, sticks, joints)
-    by_heat = options.weights == "harmonic"
-    weights = heat_weights(rest, mesh.faces, distances) if by_heat else distance_weights(mesh.faces, distances)
+    if options.weights == "harmonic":
+        weights = heat_weights(rest, mesh.faces, distances, SOFTNESS)
+    else:
+        weights = distance_weights(rest, mesh.faces, distances)
     return Character(mesh, LinearBlend(strongest_bones(weights, options.influences)), (), skeleton)
 
 

@@ -42,7 +42,7 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
                         model's vertices; the skin of the file is then the closest linear blend. Absent: it is the model
     displacements       [{"kind", "columns", "arrays"}, …]: displacements whose coefficients follow the bones, such as
                         EigenSkin. Their columns are the morph targets after those of the corrections, as many as
-                        `columns` says, in this order, with weights baked for the clips; arrays tell those of other poses
+                        `columns` says, in this order, weights baked for the clips; arrays tell those of other poses
 
 Morph targets are in the order of the corrections. Their weights lie in 0 … 1, and those without animation
 (`mesh.weights`) show the rest pose. A program that leaves out the last targets must
