@@ -9,7 +9,7 @@ Displacements of small supports are added block by block, for some frames at a t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -119,9 +119,14 @@ def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *,
 
 def pose_character(character: Character, transforms: FloatArray, *, threads: int = 0) -> Float32:
     """(f,v,3) vertices for bones (f,b,3,4), with the displacements that follow bones; stored ones have no frames."""
-    track = BoneTrack(np.asarray(transforms, np.float32), bone_type_of(transforms))
-    live = tuple(one for one in character.displacements if one.kind != PLAIN_DISPLACEMENT)
-    return pose_frames(SkinnedModel(replace(character, displacements=live), Animation(track)), threads=threads)
+    live = [one for one in character.displacements if one.kind != PLAIN_DISPLACEMENT]
+    moved_by = []
+    if live:
+        played = Animation(BoneTrack(np.asarray(transforms, np.float32), bone_type_of(transforms)))
+        by_vertex = [(one.by_vertex(), one.coefficients(played)) for one in live]
+        moved_by = [ColumnMotion(columns, q) for columns, q in by_vertex if columns is not None]
+    rest = character.mesh.rest.astype(np.float64)[None]
+    return pose_points(character.deformer, rest, transforms, threads=threads, moved_by=moved_by)
 
 
 def pose_vertices(model: SkinnedModel, frame: int) -> Float32:

@@ -40,7 +40,9 @@ RIG_KERNELS = (
     "osteon.measure.closest_point",
 )
 #: Comparing models: skeletons, all models, and what measures surfaces.
-COMPARE_KERNELS = tuple(dict.fromkeys((*RIG_KERNELS, *MODEL_KERNELS["as"], *MODEL_KERNELS["mwe"])))
+COMPARE_KERNELS = tuple(
+    dict.fromkeys((*RIG_KERNELS, *MODEL_KERNELS["as"], *MODEL_KERNELS["mwe"], "osteon.deform.column_rows"))
+)
 #: Simulating flesh.
 ELASTIC_KERNELS = ("osteon.core.box_tree", "osteon.elastic.elements", "osteon.measure.closest_point")
 #: Displacements that follow joints, and weights for them.

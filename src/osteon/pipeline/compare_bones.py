@@ -18,6 +18,7 @@ from osteon.core.parallel import available_threads
 from osteon.core.progress import Progress, report_progress
 from osteon.core.rig_options import RigOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
 from osteon.core.weld import weld_vertices
 from osteon.fit.poses.distances import PoseDistances, pose_distances
 from osteon.fit.problem import FitProblem, pose_problem
@@ -38,6 +39,7 @@ class ComparisonBones:
     problem: FitProblem  # of the training poses and the welded vertices
     influences: Influences  # of the welded vertices
     welded_of_vertex: Int32  # (v,)
+    skeleton: Skeleton  # of the bones, at rest
 
     @property
     def n_bones(self) -> int:
@@ -69,7 +71,7 @@ def bones_for_comparison(
         solved = settle_articulated(others, parents, joints, influences, start, threads=threads)
         transforms[unseen] = others.to_world(solved.transforms())
     report_progress(progress, "bones", 1.0)
-    return ComparisonBones(sequence, transforms, training, problem, influences, welded_of_vertex)
+    return ComparisonBones(sequence, transforms, training, problem, influences, welded_of_vertex, fit.skeleton)
 
 
 def _first_guess(distances: PoseDistances, trained: Float64, training: Int32, unseen: Int32) -> Float64:

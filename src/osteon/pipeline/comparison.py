@@ -10,10 +10,11 @@ import numpy as np
 
 from osteon import __version__
 from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.character import Character
 from osteon.core.compare_options import CompareOptions
 from osteon.core.deformer import Deformer
 from osteon.core.sequence import MeshSequence
-from osteon.deform.pose import pose_points
+from osteon.deform.pose import pose_character
 from osteon.fit.models.contestants import BASELINE, ContestantSweep
 from osteon.measure.deviation import Deviation
 from osteon.measure.distortion import Distortion, Worst
@@ -76,12 +77,16 @@ class ModelResult:
 
     word: str
     title: str
-    deformer: Deformer  # of all vertices
+    character: Character  # of all vertices
     training: PoseMeasures
     unseen: PoseMeasures
     cost: ModelCost
     seconds: float  # of its fit
     sweep: ContestantSweep | None = None
+
+    @property
+    def deformer(self) -> Deformer:
+        return self.character.deformer
 
     @property
     def growth(self) -> float:
@@ -125,8 +130,7 @@ class Comparison:
 
     def pose(self, result: ModelResult, poses: Sequence[int]) -> Float32:
         """(n,v,3) what a model makes of some poses."""
-        rest = self.sequence.rest.astype(np.float64)[None]
-        return pose_points(result.deformer, rest, self.transforms[list(poses)])
+        return pose_character(result.character, self.transforms[list(poses)])
 
     def to_json(self) -> dict[str, Any]:
         base = self.baseline
@@ -158,7 +162,7 @@ class Comparison:
             over = result.unseen.distortion.rms / base.unseen.distortion.rms
         return {
             "title": result.title,
-            "kind": result.deformer.kind,
+            "kind": " + ".join([result.deformer.kind, *(one.kind for one in result.character.displacements)]),
             "training": result.training.to_json(),
             "unseen": result.unseen.to_json(),
             "unseen_rms_over_ssd": over,

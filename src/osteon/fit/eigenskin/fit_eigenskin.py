@@ -108,10 +108,12 @@ def fit_eigenskin(
     functions = [fit_settings(b.field.turns, b.coordinates, b.field.axes, rbf, b.sizes) for b in bases]
     columns, tables = _assemble(settings, bases, counts, functions, options.limit)
     report_progress(progress, "normals", 0.7)
-    a = tables.values(poses.transforms)
-    surface = (rest, character.mesh.faces)
-    normals = eigen_normals(character.deformer, surface, poses.frames, poses.transforms, columns, a)
-    displacement = EigenSkin(columns.astype(np.float32), tables, normals.astype(np.float32))
+    a, surface = tables.values(poses.transforms), (rest, character.mesh.faces)
+    normals = None
+    if len(character.mesh.faces):
+        found = eigen_normals(character.deformer, surface, poses.frames, poses.transforms, columns, a)
+        normals = found.astype(np.float32)
+    displacement = EigenSkin(columns.astype(np.float32), tables, normals)
     displacement = displacement.in_8_bits() if options.basis_bits == 8 else displacement
     report_progress(progress, "normals", 1.0)
     return EigenSkinFit(displacement, settings, groups, observed, bases, counts, functions, left_out)

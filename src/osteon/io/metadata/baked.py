@@ -17,7 +17,7 @@ from osteon.core.deformer import Arrays, Displacement, restore_displacement
 from osteon.core.errors import GeometryError
 from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
 
-__all__ = ["StoredTables", "baked_model", "live_model", "tables_of"]
+__all__ = ["StoredTables", "baked_model", "live_model", "table_arrays", "tables_of"]
 
 #: Arrays that are columns: players have them in a form of their own.
 COLUMNS = ("basis", "normal_basis")
@@ -51,10 +51,12 @@ def baked_model(model: SkinnedModel) -> SkinnedModel:
 
 def tables_of(model: SkinnedModel) -> list[StoredTables]:
     """The tables of the displacements that `baked_model` bakes, in the order of their columns."""
-    return [
-        StoredTables(one.kind, len(one.basis), {name: a for name, a in one.arrays().items() if _is_table(name)})
-        for one in _others(model)
-    ]
+    return [StoredTables(one.kind, len(one.basis), table_arrays(one)) for one in _others(model)]
+
+
+def table_arrays(displacement: Displacement) -> Arrays:
+    """All of its arrays but columns, in bytes or not."""
+    return {name: array for name, array in displacement.arrays().items() if _is_table(name)}
 
 
 def live_model(baked: SkinnedModel, tables: Sequence[StoredTables]) -> SkinnedModel:
