@@ -14,6 +14,8 @@ from osteon.core.transforms import identity
 from osteon.deform.animation_space import AnimationSpace
 from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.dual_quaternion import DualQuaternion
+from osteon.deform.eigenskin import EigenSkin
+from osteon.deform.joint_rbf import JointRbf
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.multi_weight import DIAGONAL, MultiWeight
 from osteon.synth.baked import RandomOptions, bake_random_model
@@ -77,7 +79,34 @@ def corrections() -> SkinnedModel:
     return SkinnedModel(character, animation)
 
 
+def joint_rbf(rng: np.random.Generator) -> JointRbf:
+    """Two joints alone, one a hinge, and both together; five columns."""
+    centres = np.zeros((9, 2, 4))
+    centres[..., 3] = 1.0
+    centres[1:4, 0] = Rotation.from_rotvec([[0.2, 0, 0], [0.5, 0, 0], [0.9, 0, 0]]).as_quat()
+    centres[5:8, 0] = Rotation.random(3, random_state=2).as_quat()
+    centres[8] = Rotation.random(2, random_state=3).as_quat()
+    axes = np.zeros((BONES, 3))
+    axes[1] = [1.0, 0.0, 0.0]
+    driver = np.array([0, 1, 2, 0, 1])
+    counts = np.array([4, 4, 1])
+    weights = rng.normal(size=counts[driver].sum())
+    parents, joints = np.arange(BONES) - 1, np.array([[1, -1], [3, -1], [3, 4]])
+    return JointRbf(parents, axes, joints, np.array([0.7, 1.2, 4.0]), counts, centres, driver, weights)
+
+
+def eigenskin() -> SkinnedModel:
+    plain = baked("rigid")
+    rng = np.random.default_rng(9)
+    basis, normals = (0.05 * rng.normal(size=(5, VERTICES, 3)) for _ in range(2))
+    for column in (*basis, *normals):
+        column[rng.permutation(VERTICES)[:150]] = 0.0
+    displacement = EigenSkin(basis, joint_rbf(rng), normals)
+    return SkinnedModel(Character(plain.mesh, plain.deformer, (displacement,)), plain.animation)
+
+
 #: A kind of displacement that is registered needs a line here.
 DISPLACEMENT_CASES: dict[str, Callable[[], SkinnedModel]] = {
     StoredDisplacement.kind: corrections,
+    EigenSkin.kind: eigenskin,
 }

@@ -63,6 +63,20 @@ def test_shader_and_script_equal_python(engine, kind):
         assert apart(scripted(engine, f, 0), expected, model) <= CONTRACT
 
 
+def test_the_page_finds_coefficients_from_bones(engine):
+    """What follows the joints, evaluated in script for bones at any place, is what Python evaluates."""
+    model = DISPLACEMENT_CASES["eigenskin"]()
+    assert engine.load(pack_model(model))
+    expected = model.character.displacements[0].coefficients(model.animation)
+    code = """await import("/engine/displacements/eigenskin.js").then(({ jointValues }) => {
+      const { displacements, arrays, counts } = engine.character.pack;
+      const bones = arrays.transforms.subarray(12 * counts.bones * given[0], 12 * counts.bones * (given[0] + 1));
+      return [...jointValues(displacements[0].arrays, bones)];
+    })"""
+    for f in range(model.n_frames):
+        np.testing.assert_allclose(engine.run(code, f), expected[f], atol=2e-6 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize(("name", "angle"), FAMILIES.items())
 def test_dual_quaternions_in_every_frame(engine, name, angle):
     model = screw_model(name, angle)

@@ -13,6 +13,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import drop_unused
 from osteon.io.doors.engine_facts import file_facts, target_attributes
 from osteon.io.doors.options import SaveOptions
+from osteon.io.metadata.baked import baked_model
 
 __all__ = ["FilePlays", "engine_notes", "file_plays", "plays_json", "plays_rows"]
 
@@ -67,7 +68,7 @@ def plays_rows(files: list[FilePlays]) -> list[tuple[str, str]]:
 
 def engine_notes(model: SkinnedModel, files: list[FilePlays], options: SaveOptions) -> list[str]:
     """What whoever asked for an engine, or for corrections, should know."""
-    notes = []
+    notes, model = [], baked_model(model)
     for played in (played for file in files for played in file.played if played.engine.name == options.engine):
         for why in played.lacks:
             notes.append(f"--for {options.engine}: {played.engine.title} does not show {why} as computed")

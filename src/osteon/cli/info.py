@@ -159,8 +159,29 @@ def describe_model(model: SkinnedModel) -> dict[str, Any]:
         "influences_used": {"mean": float(used.mean()), "max": int(used.max())},
         "smallest_weight": float(model.skin.weights.min()),
         "rank": model.rank,
+        **_describe_live(model),
         "clips": describe_clips(model.clips),
         **_describe_asset(model.asset),
+    }
+
+
+def _describe_live(model: SkinnedModel) -> dict[str, Any]:
+    """Displacements that follow the bones."""
+    from osteon.deform.eigenskin import EigenSkin
+
+    found = model.character.displacement(EigenSkin.kind)
+    if not isinstance(found, EigenSkin):
+        return {}
+    pairs = int((found.rbf.joints[:, 1] >= 0).sum())
+    a_vertex = found.columns_a_vertex
+    return {
+        "eigenskin": {
+            "eigendisplacements": len(found.basis),
+            "joints": found.rbf.n_drivers - pairs,
+            "pairs": pairs,
+            "a_vertex": {"mean": float(a_vertex.mean()), "max": int(a_vertex.max(initial=0))},
+            "bits": found.bits,
+        }
     }
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "skin": "Turn a mesh sequence into a skinned model.",
     "rig": "Find the skeleton that moves a mesh sequence.",
     "compare": "Compare models of skinning on poses that they have not seen.",
+    "eigenskin": "Learn corrections that follow the joints, from meshes of known poses.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",
     "simulate": "Simulate flesh on a skeleton: its surface in many poses.",
     "play": "Evaluate a skinned model back to vertices.",

@@ -99,12 +99,12 @@ def _track(poses: tuple[str, ...], sticks: ModelSticks, load: LoadOptions) -> Po
 
 def _describe(model: SkinnedModel, posed: SkinnedModel, sticks: ModelSticks) -> dict[str, Any]:
     notes = []
-    if any(displacement.basis.shape[0] for displacement in model.character.displacements):
+    if model.rank:
         notes.append("its corrections belong to the frames that it came with, and are left out")
     return {
         "mesh": {"vertices": model.n_vertices, "triangles": len(model.faces)},
         "skeleton": {"joints": model.n_bones, "root": sticks.sticks.names[sticks.sticks.root]},
-        "method": model.deformer.kind,
+        "method": " + ".join([model.deformer.kind, *(one.kind for one in posed.character.displacements)]),
         "poses": posed.n_frames,
         "clips": describe_clips(posed.clips),
         "notes": notes,

@@ -30,6 +30,7 @@ __all__ = [
     "Arrays",
     "Deformer",
     "Displacement",
+    "VertexColumns",
     "deformer_class",
     "displacement_class",
     "restore_deformer",
@@ -48,6 +49,7 @@ DEFORMERS: dict[str, str] = {
 #: What may be added to the rest pose before the deformer, by kind.
 DISPLACEMENTS: dict[str, str] = {
     "corrections": "osteon.deform.corrections:StoredDisplacement",
+    "eigenskin": "osteon.deform.eigenskin:EigenSkin",
 }
 
 
@@ -110,6 +112,14 @@ class Deformer(Protocol):
         ...
 
 
+class VertexColumns(Protocol):
+    """Columns of which each moves few vertices, by vertex."""
+
+    def add(self, coefficients: Float32, first: int, out: Float32) -> None:
+        """Add to out (n,3,f) what moves the vertices from `first` on, with coefficients (r,f). Thread-safe."""
+        ...
+
+
 @runtime_checkable
 class Displacement(Protocol):
     """Moves vertices of the rest pose before the deformer does: p + sum_r q_r U_r, normals likewise by N_r."""
@@ -128,6 +138,10 @@ class Displacement(Protocol):
 
     def coefficients(self, animation: Animation) -> Float32:
         """(f,r) q of every frame: stored in the animation, or found from where the bones are."""
+        ...
+
+    def by_vertex(self) -> VertexColumns | None:
+        """The columns by vertex where each moves few of them; None where they move all."""
         ...
 
     def arrays(self) -> Arrays: ...

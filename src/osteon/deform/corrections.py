@@ -42,6 +42,10 @@ class StoredDisplacement:
             raise GeometryError("coefficients: the animation stores none for the corrections of this character")
         return animation.coefficients
 
+    def by_vertex(self) -> None:
+        """None: its columns move all vertices."""
+        return None
+
     def arrays(self) -> Arrays:
         """(r,v,3) `basis`, and `normal_basis` if there is one."""
         normals = {} if self.normal_basis is None else {"normal_basis": self.normal_basis}

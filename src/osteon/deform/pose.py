@@ -3,37 +3,79 @@
     x_v^f = A_v^f [p_v + sum_d sum_r q_dr^f U_drv; 1]
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, eq. 2 and 12. Computed in float64, returned as float32.
+Displacements of small supports are added block by block, for some frames at a time, beside the blends of the block.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
+from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64
-from osteon.core.deformer import Deformer
+from osteon.core.character import Character
+from osteon.core.deformer import Deformer, Displacement, VertexColumns
 from osteon.core.errors import OptionError
-from osteon.core.model import SkinnedModel
+from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.deform.blending import apply_blends
+from osteon.deform.column_rows import apply_displaced
 
-__all__ = ["blends_of", "displaced_rest", "linear_parts", "pose_frames", "pose_points", "pose_vertices"]
+__all__ = [
+    "ColumnMotion",
+    "blends_of",
+    "displaced_rest",
+    "linear_parts",
+    "pose_character",
+    "pose_frames",
+    "pose_points",
+    "pose_vertices",
+]
 
 #: Vertices that are blended at a time: their matrices stay in the cache of a core.
 BLOCK = 2048
+#: Frames whose displacements are summed at a time.
+FRAMES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMotion:
+    """Columns of small supports, and how much of each there is in every frame."""
+
+    columns: VertexColumns
+    coefficients: Float32  # (f,r)
+
+    def of_frames(self, start: int, stop: int) -> Float32:
+        """(r,n) as the columns want them."""
+        return np.ascontiguousarray(self.coefficients[start:stop].T, np.float32)
 
 
 def displaced_rest(model: SkinnedModel, start: int, stop: int) -> Float64:
     """(f,v,3) rest positions with displacements of frames start … stop, or (1,v,3) if there are none."""
+    played = model.animation.take_frames(np.arange(start, stop, dtype=np.int32))
+    return _added(model, model.character.displacements, played)
+
+
+def _added(model: SkinnedModel, displacements: Sequence[Displacement], played: Animation) -> Float64:
     rest: Float64 = model.rest.astype(np.float64)[None]
-    for displacement in model.character.displacements:
+    for displacement in displacements:
         if displacement.basis.shape[0]:
-            q = displacement.coefficients(model.animation)[start:stop].astype(np.float64)
+            q = displacement.coefficients(played).astype(np.float64)
             rest = rest + np.einsum("fr,rvi->fvi", q, displacement.basis.astype(np.float64), optimize=True)
     return rest
 
 
-def pose_points(deformer: Deformer, points: Float64, transforms: FloatArray, *, threads: int = 0) -> Float32:
-    """(f,v,3) rest positions (f,v,3) or (1,v,3) as the bones (f,b,3,4) take them."""
+def pose_points(
+    deformer: Deformer,
+    points: Float64,
+    transforms: FloatArray,
+    *,
+    threads: int = 0,
+    moved_by: Sequence[ColumnMotion] = (),
+) -> Float32:
+    """(f,v,3) rest positions (f,v,3) or (1,v,3), moved by columns, as the bones (f,b,3,4) take them."""
     n_frames, n_vertices = len(transforms), deformer.n_vertices
     out = np.empty((n_frames, n_vertices, 3), np.float32)
     points, palette, moving = np.ascontiguousarray(points), deformer.palette(transforms), len(points) > 1
@@ -43,9 +85,23 @@ def pose_points(deformer: Deformer, points: Float64, transforms: FloatArray, *, 
         blends = np.empty((stop - start, 3, 4))
         for f in range(n_frames):
             deformer.blend(palette[f], numbers[start:stop], blends)
-            apply_blends(blends, points[f if moving else 0, start:stop], out[f, start:stop])
+            rest = points[f if moving else 0, start:stop]
+            if not moved_by:
+                apply_blends(blends, rest, out[f, start:stop])
+                continue
+            if f % FRAMES == 0:
+                moved = _moved(moved_by, (f, min(f + FRAMES, n_frames)), (start, stop))
+            apply_displaced(blends, rest, moved, f % FRAMES, out[f, start:stop])
 
     for_blocks(work, n_vertices, BLOCK, available_threads(threads))
+    return out
+
+
+def _moved(moved_by: Sequence[ColumnMotion], frames: tuple[int, int], vertices: tuple[int, int]) -> Float32:
+    """(n,3,f) how far some vertices are moved in some frames."""
+    out = np.zeros((vertices[1] - vertices[0], 3, frames[1] - frames[0]), np.float32)
+    for one in moved_by:
+        one.columns.add(one.of_frames(*frames), vertices[0], out)
     return out
 
 
@@ -54,8 +110,23 @@ def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *,
     stop = model.n_frames if stop is None else stop
     if not 0 <= start <= stop <= model.n_frames:
         raise OptionError(f"frames: expected 0 … {model.n_frames}, got {start} … {stop}")
-    transforms = model.animation.transforms[start:stop]
-    return pose_points(model.deformer, displaced_rest(model, start, stop), transforms, threads=threads)
+    played = model.animation.take_frames(np.arange(start, stop, dtype=np.int32))
+    by_vertex = [(one, one.by_vertex()) for one in model.character.displacements]
+    rest = _added(model, [one for one, columns in by_vertex if columns is None], played)
+    moved_by = [ColumnMotion(columns, one.coefficients(played)) for one, columns in by_vertex if columns is not None]
+    return pose_points(model.deformer, rest, played.transforms, threads=threads, moved_by=moved_by)
+
+
+def pose_character(character: Character, transforms: FloatArray, *, threads: int = 0) -> Float32:
+    """(f,v,3) vertices for bones (f,b,3,4), with the displacements that follow bones; stored ones have no frames."""
+    live = [one for one in character.displacements if one.kind != PLAIN_DISPLACEMENT]
+    moved_by = []
+    if live:
+        played = Animation(BoneTrack(np.asarray(transforms, np.float32), bone_type_of(transforms)))
+        by_vertex = [(one.by_vertex(), one.coefficients(played)) for one in live]
+        moved_by = [ColumnMotion(columns, q) for columns, q in by_vertex if columns is not None]
+    rest = character.mesh.rest.astype(np.float64)[None]
+    return pose_points(character.deformer, rest, transforms, threads=threads, moved_by=moved_by)
 
 
 def pose_vertices(model: SkinnedModel, frame: int) -> Float32:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from osteon.core.options import SkinOptions
 
-__all__ = ["ALL_KERNELS", "COMPARE_KERNELS", "ELASTIC_KERNELS", "RIG_KERNELS", "kernels_for"]
+__all__ = ["ALL_KERNELS", "COMPARE_KERNELS", "EIGENSKIN_KERNELS", "ELASTIC_KERNELS", "RIG_KERNELS", "kernels_for"]
 
 #: Every fit, and what measures it.
 SKIN_KERNELS = (
@@ -40,10 +40,21 @@ RIG_KERNELS = (
     "osteon.measure.closest_point",
 )
 #: Comparing models: skeletons, all models, and what measures surfaces.
-COMPARE_KERNELS = tuple(dict.fromkeys((*RIG_KERNELS, *MODEL_KERNELS["as"], *MODEL_KERNELS["mwe"])))
+COMPARE_KERNELS = tuple(
+    dict.fromkeys((*RIG_KERNELS, *MODEL_KERNELS["as"], *MODEL_KERNELS["mwe"], "osteon.deform.column_rows"))
+)
 #: Simulating flesh.
 ELASTIC_KERNELS = ("osteon.core.box_tree", "osteon.elastic.elements", "osteon.measure.closest_point")
-ALL_KERNELS = tuple(dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS)))
+#: Displacements that follow joints, and weights for them.
+EIGENSKIN_KERNELS = (
+    "osteon.core.normals",
+    "osteon.deform.blending",
+    "osteon.deform.column_rows",
+    "osteon.fit.moments",
+    "osteon.fit.skin.forward_selection",
+    "osteon.fit.skin.nonnegative",
+)
+ALL_KERNELS = tuple(dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS)))
 
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:

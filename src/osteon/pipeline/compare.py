@@ -15,19 +15,20 @@ import time
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
+from osteon.core.character import Character
 from osteon.core.compare_options import CompareOptions
 from osteon.core.compile_kernels import compile_kernels
-from osteon.core.deformer import Deformer
 from osteon.core.errors import GeometryError
 from osteon.core.fit_report import Stopwatch
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.deform.pose import pose_points
+from osteon.deform.pose import pose_character
 from osteon.fit.kernel_modules import COMPARE_KERNELS
 from osteon.fit.models.contestants import Contestant, find_contestants
 from osteon.fit.poses.distances import PoseDistances, pose_distances
 from osteon.fit.poses.distinct import check_count, check_pose_list, choose_training_poses, distinct_poses
+from osteon.io.metadata.baked import table_arrays
 from osteon.measure.deviation import measure_deviation
 from osteon.measure.distortion import measure_distortion
 from osteon.measure.report import peak_memory_mb
@@ -103,29 +104,31 @@ def _compete(
     started = time.perf_counter()
     trained = bones.problem.from_world(bones.transforms[bones.training])
     threads = available_threads(options.threads)
-    fit = contestant.fit(bones.problem, trained, bones.influences, seed=options.seed, threads=threads)
+    fit = contestant.fit(
+        bones.problem, trained, bones.influences, skeleton=bones.skeleton, seed=options.seed, threads=threads
+    )
     fitted = time.perf_counter() - started
-    deformer = fit.deformer.take(bones.welded_of_vertex)
+    added = () if fit.displacement is None else (fit.displacement.take(bones.welded_of_vertex),)
+    model = Character(bones.sequence.mesh, fit.deformer.take(bones.welded_of_vertex), added)
     unseen = np.setdiff1d(np.arange(len(distinct), dtype=np.int32), bones.training)
     return ModelResult(
         word,
         contestant.title,
-        deformer,
-        _measure(bones, deformer, bones.training, distinct, options.threads),
-        _measure(bones, deformer, unseen, distinct, options.threads),
-        _cost(contestant, deformer, bones),
+        model,
+        _measure(bones, model, bones.training, distinct, options.threads),
+        _measure(bones, model, unseen, distinct, options.threads),
+        _cost(contestant, model, bones),
         fitted,
         fit.sweep,
     )
 
 
-def _measure(bones: ComparisonBones, deformer: Deformer, poses: Int32, distinct: Int32, threads: int) -> PoseMeasures:
+def _measure(bones: ComparisonBones, model: Character, poses: Int32, distinct: Int32, threads: int) -> PoseMeasures:
     """How far a model is from some poses; frames are told by their numbers in the input."""
-    sequence = bones.sequence
-    rest, transforms = sequence.rest.astype(np.float64)[None], bones.transforms[poses]
+    sequence, transforms = bones.sequence, bones.transforms[poses]
 
     def approximate(start: int, stop: int) -> Float32:
-        return pose_points(deformer, rest, transforms[start:stop], threads=threads)
+        return pose_character(model, transforms[start:stop], threads=threads)
 
     source = sequence.source.take(poses)
     distortion = measure_distortion(source, sequence.faces, approximate)
@@ -133,21 +136,23 @@ def _measure(bones: ComparisonBones, deformer: Deformer, poses: Int32, distinct:
     return PoseMeasures(distinct[poses], distortion, deviation)
 
 
-def _cost(contestant: Contestant, deformer: Deformer, bones: ComparisonBones) -> ModelCost:
-    """What a model takes to store and to pose."""
-    arrays = deformer.arrays()
+def _cost(contestant: Contestant, model: Character, bones: ComparisonBones) -> ModelCost:
+    """What a model takes to store and to pose; of columns what is not zero."""
+    deformer, arrays = model.deformer, model.deformer.arrays()
     slots = next((a.shape[1] for name, a in arrays.items() if name == "bones"), deformer.bone_weights().n_influences)
-    rest = bones.sequence.rest.astype(np.float64)[None]
+    entries = sum(int(np.any(one.basis, axis=2).sum()) for one in model.displacements)
+    tables = [a for one in model.displacements for a in table_arrays(one).values()]
+    stored = 3 * entries + sum(a.size for a in tables if a.dtype.kind == "f")
     quickest = np.inf
     for _ in range(TIMED):
         started = time.perf_counter()
-        pose_points(deformer, rest, bones.transforms, threads=1)
+        pose_character(model, bones.transforms, threads=1)
         quickest = min(quickest, time.perf_counter() - started)
     return ModelCost(
         int(slots),
-        deformer.n_floats,
-        sum(int(array.nbytes) for array in arrays.values()),
-        contestant.multiply_adds(int(slots)),
+        deformer.n_floats + stored,
+        sum(int(array.nbytes) for array in (*arrays.values(), *tables)) + 16 * entries,  # with their columns
+        contestant.multiply_adds(int(slots), entries / max(1, deformer.n_vertices)),
         1e9 * quickest / (len(bones.transforms) * deformer.n_vertices),
     )
 

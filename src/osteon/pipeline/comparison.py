@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from osteon.core.deformer import Deformer
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
-from osteon.deform.pose import pose_points
+from osteon.deform.pose import pose_character
 from osteon.fit.models.contestants import BASELINE, ContestantSweep
 from osteon.measure.deviation import Deviation
 from osteon.measure.distortion import Distortion, Worst
@@ -81,12 +81,16 @@ class ModelResult:
 
     word: str
     title: str
-    deformer: Deformer  # of all vertices
+    character: Character  # of all vertices
     training: PoseMeasures
     unseen: PoseMeasures
     cost: ModelCost
     seconds: float  # of its fit
     sweep: ContestantSweep | None = None
+
+    @property
+    def deformer(self) -> Deformer:
+        return self.character.deformer
 
     @property
     def growth(self) -> float:
@@ -132,13 +136,12 @@ class Comparison:
 
     def pose(self, result: ModelResult, poses: Sequence[int]) -> Float32:
         """(n,v,3) what a model makes of some poses."""
-        rest = self.sequence.rest.astype(np.float64)[None]
-        return pose_points(result.deformer, rest, self.transforms[list(poses)])
+        return pose_character(result.character, self.transforms[list(poses)])
 
     def animated(self, result: ModelResult) -> SkinnedModel:
         """A model on the skeleton that all share, in every frame of the input."""
         track = BoneTrack(self.places.transforms(self.transforms).astype(np.float32), "rigid", self.skeleton.names)
-        character = Character(self.sequence.mesh, result.deformer, skeleton=self.skeleton)
+        character = replace(result.character, skeleton=self.skeleton)
         return SkinnedModel(character, Animation(track, self.places.clips))
 
     def to_json(self) -> dict[str, Any]:
@@ -171,7 +174,7 @@ class Comparison:
             over = result.unseen.distortion.rms / base.unseen.distortion.rms
         return {
             "title": result.title,
-            "kind": result.deformer.kind,
+            "kind": " + ".join([result.deformer.kind, *(one.kind for one in result.character.displacements)]),
             "training": result.training.to_json(),
             "unseen": result.unseen.to_json(),
             "unseen_rms_over_ssd": over,

@@ -22,7 +22,7 @@ import numpy as np
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float64
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.model import SkinnedModel
+from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import nearest_rotation
@@ -67,16 +67,17 @@ class ModelSticks:
 def pose_model(
     model: SkinnedModel, track: PoseTrack, *, turns: Turns = "passed-on", sticks: ModelSticks | None = None
 ) -> SkinnedModel:
-    """The same character with poses of its sticks for its animation; its displacements are left out.
+    """The same character with poses of its sticks for its animation; displacements of other frames are left out.
 
-    `turns` tells how a bone turns about itself where a pose only places joints.
+    Those that follow the bones stay. `turns` tells how a bone turns about itself where a pose only places joints.
     """
     _refuse_other_means(track)
     transforms = (sticks or sticks_for(model)).transforms(track, turns)
     with np.errstate(over="ignore"):
         single = transforms.astype(np.float32)
     bones = BoneTrack(single, bone_type_of(single), model.track.names)
-    return SkinnedModel(replace(model.character, displacements=()), Animation(bones, track.clips))
+    live = tuple(one for one in model.character.displacements if one.kind != PLAIN_DISPLACEMENT)
+    return SkinnedModel(replace(model.character, displacements=live), Animation(bones, track.clips))
 
 
 def sticks_for(model: SkinnedModel, path: str | Path | None = None) -> ModelSticks:

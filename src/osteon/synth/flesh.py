@@ -12,35 +12,19 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.sticks import project_on_segments
-from osteon.core.topology import vertex_graph
+from osteon.fit.skin.bone_weights import heat_weights
 
 __all__ = ["bind_bones", "blend_bones", "enclosed_volume", "hold_volume", "swing_behind"]
 
 
 def bind_bones(vertices: Float64, faces: Int32, heads: Float64, tails: Float64, softness: float = 0.35) -> Float64:
-    """Weights (v,b): every vertex is warmed by its nearest bone, then heat spreads along the surface.
-
-    Solves (L + D) W = D N: L is the mesh's graph Laplacian, N is one at the nearest bone, D = (softness h / distance)^2
-    with h the mean edge length. A smaller softness gives wider transitions.
-    """
+    """Weights (v,b): every vertex is warmed by its nearest bone, then heat spreads along the surface."""
     _, distance = project_on_segments(vertices[:, None], heads, tails - heads)
-    nearest = distance.argmin(axis=1)
-    rows = np.arange(len(vertices))
-    around = vertex_graph(faces, len(rows))
-    first, second = around.nonzero()
-    step = np.linalg.norm(vertices[first] - vertices[second], axis=1).mean()
-    warmth = (softness * step / np.maximum(distance[rows, nearest], 0.1 * step)) ** 2
-    system = sparse.diags_array(around.sum(axis=1) + warmth) - around
-    source = np.zeros((len(rows), len(heads)))
-    source[rows, nearest] = warmth
-    heat = np.maximum(splu(system.tocsc()).solve(source), 0)
-    weights: Float64 = heat / heat.sum(axis=1, keepdims=True)
-    return weights
+    return heat_weights(vertices, faces, distance, softness)
 
 
 def blend_bones(points: Float64, weights: Float64, rotations: Float64, heads: Float64, rest_heads: Float64) -> Float64:

@@ -34,10 +34,9 @@ class OwnSkin:
 
     def pose(self, track: PoseTrack) -> Float64:
         """(v,3) the first pose of a track."""
-        from osteon.deform.pose import pose_points  # imports numba
+        from osteon.deform.pose import pose_character  # imports numba
 
-        rest = self.model.rest[None].astype(np.float64)
-        posed: Float64 = pose_points(self.model.deformer, rest, self._transforms(track))[0].astype(np.float64)
+        posed: Float64 = pose_character(self.model.character, self._transforms(track))[0].astype(np.float64)
         return posed
 
     def ideal(self, track: PoseTrack) -> Float64:

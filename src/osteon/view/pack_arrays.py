@@ -15,6 +15,7 @@ from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
+from osteon.io.metadata.baked import table_arrays
 from osteon.io.skeletons.rig_files import tips_of_joints
 from osteon.view.pack_schema import OUTLIER, SLOTS
 
@@ -77,8 +78,11 @@ def deformer_arrays(deformer: Deformer) -> Arrays:
 
 def displacement_arrays(displacement: Displacement, animation: Animation) -> Arrays:
     """All data of a displacement by name, and how much of each column every frame has."""
+    found = table_arrays(displacement) | {"basis": displacement.basis}
+    if displacement.normal_basis is not None:
+        found["normal_basis"] = displacement.normal_basis
     coefficients = displacement.coefficients(animation)
-    return {name: _for_cards(array) for name, array in displacement.arrays().items()} | {"coefficients": coefficients}
+    return {name: _for_cards(array) for name, array in found.items()} | {"coefficients": coefficients}
 
 
 def _is_skin(arrays: Arrays) -> bool:

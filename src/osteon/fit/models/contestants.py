@@ -2,7 +2,8 @@
 
 A contestant is fitted on training poses, with bones and linear blend weights that are given:
 
-    fit(problem, transforms, influences, options) -> an object with `deformer`, and `sweep` where it tried strengths
+    fit(problem, transforms, influences, options) -> an object with `deformer`, `sweep` where it tried strengths, and
+                                                     `displacement` where something is added to the rest pose
 
 | argument | what |
 | --- | --- |
@@ -26,8 +27,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from osteon.core.arrays import Float64
-from osteon.core.deformer import Deformer
+from osteon.core.deformer import Deformer, Displacement
 from osteon.core.errors import OptionError
+from osteon.core.skeleton import Skeleton
 from osteon.fit.models.model_fit import ModelFitOptions
 from osteon.fit.problem import FitProblem
 
@@ -64,6 +66,7 @@ class ContestantFit:
 
     deformer: Deformer
     sweep: ContestantSweep | None = None
+    displacement: Displacement | None = None  # what is added to the rest pose, if anything, in units of the input
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +80,27 @@ class Contestant:
     options: str = "osteon.fit.models.model_fit:ModelFitOptions"  # module:class of its options
     settings: tuple[tuple[str, Any], ...] = ()  # of its options, besides seed and threads
     only_if_named: bool = False  # not among all
+    follows_joints: bool = False  # its options want the skeleton
 
     def fit(
-        self, problem: FitProblem, transforms: Float64, influences: Influences, *, seed: int, threads: int
+        self,
+        problem: FitProblem,
+        transforms: Float64,
+        influences: Influences,
+        *,
+        skeleton: Skeleton,
+        seed: int,
+        threads: int,
     ) -> ContestantFit:
-        """The deformer for bones that are given, and its sweep, if there is one."""
-        options = _find(self.options)(seed=seed, threads=threads, **dict(self.settings))
+        """The deformer for bones that are given, its sweep and its displacement, if there are any."""
+        wanted = {"skeleton": skeleton} if self.follows_joints else {}
+        options = _find(self.options)(seed=seed, threads=threads, **wanted, **dict(self.settings))
         found: Any = _find(self.place)(problem, transforms, influences, options)
-        return ContestantFit(found.deformer, _sweep_of(found))
+        return ContestantFit(found.deformer, _sweep_of(found), getattr(found, "displacement", None))
 
-    def multiply_adds(self, n_slots: int) -> int:
-        """Multiplications and additions that take one vertex to its place."""
-        return self.multiply_adds_a_slot * n_slots + self.multiply_adds_a_vertex
+    def multiply_adds(self, n_slots: int, columns: float = 0.0) -> int:
+        """Multiplications and additions that take a vertex to its place; three for each of its columns."""
+        return self.multiply_adds_a_slot * n_slots + self.multiply_adds_a_vertex + round(3 * columns)
 
 
 def _find(place: str) -> Any:
@@ -108,9 +120,11 @@ def _sweep_of(found: Any) -> ContestantSweep | None:
 
 # Linear blending sums matrices (12 a slot) and applies the sum (9). Dual quaternions sum 8 numbers and compare signs
 # (4), then divide by the length, make a matrix of them and apply it. Multi-Weight also turns into its bone's frame.
+# EigenSkin adds columns to the rest position of linear blending, three multiply-adds each.
 # As the paper prints them, weights are drawn towards zero, and those of Multi-Weight are of matrices in world axes.
 _RIDGE = "osteon.fit.models.ridge_fit:RidgeOptions"
 _AS, _MWE = "osteon.fit.models.animation_space:fit_animation_space", "osteon.fit.models.multi_weight:fit_multi_weight"
+_EIGENSKIN, _JOINTS = "osteon.fit.models.eigenskin:contest_eigenskin", "osteon.fit.models.eigenskin:JointOptions"
 CONTESTANTS: dict[str, Contestant] = {
     "ssd": Contestant("linear blending (SSD)", "osteon.fit.models.contestants:contest_linear_blend", 12, 9),
     "dqs": Contestant("dual quaternions", "osteon.fit.models.contestants:contest_dual_quaternion", 12, 53),
@@ -119,6 +133,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "mwe-zero": Contestant(
         "Multi-Weight as printed", _MWE, 12, 9, _RIDGE, (("towards", "zero"), ("reference", "world"))
     ),
+    "eigenskin": Contestant("EigenSkin", _EIGENSKIN, 12, 9, _JOINTS, follows_joints=True),
     "as-zero": Contestant("Animation Space as printed", _AS, 12, 0, _RIDGE, (("towards", "zero"),), only_if_named=True),
 }
 

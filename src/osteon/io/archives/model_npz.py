@@ -52,7 +52,7 @@ def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> No
     """All of `model`; `read_npz_model` gives the same back."""
     arrays, header = pack_model(model)
     if not options.normals:
-        arrays = {name: array for name, array in arrays.items() if not name.endswith("normal_basis")}
+        arrays = {name: array for name, array in arrays.items() if "normal_basis" not in name}
     version = MODEL_VERSION if "deformer" in header else 1
     stamp: dict[str, NDArray[Any]] = {"format": np.array(MODEL_FORMAT), "version": np.array(version)}
     write_archive(path, stamp | arrays | {"header": pack_header(header)})

@@ -6,13 +6,14 @@ from osteon.core.engine_play import FileFacts
 from osteon.core.engines import GLTF, Engine, engine_of
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
+from osteon.io.metadata.baked import baked_model
 
 __all__ = ["file_facts", "packs_rotations", "target_attributes", "writes_between"]
 
 
 def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFacts:
     """The facts of a file of this suffix that holds the model."""
-    gltf = suffix in GLTF
+    model, gltf = baked_model(model), suffix in GLTF
     each = target_attributes(model, options) if gltf else 0
     used = int((model.skin.weights > 0).sum(axis=1).max(initial=0))
     return FileFacts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
+from osteon.io.metadata.baked import baked_model
 
 __all__ = ["has_stock_form", "stock_model"]
 
@@ -15,7 +16,8 @@ def has_stock_form(model: SkinnedModel) -> bool:
 
 
 def stock_model(model: SkinnedModel, options: SaveOptions, format_name: str) -> SkinnedModel:
-    """The linear blend that stock players show; refused where there is none, or where none is wanted."""
+    """The linear blend, with corrections, that stock players show; refused where there is none or none is wanted."""
+    model = baked_model(model)
     if has_stock_form(model):
         return model
     kind = model.deformer.kind.replace("_", " ")

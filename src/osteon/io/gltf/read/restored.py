@@ -22,10 +22,10 @@ from osteon.io.doors.source import as_float32
 from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.bones import Bones, pick_bones
-from osteon.io.gltf.read.deformer import read_stored_deformer
 from osteon.io.gltf.read.materials import read_materials
 from osteon.io.gltf.read.metadata import Metadata
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
+from osteon.io.gltf.read.stored_arrays import read_stored_deformer, restore_displacements
 from osteon.io.gltf.turns import turn_back
 
 __all__ = ["RestoredMesh", "bones_of_file", "rest_of_file", "restore_mesh", "restore_model"]
@@ -148,7 +148,8 @@ def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -
         name=metadata.text("name") or generic.name,
     )
     deformer = read_stored_deformer(metadata)
-    return model if deformer is None else model.with_parts(deformer=deformer, fallback=model.skin)
+    model = model if deformer is None else model.with_parts(deformer=deformer, fallback=model.skin)
+    return restore_displacements(metadata, model)
 
 
 def _unpacked(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> tuple[FloatArray, Corrections | None]:

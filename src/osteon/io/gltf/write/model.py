@@ -40,6 +40,9 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
                         rest = POSITION - sum low basis, see `morph_range`. Absent: 0 and 1
     deformer            {"kind", "arrays": {name: {"accessor", "shape"}}}: what stock players know nothing of, for the
                         model's vertices; the skin of the file is then the closest linear blend. Absent: it is the model
+    displacements       [{"kind", "columns", "arrays"}, …]: displacements whose coefficients follow the bones, such as
+                        EigenSkin. Their columns are the morph targets after those of the corrections, as many as
+                        `columns` says, in this order, weights baked for the clips; arrays tell those of other poses
 
 Morph targets are in the order of the corrections. Their weights lie in 0 … 1, and those without animation
 (`mesh.weights`) show the rest pose. A program that leaves out the last targets must
@@ -71,7 +74,6 @@ from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, weights_tra
 from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
 from osteon.io.gltf.write.compact_form import CompactForm, compact_form
 from osteon.io.gltf.write.compressed_views import EXTENSION
-from osteon.io.gltf.write.deformer import write_deformer
 from osteon.io.gltf.write.fewer_keys import reduce_keys
 from osteon.io.gltf.write.influences import store_influences
 from osteon.io.gltf.write.joints import Joints
@@ -80,6 +82,8 @@ from osteon.io.gltf.write.materials import plain_material, texture_extensions, u
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
 from osteon.io.gltf.write.names import NodeNames, name_nodes
 from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, shortest, stand_node
+from osteon.io.gltf.write.stored_arrays import write_arrays
+from osteon.io.metadata.baked import tables_of
 from osteon.io.metadata.stock import stock_model
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
@@ -98,7 +102,7 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     """The JSON without its buffer entry, and the buffer, of the model as stock players show it."""
     if not len(model.faces) or not model.n_bones:
         raise GeometryError(f"'{model.name}' has no {'triangles' if model.n_bones else 'bones'}; glTF cannot hold it")
-    engine, is_stock = engine_of(options.engine), whole is model
+    engine = engine_of(options.engine)
     if target_attributes(model, options) == 1:
         model = _without_target_normals(model)
     keyed = key_frames(model, scale_inherited=engine.joint_scale_inherited)
@@ -131,8 +135,13 @@ def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tu
     root |= _extensions(root.get("textures", []), options)
     extras = _extras(model, layout, mesh.packed, buffer)
     extras |= _joint_extras(keyed.joints, skin, names)
-    if not is_stock:
-        extras["deformer"] = write_deformer(whole.deformer, buffer)
+    if whole.deformer is not model.deformer:
+        extras["deformer"] = write_arrays(whole.deformer.kind, whole.deformer.arrays(), buffer)
+    tables = tables_of(whole)
+    if tables:
+        extras["displacements"] = [
+            {"columns": one.columns} | write_arrays(one.kind, one.arrays, buffer) for one in tables
+        ]
     root["asset"]["extras"] = {"osteon": extras}
     root["accessors"] = buffer.accessors
     views, data = buffer.finish()

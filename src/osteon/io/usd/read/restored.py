@@ -10,16 +10,18 @@ from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float32, Float64
 from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
+from osteon.core.deformer import restore_deformer
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.io.doors.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
+from osteon.io.metadata.baked import StoredTables, live_model
 from osteon.io.usd.joint_tracks import JointTracks, join_bones
 from osteon.io.usd.metadata import restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix
 from osteon.io.usd.skinning_methods import as_bound
-from osteon.io.usd.stored_deformer import read_stored_deformer
+from osteon.io.usd.stored_arrays import read_stored_arrays
 
 __all__ = ["is_written_by_osteon", "restore_model"]
 
@@ -54,9 +56,17 @@ def restore_model(
         name=str(metadata["name"]),
     )
     if "deformer" in metadata:
-        deformer = read_stored_deformer(shown.mesh, metadata["deformer"])
-        return model.with_parts(deformer=deformer, fallback=model.skin)
-    return as_bound(pxr, shown.mesh, model)
+        deformer = restore_deformer(*read_stored_arrays(shown.mesh, "deformer", metadata["deformer"]))
+        model = model.with_parts(deformer=deformer, fallback=model.skin)
+    else:
+        model = as_bound(pxr, shown.mesh, model)
+    stored = metadata.get("displacements", [])
+    return live_model(model, [_tables(shown, one) for one in stored])
+
+
+def _tables(shown: ShownMesh, stored: dict[str, Any]) -> StoredTables:
+    kind, arrays = read_stored_arrays(shown.mesh, str(stored["kind"]), stored)
+    return StoredTables(kind, int(stored["columns"]), arrays)
 
 
 def _joints(shown: ShownMesh, metadata: dict[str, Any], codes: Float64) -> tuple[JointTracks, np.ndarray]:

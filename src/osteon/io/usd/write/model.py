@@ -14,12 +14,13 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.timeline import frame_times
+from osteon.io.metadata.baked import baked_model, tables_of
 from osteon.io.metadata.stock import stock_model
 from osteon.io.usd.joint_tracks import JointTracks, distinct_identifiers
 from osteon.io.usd.metadata import pack_metadata, write_metadata
 from osteon.io.usd.skinning_methods import CLASSIC, SKINNING_METHODS
 from osteon.io.usd.stage import load_pxr, save_stage
-from osteon.io.usd.stored_deformer import deformer_metadata, store_deformer
+from osteon.io.usd.stored_arrays import store_arrays
 from osteon.io.usd.write.joints import build_joints, joint_influences
 from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, set_samples, vectors
 from osteon.io.usd.write.pictures import picture_names
@@ -32,9 +33,8 @@ BLOCK = 64  # frames that are posed at once to find how far they reach
 def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """The model as a SkelRoot; `read_usd_model` gives it back."""
     pxr = load_pxr(path)
-    deformer = model.deformer
-    if deformer.kind not in SKINNING_METHODS:
-        model = stock_model(model, options, "USD")
+    whole = model
+    model = baked_model(model) if model.deformer.kind in SKINNING_METHODS else stock_model(model, options, "USD")
     joints = build_joints(model)
     codes = frame_times(model.clips, model.clips[0].fps)
     stage = _new_stage(pxr, model.clips, codes)
@@ -53,9 +53,12 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
         _set_normals(pxr, mesh, model)
     _set_extents(pxr, root, model, codes)
     metadata = pack_metadata(model, joints)
-    if deformer is not model.deformer:
-        store_deformer(pxr, mesh, deformer)
-        metadata["deformer"] = deformer_metadata(deformer)
+    if whole.deformer is not model.deformer:
+        deformer = whole.deformer
+        metadata["deformer"] = store_arrays(pxr, mesh, "deformer", deformer.kind, deformer.arrays())
+    for one in tables_of(whole):
+        stored = store_arrays(pxr, mesh, one.kind, one.kind, one.arrays)
+        metadata.setdefault("displacements", []).append({"columns": one.columns} | stored)
     write_metadata(pxr, root.GetPrim(), mesh, metadata, model.asset)
     save_stage(pxr, stage, path, {name: image.data for image, name in pictures.items()})
 

@@ -8,9 +8,11 @@
 //   addTo(p, arrays, counts, q, v)            in script: moves the rest position p of vertex v
 //   cut                                       true where the rank that people choose counts its columns
 import * as corrections from "./corrections.js";
+import * as eigenskin from "./eigenskin.js";
 
 const DISPLACEMENTS = {
   corrections,
+  eigenskin,
 };
 
 /**

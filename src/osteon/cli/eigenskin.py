@@ -1,0 +1,187 @@
+"""`osteon eigenskin`: a rig and meshes of known poses in, a character that deforms well in poses nobody sampled out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_json, plays_rows
+from osteon.cli.error_words import naming_input
+from osteon.cli.option_flags import options_of, refuse_unused
+from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.wall_time import WallTime, time_text
+from osteon.core.compile_kernels import start_compiling
+from osteon.core.eigenskin_options import EigenSkinOptions
+from osteon.core.errors import BoundNotReached, OptionError
+from osteon.core.option_checks import drop_unused
+from osteon.core.option_fields import option
+from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
+from osteon.io import MODEL_FORMATS, SaveOptions, holds_model, load_model, save_model
+from osteon.io.doors.output_batch import written_path
+from osteon.io.metadata.stock import has_stock_form
+
+if TYPE_CHECKING:
+    from osteon.core.model import SkinnedModel
+    from osteon.core.progress import Progress
+    from osteon.io.poses.pose_set import PoseSet
+
+__all__ = ["EigenSkinFiles", "eigenskin"]
+
+
+@dataclass(frozen=True, slots=True)
+class EigenSkinFiles:
+    """What is read and written."""
+
+    outputs: tuple[str, ...] = option(
+        (),
+        help="The character: .glb .gltf .usdc .usda .usdz .npz. May be repeated.",
+        flags=("-o", "--output"),
+        metavar="OUT",
+        required=True,
+    )
+    skeleton: str | None = option(
+        None,
+        help="Skeleton of a RIG that is a mesh: .tgf .skel .json or a glTF with a skin.",
+        flags=("--skeleton",),
+        metavar="FILE",
+        shown_default="that of the poses",
+    )
+
+
+@click.command()
+@click.argument("rig", metavar="RIG")
+@click.argument("poses", metavar="POSES")
+@options_of(files=EigenSkinFiles, options=EigenSkinOptions, save=SaveOptions)
+@json_option
+def eigenskin(
+    rig: str,
+    poses: str,
+    files: EigenSkinFiles,
+    options: EigenSkinOptions,
+    save: SaveOptions,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Learn corrections that follow the joints, from meshes of known poses.
+
+    RIG is a skinned model with a skeleton (.glb …), or a mesh. POSES is a folder with a poses.json: meshes of the
+    same character in known poses, simulated by `osteon simulate`, scanned or sculpted (docs/eigenskin.md). The result
+    deforms in any pose: stock players show its clips, `osteon pose` and live rigs any other pose.
+
+    \b
+    osteon simulate hand.mesh hand.tgf --sweep -o poses/
+    osteon eigenskin poses/rest.obj poses/ -o hand.glb
+    osteon eigenskin hero.glb scans/ --per-joint 3 -o hero.glb --json report.json
+    osteon pose hand.glb fist.json -o fist.obj
+    """
+    clock = WallTime.of_command()
+    _check_formats(files.outputs)
+    sticks = not holds_model(rig)
+    suffixes = frozenset(Path(path).suffix.lower() for path in files.outputs)
+    refuse_unused(sticks=sticks, written=suffixes, corrected=True)
+    if files.skeleton is not None and not sticks:
+        raise OptionError(f"--skeleton: {rig} is a skinned model with joints of its own; leave it away")
+    outputs = plan_outputs(
+        [rig, poses, files.skeleton],
+        *(model_output("-o", path) for path in files.outputs),
+        file_output("--json", json_file),
+    )
+    start_compiling(EIGENSKIN_KERNELS)  # while files are read
+    with progress_bar(quiet) as progress:
+        with clock.stage("load"):
+            known, character = _load(rig, poses, files.skeleton, options, progress)
+        refuse_unused(sticks=sticks, written=suffixes, corrected=True, stock=has_stock_form(character))
+        with clock.stage("import"):
+            from osteon.pipeline.eigenskin import learn_eigenskin
+            from osteon.pipeline.eigenskin_report import eigenskin_report
+        with clock.stage("fit"), naming_input((poses,), known.mesh.name):
+            learned = learn_eigenskin(character, known, options=options, progress=progress)
+        clock.split("fit", {name: learned.seconds[name] for name in ("measure", "fit")}, "other")
+        with outputs.writing():
+            with clock.stage("write"):
+                for path in files.outputs:
+                    save_model(learned.model, path, options=drop_unused(save, written=Path(path).suffix.lower()))
+            plays = file_plays(learned.model, files.outputs, save, None)
+            facts = eigenskin_report(learned) | {"plays": plays_json(plays)}
+            facts["warnings"] += engine_notes(learned.model, plays, save)
+            facts["quality"]["output_bytes"] = written_path(Path(files.outputs[0])).stat().st_size
+            facts["seconds"] |= clock.seconds()
+            write_json(facts, json_file)
+    print_json(facts, json_file)
+    if not quiet and json_file != "-":
+        _print(facts, files.outputs, plays)
+    left, wanted = facts["quality"]["relative_training_error"], options.max_error
+    if wanted and left > wanted:
+        reach = f"supports of {100 * options.threshold:g} % leave {100 * left:.2f} %"
+        raise BoundNotReached(f"--max-error {100 * wanted:g}: {reach}; lower --support")
+
+
+def _check_formats(outputs: tuple[str, ...]) -> None:
+    for path in outputs:
+        if Path(path).suffix.lower() not in MODEL_FORMATS:
+            known = " ".join(sorted(MODEL_FORMATS))
+            raise OptionError(f"-o {path}: a character is written as a model; use one of {known}")
+
+
+def _load(
+    rig: str, poses: str, skeleton: str | None, options: EigenSkinOptions, progress: Progress | None
+) -> tuple[PoseSet, SkinnedModel]:
+    """The poses, and the rig: as it is, or made of a mesh and a skeleton."""
+    from osteon.core.mesh import Mesh
+    from osteon.io.doors.sequence_in import read_mesh_file
+    from osteon.io.poses.pose_set import load_pose_set
+    from osteon.io.skeletons import load_skeleton
+
+    known = load_pose_set(poses, progress=progress)
+    if holds_model(rig):
+        return known, load_model(rig)
+    from osteon.pipeline.eigenskin import rig_of_mesh
+
+    read = read_mesh_file(Path(rig))
+    mesh = Mesh(read.vertices, read.faces, read.asset, Path(rig).stem)
+    sticks = known.skeleton if skeleton is None else load_skeleton(skeleton)
+    return known, rig_of_mesh(mesh, sticks, options)
+
+
+def _print(facts: dict[str, Any], outputs: tuple[str, ...], plays: list[FilePlays]) -> None:
+    """What a person wants to know."""
+    out, quality, method, given = console(), facts["quality"], facts["method"], facts["input"]
+    rows = [
+        ("poses", f"{given['poses']} to learn from, {given['validation_poses']} to judge by"),
+        ("joints", f"{len(method['joints'])} and {len(method['pairs'])} pairs{_idle(method['joints_never_moved'])}"),
+        ("columns", _columns(quality)),
+        ("learned", _errors(quality["training"])),
+    ]
+    if quality["validation"] is not None:
+        limit = quality["validation"]["limit_percent"]["mean"]
+        rows.append(("unseen", f"{_errors(quality['validation'])}; these columns could remove {limit:.1f} %"))
+    sizes = f"{', '.join(outputs)}   {size_text(quality['output_bytes'])}"
+    rows += [*plays_rows(plays), ("written", sizes), ("time", time_text(facts["seconds"]))]
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        out.print(f"[dim]{name:<{width}}[/]  {text}")
+    for note in facts["warnings"]:
+        out.print(f"[yellow]note:[/] {note}")
+    out.print(f"[dim]look at it:[/] osteon view {outputs[0]}")
+
+
+def _idle(names: list[str]) -> str:
+    return f"; never moved: {', '.join(names)}" if names else ""
+
+
+def _columns(quality: dict[str, Any]) -> str:
+    each = quality["eigendisplacements_a_vertex"]
+    most = f"at most {each['max']:.0f} a vertex (limit {each['limit'] or 'none'}), {each['mean']:.1f} on average"
+    return f"{quality['eigendisplacements']} eigendisplacements, {most}"
+
+
+def _errors(measured: dict[str, Any]) -> str:
+    removed = measured["removed_percent"]
+    return (
+        f"{removed['mean']:.1f} % of the skin's error removed, {removed['least']:.1f} % in the worst pose; "
+        f"RMS {measured['rms_percent_of_diagonal']:.4f} % of the diagonal"
+    )

@@ -1,0 +1,211 @@
+"""Numbers that follow the turns of joints: radial basis functions over the settings of one joint, or of two.
+
+    one joint:   a_r(s) = sum_q l_rq phi(|s, s_q|),                                    phi(x) = exp(-x / r0)
+    two:         a_r(s, t) = sum_q l_rq (s . s_q) (t . t_q) phi(|s, s_q| + |t, t_q|)
+
+A driver is one joint or two; q runs over its centres, settings at which something is known, of one joint its rest among
+them. |.,.| is the angle between two turns of a joint, of a hinge the difference of its angles; s . s_q multiplies
+them as rotation vectors, so that a pair is nothing wherever one of its joints rests, and grows with both. A joint is
+named by the bone that it moves. Its turn is how that bone is turned against the bone above it, in the axes of the rest
+pose, so that moving, turning or scaling the whole scene changes nothing.
+
+    symbol      name
+    l           weights
+    s_q, t_q    centres
+    r0          radii
+
+Based on: Kry, James and Pai, EigenSkin, 2002, section 2.4.
+Differs from the paper: drivers of two joints, "a subject of future work" there. A hinge that is bent off its axis
+counts the part of its turn about the axis.
+
+Notes, elastic hand, 8 joints, 10 poses of all of them, two columns a joint and one for each of 8 pairs, share of the
+skin's error that is removed: without pairs 92.1 %. Pairs as a plain sum of phi with zeros where one joint rests: 93.4
+(straight distance), 93.9 (sum of angles); growing with both turns, as here: 95.1. Between r0 of 2 and of 100 radians
+pairs gain 0.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked, checked_indices
+from osteon.core.deformer import Arrays
+from osteon.core.errors import GeometryError
+from osteon.core.quaternions import quaternions_from_matrices
+from osteon.core.transforms import nearest_rotation
+
+__all__ = [
+    "NO_JOINT",
+    "JointRbf",
+    "compare_turns",
+    "driver_shapes",
+    "hinge_angles",
+    "joint_turns",
+    "rotation_vectors",
+]
+
+#: In place of a second joint, or of a bone above.
+NO_JOINT = -1
+
+
+def joint_turns(transforms: FloatArray, parents: Int32, joints: Int64, *, rigid: bool = False) -> Float64:
+    """(f,n,4) unit quaternions of some joints: their bones against those above, from posed_from_rest (f,b,3,4).
+
+    Bones that are `rigid`, up to one scale, need not be decomposed.
+    """
+    needed, place = np.unique(np.concatenate([joints, parents[joints]]), return_inverse=True)
+    linear = np.asarray(transforms[:, needed, :, :3], np.float64)
+    frames = linear if rigid else nearest_rotation(linear)
+    mine, above = frames[:, place[: len(joints)]], frames[:, place[len(joints) :]]
+    turns = np.swapaxes(above, -1, -2) @ mine
+    if rigid:
+        turns /= np.sqrt(np.einsum("fjik,fjik->fj", turns, turns) / 3)[..., None, None]
+    return quaternions_from_matrices(turns)
+
+
+def compare_turns(turns: Float64, centres: Float64, axes: FloatArray) -> tuple[Float64, Float64]:
+    """(…) the angle between turns (…,4) and centres (…,4), and the product of both as rotation vectors.
+
+    Where an axis (…,3) is not zero both are turns of a hinge, and only what is about the axis counts.
+    """
+    hinges = np.any(axes, axis=-1)
+    if hinges.all():
+        return _compare_hinges(turns, centres, axes)
+    free = _compare_free(turns, centres)
+    if not hinges.any():
+        return free
+    found = zip(_compare_hinges(turns, centres, axes), free, strict=True)
+    apart, product = (np.where(hinges, *both) for both in found)
+    return apart, product
+
+
+def _compare_hinges(turns: Float64, centres: Float64, axes: FloatArray) -> tuple[Float64, Float64]:
+    now, known = hinge_angles(turns, axes), hinge_angles(centres, axes)
+    return np.abs(_wrapped(now - known)), np.asarray(now * known)
+
+
+def _compare_free(turns: Float64, centres: Float64) -> tuple[Float64, Float64]:
+    v, u, w, r = turns[..., :3], centres[..., :3], turns[..., 3:], centres[..., 3:]
+    across = np.linalg.norm(w * u - r * v - np.cross(v, u), axis=-1)
+    apart = 2 * np.arctan2(across, np.abs((turns * centres).sum(axis=-1)))
+    return np.asarray(apart), np.asarray((rotation_vectors(turns) * rotation_vectors(centres)).sum(axis=-1))
+
+
+def rotation_vectors(turns: Float64) -> Float64:
+    """(…,3) axis times angle of turns (…,4), up to half a turn."""
+    shorter = np.where(turns[..., 3:] < 0, -turns, turns)
+    length = np.linalg.norm(shorter[..., :3], axis=-1, keepdims=True)
+    angle = 2 * np.arctan2(length, shorter[..., 3:])
+    return np.asarray(shorter[..., :3] * np.where(length > 0, angle / np.where(length > 0, length, 1), 2.0))
+
+
+def hinge_angles(turns: Float64, axes: FloatArray) -> Float64:
+    """(…) how far turns (…,4) go about axes (…,3), from minus to plus half a turn."""
+    return _wrapped(2 * np.arctan2((turns[..., :3] * np.asarray(axes, np.float64)).sum(axis=-1), turns[..., 3]))
+
+
+def _wrapped(angles: Float64) -> Float64:
+    return np.asarray(angles - 2 * np.pi * np.round(angles / (2 * np.pi)))
+
+
+def driver_shapes(turns: Float64, centres: Float64, axes: FloatArray, radius: FloatArray | float) -> Float64:
+    """(…) what weights multiply: turns (…,j,4) of the joints of a driver against centres (…,j,4), with axes (…,j,3)."""
+    apart, product = compare_turns(turns, centres, axes)
+    out: Float64 = np.exp(-apart.sum(axis=-1) / radius)
+    return out if apart.shape[-1] == 1 else out * product.prod(axis=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class JointRbf:
+    """Columns of numbers, each of which follows a driver."""
+
+    parents: Int32  # (b,) the bone above each bone, -1 at a root
+    axes: Float32  # (b,3) unit axis of hinges in the rest pose, zero where a joint turns freely
+    joints: Int32  # (d,2) of each driver; -1 in place of a second one
+    radii: Float32  # (d,) r0, radians
+    counts: Int32  # (d,) centres
+    centres: Float32  # (c,2,4) turns of both joints, those of the first driver first
+    driver: Int32  # (r,) of each column
+    weights: Float32  # (n,) l: for each column as many as its driver has centres
+
+    def __post_init__(self) -> None:
+        n_bones, n_drivers = len(self.parents), len(self.joints)
+        put = object.__setattr__
+        put(self, "parents", _indices("parents", self.parents, (n_bones,), n_bones))
+        put(self, "axes", checked("axes", self.axes, (n_bones, 3)))
+        put(self, "joints", _indices("joints", self.joints, (n_drivers, 2), n_bones))
+        put(self, "radii", checked("radii", self.radii, (n_drivers,)))
+        put(self, "counts", checked("counts", self.counts, (n_drivers,), np.int32))
+        put(self, "driver", checked_indices("driver", self.driver, (None,), n_drivers))
+        if (self.counts < 0).any() or (self.radii <= 0).any() or (self.joints[:, 0] == NO_JOINT).any():
+            raise GeometryError("drivers: expected a joint, a positive radius and a number of centres for each")
+        if (self.parents[self.joints[self.joints >= 0]] == NO_JOINT).any():
+            raise GeometryError("joints: a driver names a root, which turns against nothing")
+        put(self, "centres", checked("centres", self.centres, (int(self.counts.sum()), 2, 4)))
+        put(self, "weights", checked("weights", self.weights, (int(self.counts[self.driver].sum()),)))
+
+    @property
+    def n_drivers(self) -> int:
+        return len(self.joints)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.driver)
+
+    def joints_of(self, driver: int) -> list[int]:
+        """One or two."""
+        return [int(j) for j in self.joints[driver] if j != NO_JOINT]
+
+    def values(self, transforms: FloatArray, *, rigid: bool = False) -> Float64:
+        """(f,r) a of every frame, from posed_from_rest transforms (f,b,3,4)."""
+        used = np.unique(self.joints[self.joints >= 0]).astype(np.int64)
+        if not len(used) or not self.n_columns:
+            return np.zeros((len(transforms), self.n_columns))
+        if transforms.shape[1] <= max(int(used.max()), int(self.parents[used].max())):
+            raise GeometryError(f"bones: joint {int(used.max())} has no bone; there are {transforms.shape[1]}")
+        turns = joint_turns(transforms, self.parents, used, rigid=rigid)
+        return self._shapes(turns, used) @ self._weight_table()
+
+    def _shapes(self, turns: Float64, used: Int64) -> Float64:
+        """(f,c) what weights multiply, at all centres, from turns (f,n,4) of the joints in use."""
+        owner = np.repeat(np.arange(self.n_drivers), self.counts)
+        out = np.empty((len(turns), len(owner)))
+        pairs = self.joints[owner, 1] != NO_JOINT
+        for count, chosen in ((1, ~pairs), (2, pairs)):
+            if chosen.any():
+                joints = self.joints[owner[chosen], :count]
+                now, known = turns[:, np.searchsorted(used, joints)], self.centres[chosen, :count].astype(np.float64)
+                out[:, chosen] = driver_shapes(now, known, self.axes[joints], self.radii[owner[chosen]])
+        return out
+
+    def _weight_table(self) -> Float64:
+        """(c,r) weights of every centre in every column, zero at centres of other drivers."""
+        first, counts = np.cumsum([0, *self.counts])[:-1], self.counts[self.driver]
+        column = np.repeat(np.arange(self.n_columns), counts)
+        within = np.arange(len(column)) - np.repeat(np.cumsum([0, *counts])[:-1], counts)
+        out = np.zeros((len(self.centres), self.n_columns))
+        out[first[self.driver[column]] + within, column] = self.weights
+        return out
+
+    def cut(self, n_columns: int) -> Self:
+        """The first columns alone."""
+        kept = self.driver[:n_columns]
+        return replace(self, driver=kept, weights=self.weights[: int(self.counts[kept].sum())])
+
+    def arrays(self) -> Arrays:
+        """All fields by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        return cls(**{name: arrays[name] for name in cls.__slots__})
+
+
+def _indices(name: str, value: Int32, shape: tuple[int, ...], count: int) -> Int32:
+    """Whole numbers from -1 to count - 1."""
+    return np.asarray(checked_indices(name, np.asarray(value, np.int64) + 1, shape, count + 1) - 1, np.int32)

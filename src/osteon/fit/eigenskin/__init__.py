@@ -1,0 +1,1 @@
+"""EigenSkin: a rig and meshes of known poses in, displacements that follow the joints out."""

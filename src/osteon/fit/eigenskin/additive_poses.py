@@ -1,0 +1,163 @@
+"""Poses that move many joints at once, as scans do: what each joint has to do with them.
+
+The displacement of a vertex is taken for a sum of what its joints do, and a little of what pairs of neighbours do:
+
+    u_v(pose) = sum_j f_jv(s_j) + sum_jk g_jkv(s_j, s_k)
+
+Of all such sums that meet the poses, up to a ridge, that one is taken whose parts are smallest in the norm of these
+kernels (a Gaussian process with independent parts):
+
+    f_jv:   m_jv^2 (phi(|s, s'|) - phi(|s|) phi(|s'|)),    which is zero at rest
+    g_jkv:  PAIR m_jv m_kv times the shapes of a pair (`deform/joint_rbf.py`), at unit size on average
+
+m_jv in 0 … 1 says how near vertex v is to joint j (`joint_regions.py`). With K_v the sum of all kernels at the poses
+and c_v = (K_v + ridge)^-1 u_v, a part is its own kernel times c_v. Parts are then sampled at some settings that were
+seen, as if each joint had been moved alone. Radius and ridge are those by which poses left out are best foretold.
+
+Where each joint was moved alone this gives what was seen then.
+
+Based on: Duvenaud, Nickisch and Rasmussen, Additive Gaussian processes, 2011. Kry, James and Pai, EigenSkin, 2002, has
+it as future work: "in practice it is desirable to allow general pose sets".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int64
+from osteon.deform.joint_rbf import driver_shapes
+from osteon.fit.eigenskin.driver_fields import DriverField
+from osteon.fit.eigenskin.joint_settings import JointSettings
+
+__all__ = ["AdditiveFields", "split_poses"]
+
+#: Prior size of what a pair adds, squared, over that of a joint.
+PAIR = 0.1
+#: Radius of pairs, radians.
+PAIR_RADIUS = 8.0
+RADII, RIDGES = (0.5, 1.0, 2.0), (1e-6, 1e-3, 1e-2, 1e-1)
+#: Settings at which a part is sampled, at most.
+SAMPLES = 8
+#: Vertices whose systems are solved at a time, and those that radius and ridge are chosen by.
+BLOCK, LOOKED_AT = 256, 192
+#: A joint does nothing where it is less near than this.
+FAR = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class AdditiveFields:
+    """The parts of many joints, and by what they were told apart."""
+
+    fields: list[DriverField]
+    radius: float
+    ridge: float
+
+
+def split_poses(
+    settings: JointSettings, displacements: Float64, near: Float64, pairs: list[tuple[int, int]]
+) -> AdditiveFields:
+    """Fields of joints and pairs from displacements (p,v,3) of poses that may move any joints; `near` (n,v) is m."""
+    near = np.where(near > FAR, near, 0.0)
+    moved = [j for j in range(len(settings.joints)) if settings.moved[:, j].any()]
+    pairs = [pair for pair in pairs if settings.moved[:, list(pair)].all(axis=1).any()]
+    radius, ridge = _chosen(settings, displacements, near, (moved, pairs))
+    kernels = _kernels(settings, (moved, pairs), radius)
+    sources = _solve(kernels, _parts(near, (moved, pairs)), displacements, ridge)
+    fields = []
+    for driver, kernel, part in zip(_drivers(moved, pairs), kernels, _parts(near, (moved, pairs)), strict=True):
+        chosen = _spread(settings, driver)
+        values = np.tensordot(kernel[chosen], sources, axes=1) * part[:, None]
+        fields.append(_field(settings, driver, chosen, values, displacements))
+    return AdditiveFields(fields, radius, ridge)
+
+
+def _drivers(moved: list[int], pairs: list[tuple[int, int]]) -> list[tuple[int, ...]]:
+    return [*((j,) for j in moved), *pairs]
+
+
+def _parts(near: Float64, drivers: tuple[list[int], list[tuple[int, int]]]) -> Float64:
+    """(d,v) the size of every kernel at every vertex."""
+    moved, pairs = drivers
+    alone = [near[j] ** 2 for j in moved]
+    return np.stack([*alone, *(PAIR * near[j] * near[k] for j, k in pairs)])
+
+
+def _kernels(settings: JointSettings, drivers: tuple[list[int], list[tuple[int, int]]], radius: float) -> list[Float64]:
+    """(p,p) for each driver, between all poses."""
+    out = []
+    for driver in _drivers(*drivers):
+        chosen = list(driver)
+        turns, axes = settings.turns[:, chosen], settings.axes[chosen]
+        shapes = driver_shapes(turns[:, None], turns[None], axes, radius if len(driver) == 1 else PAIR_RADIUS)
+        if len(driver) == 1:
+            rest = driver_shapes(turns, np.array([[0.0, 0.0, 0.0, 1.0]]), axes, radius)
+            out.append(shapes - np.outer(rest, rest))
+        else:
+            out.append(shapes / max(float(np.diag(shapes).mean()), 1e-300))
+    return out
+
+
+def _system(kernels: list[Float64], parts: Float64, ridge: float) -> Float64:
+    """(v,p,p) K + ridge of vertices with parts (d,v)."""
+    summed: Float64 = np.einsum("dv,dpq->vpq", parts, np.stack(kernels), optimize=True)
+    return summed + ridge * np.eye(len(kernels[0]))
+
+
+def _solve(kernels: list[Float64], parts: Float64, displacements: Float64, ridge: float) -> Float64:
+    """(p,v,3) c"""
+    out = np.empty_like(displacements)
+    for start in range(0, displacements.shape[1], BLOCK):
+        now = slice(start, start + BLOCK)
+        known = displacements[:, now].transpose(1, 0, 2)
+        out[:, now] = np.linalg.solve(_system(kernels, parts[:, now], ridge), known).transpose(1, 0, 2)
+    return out
+
+
+def _chosen(
+    settings: JointSettings,
+    displacements: Float64,
+    near: Float64,
+    drivers: tuple[list[int], list[tuple[int, int]]],
+) -> tuple[float, float]:
+    """Radius and ridge that miss poses least which are left out, one at a time, at the vertices that move most."""
+    moves = np.einsum("pvi,pvi->v", displacements, displacements)
+    looked_at = np.argsort(-moves, kind="stable")[: max(1, len(moves) // 2)]
+    looked_at = np.sort(looked_at[:: max(1, len(looked_at) // LOOKED_AT)])
+    known = displacements[:, looked_at].transpose(1, 0, 2)
+    parts = _parts(near[:, looked_at], drivers)
+    missed = {}
+    for radius in RADII:
+        kernels = _kernels(settings, drivers, radius)
+        for ridge in RIDGES:
+            inverse = np.linalg.inv(_system(kernels, parts, ridge))
+            off = (inverse @ known) / np.einsum("vpp->vp", inverse)[..., None]
+            missed[radius, ridge] = float((off**2).sum())
+    return min(missed, key=missed.__getitem__)
+
+
+def _spread(settings: JointSettings, driver: tuple[int, ...]) -> Int64:
+    """Poses whose settings of a driver lie far apart, the farthest from rest first."""
+    chosen = list(driver)
+    poses = np.flatnonzero(settings.moved[:, chosen].all(axis=1))
+    turns, axes = settings.turns[poses][:, chosen], settings.axes[chosen]
+    shapes = driver_shapes(turns[:, None, :1], turns[None, :, :1], axes[:1], 1.0)
+    if len(driver) > 1:
+        shapes = shapes * driver_shapes(turns[:, None, 1:], turns[None, :, 1:], axes[1:], 1.0)
+    rest = np.array([[0.0, 0.0, 0.0, 1.0]])
+    nearest = np.prod([driver_shapes(turns[:, [i]], rest, axes[[i]], 1.0) for i in range(len(driver))], axis=0)
+    found: list[int] = []
+    while len(found) < min(SAMPLES, len(poses)):
+        found.append(int(nearest.argmin()))
+        nearest = np.maximum(nearest, shapes[found[-1]])
+        nearest[found] = np.inf
+    return np.asarray(poses[np.sort(found)])
+
+
+def _field(
+    settings: JointSettings, driver: tuple[int, ...], poses: Int64, values: Float64, displacements: Float64
+) -> DriverField:
+    chosen = list(driver)
+    reach = float(np.sqrt(np.einsum("qvi,qvi->qv", values, values).max(initial=0.0)))
+    return DriverField(driver, settings.turns[poses][:, chosen], settings.axes[chosen], values, reach)

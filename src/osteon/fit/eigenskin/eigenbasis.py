@@ -1,0 +1,91 @@
+"""Eigendisplacements: the support of a driver, and the principal components of what it does there.
+
+    A = U D V'      A (3|S|, q): the field of a driver on its support S, a column for each setting
+
+U are the eigendisplacements, D V' the coordinates of the settings. The first n of U are the n columns that leave least
+of A, ||A||^2 - sum of the first n of D^2 (section 2.3). Here a column has the length that it reaches in its poses, so
+that coordinates lie in -1 … 1: morph targets are shapes that are seen.
+
+Based on: Kry, James and Pai, EigenSkin, 2002, sections 2.2 and 2.3.
+Differs from the paper: a number of columns in all, or a bound of what they leave, shares them out by D^2, which is best
+because poses of one driver say nothing about others; supports of pairs are twice as large, because what they add is
+small everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Bool, Float64
+from osteon.core.eigenskin_options import EigenSkinOptions
+from osteon.fit.eigenskin.driver_fields import DriverField
+
+__all__ = ["Eigenbasis", "choose_counts", "eigendisplacements", "left_by_counts"]
+
+#: The threshold of a pair's support over that of a joint's.
+PAIR_THRESHOLD = 0.5
+#: Components shorter than this part of the first are rounding.
+NOTHING = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Eigenbasis:
+    """All eigendisplacements of a driver, the most important first."""
+
+    field: DriverField
+    support: Bool  # (v,)
+    columns: Float64  # (k,v,3) zero off the support
+    coordinates: Float64  # (q,k) at the driver's settings, in -1 … 1
+    singular: Float64  # (k,) D
+
+    @property
+    def is_pair(self) -> bool:
+        return len(self.field.joints) > 1
+
+    @property
+    def sizes(self) -> Float64:
+        """(k,) lengths of the columns: what an error of their coordinates costs."""
+        return np.asarray(np.sqrt(np.einsum("kvi,kvi->k", self.columns, self.columns)))
+
+
+def eigendisplacements(field: DriverField, threshold: float) -> Eigenbasis:
+    """The components of a field where it exceeds the threshold, a part of the driver's reach."""
+    part = threshold * (PAIR_THRESHOLD if len(field.joints) > 1 else 1.0)
+    lengths = np.sqrt(np.einsum("qvi,qvi->qv", field.values, field.values).max(axis=0))
+    support = lengths > part * field.reach
+    on_support = field.values[:, support].reshape(len(field.values), 3 * int(support.sum()))
+    coordinates, singular, vectors = np.linalg.svd(on_support, full_matrices=False)
+    kept = singular > NOTHING * max(float(singular.max(initial=0.0)), 1e-300)
+    coordinates, singular, vectors = coordinates[:, kept] * singular[kept], singular[kept], vectors[kept]
+    peak = np.take_along_axis(coordinates, np.abs(coordinates).argmax(axis=0)[None], axis=0)[0]
+    columns = np.zeros((len(singular), *field.values.shape[1:]))
+    columns[:, support] = (vectors * peak[:, None]).reshape(len(singular), int(support.sum()), 3)
+    return Eigenbasis(field, support, columns, coordinates / peak, singular)
+
+
+def choose_counts(bases: list[Eigenbasis], options: EigenSkinOptions) -> list[int]:
+    """How many eigendisplacements each driver keeps."""
+    if not options.total and not options.max_error:
+        wanted = [options.per_pair if basis.is_pair else options.per_joint for basis in bases]
+        return [min(count, len(basis.singular)) for count, basis in zip(wanted, bases, strict=True)]
+    most = options.total or sum(len(basis.singular) for basis in bases)
+    gains = [(float(d), i) for i, basis in enumerate(bases) for d in basis.singular**2]
+    counts, left, whole = [0] * len(bases), _squares(bases), _squares(bases)
+    for gain, i in sorted(gains, reverse=True)[:most]:
+        if options.max_error and left <= options.max_error**2 * whole:
+            break
+        counts[i], left = counts[i] + 1, left - gain
+    return counts
+
+
+def left_by_counts(bases: list[Eigenbasis], counts: list[int]) -> float:
+    """What so many columns leave of the fields, as a part of their length."""
+    kept = sum(float((basis.singular[:n] ** 2).sum()) for basis, n in zip(bases, counts, strict=True))
+    whole = _squares(bases)
+    return float(np.sqrt(max(whole - kept, 0.0) / whole)) if whole > 0 else 0.0
+
+
+def _squares(bases: list[Eigenbasis]) -> float:
+    return sum(float(np.einsum("qvi,qvi->", basis.field.values, basis.field.values)) for basis in bases)

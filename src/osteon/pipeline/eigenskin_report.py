@@ -1,0 +1,111 @@
+"""What is said about a learned EigenSkin: how good it is, how it was made, and what fewer columns would give.
+
+| section | holds |
+| --- | --- |
+| quality | errors on poses learned from and on others, columns a vertex, size |
+| method  | options, joints and pairs with support, columns, radius and ridge, what was bounded or never moved |
+| ladder  | what is left of the poses of single joints by the number of eigendisplacements of each joint |
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from osteon import __version__
+from osteon.fit.eigenskin.eigenbasis import Eigenbasis, left_by_counts
+from osteon.measure.report import peak_memory_mb
+from osteon.pipeline.eigenskin import LearnedSkin
+
+__all__ = ["eigenskin_report", "ladder_of"]
+
+
+def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
+    """The report as JSON."""
+    model, found, fit = learned.model, learned.displacement, learned.fit
+    return {
+        "input": {
+            "vertices": model.n_vertices,
+            "triangles": len(model.faces),
+            "bones": model.n_bones,
+            **_poses(learned),
+        },
+        "quality": {
+            "training": learned.training.to_json(),
+            "validation": None if learned.validation is None else learned.validation.to_json(),
+            "relative_training_error": left_by_counts(fit.bases, fit.counts),
+            "eigendisplacements": len(found.basis),
+            "eigendisplacements_a_vertex": _a_vertex(learned),
+            "basis_bytes": found.basis_bytes,
+        },
+        "method": {
+            "kind": found.kind,
+            "deformer": model.deformer.kind,
+            "options": asdict(learned.options),
+            "joints": [row for row in _drivers(learned) if len(row["joints"]) == 1],
+            "pairs": [row for row in _drivers(learned) if len(row["joints"]) == 2],
+            "joints_never_moved": _never_moved(learned),
+            "inverses_bounded": fit.observed.bounded,
+            "smallest_singular_value": fit.observed.flattest,
+        },
+        "ladder": ladder_of(fit.bases),
+        "warnings": list(learned.notes),
+        "seconds": learned.seconds,
+        "peak_memory_mb": peak_memory_mb(),
+        "version": __version__,
+    }
+
+
+def ladder_of(bases: list[Eigenbasis]) -> list[dict[str, Any]]:
+    """Relative training error of the poses of single joints, without any limit, by columns a joint."""
+    alone = [basis for basis in bases if not basis.is_pair]
+    most = max((len(basis.singular) for basis in alone), default=0)
+    rungs = []
+    for n in range(most + 1):
+        counts = [min(n, len(basis.singular)) for basis in alone]
+        rungs.append({"of": "eigendisplacements a joint", "value": n, "relative_error": left_by_counts(alone, counts)})
+    return rungs
+
+
+def _poses(learned: LearnedSkin) -> dict[str, int]:
+    groups = learned.fit.groups
+    return {
+        "poses": len(learned.training.names),
+        "poses_of_one_joint": sum(len(poses) for poses in groups.single.values()),
+        "poses_of_two_joints": sum(len(poses) for poses in groups.pair.values()),
+        "poses_of_many_joints": len(groups.many),
+        "validation_poses": 0 if learned.validation is None else len(learned.validation.names),
+    }
+
+
+def _a_vertex(learned: LearnedSkin) -> dict[str, float]:
+    counts = learned.displacement.columns_a_vertex[np.unique(learned.model.faces)]
+    return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
+
+
+def _drivers(learned: LearnedSkin) -> list[dict[str, Any]]:
+    fit, names = learned.fit, learned.model.track.names
+    rows = []
+    for basis, count, function in zip(fit.bases, fit.counts, fit.functions, strict=True):
+        field = basis.field
+        rows.append(
+            {
+                "joints": [names[int(fit.settings.joints[n])] for n in field.joints],
+                "hinges": [bool(axis.any()) for axis in field.axes],
+                "settings": len(field.values),
+                "support": int(basis.support.sum()),
+                "longest_displacement": field.reach,
+                "eigendisplacements": count,
+                "singular_values": basis.singular.tolist(),
+                "radius": function.radius,
+                "ridge": function.ridge,
+            }
+        )
+    return rows
+
+
+def _never_moved(learned: LearnedSkin) -> list[str]:
+    settings, names = learned.fit.settings, learned.model.track.names
+    return [names[int(settings.joints[n])] for n in settings.never_moved()]

@@ -1,0 +1,135 @@
+"""Displacements of small supports: posed as their columns say, packed in bytes, beside corrections, in every file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from osteon.core.animation import Animation, BoneTrack
+from osteon.core.character import Character
+from osteon.core.deformer import restore_displacement
+from osteon.core.model import SkinnedModel
+from osteon.deform.column_rows import ColumnRows
+from osteon.deform.corrections import StoredDisplacement
+from osteon.deform.eigenskin import EigenSkin
+from osteon.deform.packed_columns import PackedColumns
+from osteon.deform.pose import displaced_rest, pose_character, pose_frames, pose_points
+from osteon.io import load_model, save_model
+from osteon.io.doors.options import SaveOptions
+
+from ...contract.families import DISPLACEMENT_CASES, FRAMES, VERTICES
+
+
+def displacement_of(model: SkinnedModel) -> EigenSkin:
+    found = model.character.displacement(EigenSkin.kind)
+    assert isinstance(found, EigenSkin)
+    return found
+
+
+def both() -> SkinnedModel:
+    """Corrections and EigenSkin on one character."""
+    model = DISPLACEMENT_CASES["eigenskin"]()
+    rng = np.random.default_rng(2)
+    stored = StoredDisplacement(0.03 * rng.normal(size=(2, VERTICES, 3)))
+    animation = Animation(model.track, model.clips, rng.normal(size=(FRAMES, 2)).astype(np.float32))
+    return SkinnedModel(replace(model.character, displacements=(stored, *model.character.displacements)), animation)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_rows_of_columns_pose_as_the_whole_basis_does(repeats: int) -> None:
+    """Also with more frames than are summed at a time."""
+    model = both()
+    track = BoneTrack(np.tile(model.track.transforms, (repeats, 1, 1, 1)), "rigid")
+    coefficients = np.tile(model.animation.coefficients, (repeats, 1))
+    model = SkinnedModel(model.character, Animation(track, (), coefficients))
+    expected = pose_points(model.deformer, displaced_rest(model, 0, model.n_frames), track.transforms)
+    assert np.abs(pose_frames(model) - expected).max() <= 1e-6 * model.diagonal
+    part = pose_frames(model, 2, 5)
+    assert np.abs(part - expected[2:5]).max() <= 1e-6 * model.diagonal
+
+
+def test_rows_hold_what_is_not_zero() -> None:
+    basis = displacement_of(both()).basis
+    rows = ColumnRows.of(basis)
+    assert len(rows.columns) == np.any(basis, axis=2).sum()
+    out = np.zeros((VERTICES, 3, 1), np.float32)
+    rows.add(np.ones((len(basis), 1), np.float32), 0, out)
+    assert out[..., 0] == pytest.approx(basis.sum(axis=0), abs=1e-6)
+
+
+def test_a_character_without_an_animation_is_posed() -> None:
+    model = DISPLACEMENT_CASES["eigenskin"]()
+    posed = pose_character(model.character, model.track.transforms)
+    assert np.abs(posed - pose_frames(model)).max() <= 1e-7 * model.diagonal
+    plain = pose_character(both().character, model.track.transforms)  # corrections belong to frames
+    assert np.abs(plain - posed).max() <= 1e-7 * model.diagonal
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".glb", ".gltf", ".usdc"])
+def test_both_kinds_come_back_from_files(suffix: str, tmp_path: Path) -> None:
+    model = both()
+    save_model(model, tmp_path / f"model{suffix}")
+    again = load_model(tmp_path / f"model{suffix}")
+    assert [one.kind for one in again.character.displacements] == ["corrections", "eigenskin"]
+    assert again.rank == model.rank == 2
+    assert np.abs(pose_frames(again) - pose_frames(model)).max() <= 2e-6 * model.diagonal
+
+
+@pytest.mark.parametrize("options", [{"quantize": True}, {"compress": True}, {"key_error": 1e-4}, {"normals": False}])
+def test_every_form_of_a_glb_gives_it_back(options: dict[str, object], tmp_path: Path) -> None:
+    model = both()
+    save_model(model, tmp_path / "model.glb", options=SaveOptions(engine="web", **options))
+    again = load_model(tmp_path / "model.glb")
+    assert displacement_of(again).rbf.n_columns == 5
+    assert (displacement_of(again).normal_basis is None) == (not options.get("normals", True))
+    assert np.abs(pose_frames(again) - pose_frames(model)).max() <= 1e-3 * model.diagonal
+
+
+def test_bytes_are_small_and_close() -> None:
+    whole = displacement_of(DISPLACEMENT_CASES["eigenskin"]())
+    small = whole.in_8_bits()
+    assert (whole.bits, small.bits) == (32, 8)
+    off = np.abs(small.basis - whole.basis).max()
+    assert 0 < off <= 0.006 * np.abs(whole.basis).max()
+    assert small.basis_bytes <= 0.25 * whole.basis_bytes
+    assert np.array_equal(np.any(small.basis, axis=2), np.any(whole.basis, axis=2))
+    again = restore_displacement(EigenSkin.kind, small.arrays())
+    assert np.array_equal(again.basis, small.basis)
+    assert np.array_equal(again.normal_basis, small.normal_basis)
+    assert np.abs(small.cut(2).basis - small.basis[:2]).max() <= off
+    assert small.take(np.array([3, 1], np.int32)).bits == 8
+
+
+def test_small_parts_of_a_column_keep_their_digits() -> None:
+    """A column that fades out over three decades is right to a hundredth of each of its parts."""
+    sizes = np.repeat(10.0 ** -np.linspace(0, 3, 100), 4)
+    columns = (sizes[:, None] * np.random.default_rng(1).normal(size=(400, 3)))[None]
+    packed = PackedColumns.of(columns).columns()
+    off = np.linalg.norm(packed - columns, axis=2)[0].reshape(-1, 4).max(axis=1)
+    assert (off <= 0.03 * np.linalg.norm(columns[0], axis=1).reshape(-1, 4).max(axis=1)).all()
+
+
+def test_packed_in_an_npz(tmp_path: Path) -> None:
+    model = DISPLACEMENT_CASES["eigenskin"]()
+    small = replace(model.character, displacements=(displacement_of(model).in_8_bits(),))
+    save_model(SkinnedModel(small, model.animation), tmp_path / "small.npz")
+    again = load_model(tmp_path / "small.npz")
+    assert displacement_of(again).bits == 8
+    assert np.array_equal(displacement_of(again).basis, displacement_of(SkinnedModel(small, model.animation)).basis)
+
+
+def test_a_vertex_is_counted(tmp_path: Path) -> None:
+    found = displacement_of(DISPLACEMENT_CASES["eigenskin"]())
+    assert found.columns_a_vertex.shape == (VERTICES,)
+    assert found.columns_a_vertex.sum() == len(ColumnRows.of(found.basis).columns)
+
+
+def test_an_empty_displacement_moves_nothing() -> None:
+    model = DISPLACEMENT_CASES["eigenskin"]()
+    none = replace(model.character, displacements=(displacement_of(model).cut(0),))
+    plain = Character(model.mesh, model.deformer)
+    moved, still = (pose_frames(SkinnedModel(one, model.animation)) for one in (none, plain))
+    assert np.array_equal(moved, still)
