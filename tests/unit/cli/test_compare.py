@@ -34,7 +34,7 @@ def test_everything_is_written(run, walk):
     assert "models compared" in page
     found = json.loads((run.folder / "found.json").read_text())
     assert (found["bones"], len(found["training_poses"]), len(found["unseen_poses"])) == (3, 4, 6)
-    assert set(found["models"]) == {"ssd", "dqs", "mwe", "as", "mwe-zero"}
+    assert set(found["models"]) == {"ssd", "dqs", "mwe", "as", "mwe-zero", "eigenskin"}
     assert found["verdict"][0].split()[0] in done.stdout
     assert {"load", "fit", "page", "wall"} <= found["seconds"].keys()
 
