@@ -3,6 +3,9 @@
 A coarse mesh has a node that no scene shows, after all others. The model's node lists them in its extension, and in
 `extras.MSFT_screencoverage` from which part of the screen's height on each is for. Players that do not know the
 extension show the model.
+
+Corrections of coarse meshes are there, at rest, and have no channels: Cesium fails on a channel of a node that it does
+not show. Osteon moves them as it moves the model's own.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from osteon.io.gltf.write.influences import store_influences
 from osteon.io.gltf.write.mesh import MeshLayout, WrittenMesh, lay_out_mesh, write_mesh
 from osteon.io.gltf.write.named_arrays import write_arrays
 from osteon.io.gltf.write.names import NodeNames
+from osteon.io.gltf.write.nodes import shortest
 from osteon.io.metadata.stock import stock_model
 
 __all__ = ["LOD_EXTENSION", "Body", "coarse_models", "levels_extras", "list_coarse", "write_bodies"]
@@ -42,6 +46,12 @@ class Body:
     whole: SkinnedModel
     layout: MeshLayout
     mesh: WrittenMesh
+
+    @property
+    def entry(self) -> JsonObject:
+        """The JSON of the mesh, which shows the rest pose without animation."""
+        rest = self.mesh.packed.morph_range.rest
+        return self.mesh.entry | ({"weights": shortest(rest)} if len(rest) else {})
 
     def tracks(self, node: int, animation: Animation, small: CompactForm) -> list[NodeTrack]:
         """The motion of its corrections at a node, if it has any; `animation` has a frame for each key."""

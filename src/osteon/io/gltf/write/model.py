@@ -71,7 +71,7 @@ from osteon.io.doors.engine_facts import target_attributes, writes_between
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.morph_range import PackedMesh
-from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, write_animations
+from osteon.io.gltf.write.animations import joint_tracks, write_animations
 from osteon.io.gltf.write.bodies import LOD_EXTENSION, coarse_models, levels_extras, list_coarse, write_bodies
 from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
 from osteon.io.gltf.write.compact_form import compact_form
@@ -81,7 +81,7 @@ from osteon.io.gltf.write.joints import Joints
 from osteon.io.gltf.write.keys_between import add_between, key_frames
 from osteon.io.gltf.write.materials import plain_material, texture_extensions, usable_roles, write_materials
 from osteon.io.gltf.write.names import NodeNames, name_nodes
-from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, shortest, stand_node
+from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, stand_node
 from osteon.io.metadata.stock import stock_model
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
@@ -121,11 +121,12 @@ def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | Non
     if levels is not None and levels.coarse:
         list_coarse(nodes, names, levels)
     holders = [n for n, node in enumerate(nodes) if "mesh" in node]
-    meshes: list[JsonObject] = [{"name": nodes[n]["name"]} | b.mesh.entry for n, b in zip(holders, bodies, strict=True)]
+    meshes: list[JsonObject] = [{"name": nodes[n]["name"]} | b.entry for n, b in zip(holders, bodies, strict=True)]
     tracks = joint_tracks(keyed.nodes, small.short, model.diagonal, small.precision)
-    for node, body in zip(holders, bodies, strict=True):
-        tracks += body.tracks(node, keyed.model.animation, small)
-    _stand(nodes, meshes, tracks)
+    tracks += bodies[0].tracks(MESH_NODE, keyed.model.animation, small)
+    for track in tracks:
+        if track.path != "weights":
+            stand_node(nodes[track.node], track.path, track.rest)
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
     root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}], "nodes": nodes, "meshes": meshes}
     root["skins"] = [_skin(skin, bodies[0].mesh.packed, buffer)]
@@ -142,15 +143,6 @@ def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | Non
     root["accessors"] = buffer.accessors
     views, data = buffer.finish()
     return root | views, data
-
-
-def _stand(nodes: list[JsonObject], meshes: list[JsonObject], tracks: list[NodeTrack]) -> None:
-    """Nodes and morph weights as they are without animation."""
-    for track in tracks:
-        if track.path == "weights":
-            meshes[nodes[track.node]["mesh"]]["weights"] = shortest(track.rest)
-        else:
-            stand_node(nodes[track.node], track.path, track.rest)
 
 
 def _without_target_normals(model: SkinnedModel) -> SkinnedModel:
