@@ -11,7 +11,7 @@ import pytest
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.stored_levels import MOST_COARSE, StoredLevels, coarse_model
 from osteon.deform.pose import pose_frames
-from osteon.io import SaveOptions, load_levels, load_model, save_levels, save_model
+from osteon.io import SaveOptions, load_model, load_stored_levels, save_model, save_stored_levels
 from tests.contract.families import dual_quaternion
 from tests.formats.test_gltf_own import ARRAYS, WORDS, own_model, part
 from tests.leveled import make_levels
@@ -27,7 +27,7 @@ MODELS = {
 
 
 def written_json(model, levels, folder):
-    save_levels(model, levels, folder / "dog.gltf")
+    save_stored_levels(model, levels, folder / "dog.gltf")
     return json.loads((folder / "dog.gltf").read_text())
 
 
@@ -36,8 +36,8 @@ def written_json(model, levels, folder):
 def test_levels_come_back(case, suffix, tmp_path):
     model = MODELS[case]()
     levels, path = make_levels(model), tmp_path / f"dog{suffix}"
-    save_levels(model, levels, path)
-    again, beside = load_levels(path), load_model(path)
+    save_stored_levels(model, levels, path)
+    again, beside = load_stored_levels(path), load_model(path)
     assert again.header == levels.header
     assert again.coverage == levels.coverage
     for name, array in levels.arrays.items():
@@ -55,13 +55,13 @@ def test_levels_come_back(case, suffix, tmp_path):
 def test_the_model_is_the_same_with_levels(suffix, tmp_path):
     model = own_model(rank=2, rich=True)
     save_model(model, tmp_path / f"plain{suffix}")
-    save_levels(model, make_levels(model), tmp_path / f"leveled{suffix}")
+    save_stored_levels(model, make_levels(model), tmp_path / f"leveled{suffix}")
     plain, leveled = (load_model(tmp_path / f"{name}{suffix}") for name in ("plain", "leveled"))
     for name in WORDS:
         assert part(leveled, name) == part(plain, name), name
     for name in ARRAYS:
         np.testing.assert_array_equal(part(leveled, name), part(plain, name), err_msg=name)
-    assert load_levels(tmp_path / f"plain{suffix}") is None
+    assert load_stored_levels(tmp_path / f"plain{suffix}") is None
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_the_model_is_the_same_with_levels(suffix, tmp_path):
 def test_levels_in_small_files(options, tmp_path):
     model, path = own_model(rank=2, rich=True), tmp_path / "dog.glb"
     levels = make_levels(model)
-    save_levels(model, levels, path, options=options)
-    again, beside = load_levels(path), load_model(path)
+    save_stored_levels(model, levels, path, options=options)
+    again, beside = load_stored_levels(path), load_model(path)
     for one, other in zip(levels.coarse, again.coarse, strict=True):
         found, expected = pose_frames(coarse_model(beside, other)), pose_frames(coarse_model(model, one))
         assert np.abs(found - expected).max() < 2e-3 * model.diagonal
@@ -81,8 +81,8 @@ def test_levels_in_small_files(options, tmp_path):
 def test_levels_without_coarse_meshes(tmp_path):
     model = own_model()
     for suffix in (".glb", ".npz"):
-        save_levels(model, make_levels(model, ()), tmp_path / f"dog{suffix}")
-        assert load_levels(tmp_path / f"dog{suffix}").coarse == ()
+        save_stored_levels(model, make_levels(model, ()), tmp_path / f"dog{suffix}")
+        assert load_stored_levels(tmp_path / f"dog{suffix}").coarse == ()
     root = written_json(model, make_levels(model, ()), tmp_path)
     assert "extensionsUsed" not in root
     assert "extensions" not in root["nodes"][0]
@@ -122,14 +122,14 @@ def test_notes_that_lie_are_refused(change, told, tmp_path):
     root["asset"]["extras"]["osteon"]["levels"] |= change
     path.write_text(json.dumps(root))
     with pytest.raises((FileFormatError, GeometryError), match=told) as caught:
-        load_levels(path)
+        load_stored_levels(path)
     assert str(path) in str(caught.value)
     load_model(path)
 
 
 def test_a_damaged_archive_is_refused(tmp_path):
     model, path = own_model(), tmp_path / "dog.npz"
-    save_levels(model, make_levels(model), path)
+    save_stored_levels(model, make_levels(model), path)
     with np.load(path) as archive:
         arrays = dict(archive)
     for change in ({"coarse": 3}, {"coarse": [{"name": 3}]}, {"coverage": "x"}, {"header": 4}):
@@ -137,14 +137,14 @@ def test_a_damaged_archive_is_refused(tmp_path):
         header["levels"] |= change
         np.savez(path, **(arrays | {"header": np.array(json.dumps(header))}))
         with pytest.raises((FileFormatError, GeometryError), match=str(path)):
-            load_levels(path)
+            load_stored_levels(path)
 
 
 def test_coarse_meshes_of_another_model_are_refused(tmp_path):
     plain, rich = own_model(), own_model(rank=2, rich=True)
     for one, other in ((plain, rich), (rich, plain)):
         with pytest.raises(GeometryError, match="are not the model's"):
-            save_levels(one, make_levels(other), tmp_path / "dog.glb")
+            save_stored_levels(one, make_levels(other), tmp_path / "dog.glb")
     levels = make_levels(plain)
     with pytest.raises(GeometryError, match="coverage"):
         replace(levels, coverage=(0.1,))
@@ -155,4 +155,4 @@ def test_coarse_meshes_of_another_model_are_refused(tmp_path):
 def test_usd_has_no_place_for_levels(tmp_path):
     model = own_model()
     with pytest.raises(OptionError, match="no place for levels of detail; write a "):
-        save_levels(model, make_levels(model), tmp_path / "dog.usdc")
+        save_stored_levels(model, make_levels(model), tmp_path / "dog.usdc")

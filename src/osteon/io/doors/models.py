@@ -15,7 +15,7 @@ from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, 
 from osteon.io.doors.registry import MODEL_FORMATS, model_format_of
 from osteon.io.doors.source import PathLike, numbered
 
-__all__ = ["holds_model", "load_levels", "load_model", "note_lost_pictures", "save_levels", "save_model"]
+__all__ = ["holds_model", "load_model", "load_stored_levels", "note_lost_pictures", "save_model", "save_stored_levels"]
 
 
 def holds_model(path: PathLike) -> bool:
@@ -37,17 +37,17 @@ def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DE
         found.write(temporary, model, options)
 
 
-def save_levels(
+def save_stored_levels(
     model: SkinnedModel, levels: StoredLevels, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS
 ) -> None:
-    """Write a model with its levels of detail; `load_model` gives the model back, `load_levels` the levels."""
+    """Write a model with its levels of detail; `load_model` gives the model back, `load_stored_levels` the levels."""
     files = _level_files(path)
     check_used(options, written=Path(path).suffix.lower())
     with atomic_file(path) as temporary:
         files.write(temporary, model, options, levels)
 
 
-def load_levels(path: PathLike) -> StoredLevels | None:
+def load_stored_levels(path: PathLike) -> StoredLevels | None:
     """The levels of detail that lie beside a model in its file; None if there are none."""
     files = model_format_of(path).levels
     return None if files is None else files.read(Path(path))
