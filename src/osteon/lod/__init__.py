@@ -1,0 +1,1 @@
+"""Levels of detail: one character for every machine."""
