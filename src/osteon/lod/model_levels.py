@@ -33,7 +33,7 @@ __all__ = ["SCREEN", "CoarseMesh", "Level", "ModelLevels", "with_slots"]
 #: Pixels that a screen is high, where a size in pixels is told as a part of it.
 SCREEN = 1080
 #: What a file says of each level besides numbers.
-_NUMBERS = ("error_percent", "rms_percent", "worst_percent", "pixels")
+_NUMBERS = ("error_percent", "rms_percent", "worst_percent", "pixels", "mesh_rms_percent", "mesh_worst_percent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class Level:
     rms_percent: float = 0.0  # root mean square distance in the worst clip, of the body's size
     worst_percent: float = 0.0  # no vertex is farther off, likewise
     pixels: float = 0.0  # the body's size on the screen up to which the RMS is below a pixel; 0: any
+    mesh_rms_percent: float = 0.0  # what of the RMS is the mesh's: both add up by their squares
+    mesh_worst_percent: float = 0.0  # what of the worst is
 
     def __post_init__(self) -> None:
         if self.bones < 0 or self.blends < 1 or self.mesh < 0 or self.triangles < 0:
@@ -134,7 +136,8 @@ class ModelLevels:
         if not self.coarse:
             return ()
         first = [next((o for o in self.levels if o.mesh >= m), self.levels[-1]) for m in range(1, len(self.coarse) + 1)]
-        return (*(min(1.0, level.pixels / SCREEN) if level.pixels else 1.0 for level in first), 0.0)
+        parts = np.array([min(1.0, level.pixels / SCREEN) if level.pixels else 1.0 for level in first])
+        return (*np.minimum.accumulate(parts).tolist(), 0.0)
 
     def to_stored(self) -> StoredLevels:
         """As files carry it; slots of blends are those of the skins."""

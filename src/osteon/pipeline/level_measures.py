@@ -1,7 +1,8 @@
-"""How far a level's bones and blends are from the model, by posing both: every clip by its own order of bones."""
+"""How far bones and blends of a level are from the model, by posing both."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from osteon.lod.level_curve import LevelPoint
 from osteon.lod.model_at_level import model_at_level
 from osteon.lod.model_levels import Level, ModelLevels
 
-__all__ = ["SkinMeasure", "measure_level_skin"]
+__all__ = ["SkinMeasure", "measure_level_skin", "measure_models"]
 
 #: Frames times vertices that are posed at a time, and of all clips together at most; of more every so manieth frame.
 BLOCK, MOST = 2_000_000, 40_000_000
@@ -29,17 +30,28 @@ class SkinMeasure:
 
 
 def measure_level_skin(levels: ModelLevels, level: Level, *, threads: int = 0) -> SkinMeasure:
-    """Bones and blends of a level against the model itself."""
+    """Bones and blends of a level against the model itself, on the model's own mesh; every clip by its own order."""
     model, point = levels.model, LevelPoint(level.bones, min(level.blends, levels.skin.blends.n_blends))
+    clips = (model_at_level(model, levels.skin, order.clip, point) for order in levels.skin.orders)
+    return _measured(model, clips, threads)
+
+
+def measure_models(model: SkinnedModel, other: SkinnedModel, *, threads: int = 0) -> SkinMeasure:
+    """A model against another with as many vertices and the same clips."""
+    runs = (np.arange(clip.start, clip.stop, dtype=np.int32) for clip in other.clips)
+    return _measured(model, (other.take_frames(run) for run in runs), threads)
+
+
+def _measured(model: SkinnedModel, clips: Iterable[SkinnedModel], threads: int) -> SkinMeasure:
+    """The model against what stands for each of its clips."""
     errors, counts, worst, motion = [], [], 0.0, _MotionSum()
-    for order, clip in zip(levels.skin.orders, model.clips, strict=True):
-        step = max(1, -(-model.n_frames * model.n_vertices // MOST))
+    step = max(1, -(-model.n_frames * model.n_vertices // MOST))
+    for clip, other in zip(model.clips, clips, strict=True):
         frames = np.arange(0, clip.n_frames, step)
-        coarse = model_at_level(model, levels.skin, order.clip, point)
         error = 0.0
         for block in np.array_split(frames, -(-len(frames) * model.n_vertices // BLOCK)):
             exact = _posed(model, clip.start + block, threads)
-            squared = ((_posed(coarse, block, threads) - exact) ** 2).sum(axis=-1)
+            squared = ((_posed(other, block, threads) - exact) ** 2).sum(axis=-1)
             error += float(squared.sum())
             worst = max(worst, float(squared.max(initial=0.0)))
             motion.add(exact)
@@ -47,9 +59,8 @@ def measure_level_skin(levels: ModelLevels, level: Level, *, threads: int = 0) -
         counts.append(len(frames) * model.n_vertices)
     rms = max(np.sqrt(np.array(errors) / np.maximum(counts, 1)))
     moved = motion.total()
-    return SkinMeasure(
-        float(100 * np.sqrt(sum(errors) / moved)) if moved > 0 else 0.0, float(rms), float(np.sqrt(worst))
-    )
+    percent = float(100 * np.sqrt(sum(errors) / moved)) if moved > 0 else 0.0
+    return SkinMeasure(percent, float(rms), float(np.sqrt(worst)))
 
 
 def _posed(model: SkinnedModel, frames: IntArray, threads: int) -> Float64:

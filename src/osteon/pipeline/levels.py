@@ -35,7 +35,7 @@ from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.skin_motion import read_skin_motion
 from osteon.lod.skin_errors import SkinErrors, skin_errors
-from osteon.pipeline.level_measures import measure_level_skin
+from osteon.pipeline.level_measures import SkinMeasure, measure_level_skin
 
 __all__ = ["LevelsFit", "MeshOffer", "fit_levels"]
 
@@ -216,15 +216,25 @@ def _measured(
             found.append(level)
             continue
         skin = measure_level_skin(levels, level, threads=options.threads)
-        diagonal = levels.model.diagonal or 1.0
-        mesh = meshes[level.mesh - 1].error if level.mesh else None
-        rms = float(np.hypot(skin.rms, 0.0 if mesh is None else mesh.rms)) / diagonal
-        worst = (skin.worst + (0.0 if mesh is None else mesh.worst.distance)) / diagonal
-        pixels = 1 / rms if rms > 0 else 0.0
-        found.append(replace(level, error_percent=skin.error_percent, rms_percent=100 * rms, worst_percent=100 * worst))
-        found[-1] = replace(found[-1], pixels=pixels)
+        found.append(_with_errors(level, skin, meshes, levels.model.diagonal or 1.0))
     report_progress(progress, "measure", 1.0)
     return replace(levels, levels=tuple(found))
+
+
+def _with_errors(level: Level, skin: SkinMeasure, meshes: Sequence[MeshLevel], size: float) -> Level:
+    """The level with its distances; those of bones and blends and of the mesh add up."""
+    mesh = meshes[level.mesh - 1].error if level.mesh else None
+    mesh_rms, mesh_worst = (0.0, 0.0) if mesh is None else (mesh.rms / size, mesh.worst.distance / size)
+    rms = float(np.hypot(skin.rms / size, mesh_rms))
+    return replace(
+        level,
+        error_percent=skin.error_percent,
+        rms_percent=100 * rms,
+        worst_percent=100 * (skin.worst / size + mesh_worst),
+        pixels=1 / rms if rms > 0 else 0.0,
+        mesh_rms_percent=100 * mesh_rms,
+        mesh_worst_percent=100 * mesh_worst,
+    )
 
 
 def _notes(levels: ModelLevels, meshes: Sequence[MeshLevel], reached: bool, moving: bool) -> tuple[str, ...]:
