@@ -71,9 +71,7 @@ def print_levels(
     for number, level in enumerate(facts["levels"]):
         table.add_row(*_cells(number, level))
     out.print(table)
-    out.print(
-        "[dim]percent of the body's size; up to: its size on the screen while the RMS is below a pixel[/]"
-    )
+    out.print("[dim]percent of the body's size; up to: its size on the screen while the RMS is below a pixel[/]")
     rows = [("bones", f"{facts['bones']['used']} of {facts['bones']['all']} move vertices"), *_baked_rows(facts)]
     rows += [("time", time_text(seconds)), ("written", ", ".join(written)), *plays]
     below = Table(show_header=False, box=None, pad_edge=False)

@@ -26,6 +26,8 @@ from osteon.core.stored_levels import StoredLevels, coarse_model
 from osteon.lod.bake import bake_level
 from osteon.lod.blend_order import BlendOrder
 from osteon.lod.bone_order import BoneForm
+from osteon.lod.level_curve import LevelPoint
+from osteon.lod.model_at_level import model_at_level
 from osteon.lod.progressive_skin import ProgressiveSkin
 
 __all__ = ["SCREEN", "CoarseMesh", "Level", "ModelLevels", "with_slots"]
@@ -117,6 +119,11 @@ class ModelLevels:
         if not 0 <= number < len(self.levels):
             raise OptionError(f"level: expected 0 … {len(self.levels) - 1}, got {number}")
         return self.levels[number]
+
+    def clip_at(self, level: Level, clip: str) -> SkinnedModel:
+        """One clip as it plays at a level, by its own order of bones."""
+        skin = replace(self.skin, blends=self.blends_of(level.mesh))
+        return model_at_level(self.mesh_model(level.mesh), skin, clip, LevelPoint(level.bones, level.blends))
 
     def baked(self, level: Level) -> SkinnedModel:
         """A level as a model of its own, with only the bones that it computes."""

@@ -4,7 +4,7 @@ A level has one tolerance, an RMS distance. Whatever is asked for sets it: an er
 bones or triangles by what they cost. All else is then as coarse as it allows, the cheapest first:
 
     asked for              mesh at most      bones and blends at most
-    error e, size 1 / e    e / sqrt 2        sqrt(e^2 - mesh^2)
+    error e, size 1 / e    e / 2             sqrt(e^2 - mesh^2)
     bones, of RMS e        e                 these bones, blends of RMS e alone
     triangles, of RMS e    these triangles   e
 
@@ -43,6 +43,8 @@ __all__ = ["LevelsFit", "MeshOffer", "fit_levels"]
 STEP, STEPS, FEWEST = 2**-0.5, 14, 32
 #: Poses in which a mesh that is only offered is measured.
 MEASURED = 12
+#: Part of a tolerance that a mesh may take: an outline that is off is seen before a motion that is.
+MESH_PART = 0.5
 DEFAULT_OPTIONS = LodOptions()
 
 
@@ -176,7 +178,7 @@ class _Choice:
 
     def _by_error(self, number: int, before: Level) -> Level:
         tolerance = self.options.tolerances()[number]
-        mesh = self._mesh_within(tolerance / np.sqrt(2), before)
+        mesh = self._mesh_within(MESH_PART * tolerance, before)
         left = np.sqrt(max(0.0, tolerance**2 - self._mesh_rms(mesh) ** 2))
         return self._level(*self._skin_within(float(left), before), mesh)
 
