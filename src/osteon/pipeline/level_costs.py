@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
-from osteon.io.gltf.write.joints import bone_centres
 from osteon.lod.level_player import LevelPlayer, plan_level
 from osteon.lod.local_keys import local_keys
 from osteon.lod.model_levels import ModelLevels
@@ -39,7 +38,7 @@ def measure_costs(levels: ModelLevels) -> BoneCosts:
     model = levels.model
     number = int(np.argmax([clip.n_frames for clip in model.clips]))
     clip, order = model.clips[number], levels.skin.orders[number]
-    keys = local_keys(model, order, clip.start, clip.stop, bone_centres(model))
+    keys = local_keys(model, order, clip.start, clip.stop)
     frames = np.linspace(0, clip.n_frames - 1, CROWD)
     counts = np.unique(np.linspace(1, order.n_ordered, COUNTS).round().astype(np.int64))
     players = [LevelPlayer(keys, order, plan_level(order, int(count))) for count in counts]
