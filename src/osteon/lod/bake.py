@@ -82,7 +82,10 @@ class _Level:
 
     @staticmethod
     def of(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin) -> _Level:
-        leaders, offsets = order.leaders(int(order.active_counts[bones]))
+        count = int(order.active_counts[bones])
+        leaders, offsets = order.leaders(count)
+        if count == order.n_ordered:  # joints that stand for one another lead too: nothing is left out
+            leaders, offsets = np.arange(model.n_bones, dtype=np.int32), identity(model.n_bones)
         fallback = model.character.fallback
         used = np.unique(np.concatenate([_used(skin), *([] if fallback is None else [_used(fallback)])]))
         active = np.unique(leaders[used][leaders[used] >= 0]).astype(np.int64)
