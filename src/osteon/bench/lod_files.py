@@ -24,7 +24,6 @@ from osteon.bench.players.judge import TOLERANCE, Play, Reference, match_corners
 from osteon.bench.players.tools import why_no_browser, why_no_validator
 from osteon.bench.rows import Row, at_most
 from osteon.bench.run import BenchRun
-from osteon.core.lod_options import LodOptions
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, save_model
@@ -64,7 +63,7 @@ def file_rows(run: BenchRun) -> list[Row]:
             run.say(f"{case}: files of levels")
             folder = Path(name) / case.replace(" ", "-")
             folder.mkdir()
-            found = fit_levels(model, options=LodOptions(threads=run.threads))
+            found = fit_levels(model)
             files[case] = list(level_files(found.levels, folder))
             rows.append(
                 at_most(f"{case}, levels", "levels that do not come back from a file", _lost(found.levels, folder), 0)
