@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from osteon.bench.players.browser import WebPlayer
     from osteon.lod.model_levels import ModelLevels
 
-__all__ = ["file_rows", "level_files", "show_node"]
+__all__ = ["BAKED", "COARSE", "MODEL", "LevelFile", "corrected_model", "file_rows", "level_files", "measure_file", "show_node"]
 
 FORMS = {"": SaveOptions(), "16 bits": SaveOptions(quantize=True), "compressed": SaveOptions(compress=True)}
 MODEL, COARSE, BAKED = "model with levels", "coarse meshes", "levels alone"
@@ -82,13 +82,13 @@ def _characters(run: BenchRun) -> Iterator[tuple[str, SkinnedModel]]:
     yield from ((path.stem, model) for path in paths if (model := load_model(path)).skeleton is not None)
     jointed = JointedOptions(joints=9, frames=16, influences=4, vertices=60)
     plain = make_jointed(1, jointed)
-    yield "jointed, corrected", _corrected(plain)
+    yield "jointed, corrected", corrected_model(plain)
     yield "jointed, dual quaternions", _turned(plain)
     yield "jointed, six influences", make_jointed(2, JointedOptions(joints=9, frames=16, influences=6, vertices=60))
     yield "jointed, one bone", make_jointed(3, JointedOptions(joints=1, frames=16, vertices=200))
 
 
-def _corrected(model: SkinnedModel) -> SkinnedModel:
+def corrected_model(model: SkinnedModel) -> SkinnedModel:
     """With smooth corrections."""
     from osteon.core.corrections import Corrections
     from osteon.synth.motion import smooth_series
@@ -187,14 +187,14 @@ def _three_rows(run: BenchRun, files: dict[str, list[LevelFile]]) -> list[Row]:
             run.say(f"{case}: three.js")
             worst: dict[str, float] = {}
             for file in written:
-                apart = _deviation(file, players["three"])
+                apart = measure_file(file, players["three"])
                 worst[file.metric] = max(worst.get(file.metric, 0.0), apart)
             title = f"{case}, three.js, part of the size"
             rows += [at_most(title, metric, value, TOLERANCE) for metric, value in worst.items()]
     return rows
 
 
-def _deviation(file: LevelFile, player: WebPlayer) -> float:
+def measure_file(file: LevelFile, player: WebPlayer) -> float:
     """How far the player is off at most, as a part of the body's size."""
     player.open(file.path, eight_influences=file.shown.skin.n_influences > 4)
     play: Play = player.corners
