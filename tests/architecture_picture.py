@@ -31,16 +31,22 @@ FOLDERS = {
     "fit": Folder("frames in, bones out", "#0f96a8", "1"),
     "simplex": Folder("posing without weights", "#dc4f87", "5"),
     "elastic": Folder("flesh around bones", "#c2703d", "2"),
+    "lod": Folder("bones there is time for", "#1f9e83", "4"),
     "synth": Folder("built-in subjects", "#86980f"),
     "pipeline": Folder("the order of stages", "#4d83ee"),
     "report": Folder("pictures, charts, advice", "#a45fd0"),
     "view": Folder("the page, its server", "#e0564a"),
-    "study": Folder("what people see", "#2f7fb5"),
+    "study": Folder("what people see", "#2f7fb5", "3"),
     "bench": Folder("every claim, measured", "#7a78e8"),
     "cli": Folder("one file a command", "#8b949e"),
 }
-PAPERS = {"1": "Skinning Mesh Animations", "2": "EigenSkin", "5": "Simplex Transformations"}
-TO_COME = ("to come: 3 Mesh Approximation,", "4 Progressive Skinning")
+PAPERS = {
+    "1": "Skinning Mesh Animations",
+    "2": "EigenSkin",
+    "3": "Mesh Approximation (and in fit/)",
+    "4": "Progressive Skinning",
+    "5": "Simplex Transformations",
+}
 
 #: Most importing modules, width of the line, words in the legend.
 WIDTHS = ((1, 1.2, "imported by 1 module"), (5, 2.2, "by 2 to 5"), (10**6, 3.6, "by 6 or more"))
@@ -119,7 +125,7 @@ def _box(name: str, x: int, y: int) -> str:
 
 def _badge(paper: str, x: int, y: int) -> str:
     """The number of a paper in the colour of the folder that is made for it."""
-    color = {"1": FOLDERS["fit"].color, "2": FOLDERS["elastic"].color, "5": FOLDERS["simplex"].color}[paper]
+    color = {folder.paper: folder.color for folder in FOLDERS.values()}[paper]
     return f'<circle cx="{x}" cy="{y}" r="10" fill="{color}"/><text class="badge" x="{x}" y="{y + 4}">{paper}</text>'
 
 
@@ -137,10 +143,6 @@ def _legend() -> list[str]:
     for paper, title in PAPERS.items():
         y += 26
         drawn.append(_badge(paper, LEGEND + 10, y - 4) + f'<text x="{LEGEND + 30}" y="{y}">{title}</text>')
-    y += 8
-    for words in TO_COME:
-        y += 20
-        drawn.append(f'<text x="{LEGEND}" y="{y}">{words}</text>')
     return drawn
 
 

@@ -15,6 +15,7 @@ _HOMES = {
     "Clip": "osteon.core.clips",
     "CompareOptions": "osteon.core.compare_options",
     "LoadOptions": "osteon.io",
+    "LodOptions": "osteon.core.lod_options",
     "MeshSequence": "osteon.core.sequence",
     "OsteonError": "osteon.core.errors",
     "PoseSet": "osteon.io.poses",
@@ -30,8 +31,10 @@ _HOMES = {
     "StickSkeleton": "osteon.core.sticks",
     "compare_models": "osteon.pipeline.compare",
     "fit_bones": "osteon.fit.skin.bones",
+    "fit_levels": "osteon.pipeline.levels",
     "fit_weights": "osteon.fit.skin.weights",
     "join_clips": "osteon.core.sequence",
+    "load_levels": "osteon.lod.files",
     "load_model": "osteon.io",
     "load_pose_set": "osteon.io.poses",
     "load_poses": "osteon.io.poses",
@@ -43,6 +46,7 @@ _HOMES = {
     "pose_model": "osteon.pipeline.pose_model",
     "pose_vertices": "osteon.deform.pose",
     "rig_sequence": "osteon.pipeline",
+    "save_levels": "osteon.lod.files",
     "save_model": "osteon.io",
     "save_pose_set": "osteon.io.poses",
     "save_sequence": "osteon.io",
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
     from osteon.core.clips import Clip
     from osteon.core.compare_options import CompareOptions
     from osteon.core.errors import OsteonError
+    from osteon.core.lod_options import LodOptions
     from osteon.core.model import SkinnedModel
     from osteon.core.options import SkinOptions
     from osteon.core.pose_track import PoseTrack
@@ -74,10 +79,12 @@ if TYPE_CHECKING:
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
     from osteon.io.poses import PoseSet, load_pose_set, load_poses, save_pose_set
     from osteon.io.skeletons import load_skeleton, save_skeleton
+    from osteon.lod.files import load_levels, save_levels
     from osteon.measure.deviation import measure_deviation
     from osteon.measure.distortion import measure_distortion
     from osteon.pipeline import RigFit, SkinFit, rig_sequence, skin_sequence
     from osteon.pipeline.compare import compare_models
+    from osteon.pipeline.levels import fit_levels
     from osteon.pipeline.pose_model import pose_model, sticks_for
     from osteon.simplex.poser import Poser, PoserOptions
 

@@ -28,13 +28,19 @@ class FilePlays:
 
 
 def file_plays(
-    model: SkinnedModel, outputs: Iterable[str], options: SaveOptions, error_without: float | None
+    model: SkinnedModel,
+    outputs: Iterable[str],
+    options: SaveOptions,
+    error_without: float | None,
+    *,
+    coarse_meshes: bool = False,
 ) -> list[FilePlays]:
     """For each output that some engine reads."""
     found = []
     for path in outputs:
         suffix = Path(path).suffix.lower()
-        played = where_it_plays(file_facts(model, suffix, drop_unused(options, written=suffix)))
+        used = drop_unused(options, written=suffix)
+        played = where_it_plays(file_facts(model, suffix, used, coarse_meshes=coarse_meshes))
         if played:
             found.append(FilePlays(path, played, error_without))
     return found

@@ -26,6 +26,7 @@ _HEAD = (
     "16-bit rotations",
     "keys between frames",
     "meshopt",
+    "hides coarse meshes",
 )
 
 
@@ -50,6 +51,7 @@ def _row(engine: Engine) -> tuple[str, ...]:
         _yes(engine.short_rotations),
         _yes(engine.keys_between),
         _yes(engine.meshopt),
+        _yes(engine.hidden_nodes),
     )
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "describe_outline",
     "describe_sequence",
     "describe_skeleton",
+    "describe_stored_levels",
     "info",
     "print_facts",
 ]
@@ -55,7 +56,7 @@ def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quie
         # A rest pose of one's own, or triangles, are questions about a sequence of frames.
         elif len(inputs) == 1 and load.rest is None and load.faces is None and holds_model(inputs[0]):
             model = load_model(inputs[0], options=load)
-            facts = describe_model(take_clips(model, load.clips, Path(inputs[0])))
+            facts = describe_model(take_clips(model, load.clips, Path(inputs[0]))) | describe_stored_levels(inputs[0])
         elif (outline := load_outline(inputs, options=load)) is not None:
             facts = describe_outline(outline)
         else:
@@ -185,6 +186,17 @@ def _describe_live(model: SkinnedModel) -> dict[str, Any]:
     }
 
 
+def describe_stored_levels(path: str) -> dict[str, Any]:
+    """Facts about the levels beside a model, if its file has any."""
+    from osteon.io import load_stored_levels
+
+    stored = load_stored_levels(path)
+    levels = [] if stored is None else stored.header.get("levels", [])
+    names = ("bones", "blends", "triangles")
+    shown = [{name: level.get(name) for name in names} for level in levels if isinstance(level, dict)]
+    return {"levels": shown} if shown else {}
+
+
 def _describe_mesh(sequence: MeshSequence) -> dict[str, Any]:
     """Facts about the rest pose and the triangles."""
     import numpy as np
@@ -237,6 +249,9 @@ def print_facts(facts: dict[str, Any], out: Console) -> None:
 def _shown(key: str, value: Any) -> str:
     if key == "clips":
         return ", ".join(f"{c['name']} ({c['frames']} frames at {c['fps']:g} fps)" for c in value)
+    if key == "levels":
+        words = (", ".join(f"{_shown('', number)} {name}" for name, number in level.items()) for level in value)
+        return "; ".join(words)
     if value is None:
         return "-"
     if isinstance(value, dict):

@@ -21,6 +21,7 @@ COMMANDS = {
     "demo": "Skin a galloping fox that Osteon makes itself.",
     "skin": "Turn a mesh sequence into a skinned model.",
     "rig": "Find the skeleton that moves a mesh sequence.",
+    "lod": "Give a skinned model levels of detail: fewer bones, blends and triangles.",
     "compare": "Compare models of skinning on poses that they have not seen.",
     "eigenskin": "Learn corrections that follow the joints, from meshes of known poses.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",

@@ -1,16 +1,29 @@
-"""Frames of a model that a person names: clips by name, frames by number."""
+"""A model that a person names, and frames of it: clips by name, frames by number."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from osteon.core.command_text import command_text
+from osteon.core.errors import FileFormatError
+from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model
 from osteon.io.doors.frame_choice import clips_of_frames, parse_frames
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
 
-__all__ = ["choose_frames", "take_clips", "take_frames"]
+__all__ = ["choose_frames", "load_skinned", "take_clips", "take_frames"]
+
+
+def load_skinned(file: Path, options: LoadOptions) -> SkinnedModel:
+    """The skinned model in a file; one that holds something else is told what to do with it."""
+    if not file.exists():
+        raise FileFormatError(f"{file}: there is no such file")
+    if file.is_file() and file.suffix.lower() in MODEL_FORMATS and not holds_model(file):
+        skin = command_text("osteon", "skin", file, "-o", file.with_name(f"{file.stem}-skinned.glb"))
+        raise FileFormatError(f"{file}: is no skinned model, nothing in it moves by bones; make one with: {skin}")
+    return load_model(file, options=options)
 
 
 def take_clips(model: SkinnedModel, clips: tuple[str, ...], file: Path) -> SkinnedModel:

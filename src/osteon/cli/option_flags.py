@@ -25,6 +25,7 @@ from osteon.core.option_fields import OptionField, Place, options_in
 
 __all__ = [
     "FlagGroup",
+    "is_any_given",
     "is_given",
     "optional",
     "options_of",
@@ -111,6 +112,12 @@ def refuse_given(name: str, why: str, *, besides: tuple[str, ...] = ()) -> None:
     for of in found.fields():
         if of.path in chosen and of.name not in besides:
             raise OptionError(f"{of.flag}: {why}")
+
+
+def is_any_given(name: str, *, besides: tuple[str, ...] = ()) -> bool:
+    """Whether a flag of one class was named in the call, other than those of these options."""
+    _, chosen = click.get_current_context().meta[_CHOSEN][name]
+    return any(path[-1] not in besides for path in chosen)
 
 
 def is_given(name: str) -> bool:

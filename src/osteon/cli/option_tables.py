@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from osteon.cli.compare import CompareFiles
+from osteon.cli.lod import LodFiles
 from osteon.cli.pose import PoseFiles
 from osteon.cli.rig import RigFiles
 from osteon.cli.simulate import SimulateFiles
@@ -17,6 +18,7 @@ from osteon.cli.skin import SkinFiles
 from osteon.cli.study import StudyReportFiles, StudyServing
 from osteon.core.budget import Budget
 from osteon.core.compare_options import CompareOptions
+from osteon.core.lod_options import LodOptions
 from osteon.core.option_checks import needed_flags
 from osteon.core.option_fields import Need, OptionField, options_in
 from osteon.core.options import SkinOptions
@@ -32,6 +34,7 @@ _CLASSES = (
     *(RigFiles, RigOptions),
     *(CompareFiles, CompareOptions),
     *(SimulateFiles, SweepOptions, FleshOptions),
+    *(LodFiles, LodOptions),
     *(PoseFiles, PoserOptions),
     *(StudyServing, StudyReportFiles),
 )

@@ -9,13 +9,12 @@ import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
 from osteon.cli.info import describe_clips, print_facts
-from osteon.cli.model_frames import choose_frames, take_frames
+from osteon.cli.model_frames import choose_frames, load_skinned, take_frames
 from osteon.cli.option_flags import is_given, options_of, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output
 from osteon.cli.wall_time import WallTime, time_text
-from osteon.core.command_text import command_text
-from osteon.core.errors import FileFormatError, OptionError
-from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model, save_played
+from osteon.core.errors import OptionError
+from osteon.io import LoadOptions, save_played
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
@@ -65,7 +64,7 @@ def play(
     outputs = plan_outputs([file], sequence_output("-o", output, suffix), file_output("--json", json_file))
     with progress_bar(quiet) as progress:
         with clock.stage("load"):
-            model = _load(file, load)
+            model = load_skinned(file, load)
             model = take_frames(model, choose_frames(model, load.clips, frames, file))
             model = _cut(model, rank, file)
         with clock.stage("import"):
@@ -79,15 +78,6 @@ def play(
     print_json(written, json_file)
     if not quiet and json_file != "-":
         print_facts(facts | {"time": time_text(clock.seconds())}, console())
-
-
-def _load(file: Path, options: LoadOptions) -> SkinnedModel:
-    if not file.exists():
-        raise FileFormatError(f"{file}: there is no such file")
-    if file.is_file() and file.suffix.lower() in MODEL_FORMATS and not holds_model(file):
-        skin = command_text("osteon", "skin", file, "-o", file.with_name(f"{file.stem}-skinned.glb"))
-        raise FileFormatError(f"{file}: is no skinned model, nothing in it moves by bones; make one with: {skin}")
-    return load_model(file, options=options)
 
 
 def _cut(model: SkinnedModel, rank: int | None, file: Path) -> SkinnedModel:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from osteon.core.options import SkinOptions
 
-__all__ = ["ALL_KERNELS", "COMPARE_KERNELS", "EIGENSKIN_KERNELS", "ELASTIC_KERNELS", "RIG_KERNELS", "kernels_for"]
+__all__ = [
+    "ALL_KERNELS",
+    "COMPARE_KERNELS",
+    "EIGENSKIN_KERNELS",
+    "ELASTIC_KERNELS",
+    "LOD_KERNELS",
+    "RIG_KERNELS",
+    "kernels_for",
+]
 
 #: Every fit, and what measures it.
 SKIN_KERNELS = (
@@ -54,7 +62,16 @@ EIGENSKIN_KERNELS = (
     "osteon.fit.skin.forward_selection",
     "osteon.fit.skin.nonnegative",
 )
-ALL_KERNELS = tuple(dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS)))
+#: Levels of detail: the search for orders of bones, and what plays them.
+LOD_KERNELS = (
+    "osteon.deform.blending",
+    "osteon.fit.skin.procrustes",
+    "osteon.lod.level_player",
+    "osteon.lod.search.offset_fit",
+)
+ALL_KERNELS = tuple(
+    dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS))
+)
 
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:

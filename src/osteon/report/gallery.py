@@ -25,7 +25,7 @@ from osteon.report.picture import Image, bone_colors, heat_colors
 from osteon.report.raster import Camera, DrawOptions, draw_on_papers, frame_camera
 from osteon.report.views import both_sides, centering_shifts, distinct_frames, visible_vertices
 
-__all__ = ["Gallery", "Picture", "Shot", "Spot", "UpAxis", "draw_gallery", "draw_shots", "round_up"]
+__all__ = ["Gallery", "Picture", "Shot", "Spot", "UpAxis", "data_uri", "draw_gallery", "draw_shots", "round_up"]
 
 UpAxis = Literal["x", "y", "z"]
 
@@ -90,7 +90,7 @@ class Shot:
         drawn = draw_on_papers(
             self.points, self.faces, self.colors, ("light", "dark"), options=self.options, camera=self.camera
         )
-        light, dark = map(_data_uri, drawn)
+        light, dark = map(data_uri, drawn)
         return Picture(light, dark, self.options.width, self.options.height, self.alt, self.caption, self.spots)
 
 
@@ -123,7 +123,8 @@ def round_up(value: float) -> float:
     return float(f"{np.ceil(value / unit - 1e-9) * unit:.6g}")
 
 
-def _data_uri(image: Image) -> str:
+def data_uri(image: Image) -> str:
+    """A picture as a page holds it."""
     from PIL import Image as Canvas
 
     full = Canvas.fromarray(image)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import FloatArray, Int32
 from osteon.report.raster import Camera, Image
@@ -50,10 +51,18 @@ def draw_bones(image: Image, joints: FloatArray, bones: Int32, camera: Camera, *
     return _merged(image, layer, style.strength)
 
 
-def draw_edges(image: Image, points: FloatArray, faces: Int32, camera: Camera) -> Image:
-    """The picture with the edges of all triangles, thin, and the rim of the mesh a little stronger."""
+def draw_edges(
+    image: Image, points: FloatArray, faces: Int32, camera: Camera, *, seen: NDArray[np.bool_] | None = None
+) -> Image:
+    """The picture with the edges of all triangles, thin, and the rim of the mesh a little stronger.
+
+    With `seen (v,)` only edges between vertices that are.
+    """
     sides = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     edges, count = np.unique(sides, axis=0, return_counts=True)
+    if seen is not None:
+        shown = seen[edges].all(axis=1)
+        edges, count = edges[shown], count[shown]
     flat = camera.project(points)[:, :2] * FINE
     layer, draw = _layer(image)
     for edge, n in zip(edges, count, strict=True):

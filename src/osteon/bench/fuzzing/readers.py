@@ -61,8 +61,9 @@ def _frame_doors() -> tuple[Door, ...]:
 
 def _model_doors() -> tuple[Door, ...]:
     from osteon.io import holds_model, load_model, load_sequence
+    from osteon.lod.files import load_levels
 
-    return (load_sequence, load_model, holds_model)
+    return (load_sequence, load_model, holds_model, load_levels)
 
 
 def _scene_doors() -> tuple[Door, ...]:
@@ -169,13 +170,15 @@ def _arrays() -> dict[str, bytes]:
 def _archives() -> list[bytes]:
     out = io.BytesIO()
     np.savez(out, frames=written_seeds.FRAMES, faces=written_seeds.FACES, fps=30)
-    return [out.getvalue(), *written_seeds.written_model(".npz"), *written_seeds.written_sequence(".npz")]
+    models = (*written_seeds.written_model(".npz"), written_seeds.written_levels(".npz"))
+    return [out.getvalue(), *models, *written_seeds.written_sequence(".npz")]
 
 
 def _glbs() -> list[bytes]:
     from osteon.io.doors.options import SaveOptions
 
-    return written_seeds.written_model(".glb", (SaveOptions(), SaveOptions(quantize=True)))
+    models = written_seeds.written_model(".glb", (SaveOptions(), SaveOptions(quantize=True)))
+    return [*models, written_seeds.written_levels(".glb")]
 
 
 def _frames(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: Mutation, *modules: str) -> FuzzReader:

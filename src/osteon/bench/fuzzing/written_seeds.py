@@ -20,7 +20,16 @@ from osteon.io import save_model, save_sequence
 from osteon.io.doors.options import SaveOptions
 from osteon.io.meshes.ply_write import PlyWriter
 
-__all__ = ["FACES", "FRAMES", "ply_seeds", "small_model", "small_sequence", "written_model", "written_sequence"]
+__all__ = [
+    "FACES",
+    "FRAMES",
+    "ply_seeds",
+    "small_model",
+    "small_sequence",
+    "written_levels",
+    "written_model",
+    "written_sequence",
+]
 
 REST = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.5]], np.float32)
 FACES = np.array([[0, 1, 2], [0, 2, 3], [3, 1, 0]], np.int32)
@@ -77,6 +86,23 @@ def written_model(suffix: str, options: tuple[SaveOptions, ...] = (SaveOptions()
                 save_model(model, path, options=chosen)
                 found.append(path.read_bytes())
     return found
+
+
+def written_levels(suffix: str) -> bytes:
+    """The rich model with levels, one of them a coarser mesh."""
+    from osteon.lod.files import save_levels
+    from osteon.lod.fit_progressive import fit_progressive
+    from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels
+
+    model = small_model(rich=True)
+    skin = fit_progressive(model).skin
+    model = model.with_parts(skin=skin.blends.skin)
+    levels = (Level(2, 2, 0, 3), Level(1, 1, 1, 3, 9.0, 2.0, 4.0, 50.0))
+    found = ModelLevels(model, skin, levels, (CoarseMesh(model.character, skin.blends),))
+    with tempfile.TemporaryDirectory(prefix="osteon-fuzz-") as folder:
+        path = Path(folder, f"levels{suffix}")
+        save_levels(found, path)
+        return path.read_bytes()
 
 
 def written_sequence(suffix: str) -> list[bytes]:

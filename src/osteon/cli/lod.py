@@ -1,0 +1,224 @@
+"""`osteon lod`: a skinned, animated model in, the same model with its levels of detail out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
+from osteon.cli.engine_rows import engine_notes, file_plays, plays_json, plays_rows
+from osteon.cli.lod_text import describe_levels, print_levels
+from osteon.cli.model_frames import load_skinned, take_clips
+from osteon.cli.option_flags import is_any_given, options_of, refuse_given, refuse_unused, some_of
+from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.wall_time import WallTime
+from osteon.core.compile_kernels import start_compiling
+from osteon.core.errors import BoundNotReached, OptionError
+from osteon.core.lod_options import LodOptions
+from osteon.core.option_checks import drop_unused
+from osteon.core.option_fields import option
+from osteon.fit.kernel_modules import LOD_KERNELS
+from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, save_model
+from osteon.io.doors.models import check_level_output
+
+if TYPE_CHECKING:
+    from osteon.core.model import SkinnedModel
+    from osteon.core.progress import Progress
+    from osteon.lod.model_levels import Level
+    from osteon.pipeline.baked_levels import BakedLevel
+    from osteon.pipeline.levels import LevelsFit
+
+__all__ = ["LodFiles", "lod"]
+
+
+def _parse_bake(text: str) -> str:
+    """A whole number, or a percentage up to 100."""
+    number = text.strip().removesuffix("%")
+    part = text.strip().endswith("%")
+    try:
+        fits = 0 <= float(number) <= 100 if part else int(number) >= 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise OptionError(f"expected the number of a level, or a part of the full cost as 35%, got '{text}'")
+    return text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class LodFiles:
+    """What is written."""
+
+    outputs: tuple[str, ...] = option(
+        (),
+        help="The model with its levels: .glb .gltf .npz; with --bake-level any model: .usdc too. May be repeated.",
+        flags=("-o", "--output"),
+        metavar="OUT",
+        required=True,
+    )
+    report: str | None = option(
+        None,
+        help="Write a page with curves, pictures and a table of the levels.",
+        flags=("--report",),
+        metavar="FILE.html",
+    )
+    bake: str | None = option(
+        None,
+        help="Write this level alone, with only its joints and keys: its number (0 is the full model), or a part of the"
+        " full cost of bones and blends on the model's own mesh, such as 35%.",
+        flags=("--bake-level",),
+        metavar="N|PERCENT",
+        parse=_parse_bake,
+    )
+
+    @property
+    def share(self) -> float | None:
+        """The part of the full cost that is baked, 0 … 1; None where a level is named, or none."""
+        return float(self.bake[:-1]) / 100 if self.bake is not None and self.bake.endswith("%") else None
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@options_of(files=LodFiles, options=LodOptions, save=SaveOptions, load=some_of(LoadOptions, "fps", "clips"))
+@json_option
+def lod(
+    file: Path,
+    files: LodFiles,
+    options: LodOptions,
+    save: SaveOptions,
+    load: LoadOptions,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Give a skinned, animated model levels of detail: fewer bones, fewer blends, fewer triangles.
+
+    FILE is any glTF, USD or .npz of a skinned model. In the result bones and blends fade without steps, coarser meshes
+    hang on the same skin (MSFT_lod), and a stock player sees the full character.
+
+    \b
+    osteon lod soldier.glb -o soldier-lod.glb --report soldier.html
+    osteon lod soldier.glb --bones 50%,25% -o soldier-lod.glb
+    osteon lod soldier.glb --max-error 1 --levels 3 --keep-mesh -o soldier-lod.npz
+    osteon lod soldier-lod.glb --bake-level 2 -o soldier-far.glb
+    """
+    clock = WallTime.of_command()
+    suffixes = _check_outputs(files)
+    if files.share is not None and files.report is None:
+        why = "of levels that have a number, and a part of the cost is written; leave it away"
+        refuse_given("options", why, besides=("form", "threads"))
+    refuse_unused(written=suffixes, listed=options.is_list)
+    outputs = plan_outputs(
+        [file],
+        *(model_output("-o", path) for path in files.outputs),
+        file_output("--report", files.report, (".html", ".htm")),
+        file_output("--json", json_file),
+    )
+    start_compiling(LOD_KERNELS)  # while the file is read
+    with progress_bar(quiet) as progress:
+        with clock.stage("load"):
+            model = take_clips(load_skinned(file, load), load.clips, file)
+        stock = model.deformer.stock_skin() is not None
+        refuse_unused(corrected=bool(model.rank), stock=stock, moving=model.n_frames > 1)
+        with clock.stage("import"):
+            import osteon.pipeline.levels  # noqa: F401  compiled kernels, which take a while
+        with clock.stage("fit"):
+            found = _fit(file, model, files, options, progress)
+        level = _baked_level(found, files)
+        with clock.stage("measure"):
+            result = _Result.of(found, level, save)
+        with outputs.writing():
+            with clock.stage("write"):
+                result.write(files.outputs, save)
+            if files.report is not None:
+                with clock.stage("page"):
+                    from osteon.report.lod_page import write_levels_page
+
+                    write_levels_page(files.report, found, result.sizes, progress=progress)
+            plays = file_plays(result.model, files.outputs, save, None, coarse_meshes=result.has_coarse)
+            notes = (*found.notes, *engine_notes(result.model, plays, save))
+            facts = describe_levels(found, result.sizes, level, result.baked) | {
+                "outputs": list(files.outputs),
+                "plays": plays_json(plays),
+                "notes": list(notes),
+                "seconds": found.seconds | clock.seconds(),
+            }
+            write_json(facts, json_file)
+    print_json(facts, json_file)
+    if not quiet and json_file != "-":
+        written = (*files.outputs, *([files.report] if files.report else []))
+        print_levels(facts, clock.seconds(), written, plays_rows(plays), console())
+    if not found.reached:
+        raise BoundNotReached("not every level has as few triangles as asked for; the fewest possible were written")
+
+
+def _check_outputs(files: LodFiles) -> frozenset[str]:
+    """Suffixes of what is written; refuses what cannot hold levels, or is no model."""
+    for path in files.outputs:
+        if Path(path).suffix.lower() not in MODEL_FORMATS:
+            known = " ".join(sorted(MODEL_FORMATS))
+            raise click.UsageError(f"-o {path}: levels are those of a model; use one of {known}")
+        if files.bake is None:
+            check_level_output(path)
+    return frozenset(Path(path).suffix.lower() for path in files.outputs)
+
+
+def _fit(file: Path, model: SkinnedModel, files: LodFiles, options: LodOptions, progress: Progress | None) -> LevelsFit:
+    """The levels of the file if one of them is to be baked and nothing else is asked for; or else new ones."""
+    from osteon.core.option_checks import change_options
+    from osteon.lod.files import load_levels
+    from osteon.pipeline.baked_levels import stored_fit
+    from osteon.pipeline.levels import fit_levels
+
+    if files.bake is not None and not is_any_given("options", besides=("threads",)) and not is_any_given("load"):
+        stored = load_levels(file)
+        if stored is not None:
+            return stored_fit(stored, options)
+    if files.share is not None and files.report is None:
+        options = change_options(options, keep_mesh=True)
+    return fit_levels(model, options=options, progress=progress)
+
+
+def _baked_level(found: LevelsFit, files: LodFiles) -> Level | None:
+    """The level that is written alone, if one is."""
+    from osteon.pipeline.baked_levels import level_at
+
+    if files.bake is None:
+        return None
+    return found.levels.level(int(files.bake)) if files.share is None else level_at(found, files.share)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What is written, and how large every level is alone."""
+
+    found: LevelsFit
+    sizes: tuple[int, ...]  # bytes of every level as a plain .glb
+    baked: BakedLevel | None  # if one is written alone
+
+    @staticmethod
+    def of(found: LevelsFit, level: Level | None, save: SaveOptions) -> _Result:
+        from osteon.pipeline.baked_levels import bake_found, file_sizes
+
+        return _Result(found, file_sizes(found.levels, save), None if level is None else bake_found(found, level))
+
+    @property
+    def model(self) -> SkinnedModel:
+        """As a stock player sees it."""
+        return self.found.levels.model if self.baked is None else self.baked.model
+
+    @property
+    def has_coarse(self) -> bool:
+        return self.baked is None and bool(self.found.levels.coarse)
+
+    def write(self, outputs: tuple[str, ...], save: SaveOptions) -> None:
+        """Every output, with the options that its format has."""
+        from osteon.lod.files import save_levels
+
+        for path in outputs:
+            used = drop_unused(save, written=Path(path).suffix.lower())
+            if self.baked is None:
+                save_levels(self.found.levels, path, options=used)
+            else:
+                save_model(self.baked.model, path, options=used)

@@ -1,0 +1,176 @@
+"""The progressive hierarchy of a clip: an order of the bones, and one parent with one constant offset a bone.
+
+    U_b = T_b                  the first `count` bones of the order: active
+    U_b = U_parent(b) O_b      all others; U_b = O_b where parent(b) is -1
+
+Errors are sums over frames and vertices of squared distances. A bone whose activation alone would raise the error waits
+for the next one: `active_counts` says how many of the order are active when n are allowed, and with it the error never
+rises (`steps`).
+
+Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.3: one integer a bone and clip.
+Differs from the paper: a default is told relative to the parent of the new hierarchy, in the rest pose, so that it
+means the same whichever of the bones above is active; and a bone may follow nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray, checked, checked_indices
+from osteon.core.deformer import Arrays
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.transforms import compose, identity
+
+__all__ = ["BoneChain", "BoneForm", "BoneOrder"]
+
+#: How an order was made. advanced: new parents, fitted offsets. The others keep the parents of the rig: fitted offsets,
+#: the mean over the clip, or a copy of the parent.
+BoneForm = Literal["advanced", "offset", "mean", "copy"]
+
+
+class BoneChain(NamedTuple):
+    """What takes part in posing, in full precision and in units of any kind."""
+
+    order: IntArray  # (n,)
+    parents: IntArray  # (b,)
+    offsets: Float64  # (b,3,4)
+
+    @property
+    def ranks(self) -> Int64:
+        """(b,) the place of each bone in the order; n for those that are not in it."""
+        rank = np.full(len(self.parents), len(self.order), np.int64)
+        rank[self.order] = np.arange(len(self.order))
+        return rank
+
+
+@dataclass(frozen=True, slots=True)
+class BoneOrder:
+    """Which bone is next, and what every bone follows until it is its turn."""
+
+    order: Int32  # (n,) bones by importance; the first is the root
+    parents: Int32  # (b,) what each bone hangs on, before it in the order; -1: nothing
+    offsets: Float32  # (b,3,4) O: parent's rest pose from the bone's; of a bone without a parent posed_from_rest
+    errors: Float64  # (n+1,) squared error with 0 … n active bones, in units of the model, over frames and vertices
+    base: float  # the same with only the root of the rig active, and copied by all: what shares are shares of
+    samples: int = 1  # frames times vertices that the errors are sums over
+    form: BoneForm = "advanced"
+    clip: str = ""  # its name; "" where the order serves all clips
+
+    def __post_init__(self) -> None:
+        n_bones = len(np.asarray(self.parents))
+        object.__setattr__(self, "order", checked_indices("order", self.order, (None,), n_bones))
+        object.__setattr__(self, "parents", checked("parents", self.parents, (n_bones,), np.int32))
+        object.__setattr__(self, "offsets", checked("offsets", self.offsets, (n_bones, 3, 4)))
+        object.__setattr__(self, "errors", checked("errors", self.errors, (len(self.order) + 1,), np.float64))
+        if self.form not in get_args(BoneForm):
+            raise GeometryError(f"form: expected {', '.join(get_args(BoneForm))}, got {self.form!r}")
+        self._check_order()
+
+    def _check_order(self) -> None:
+        """Parents come first: an active bone hangs on active ones, and following ends."""
+        if not len(self.order) or len(np.unique(self.order)) != len(self.order):
+            raise GeometryError(f"order: expected each bone once, got {len(self.order)} numbers")
+        if self.parents.min() < -1 or self.parents.max() >= self.n_bones:
+            raise GeometryError(f"parents: expected -1 … {self.n_bones - 1}")
+        rank = self.ranks
+        above = self.parents[self.order]
+        late = (above >= 0) & (rank[above] >= np.arange(len(self.order)))
+        if late.any():
+            raise GeometryError(f"parents: bone {self.order[late.argmax()]} comes before what it hangs on")
+        for b in np.flatnonzero(rank == len(self.order)):
+            if self.parents[b] >= 0 and rank[self.parents[b]] == len(self.order):
+                raise GeometryError(f"parents: bone {b} follows bone {self.parents[b]}, which is not in the order")
+
+    @property
+    def n_bones(self) -> int:
+        """Bones of the model."""
+        return len(self.parents)
+
+    @property
+    def n_ordered(self) -> int:
+        """Bones that can be active."""
+        return len(self.order)
+
+    @property
+    def ranks(self) -> Int64:
+        """(b,) the place of each bone in the order; n for those that are not in it."""
+        return self.chain.ranks
+
+    @property
+    def chain(self) -> BoneChain:
+        return BoneChain(self.order, self.parents, self.offsets.astype(np.float64))
+
+    @property
+    def active_counts(self) -> Int64:
+        """(n+1,) how many bones are active where 0 … n are allowed: the most that have the least error up to there."""
+        best = np.minimum.accumulate(self.errors)
+        return np.maximum.accumulate(np.where(self.errors <= best, np.arange(len(self.errors)), 0))
+
+    @property
+    def shares(self) -> Float64:
+        """(n+1,) the error by how many bones are allowed, as a share of `base`; it never rises."""
+        least = self.errors[self.active_counts]
+        return least / self.base if self.base > 0 else np.zeros_like(least)
+
+    @property
+    def rms(self) -> Float64:
+        """(n+1,) root mean square distance by how many bones are allowed, in units of the model."""
+        return np.asarray(np.sqrt(self.errors[self.active_counts] / self.samples))
+
+    def count_for_share(self, part: float) -> int:
+        """How many bones are a part 0 … 1 of all, at least one."""
+        if not 0 <= part <= 1:
+            raise OptionError(f"part: expected 0 … 1, got {part}")
+        return max(1, int(np.floor(part * self.n_ordered + 0.5)))
+
+    def count_for_rms(self, rms: float) -> int:
+        """The fewest bones, at least one, whose root mean square distance is no more than that; all if none."""
+        enough = np.flatnonzero(self.rms[1:] <= rms)
+        return int(enough[0]) + 1 if len(enough) else self.n_ordered
+
+    def leaders(self, count: int) -> tuple[Int32, Float64]:
+        """What every bone follows when the first `count` of the order are active: (b,) a bone, itself or -1.
+
+        With it (b,3,4) by which offset: U_b = T_leader O, or O where there is none.
+        """
+        if not 0 <= count <= self.n_ordered:
+            raise OptionError(f"bones: expected 0 … {self.n_ordered}, got {count}")
+        leader = np.full(self.n_bones, -1, np.int32)
+        whole = identity(self.n_bones)
+        rank = self.ranks
+        for b in np.argsort(rank, kind="stable"):
+            above = self.parents[b]
+            if rank[b] < count:
+                leader[b] = b
+            elif above < 0:
+                whole[b] = self.offsets[b]
+            else:
+                leader[b] = leader[above]
+                whole[b] = compose(whole[above], self.offsets[b].astype(np.float64))
+        return leader, whole
+
+    def default_pose(self) -> Float64:
+        """(b,3,4) where all bones are when none is active: the clip's own bind pose."""
+        return self.leaders(0)[1]
+
+    def arrays(self) -> Arrays:
+        """Named arrays for files and packs."""
+        return {
+            "order": self.order,
+            "parents": self.parents,
+            "offsets": self.offsets,
+            "errors": self.errors,
+            "base": np.array([self.base, self.samples], np.float64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], *, clip: str = "", form: BoneForm = "advanced") -> Self:
+        """The inverse of `arrays`; refuses what does not fit."""
+        base: FloatArray = checked("base", arrays["base"], (2,), np.float64)
+        order, parents, offsets, errors = (arrays[name] for name in ("order", "parents", "offsets", "errors"))
+        return cls(order, parents, offsets, errors, float(base[0]), int(base[1]), form, clip)

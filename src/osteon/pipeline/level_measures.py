@@ -1,0 +1,87 @@
+"""How far bones and blends of a level are from the model, by posing both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float64, IntArray
+from osteon.core.model import SkinnedModel
+from osteon.deform.pose import pose_frames
+from osteon.lod.level_curve import LevelPoint
+from osteon.lod.model_at_level import model_at_level
+from osteon.lod.model_levels import Level, ModelLevels
+
+__all__ = ["SkinMeasure", "measure_level_skin", "measure_models"]
+
+#: Frames times vertices that are posed at a time, and of all clips together at most; of more every so manieth frame.
+BLOCK, MOST = 2_000_000, 40_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SkinMeasure:
+    """Distances between vertices of a level, on the model's own mesh, and those of the model; in units of the model."""
+
+    error_percent: float  # E, of all clips
+    rms: float  # of the worst clip
+    worst: float
+
+
+def measure_level_skin(levels: ModelLevels, level: Level, *, threads: int = 0) -> SkinMeasure:
+    """Bones and blends of a level against the model itself, on the model's own mesh; every clip by its own order."""
+    model, point = levels.model, LevelPoint(level.bones, min(level.blends, levels.skin.blends.n_blends))
+    clips = (model_at_level(model, levels.skin, order.clip, point) for order in levels.skin.orders)
+    return _measured(model, clips, threads)
+
+
+def measure_models(model: SkinnedModel, other: SkinnedModel, *, threads: int = 0) -> SkinMeasure:
+    """A model against another with as many vertices and the same clips."""
+    runs = (np.arange(clip.start, clip.stop, dtype=np.int32) for clip in other.clips)
+    return _measured(model, (other.take_frames(run) for run in runs), threads)
+
+
+def _measured(model: SkinnedModel, clips: Iterable[SkinnedModel], threads: int) -> SkinMeasure:
+    """The model against what stands for each of its clips."""
+    errors, counts, worst, motion = [], [], 0.0, _MotionSum()
+    step = max(1, -(-model.n_frames * model.n_vertices // MOST))
+    for clip, other in zip(model.clips, clips, strict=True):
+        frames = np.arange(0, clip.n_frames, step)
+        error = 0.0
+        for block in np.array_split(frames, -(-len(frames) * model.n_vertices // BLOCK)):
+            exact = _posed(model, clip.start + block, threads)
+            squared = ((_posed(other, block, threads) - exact) ** 2).sum(axis=-1)
+            error += float(squared.sum())
+            worst = max(worst, float(squared.max(initial=0.0)))
+            motion.add(exact)
+        errors.append(error)
+        counts.append(len(frames) * model.n_vertices)
+    rms = max(np.sqrt(np.array(errors) / np.maximum(counts, 1)))
+    moved = motion.total()
+    percent = float(100 * np.sqrt(sum(errors) / moved)) if moved > 0 else 0.0
+    return SkinMeasure(percent, float(rms), float(np.sqrt(worst)))
+
+
+def _posed(model: SkinnedModel, frames: IntArray, threads: int) -> Float64:
+    few = model.take_frames(frames.astype(np.int32))
+    return pose_frames(few, threads=threads).astype(np.float64)
+
+
+class _MotionSum:
+    """Squared distances of vertices from their means over all frames, summed up as frames come."""
+
+    def __init__(self) -> None:
+        self._count, self._sum, self._squares = 0, np.zeros((1, 3)), 0.0
+        self._origin: Float64 | None = None
+
+    def add(self, frames: Float64) -> None:
+        """Frames (f,v,3); about the first of them, where digits are not lost."""
+        self._origin = frames[0] if self._origin is None else self._origin
+        about = frames - self._origin
+        self._count += len(frames)
+        self._sum = self._sum + about.sum(axis=0)
+        self._squares += float((about**2).sum())
+
+    def total(self) -> float:
+        return max(0.0, self._squares - float((self._sum**2).sum()) / max(1, self._count))

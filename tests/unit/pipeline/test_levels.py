@@ -1,0 +1,154 @@
+"""Levels of a model: what is asked for is kept, all else is as coarse as the same error allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.lod_options import LodOptions
+from osteon.deform.pose import pose_frames
+from osteon.io import SaveOptions
+from osteon.pipeline.baked_levels import bake_found, file_sizes, level_at, stored_fit
+from osteon.pipeline.level_costs import measure_costs
+from osteon.pipeline.levels import LevelsFit, fit_levels
+from osteon.synth.jointed import JointedOptions, make_jointed
+from tests.contract.families import animation_space
+from tests.lod_rigs import two_clips
+from tests.unit.lod.test_fit_progressive import ODD, still
+
+JOINTED = JointedOptions(joints=7, vertices=60)
+
+
+def character():
+    return two_clips(make_jointed(1, JOINTED), make_jointed(1, replace(JOINTED, swing=0.3)))
+
+
+@pytest.fixture(scope="module")
+def by_error() -> LevelsFit:
+    return fit_levels(character(), options=LodOptions(max_error="0.5,1,3", threads=1))
+
+
+def assert_falling(found: LevelsFit) -> None:
+    levels = found.levels.levels
+    assert levels[0].bones == found.levels.skin.n_ordered
+    assert (levels[0].mesh, levels[0].rms_percent, levels[0].pixels) == (0, 0, 0)
+    for one, other in pairwise(levels):
+        assert other.bones <= one.bones
+        assert other.blends <= one.blends
+        assert other.triangles <= one.triangles
+        assert other.mesh >= one.mesh
+
+
+def test_errors_are_kept(by_error):
+    assert_falling(by_error)
+    for level, bound in zip(by_error.levels.levels[1:], (0.5, 1, 3), strict=True):
+        assert level.rms_percent <= 1.02 * bound
+        assert level.worst_percent >= level.rms_percent
+        assert level.pixels == pytest.approx(100 / level.rms_percent)
+    assert by_error.levels.levels[-1].bones < 7
+    assert by_error.levels.levels[-1].triangles < len(by_error.levels.model.faces)
+    assert by_error.reached
+
+
+def test_what_is_measured_is_what_plays(by_error):
+    levels = by_error.levels
+    level = replace(levels.levels[-1], mesh=0)
+    worst = []
+    for clip in levels.model.clips:
+        exact = pose_frames(levels.model, clip.start, clip.stop).astype(np.float64)
+        apart = np.linalg.norm(pose_frames(levels.clip_at(level, clip.name)) - exact, axis=-1)
+        worst.append(100 * np.sqrt((apart**2).mean()) / levels.model.diagonal)
+    whole = levels.levels[-1]
+    assert np.hypot(max(worst), whole.mesh_rms_percent) == pytest.approx(whole.rms_percent, rel=1e-3)
+    grid = by_error.errors.worst_rms[level.bones, level.blends - 1]
+    assert 100 * grid == pytest.approx(max(worst), rel=1e-3)
+
+
+def test_by_screen_is_by_error():
+    found = fit_levels(character(), options=LodOptions(screen="100", levels=3, keep_mesh=True, threads=1))
+    assert_falling(found)
+    assert found.levels.coarse == ()
+    assert [level.pixels >= size for level, size in zip(found.levels.levels[1:], (200, 100), strict=True)] == [True] * 2
+
+
+def test_by_bones_is_exact():
+    found = fit_levels(character(), options=LodOptions(bones="5,50%,1", threads=1))
+    assert [level.bones for level in found.levels.levels] == [7, 5, 4, 1]
+    assert_falling(found)
+    with pytest.raises(OptionError, match="bones: asked for 9, but the model uses 7"):
+        fit_levels(character(), options=LodOptions(bones="9,3", threads=1))
+
+
+def test_by_triangles_is_kept_or_told():
+    found = fit_levels(character(), options=LodOptions(triangles="400,200", threads=1))
+    assert [level.triangles <= most for level, most in zip(found.levels.levels[1:], (400, 200), strict=True)] == [
+        True
+    ] * 2
+    assert_falling(found)
+    assert found.reached
+    lost = fit_levels(make_jointed(1, JOINTED), options=LodOptions(triangles="1", levels=2, threads=1))
+    assert not lost.reached
+    assert "allow no fewer than" in lost.notes[0]
+
+
+def test_nothing_more_to_leave_out_is_noted():
+    found = fit_levels(character(), options=LodOptions(max_error="1e-9", levels=2, threads=1))
+    assert found.levels.levels[1].bones == 7
+    assert "level 1 is as the one before" in found.notes[0]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_characters(name):
+    model = ODD[name]()
+    found = fit_levels(model, options=LodOptions(levels=3, threads=1))
+    assert_falling(found)
+    coarsest = bake_found(found, found.levels.levels[-1])
+    assert np.isfinite(pose_frames(coarsest.model)).all()
+    assert coarsest.model.n_bones <= found.levels.levels[-1].bones + 1
+
+
+def test_one_frame_tells_nothing_of_bones():
+    found = fit_levels(still(), options=LodOptions(threads=1))
+    assert {level.bones for level in found.levels.levels} == {8}
+    assert "one frame" in found.notes[0]
+    with pytest.raises(OptionError, match="bones: the model has one frame"):
+        fit_levels(still(), options=LodOptions(bones="3", threads=1))
+
+
+def test_families_without_plain_weights_are_refused():
+    with pytest.raises(GeometryError, match="expected a linear_blend or dual_quaternion skin, got animation_space"):
+        fit_levels(animation_space())
+
+
+def test_baked_levels_and_their_sizes(by_error):
+    sizes = file_sizes(by_error.levels, SaveOptions())
+    assert list(sizes) == sorted(sizes, reverse=True)
+    baked = bake_found(by_error, by_error.levels.levels[2])
+    assert baked.model.n_bones <= by_error.levels.levels[2].bones + 1
+    assert len(baked.model.faces) == by_error.levels.levels[2].triangles
+    assert baked.rms_percent >= by_error.levels.levels[2].mesh_rms_percent
+
+
+def test_a_part_of_the_cost(by_error):
+    whole, none, half = (level_at(by_error, share) for share in (1.0, 0.0, 0.5))
+    assert (whole.bones, whole.blends) == (7, by_error.levels.skin.blends.n_blends)
+    assert (none.bones, none.blends) == (1, 1)
+    assert none.bones <= half.bones <= whole.bones
+    assert half.mesh == 0
+
+
+def test_levels_that_were_stored_need_no_search(by_error):
+    found = stored_fit(by_error.levels, LodOptions())
+    np.testing.assert_allclose(found.errors.worst_rms, by_error.errors.worst_rms, rtol=1e-9, atol=1e-12)
+    assert level_at(found, 0.5) == level_at(by_error, 0.5)
+
+
+def test_costs_are_timed(by_error):
+    costs = measure_costs(by_error.levels)
+    assert costs.bones[0] == 1
+    assert costs.bones[-1] == 7
+    assert (costs.microseconds > 0).all()
