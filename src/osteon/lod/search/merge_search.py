@@ -37,8 +37,9 @@ FLOOR = 1e-6
 #: Parts of the bones at which levels are baked, and how much more these counts weigh.
 BAKED_SHARES = (0.25, 0.5, 0.75)
 BAKED_WEIGHT = 4.0
-#: What it costs to be above the limit once, and what is not above it yet.
-ABOVE, EQUAL = 1e6, 1e-6
+#: What it costs to be above the limit once, as much as to be 1.6 times the best at such a count; what it costs besides,
+#: times the logarithm; and what is not above it yet.
+ABOVE, STEEP, EQUAL = 0.88, 8.0, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,8 @@ class _Judge:
     most: float  # the logarithm that it should not exceed
 
     def price(self, log_error: float, best: float) -> float:
-        return self.weight * (log_error - best) ** 2 + (ABOVE if log_error > self.most + EQUAL else 0.0)
+        above = log_error - self.most
+        return self.weight * (log_error - best) ** 2 + (ABOVE + STEEP * above if above > EQUAL else 0.0)
 
 
 def search_backward(
@@ -77,7 +79,8 @@ def search_backward(
 ) -> list[MergeState]:
     """States with no active bone, the best first; their paths say who followed whom. Errors are judged by `base`.
 
-    A path that is above that of `limit` where levels are baked comes after all that are not.
+    A path that is above that of `limit` where levels are baked is worth its price only if all others are much worse at
+    another count.
     """
     n_bones = start.problem.n_bones
     width = next((wide for most, wide in WIDTHS if n_bones <= most), 1)
