@@ -30,10 +30,10 @@ from osteon.core.kinematics import parents_first
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.progress import Progress, report_progress
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.lod.bone_order import BoneChain, BoneForm, BoneOrder
+from osteon.lod.bone_order import BoneChain, BoneForm, BoneOrder, count_of_part
 from osteon.lod.level_pose import Fade, pose_chain
 from osteon.lod.search.forward_search import search_forward
-from osteon.lod.search.merge_search import BAKED_SHARES, count_of, order_of, search_backward
+from osteon.lod.search.merge_search import BAKED_PARTS, order_of, search_backward
 from osteon.lod.search.merge_state import MergeProblem, MergeState, start_merging
 from osteon.lod.search.pair_moments import error_of_matrices, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import SkinMotion
@@ -94,7 +94,7 @@ def fit_order(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm 
 def _better(motion: SkinMotion, pairs: Float64, run: FrameRun, basic: BoneOrder, best: MergeState) -> BoneOrder:
     """What the search found, unless its errors were rounding and are above those of the basic form."""
     n = basic.n_ordered
-    baked = [count_of(part, n) for part in BAKED_SHARES]
+    baked = [count_of_part(part, n) for part in BAKED_PARTS]
     order = _stored(motion, run, best, basic.base / motion.squared_unit, "advanced")
     found, other = (errors_of_order(motion, pairs, run, each, baked) for each in (order, basic))
     known = np.array([best.path[n - 1 - count].error for count in baked if count < n] + [0.0] * baked.count(n))
