@@ -17,6 +17,7 @@ _HOMES = {
     "LoadOptions": "osteon.io",
     "MeshSequence": "osteon.core.sequence",
     "OsteonError": "osteon.core.errors",
+    "PoseSet": "osteon.io.poses",
     "PoseTrack": "osteon.core.pose_track",
     "Poser": "osteon.simplex.poser",
     "PoserOptions": "osteon.simplex.poser",
@@ -32,6 +33,7 @@ _HOMES = {
     "fit_weights": "osteon.fit.skin.weights",
     "join_clips": "osteon.core.sequence",
     "load_model": "osteon.io",
+    "load_pose_set": "osteon.io.poses",
     "load_poses": "osteon.io.poses",
     "load_sequence": "osteon.io",
     "load_skeleton": "osteon.io.skeletons",
@@ -42,6 +44,7 @@ _HOMES = {
     "pose_vertices": "osteon.deform.pose",
     "rig_sequence": "osteon.pipeline",
     "save_model": "osteon.io",
+    "save_pose_set": "osteon.io.poses",
     "save_sequence": "osteon.io",
     "save_skeleton": "osteon.io.skeletons",
     "skin_sequence": "osteon.pipeline",
@@ -69,7 +72,7 @@ if TYPE_CHECKING:
     from osteon.fit.skin.bones import fit_bones
     from osteon.fit.skin.weights import fit_weights
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
-    from osteon.io.poses import load_poses
+    from osteon.io.poses import PoseSet, load_pose_set, load_poses, save_pose_set
     from osteon.io.skeletons import load_skeleton, save_skeleton
     from osteon.measure.deviation import measure_deviation
     from osteon.measure.distortion import measure_distortion

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import osteon
 from osteon.core.asset import Asset, Material
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.joint_limits import JointLimit, hinge_axes
@@ -202,3 +205,23 @@ def test_limits(tmp_path, refused):
     path.write_text("{}")
     with refused(FileFormatError, path, "'limits'"):
         load_limits(path, LEG)
+
+
+def test_the_examples_of_the_documentation(tmp_path, monkeypatch):
+    page = Path(__file__).resolve().parents[2] / "docs" / "simulate.md"
+    blocks = re.findall(
+        r"^```(json|python) ?(\w*)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    texts = {name or kind: text for kind, name, text in blocks}
+    assert set(texts) == {"limits", "poses", "python"}
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "poses"
+    folder.mkdir()
+    (folder / "poses.json").write_text(texts["poses"])
+    for pose in ["rest.obj", *(pose["file"] for pose in json.loads(texts["poses"])["poses"])]:
+        save_sequence(MeshSequence(SQUARE[None], [[0, 1, 2], [0, 2, 3]], SQUARE), folder / pose)
+    exec(texts["python"], known := {"osteon": osteon})
+    assert known["learned"].kinds == ("train", "train", "pair")
+    assert load_pose_set("learned").names == known["learned"].names
+    (tmp_path / "limits.json").write_text(texts["limits"])
+    assert [limit.joint for limit in load_limits("limits.json", LEG)] == ["knee", "hip", "hip"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-Subject = Literal["fox", "figure", "cartoon"]
+Subject = Literal["fox", "figure", "cartoon", "hand"]
 
 BONES = 32
 #: Corrections and file of each kind of bones.
@@ -43,18 +43,18 @@ BESIDE = ("report.html", "report.json", "picture.png")
 @options_of(options=some_of(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
-    """Skin a galloping fox that Osteon makes itself, or pose a figure or a cartoon.
+    """Skin a galloping fox that Osteon makes itself, pose a figure or a cartoon, or simulate a hand.
 
     fox: its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox.glb (scaled bones
     and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
 
     figure, cartoon: a mesh at rest in 3D or 2D, a stick skeleton and poses, to try `osteon pose` and `osteon view`.
+
+    hand: a mesh, its skeleton and how far joints bend, to try `osteon simulate`; two poses are simulated and drawn.
     """
     if subject != "fox":
-        from osteon.cli.demo_pose import pose_demo
-
         refuse_given("options", f"{subject} is posed, not skinned; leave it away")
-        pose_demo(subject, folder, json_file, quiet)
+        _pose(subject, folder, json_file, quiet)
         return
     from osteon.core.compile_kernels import compile_kernels
     from osteon.fit.kernel_modules import ALL_KERNELS
@@ -90,6 +90,16 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     print_json(report, json_file)
     if not quiet and json_file != "-":
         _print_table(sequence, fits, folder)
+
+
+def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> None:
+    from osteon.cli.demo_hand import hand_demo
+    from osteon.cli.demo_pose import pose_demo
+
+    if subject == "hand":
+        hand_demo(folder, json_file, quiet)
+    else:
+        pose_demo(subject, folder, json_file, quiet)
 
 
 def draw_demo(sequence: MeshSequence, fit: SkinFit, path: Path) -> None:

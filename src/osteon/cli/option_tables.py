@@ -12,6 +12,7 @@ from pathlib import Path
 from osteon.cli.compare import CompareFiles
 from osteon.cli.pose import PoseFiles
 from osteon.cli.rig import RigFiles
+from osteon.cli.simulate import SimulateFiles
 from osteon.cli.skin import SkinFiles
 from osteon.cli.study import StudyReportFiles, StudyServing
 from osteon.core.budget import Budget
@@ -20,6 +21,7 @@ from osteon.core.option_checks import needed_flags
 from osteon.core.option_fields import Need, OptionField, options_in
 from osteon.core.options import SkinOptions
 from osteon.core.rig_options import RigOptions
+from osteon.elastic.options import FleshOptions, SweepOptions
 from osteon.io import LoadOptions, SaveOptions
 from osteon.simplex.options import PoserOptions
 
@@ -29,6 +31,7 @@ _CLASSES = (
     *(SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions),
     *(RigFiles, RigOptions),
     *(CompareFiles, CompareOptions),
+    *(SimulateFiles, SweepOptions, FleshOptions),
     *(PoseFiles, PoserOptions),
     *(StudyServing, StudyReportFiles),
 )

@@ -36,6 +36,8 @@ REACHES = (0.5, 0.6, 0.7, 0.8, 0.9)
 CLEARANCE, CLEAR_PART = 1.0, 0.33
 #: What holds a bone: so many nodes, whose distance from the axis (root mean square, over the radius) is at least this.
 ENOUGH_NODES, OFF_AXIS = 6, 0.25
+#: Nodes of regular solids lie just on these bounds; rounding must not decide.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def _reach(b: int, along: Float64, distance: Float64, skeleton: StickSkeleton, r
     radius = np.interp(along, np.linspace(0, 1, PLACES), room.radii[b])
     clear = _clear(b, along, skeleton, room)
     for reach in REACHES:
-        found = np.asarray(clear & (distance <= reach * radius))
+        found = np.asarray(clear & (distance <= (1 + ROUNDING) * reach * radius))
         off = distance[found] / np.maximum(radius[found], 1e-300)
         if len(off) >= ENOUGH_NODES and np.sqrt((off**2).mean()) >= OFF_AXIS:
             return found
@@ -116,7 +118,7 @@ def _clear(b: int, along: Float64, skeleton: StickSkeleton, room: BoneRoom) -> B
         0.0 if joint in free else min(CLEARANCE * float(room.radii[b, end]) / length, CLEAR_PART)
         for joint, end in zip(skeleton.bones[b].tolist(), (0, -1), strict=True)
     )
-    return np.asarray((along >= start) & (along <= 1 - stop))
+    return np.asarray((along >= start - ROUNDING) & (along <= 1 - stop + ROUNDING))
 
 
 def _check_held(solid: Solid, skeleton: StickSkeleton, held: Int32) -> None:
@@ -130,5 +132,5 @@ def _check_held(solid: Solid, skeleton: StickSkeleton, held: Int32) -> None:
     if len(loose):
         n = int(np.isin(piece, loose).sum())
         raise GeometryError(
-            f"solid: {n:,} nodes hang on no bone, in {len(loose)} pieces; give each a bone, or join them"
+            f"solid: {n:,} nodes in {len(loose)} of its pieces hang on no bone; give each a bone, or join them"
         )

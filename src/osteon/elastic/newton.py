@@ -34,8 +34,8 @@ __all__ = ["Equilibrium", "NewtonOptions", "find_equilibrium"]
 ARMIJO, SHORTEST = 1e-4, 2.0**-24
 #: Below this part of the energy in all elements a change is rounding.
 ROUNDING = 1e-15
-#: Forces this small, over mu times the area of the solid, are rounding.
-NO_FORCE = 1e-11
+#: Reactions below this, over mu times an area of the solid, hold nothing: what is then out of balance is rounding.
+NO_FORCE = 1e-8
 
 StoppedBy = Literal["balance", "rounding", "line search", "steps"]
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Literal
 
 from osteon.core.option_checks import check_options
-from osteon.core.option_fields import need, option
+from osteon.core.option_fields import GIVEN, need, option
 
 __all__ = ["ElementsWord", "FleshOptions", "KindWord", "SweepOptions"]
 
 ElementsWord = Literal["auto", "tetrahedra", "lattice"]
 KindWord = Literal["auto", "train", "validate"]
 
-_SWEEP = need(sweep=True)
+_SWEEP = need(sweep=GIVEN)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class FleshOptions:
     )
     stiffness: float = option(
         20_000.0,
-        help="Young's modulus. Energies and forces in poses.json grow with it; shapes do not depend on it.",
+        help="Young's modulus. Energies in poses.json grow with it; shapes do not depend on it.",
         flags=("--stiffness",),
         above=0.0,
         unit="pascals",

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from osteon.core.arrays import Float64, Int32, IntArray, checked, checked_indices
+from osteon.core.arrays import Bool, Float64, Int32, IntArray, checked, checked_indices
 from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
@@ -94,9 +94,13 @@ def _check_volumes(points: Float64, tets: IntArray) -> None:
     if flat.any():
         at = int(flat.argmax())
         raise GeometryError(
-            f"tetrahedron {at} (nodes {tets[at].tolist()}, counted from 0) has no volume, as {int(flat.sum())} in all; "
+            f"tetrahedron {at} of nodes {tets[at].tolist()} (counted from 0) has no volume{_as_others(flat)}; "
             "mesh the solid again"
         )
+
+
+def _as_others(bad: Bool) -> str:
+    return f", as {int(bad.sum())} in all" if bad.sum() > 1 else ""
 
 
 def solid_pieces(solid: Solid) -> Int32:

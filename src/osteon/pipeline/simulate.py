@@ -105,6 +105,7 @@ class _Book:
     before: PoseList | None  # what the folder listed when the run began
     listed: dict[int, ListedPose]  # by number, those that are there
     writer: FrameWriter  # of their meshes
+    rest: dict[str, bytes]  # files of the rest pose
 
     @staticmethod
     def of(body: ElasticBody, plan: SimulationPlan, folder: Path) -> _Book:
@@ -118,11 +119,12 @@ class _Book:
             file = f"{pose.name}{plan.suffix}"
             if known is not None and known.file == file and (folder / file).is_file():
                 listed[p] = ListedPose(pose.name, file, pose.kind, pose.turns, pose.shift, known.facts)
-        return _Book(plan, folder, body, keys, before, listed, pose_writer(body.solid.surface, plan.suffix))
+        surface = body.solid.surface
+        rest = mesh_files(surface, "rest", plan.suffix)
+        return _Book(plan, folder, body, keys, before, listed, pose_writer(surface, plan.suffix), rest)
 
     def write_rest(self) -> None:
-        surface = self.body.solid.surface
-        for name, data in mesh_files(surface, "rest", self.plan.suffix).items():
+        for name, data in self.rest.items():
             _write(self.folder / name, data)
         if self.listed:
             self.write_list()
@@ -147,8 +149,8 @@ class _Book:
 
     def remove_others(self) -> None:
         """Meshes that were listed before and are not any more, and what killed runs left."""
-        now = {pose.file for pose in self.listed.values()}
-        old = {pose.file for pose in self.before.poses} - now if self.before is not None else set()
+        now = {pose.file for pose in self.listed.values()} | set(self.rest)
+        old = {self.before.rest, *(pose.file for pose in self.before.poses)} - now if self.before else set()
         for path in self.folder.iterdir():
             if named_path(path) != path or (path.name in old and is_ours(path)):
                 path.unlink()

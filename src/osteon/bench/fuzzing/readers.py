@@ -86,6 +86,16 @@ def _pose_doors() -> tuple[Door, ...]:
     return (lambda path: load_poses([path], leg), lambda path: load_poses([path], None))
 
 
+def _pose_set_doors() -> tuple[Door, ...]:
+    from osteon.core.sticks import StickSkeleton
+    from osteon.io.poses import load_pose_set
+    from osteon.io.poses.limits import load_limits
+
+    joints = np.array([[0.0, 2, 0], [0, 1, 0.1], [0, 0, 0]])
+    leg = StickSkeleton(joints, np.array([[0, 1], [1, 2]], np.int32), ("hip", "knee", "foot"))
+    return (load_pose_set, lambda path: load_limits(path, leg))
+
+
 def _array_doors() -> tuple[Door, ...]:
     """An array of frames with triangles from another, and the other way round."""
     from osteon.io import LoadOptions, load_sequence
@@ -223,6 +233,11 @@ _READERS = (
     FuzzReader(
         *("pose", ".json", _pose_doors, _texts(text_seeds.POSES), (mutate_json,)),
         ("poses.pose_json", "poses.line_pose", "poses.bone_pose", "poses.join", "poses.load", *_JSON),
+    ),
+    FuzzReader(
+        *("poseset", ".json", _pose_set_doors, _texts(text_seeds.POSE_SETS), (mutate_json,)),
+        ("poses.pose_set", "poses.pose_list", "poses.limits", *_JSON),
+        lambda: {f"{name}.obj": text_seeds.OBJ[1] for name in ("rest", "bent")},
     ),
     FuzzReader(
         *("alembic", ".abc", _alembic_doors, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),

@@ -7,7 +7,7 @@ import json
 import struct
 from typing import Any
 
-__all__ = ["GLTF", "MTL", "OBJ", "OFF", "PLY", "POSES", "SKEL", "SKELETON", "TETRAHEDRON", "TGF", "USDA"]
+__all__ = ["GLTF", "MTL", "OBJ", "OFF", "PLY", "POSES", "POSE_SETS", "SKEL", "SKELETON", "TETRAHEDRON", "TGF", "USDA"]
 
 OBJ = [
     b"mtllib input.mtl\nv 0 0 0\nv 1 0 0 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 1\nvt 1 1 0\nvn 0 0 1\nusemtl red\no left\n"
@@ -70,6 +70,35 @@ POSES = [
     {"poses": [{"rotate": {"knee": [20, 0, 0, 1]}}, {"rotate": {"knee": [0, 0, 20]}}, {}]},
     {"joints": {"hip": [0, 2, 0], "knee": [0, 1, 0], "foot": [1, 0, 0]}},
     {"lines": [_LINE], "pins": {"0": [0, 0, 0]}},
+]
+_LEG = {
+    "joints": {"hip": [0, 2, 0], "knee": [0, 1, 0.1], "foot": [0, 0, 0]},
+    "parents": {"knee": "hip", "foot": "knee"},
+}
+POSE_SETS = [
+    {
+        "rest": "rest.obj",
+        "skeleton": _LEG,
+        "hinges": {"knee": [1, 0, 0]},
+        "limits": {
+            "knee": {"axis": [1, 0, 0], "degrees": [0, 80]},
+            "hip": [
+                {"name": "bend", "axis": [1, 0, 0], "degrees": [-20, 70]},
+                {"name": "turn", "axis": "hip-knee", "degrees": [-30, 30]},
+            ],
+        },
+        "simulation": {"done": 2},
+        "poses": [
+            {"file": "bent.obj", "rotate": {"knee": 40}, "simulation": {"steps": 3}},
+            {"name": "sit", "file": "bent.obj", "kind": "pair", "rotate": {"hip": {"axis": [1, 0, 0], "degrees": -80}}},
+        ],
+    },
+    {
+        "rest": "rest.obj",
+        "skeleton": _LEG,
+        "frames": "bent.obj",
+        "poses": [{"kind": "validate", "translate": [0, 1, 0]}],
+    },
 ]
 USDA = [
     b'#usda 1.0\n(\n    defaultPrim = "root"\n    upAxis = "Y"\n    timeCodesPerSecond = 24\n)\n'

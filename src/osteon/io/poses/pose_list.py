@@ -36,6 +36,8 @@ __all__ = ["LIST_NAME", "ListedPose", "PoseKind", "PoseList", "pose_list_text", 
 #: To learn from: one joint turns (train), two neighbours do (pair). Only to look at afterwards: validate.
 PoseKind = Literal["train", "pair", "validate"]
 LIST_NAME = "poses.json"
+#: Bytes of a file name that every system takes.
+LONGEST = 250
 #: How a mesh was computed; kept as it is.
 FACTS_KEY = "simulation"
 KEYS = (MARK_KEY, "rest", "skeleton", "hinges", LIMITS_KEY, "frames", "poses", FACTS_KEY)
@@ -78,11 +80,11 @@ def read_pose_list(path: Path) -> PoseList:
     plain = SkeletonNames(skeleton)
     hinges = _hinges(fields["hinges"], plain) if "hinges" in fields else {}
     names = SkeletonNames(skeleton, hinges)
-    frames = fields["frames"].text() if "frames" in fields else ""
+    frames = _file(fields["frames"]) if "frames" in fields else ""
     poses = [_pose(item, names, needs_file=not frames) for item in fields["poses"].items("pose")]
     _check_names(poses, fields["poses"])
     return PoseList(
-        fields["rest"].text(),
+        _file(fields["rest"]),
         skeleton,
         tuple(poses),
         hinges,
@@ -121,7 +123,15 @@ def _skeleton(json_value: JsonValue, folder: Path) -> StickSkeleton:
     """As an object, or the name of a file with one."""
     if json_value.is_object:
         return skeleton_of_json(json_value)
-    return load_skeleton(folder / json_value.text())
+    return load_skeleton(folder / _file(json_value))
+
+
+def _file(json_value: JsonValue) -> str:
+    """A name that the system can look for."""
+    name = json_value.text()
+    if len(name.encode()) > LONGEST or not Path(name).suffix:
+        raise json_value.error(f"expected the name of a file, such as 'rest.obj', got {quote(name)}")
+    return name
 
 
 def _hinges(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
@@ -138,7 +148,7 @@ def _pose(json_value: JsonValue, names: SkeletonNames, *, needs_file: bool) -> L
     if ("file" in fields) != needs_file:
         says = "needs the 'file' of its mesh" if needs_file else "needs no 'file'; 'frames' has the meshes of all poses"
         raise json_value.error(says)
-    file = fields["file"].text() if needs_file else ""
+    file = _file(fields["file"]) if needs_file else ""
     kind = fields["kind"].text() if "kind" in fields else "train"
     if kind not in get_args(PoseKind):
         raise fields["kind"].error(f"there is no kind {quote(kind)}; {nearest_of(kind, get_args(PoseKind))}")

@@ -1,0 +1,117 @@
+"""Folders of simulated poses: what is there is not computed again, and what is not asked for any more goes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from osteon.core.errors import FileFormatError
+from osteon.core.joint_limits import JointLimit
+from osteon.core.transforms import rotation_from_axis_angle
+from osteon.elastic.body import ElasticBody
+from osteon.elastic.material import Material
+from osteon.elastic.solid import solid_of_tetrahedra
+from osteon.elastic.sweep import PlannedPose
+from osteon.io.poses import load_pose_set
+from osteon.pipeline import simulate
+from osteon.pipeline.simulate import SimulationPlan, check_pose_folder, simulate_poses
+from osteon.synth.bar import bar_skeleton, make_bar
+
+Y = (0.0, 1.0, 0.0)
+LIMITS = (JointLimit("joint1", Y, -30, 30),)
+
+
+@pytest.fixture(scope="module")
+def body() -> ElasticBody:
+    return ElasticBody.of(solid_of_tetrahedra(*make_bar((8, 4, 4))), bar_skeleton())
+
+
+def plan(*degrees, **changed) -> SimulationPlan:
+    poses = [PlannedPose(f"bend_{d:+d}", "train", {1: LIMITS[0].turn(d)}) for d in degrees]
+    return SimulationPlan(poses, LIMITS, **changed)
+
+
+def files(folder) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_folder_of_poses(tmp_path, body):
+    told = []
+    done = simulate_poses(body, plan(10, -20), tmp_path / "poses", jobs=1, progress=told.append)
+    assert done.computed == 2
+    assert done.worst_imbalance < 1e-6
+    assert (done.restless, done.inverted) == ([], {})
+    assert [event.fraction for event in told] == [0, 0.5, 1]
+    assert files(tmp_path / "poses") == {"rest.obj", "bend_+10.obj", "bend_-20.obj", "poses.json"}
+    poses = load_pose_set(tmp_path / "poses")
+    assert np.array_equal(poses.mesh.rest, body.solid.surface.rest)
+    np.testing.assert_allclose(poses.hinge_degrees()[:, 1], [10, -20])
+    direct = body.pose({1: LIMITS[0].turn(-20)}).surface
+    np.testing.assert_allclose(poses.frames[1], direct, atol=1e-6)
+
+
+def test_it_goes_on_where_it_was_stopped(tmp_path, body, monkeypatch):
+    class Stopped(Exception):
+        pass
+
+    def stop(event):
+        if event.fraction > 0.3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        simulate_poses(body, plan(10, 20, 30), tmp_path, jobs=1, progress=stop)
+    assert load_pose_set(tmp_path).names == ("bend_+10",)  # what is listed is whole
+    (tmp_path / ".0123456789ab-bend_+20.obj").write_bytes(b"")  # what a killed run leaves
+    check_pose_folder(tmp_path)
+    before = (tmp_path / "bend_+10.obj").stat().st_mtime_ns
+    done = simulate_poses(body, plan(10, 20, 30), tmp_path, jobs=1)
+    assert done.computed == 2
+    assert (tmp_path / "bend_+10.obj").stat().st_mtime_ns == before
+    assert files(tmp_path) == {"rest.obj", "bend_+10.obj", "bend_+20.obj", "bend_+30.obj", "poses.json"}
+    text = (tmp_path / "poses.json").read_text()
+    monkeypatch.setattr(simulate, "pose_many", lambda *given: iter(()))
+    assert simulate_poses(body, plan(10, 20, 30), tmp_path, jobs=1).computed == 0
+    assert (tmp_path / "poses.json").read_text() == text
+
+
+def test_other_settings_are_computed_anew_and_old_poses_go(tmp_path, body):
+    simulate_poses(body, plan(10, 20), tmp_path, jobs=1)
+    stiffer = ElasticBody(body.solid, body.skeleton, Material(1.0, 0.3), body.held, body.weights, body.system)
+    assert simulate_poses(stiffer, plan(10), tmp_path, jobs=1).computed == 1
+    assert files(tmp_path) == {"rest.obj", "bend_+10.obj", "poses.json"}
+    assert simulate_poses(stiffer, plan(10, suffix=".ply"), tmp_path, jobs=1).computed == 1
+    assert files(tmp_path) == {"rest.ply", "bend_+10.ply", "poses.json"}
+    (tmp_path / "bend_+10.ply").unlink()
+    assert simulate_poses(stiffer, plan(10, suffix=".ply"), tmp_path, jobs=1).computed == 1
+    (tmp_path / "poses.json").write_text('{"generator": "Osteon", broken')
+    assert simulate_poses(stiffer, plan(10, suffix=".ply"), tmp_path, jobs=1).computed == 1
+
+
+def test_the_same_twice_is_the_same(tmp_path, body):
+    for name in ("one", "two"):
+        simulate_poses(body, plan(10), tmp_path / name, jobs=1)
+    for name in files(tmp_path / "one"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_what_others_wrote_stays(tmp_path, body, refused):
+    (tmp_path / "sculpt.obj").write_text("v 0 0 0\n")
+    with refused(FileFormatError, "sculpt.obj", "name an empty folder"):
+        check_pose_folder(tmp_path)
+    with refused(FileFormatError, "is a file"):
+        check_pose_folder(tmp_path / "sculpt.obj")
+    check_pose_folder(tmp_path / "new")
+
+
+def test_the_list_tells_how_it_came_out(tmp_path, body):
+    poses = [PlannedPose("turned", "validate", {0: rotation_from_axis_angle(np.array(Y), 0.3)}, (1.0, 2.0, 3.0))]
+    simulate_poses(body, SimulationPlan(poses, facts={"solid": "bar.mesh"}), tmp_path, jobs=1)
+    listed = json.loads((tmp_path / "poses.json").read_text())
+    assert listed["simulation"] == {"solid": "bar.mesh", "poses": 1, "done": 1}
+    (pose,) = listed["poses"]
+    assert pose["translate"] == [1, 2, 3]
+    assert set(pose["simulation"]) == {
+        *("key", "steps", "load_steps", "imbalance", "energy", "inverted", "least_dilation"),
+    }
