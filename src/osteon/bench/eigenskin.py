@@ -103,9 +103,7 @@ def _validation_rows(case: str, usual: LearnedSkin, printed: LearnedSkin) -> lis
     as_printed = 100 * printed.validation.removed.mean()
     a_vertex = usual.displacement.columns_a_vertex
     return [
-        at_least(
-            case, "paper, two a joint, % of the skin's error removed", 100 * printed.validation.removed.mean(), PAPER
-        ),
+        at_least(case, "paper, two a joint, % of the skin's error removed", as_printed, PAPER),
         at_least(case, "default, two a joint, % removed", removed.mean(), DEFAULT),
         at_least(case, "default, two a joint, % removed in the worst pose", removed.min(), LEAST),
         at_most(case, "default, points below the best coefficients", limit.mean() - removed.mean(), BELOW_LIMIT),
@@ -162,9 +160,7 @@ def _cost_rows(case: str, learned: LearnedSkin, threads: int) -> list[Row]:
     quickest = {word: min(taken) for word, taken in seconds.items()}
     per_vertex, ratio = 1e9 / (FRAMES * model.n_vertices), quickest["eigenskin"] / quickest["skin"]
     return [
-        at_most(
-            case, "five a joint: time of posing / of the skin alone", quickest["eigenskin"] / quickest["skin"], COST
-        ),
+        at_most(case, "five a joint: time of posing / of the skin alone", ratio, COST),
         figure(case, "five a joint: ns a vertex", per_vertex * quickest["eigenskin"]),
         figure(case, "skin alone: ns a vertex", per_vertex * quickest["skin"]),
         figure(case, "five a joint: eigendisplacements a vertex, mean", learned.displacement.columns_a_vertex.mean()),

@@ -12,7 +12,7 @@ import numpy as np
 
 from osteon.bench.elastic_hand import HandCase, load_hand
 from osteon.bench.run import BenchRun
-from osteon.core.kernel_cache import cache_folder
+from osteon.core.kernel_cache import user_caches
 from osteon.core.mesh import Mesh
 from osteon.elastic.body import ElasticBody
 from osteon.elastic.lattice import lattice_around
@@ -51,6 +51,8 @@ def _simulated(run: BenchRun, case: HandCase) -> PoseSet:
 
 
 def _folder(name: str) -> Path:
-    """Beside the compiled kernels, or of this run alone where nothing is kept."""
-    kept = cache_folder()
-    return Path(mkdtemp(prefix="osteon-poses-")) if kept is None else kept.parent / "poses" / name
+    """Where the user's programs keep what can be made again, or of this run alone where a user has no home."""
+    try:
+        return user_caches() / "osteon" / "poses" / name
+    except (RuntimeError, KeyError):
+        return Path(mkdtemp(prefix="osteon-poses-"))
