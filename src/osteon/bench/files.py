@@ -20,7 +20,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.io import load_model, save_model
 from osteon.io.doors.options import SaveOptions
 
-__all__ = ["bench_files"]
+__all__ = ["bench_files", "player_rows"]
 
 BONES = 30
 #: E % may change by this part of itself when a model is written with 16 bits.
@@ -63,7 +63,7 @@ def bench_files(run: BenchRun) -> list[Row]:
                     SaveOptions(quantize=True, short_rotations=True, normals=size.normals),
                 )
             )
-        return rows + _player_rows(run, (*make_cases(), *fitted), folder)
+        return rows + player_rows(run, (*make_cases(), *fitted), folder)
 
 
 def _fit(sequence: MeshSequence, rank: int, threads: int) -> SkinnedModel:
@@ -116,7 +116,7 @@ def _error(sequence: MeshSequence, model: SkinnedModel) -> float:
     return measure_distortion(sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b)).error_percent
 
 
-def _player_rows(run: BenchRun, cases: tuple[Case, ...], folder: Path) -> list[Row]:
+def player_rows(run: BenchRun, cases: tuple[Case, ...], folder: Path) -> list[Row]:
     """Complaints of the validator, and how far players are from `osteon play`."""
     files = [(case, case.save(folder)) for case in cases]
     rows: list[Row] = []

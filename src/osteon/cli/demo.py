@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-Subject = Literal["fox", "figure", "cartoon", "hand"]
+Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin"]
 
 BONES = 32
 #: Corrections and file of each kind of bones.
@@ -51,6 +51,9 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     figure, cartoon: a mesh at rest in 3D or 2D, a stick skeleton and poses, to try `osteon pose` and `osteon view`.
 
     hand: a mesh, its skeleton and how far joints bend, to try `osteon simulate`; two poses are simulated and drawn.
+
+    eigenskin: the hand simulated in some poses of thumb and index finger, what it learns from them, and a picture of a
+    pose that it never saw. Takes a minute or two.
     """
     if subject != "fox":
         refuse_given("options", f"{subject} is posed, not skinned; leave it away")
@@ -93,11 +96,14 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
 
 
 def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> None:
+    from osteon.cli.demo_eigenskin import eigenskin_demo
     from osteon.cli.demo_hand import hand_demo
     from osteon.cli.demo_pose import pose_demo
 
     if subject == "hand":
         hand_demo(folder, json_file, quiet)
+    elif subject == "eigenskin":
+        eigenskin_demo(folder, json_file, quiet)
     else:
         pose_demo(subject, folder, json_file, quiet)
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from osteon.cli.compare import CompareFiles
+from osteon.cli.eigenskin import EigenSkinFiles
 from osteon.cli.lod import LodFiles
 from osteon.cli.pose import PoseFiles
 from osteon.cli.rig import RigFiles
@@ -18,6 +19,7 @@ from osteon.cli.skin import SkinFiles
 from osteon.cli.study import StudyReportFiles, StudyServing
 from osteon.core.budget import Budget
 from osteon.core.compare_options import CompareOptions
+from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.lod_options import LodOptions
 from osteon.core.option_checks import needed_flags
 from osteon.core.option_fields import Need, OptionField, options_in
@@ -33,6 +35,7 @@ _CLASSES = (
     *(SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions),
     *(RigFiles, RigOptions),
     *(CompareFiles, CompareOptions),
+    *(EigenSkinFiles, EigenSkinOptions),
     *(SimulateFiles, SweepOptions, FleshOptions),
     *(LodFiles, LodOptions),
     *(PoseFiles, PoserOptions),

@@ -35,7 +35,7 @@ from numba.core.serialize import dumps
 
 from osteon import __version__
 
-__all__ = ["KernelCache", "cache_folder", "holds_kernels", "prune_folders"]
+__all__ = ["KernelCache", "cache_folder", "holds_kernels", "prune_folders", "user_caches"]
 
 config: Any = numba.config
 
@@ -205,13 +205,14 @@ def _roots() -> Iterator[Path]:
         yield Path(config.CACHE_DIR) / "osteon-kernels"
         return
     with suppress(RuntimeError, KeyError):  # a user without a home
-        yield _user_caches() / "osteon" / "kernels"
+        yield user_caches() / "osteon" / "kernels"
     own = Path(tempfile.gettempdir()) / f"osteon-kernels-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     if _is_private(own):
         yield own
 
 
-def _user_caches() -> Path:
+def user_caches() -> Path:
+    """Where programs of this user keep what can be made again."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
