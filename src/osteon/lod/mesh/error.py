@@ -1,7 +1,6 @@
 """How far a level is from its source: distances from the vertices of each to the surface of the other, in many frames.
 
-    mean = half of the mean over the level's vertices and half of that over the source's; worst = the largest of all;
-    rms squared = half of the mean square of each
+    mean = half of the mean over the level's vertices and half of that over the source's; worst = the largest of all
 
 Vertices of no triangle have no distance.
 """
@@ -31,7 +30,6 @@ class LevelError:
     mean: float  # of both ways
     level_mean: float  # from the level's vertices to the source
     source_mean: float  # from the source's vertices to the level
-    rms: float  # root mean square of both ways
     worst: Worst  # value, vertex and frame
     worst_side: Side  # whose vertex that is
     frames: Int32  # (f,) of the animation that were looked at
@@ -55,10 +53,7 @@ def measure_level(
 ) -> LevelError:
     """Compare a level with its source in some frames; (v,) the level's vertex for each of the source makes it quick."""
     few, fewer = source.take_frames(frames), level.take_frames(frames)
-    of_level, of_source = (
-        first_triangles(level.faces, level.n_vertices),
-        first_triangles(source.faces, source.n_vertices),
-    )
+    of_level, of_source = first_triangles(level.faces, level.n_vertices), first_triangles(source.faces, source.n_vertices)
     beside = np.where(vertex_of_source >= 0, of_level[vertex_of_source], np.int32(-1))
     kept = np.flatnonzero(vertex_of_source >= 0)
     back = np.full(level.n_vertices, -1, np.int32)
@@ -67,14 +62,13 @@ def measure_level(
     other = _Side(pose_frames(few, threads=threads), source.faces, of_source >= 0, beside)
     there, again = _distances(one, other, threads), _distances(other, one, threads)
     level_mean, source_mean = float(there.mean()), float(again.mean())
-    rms = float(np.sqrt(0.5 * ((there**2).mean() + (again**2).mean())))
     side: Side = "level" if there.max() > again.max() else "source"
     largest = there if side == "level" else again
     at, vertex = np.unravel_index(int(largest.argmax()), largest.shape)
     numbers = np.flatnonzero((one if side == "level" else other).used)
     worst = Worst(float(largest[at, vertex]), int(numbers[vertex]), int(frames[at]))
     return LevelError(
-        0.5 * (level_mean + source_mean), level_mean, source_mean, rms, worst, side, frames, source.diagonal
+        0.5 * (level_mean + source_mean), level_mean, source_mean, worst, side, frames, source.diagonal
     )
 
 

@@ -105,9 +105,7 @@ class LevelDraft:
         chosen, done = self.sequence.corners.vertex_of_point, self.steps
         return tuple(
             {
-                name: self.sequence.mix(array[:, chosen].swapaxes(0, 1).astype(np.float64), done)[self.points].swapaxes(
-                    0, 1
-                )
+                name: self.sequence.mix(array[:, chosen].swapaxes(0, 1).astype(np.float64), done)[self.points].swapaxes(0, 1)
                 for name, array in displacement.arrays().items()
                 if name in ("basis", "normal_basis")
             }
