@@ -21,6 +21,7 @@ _HOMES = {
     "PoseTrack": "osteon.core.pose_track",
     "Poser": "osteon.simplex.poser",
     "PoserOptions": "osteon.simplex.poser",
+    "ProgressiveSkin": "osteon.lod.progressive_skin",
     "RigFit": "osteon.pipeline",
     "RigOptions": "osteon.core.rig_options",
     "Skin": "osteon.core.skin",
@@ -31,6 +32,7 @@ _HOMES = {
     "compare_models": "osteon.pipeline.compare",
     "fit_bones": "osteon.fit.skin.bones",
     "fit_levels": "osteon.pipeline.levels",
+    "fit_progressive": "osteon.lod.fit_progressive",
     "fit_weights": "osteon.fit.skin.weights",
     "join_clips": "osteon.core.sequence",
     "load_levels": "osteon.lod.files",
@@ -40,6 +42,7 @@ _HOMES = {
     "load_skeleton": "osteon.io.skeletons",
     "measure_deviation": "osteon.measure.deviation",
     "measure_distortion": "osteon.measure.distortion",
+    "model_at_level": "osteon.lod.model_at_level",
     "pose_frames": "osteon.deform.pose",
     "pose_model": "osteon.pipeline.pose_model",
     "pose_vertices": "osteon.deform.pose",
@@ -77,6 +80,9 @@ if TYPE_CHECKING:
     from osteon.io.poses import load_poses
     from osteon.io.skeletons import load_skeleton, save_skeleton
     from osteon.lod.files import load_levels, save_levels
+    from osteon.lod.fit_progressive import fit_progressive
+    from osteon.lod.model_at_level import model_at_level
+    from osteon.lod.progressive_skin import ProgressiveSkin
     from osteon.measure.deviation import measure_deviation
     from osteon.measure.distortion import measure_distortion
     from osteon.pipeline import RigFit, SkinFit, rig_sequence, skin_sequence

@@ -4,7 +4,7 @@ Characters are all with a skin in `characters/` beside the folder of data, and b
 squared vertex error with only the root active and all others copying it; a quarter, half and three quarters are of the
 bones that vertices use.
 
-- `lod_bones`: shares by clip; beside the paper's basic form, as printed; beside all sets of bones; moments beside
+- `lod_bones`: shares by clip; beside the paper's basic form, as printed; beside all orders of bones; moments beside
   posed vertices; time beside a compiled search that poses.
 - `lod_blends`: fewer blends beside keeping the largest weights.
 - `lod_play`: preparing matrices with a quarter of the bones; how far vertices go as the level moves.

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from osteon.bench.players.browser import WebPlayer
     from osteon.lod.model_levels import ModelLevels
 
-__all__ = ["BAKED", "COARSE", "MODEL", "LevelFile", "corrected_model", "file_rows", "level_files", "measure_file", "show_node"]
+__all__ = [
+    *("BAKED", "COARSE", "MODEL", "LevelFile", "corrected_model"),
+    *("file_rows", "level_files", "measure_file", "show_node"),
+]
 
 FORMS = {"": SaveOptions(), "16 bits": SaveOptions(quantize=True), "compressed": SaveOptions(compress=True)}
 MODEL, COARSE, BAKED = "model with levels", "coarse meshes", "levels alone"

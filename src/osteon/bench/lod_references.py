@@ -8,6 +8,7 @@ matrix, exact or not. At each step the bone is added that lowers the error most.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -22,7 +23,7 @@ from osteon.lod.search.merge_state import MergeProblem
 from osteon.lod.search.pair_moments import error_of_matrices
 from osteon.lod.search.skin_motion import SkinMotion
 
-__all__ = ["best_of_sets", "direct_search_seconds", "literal_basic_error"]
+__all__ = ["Exhausted", "direct_search_seconds", "exhaust", "literal_basic_error"]
 
 #: Sweeps over the bones of a set, in which each takes its best parent and offset.
 SWEEPS = 3
@@ -52,20 +53,38 @@ def literal_basic_error(motion: SkinMotion, pairs: Float64, run: FrameRun, count
     return error(active)
 
 
-def best_of_sets(problem: MergeProblem, count: int) -> float:
-    """The least error of all sets of so many active bones, every other bone with the best parent and offset."""
-    n, least = problem.n_bones, np.inf
-    for active in combinations(range(n), count):
-        state, parents = start_following(problem), np.array([*active, n])
-        left = sorted(set(range(n)) - set(active))
-        for _ in range(SWEEPS):
-            for b in left:
-                offsets, costs = state.trials(np.full(len(parents), b), parents)
-                best = int(costs.argmin())
-                if state.leaders[b] == b or costs[best] < state.prices(np.array([b]))[0]:
-                    state.lead(b, int(parents[best]), offsets[best])
-        least = min(least, state.error)
-    return least
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """The errors of all sets of active bones, and what no order can be better than."""
+
+    sets: Float64  # (n,) the least error of 0 … n-1 active bones, in units of the body
+    orders: float  # of the order that is closest to these at some counts: how many times as much, at the worst of them
+
+
+def exhaust(problem: MergeProblem, counts: set[int]) -> Exhausted:
+    """All sets of bones, and by these all orders, judged at some counts."""
+    n = problem.n_bones
+    errors = {s: _set_error(problem, s) for count in range(n) for s in map(frozenset, combinations(range(n), count))}
+    least = np.array([min(e for s, e in errors.items() if len(s) == count) for count in range(n)])
+    worst = {frozenset[int](): 1.0}
+    for count in range(1, n):
+        for s in map(frozenset, combinations(range(n), count)):
+            over = errors[s] / max(least[count], 1e-300) if count in counts else 1.0
+            worst[s] = max(over, min(worst[s - {b}] for b in s))
+    return Exhausted(least, min((w for s, w in worst.items() if len(s) == n - 1), default=1.0))
+
+
+def _set_error(problem: MergeProblem, active: frozenset[int]) -> float:
+    """The error of a set of active bones, every other bone with the best parent and offset."""
+    n = problem.n_bones
+    state, parents = start_following(problem), np.array([*sorted(active), n])
+    for _ in range(SWEEPS):
+        for b in sorted(set(range(n)) - active):
+            offsets, costs = state.trials(np.full(len(parents), b), parents)
+            best = int(costs.argmin())
+            if state.leaders[b] == b or costs[best] < state.prices(np.array([b]))[0]:
+                state.lead(b, int(parents[best]), offsets[best])
+    return max(state.error, 0.0)
 
 
 @kernel_as_met

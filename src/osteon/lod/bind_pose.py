@@ -21,11 +21,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Bool, Float32, Float64, Int32, checked
+from osteon.core.arrays import Bool, Float32, Float64, Int32, IntArray, checked
 from osteon.core.deformer import Arrays
 from osteon.core.transforms import compose, invert
 
-__all__ = ["BindPose"]
+__all__ = ["BindPose", "offsets_in_pose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class BindPose:
         return cls(arrays["pose"], arrays["shared"] != 0)
 
 
-def offsets_in_pose(pose: Float64, parents: Int32) -> Float64:
+def offsets_in_pose(pose: Float64, parents: IntArray) -> Float64:
     """(b,3,4) by which each bone of a pose (b,3,4) stands off its parent; the pose itself without one."""
     out = pose.copy()
     below = np.flatnonzero(parents >= 0)

@@ -26,11 +26,18 @@ from osteon.core.deformer import Arrays
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.transforms import compose, identity
 
-__all__ = ["BoneChain", "BoneForm", "BoneOrder"]
+__all__ = ["BoneChain", "BoneForm", "BoneOrder", "count_of_part"]
 
 #: How an order was made. advanced: new parents, fitted offsets. The others keep the parents of the rig: fitted offsets,
 #: the mean over the clip, or a copy of the parent.
 BoneForm = Literal["advanced", "offset", "mean", "copy"]
+
+
+def count_of_part(part: float, n_bones: int) -> int:
+    """How many bones are a part 0 … 1 of all, at least one."""
+    if not 0 <= part <= 1:
+        raise OptionError(f"part: expected 0 … 1, got {part}")
+    return max(1, int(np.floor(part * n_bones + 0.5)))
 
 
 class BoneChain(NamedTuple):
@@ -124,9 +131,7 @@ class BoneOrder:
 
     def count_for_share(self, part: float) -> int:
         """How many bones are a part 0 … 1 of all, at least one."""
-        if not 0 <= part <= 1:
-            raise OptionError(f"part: expected 0 … 1, got {part}")
-        return max(1, int(np.floor(part * self.n_ordered + 0.5)))
+        return count_of_part(part, self.n_ordered)
 
     def count_for_rms(self, rms: float) -> int:
         """The fewest bones, at least one, whose root mean square distance is no more than that; all if none."""

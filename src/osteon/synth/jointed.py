@@ -1,6 +1,7 @@
 """Articulated characters of any size whose skeleton, skin and motion are known: an egg around every joint of a tree.
 
-Joints turn by very different amounts, as those of animals do: the one that turns most twice as far as the next.
+Joints turn by very different amounts, as those of animals do: the one that turns most thirty times as far as the one
+that turns least.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ __all__ = ["JointedOptions", "make_jointed"]
 
 #: Half the size of an egg, beside steps of about 0.4 between joints.
 EGG = (0.2, 0.15, 0.1)
+#: How far the joint turns that turns least, of the one that turns most.
+LEAST_SWING = 1 / 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def _random_skeleton(rng: np.random.Generator, options: JointedOptions) -> Skele
 
 def _turns(rng: np.random.Generator, options: JointedOptions) -> Float64:
     """(f,j,3,3) smooth turns, none in the first frame."""
-    size = options.swing * 0.5 ** rng.permutation(options.joints)
+    size = options.swing * LEAST_SWING ** (rng.permutation(options.joints) / max(1, options.joints - 1))
     vectors = size[:, None] * smooth_series(rng, options.frames, (options.joints, 3))
     turns = Rotation.from_rotvec(vectors.reshape(-1, 3)).as_matrix()
     return np.asarray(turns.reshape(options.frames, options.joints, 3, 3))

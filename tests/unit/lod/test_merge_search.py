@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
+from osteon.bench.lod_references import exhaust
 from osteon.lod.search.follow_state import start_following
 from osteon.lod.search.forward_search import search_forward
 from osteon.lod.search.merge_search import order_of, search_backward
@@ -81,29 +80,16 @@ def test_a_state_that_goes_on_twice_is_not_changed():
     np.testing.assert_array_equal(start.pairs, pairs)
 
 
-def best_of_sets(problem: MergeProblem, count: int) -> float:
-    """The least error of all sets of so many active bones, every other bone with the best parent and offset."""
-    n, least = problem.n_bones, np.inf
-    for active in combinations(range(n), count):
-        state, parents = start_following(problem), np.array([*active, n])
-        left = [b for b in range(n) if b not in active]
-        for _ in range(3):
-            for b in left:
-                offsets, costs = state.trials(np.full(len(parents), b), parents)
-                if state.leaders[b] == b or costs.min() < state.prices(np.array([b]))[0]:
-                    state.lead(b, int(parents[costs.argmin()]), offsets[costs.argmin()])
-        least = min(least, state.error)
-    return least
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_search_comes_near_the_best_of_all_sets(seed):
     motion = read_skin_motion(make_jointed(seed, SMALL))
     problem = problem_of(motion)
     state = search_backward(start_merging(problem), base_of(motion, problem.pairs))[0]
     errors = [follow.error for follow in reversed(state.path)]
+    best = exhaust(problem, {2, 3})
+    assert 1 <= best.orders <= 1.6
     for count in range(1, motion.n_bones):
-        assert errors[count] <= 1.6 * best_of_sets(problem, count)
+        assert best.sets[count] * (1 - 1e-6) <= errors[count] <= 1.6 * best.sets[count]
 
 
 def test_forward_finds_an_order_of_all_bones_whose_first_ones_matter_most():

@@ -15,13 +15,14 @@ share similar values").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from osteon.core.arrays import Bool, Float64
+from osteon.core.transforms import compose, invert
 from osteon.lod.bind_pose import BindPose, offsets_in_pose
-from osteon.lod.bone_order import BoneOrder
+from osteon.lod.bone_order import BoneChain, BoneOrder
 from osteon.lod.search.fit_orders import FrameRun, errors_of_order, in_units
 from osteon.lod.search.pair_moments import pair_moments
 from osteon.lod.search.skin_motion import SkinMotion
@@ -40,55 +41,63 @@ def fit_bind_pose(
 ) -> tuple[BindPose, tuple[BoneOrder, ...]]:
     """The bind pose, and the orders with their offsets and errors as they are with it."""
     pairs = pair_moments(motion.owners, motion.holds, motion.n_bones)
-    prices = [_prices(motion, pairs, order, run) for order, run in zip(orders, runs, strict=True)]
+    prices = [_Prices.of(motion, pairs, order, run) for order, run in zip(orders, runs, strict=True)]
     poses = [order.default_pose() for order in (*orders, all_clips)]
-    shared = [np.stack([p.shares(pose) for p in prices]) for pose in poses]
-    kept = [some & (2 * some.sum(axis=0) >= len(orders)) for some in shared]
+    kept = [_kept(motion, prices, pose) for pose in poses]
     best = max(range(len(poses)), key=lambda i: int(kept[i].sum()))
     bind = BindPose(poses[best].astype(np.float32), kept[best])
-    changed = []
-    for order, run, taken in zip(orders, runs, bind.shared, strict=True):
-        offsets = np.where(taken[:, None, None], bind.offsets(order.parents), order.offsets)
-        after = replace(order, offsets=offsets.astype(np.float32))
-        errors = errors_of_order(motion, pairs, run, after, range(order.n_ordered + 1))
-        changed.append(replace(after, errors=motion.squared_unit * errors) if taken.any() else order)
-    return bind, tuple(changed)
+    taken = zip(orders, runs, bind.shared, strict=True)
+    return bind, tuple(_with_pose(motion, pairs, order, run, bind, shared) for order, run, shared in taken)
 
 
+def _kept(motion: SkinMotion, prices: Sequence[_Prices], pose: Float64) -> Bool:
+    """(c,b) clips that can do with the offsets of a pose (b,3,4), of bones in which at least half of them can."""
+    in_units = compose(compose(motion.unit_from_posed, pose[motion.bones]), invert(motion.unit_from_rest))
+    shared = np.zeros((len(prices), len(pose)), bool)
+    shared[:, motion.bones] = [each.shares(in_units) for each in prices]
+    return np.asarray(shared & (2 * shared.sum(axis=0) >= len(prices)))
+
+
+def _with_pose(
+    motion: SkinMotion, pairs: Float64, order: BoneOrder, run: FrameRun, bind: BindPose, shared: Bool
+) -> BoneOrder:
+    """An order with the offsets that it shares taken from the bind pose, and its errors then."""
+    if not shared.any():
+        return order
+    offsets = np.where(shared[:, None, None], bind.offsets(order.parents), order.offsets)
+    after = replace(order, offsets=offsets.astype(np.float32))
+    errors = errors_of_order(motion, pairs, run, after, range(order.n_ordered + 1))
+    return replace(after, errors=motion.squared_unit * errors)
+
+
+@dataclass(frozen=True, slots=True)
 class _Prices:
-    """What other offsets would cost a clip."""
+    """What other offsets would cost a clip, of the used bones and in units of the body."""
 
-    def __init__(self, order: BoneOrder, forms: tuple[Float64, Float64], limits: Float64) -> None:
-        self._order, self._limits = order, limits
-        self._stretch, self._moments = forms
+    chain: BoneChain
+    stretch: Float64  # (n,3,3) Q of what each bone hangs on
+    moments: Float64  # (n,4,4) M of what follows with it
+    limits: Float64  # (n,) what a change may cost
+
+    @staticmethod
+    def of(motion: SkinMotion, pairs: Float64, order: BoneOrder, run: FrameRun) -> _Prices:
+        chain, clusters, n = in_units(motion, order), pairs.copy(), motion.n_bones
+        linear = motion.transforms[run.start : run.stop, :, :, :3]
+        squares = np.concatenate([np.einsum("fbij,fbik->bjk", linear, linear), len(linear) * np.eye(3)[None]])
+        slack = SLACK if order.form == "advanced" else BASIC_SLACK
+        moments, limits = np.empty((n, 4, 4)), np.empty(n)
+        for place, b in reversed(list(enumerate(chain.order.tolist()))):
+            above, offset = int(chain.parents[b]), np.eye(4)
+            offset[:3] = chain.offsets[b]
+            moments[b] = clusters[b, b]
+            limits[b] = (slack * order.errors[place] / (n - place) + LEAST * order.base) / motion.squared_unit
+            if above >= 0:
+                clusters[above] += offset @ clusters[b]
+                clusters[:, above] += clusters[:, b] @ offset.T
+        return _Prices(chain, squares[chain.parents], moments, limits)  # the last square is that of nothing
 
     def shares(self, pose: Float64) -> Bool:
-        """(b,) bones that can do with the offsets of a pose."""
-        order = self._order
-        change = offsets_in_pose(pose, order.parents) - order.offsets
-        costs = np.einsum("bij,bjk,bkl,bil->b", self._stretch, change, self._moments, change, optimize=True)
-        return np.asarray(costs <= self._limits)
-
-
-def _prices(motion: SkinMotion, pairs: Float64, order: BoneOrder, run: FrameRun) -> _Prices:
-    """For all bones of the model; those that are not in the order are shared by nobody."""
-    n, bones, unit = motion.n_bones, motion.bones, motion.squared_unit
-    within, slack = in_units(motion, order), SLACK if order.form == "advanced" else BASIC_SLACK
-    moments, clusters = np.zeros((order.n_bones, 4, 4)), pairs.copy()
-    stretch, limits = np.zeros((order.n_bones, 3, 3)), np.full(order.n_bones, -1.0)
-    rest_unit = np.eye(4)
-    rest_unit[:3] = motion.unit_from_rest
-    linear = motion.transforms[run.start : run.stop, :, :, :3]
-    for place, b in reversed(list(enumerate(within.order.tolist()))):
-        above, offset = int(within.parents[b]), np.eye(4)
-        offset[:3] = within.offsets[b]
-        to_model = np.linalg.inv(rest_unit)
-        moments[bones[b]] = to_model @ clusters[b, b] @ to_model.T
-        known = np.eye(3) * len(linear) if above < 0 else np.einsum("fij,fik->jk", linear[:, above], linear[:, above])
-        scale = motion.unit_from_posed[0, 0] if above < 0 else motion.unit_from_rest[0, 0]
-        stretch[bones[b]] = unit * scale**2 * known
-        limits[bones[b]] = slack * order.errors[place] / (n - place) + LEAST * order.base
-        if above >= 0:
-            clusters[above] += offset @ clusters[b]
-            clusters[:, above] += clusters[:, b] @ offset.T
-    return _Prices(order, (stretch, moments), limits)
+        """(n,) bones that can do with the offsets of a pose (n,3,4)."""
+        change = offsets_in_pose(pose, self.chain.parents) - self.chain.offsets
+        costs = np.einsum("bij,bjk,bkl,bil->b", self.stretch, change, self.moments, change, optimize=True)
+        return np.asarray(costs <= self.limits)

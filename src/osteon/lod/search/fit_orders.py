@@ -3,7 +3,7 @@
     minimise for every count n of active bones   sum_f sum_v || x_v^f(n) - x_v^f ||^2
 
 over the order, one parent a bone and one offset a bone. Forward and backward search both take part; so does the basic
-form with fitted offsets, and nothing is kept that is above it at any count.
+form with fitted offsets, and what is kept is not above that where levels are baked.
 
     form        parents                  an inactive bone
     advanced    any bone, or nothing     follows by a fitted offset
@@ -30,10 +30,10 @@ from osteon.core.kinematics import parents_first
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.progress import Progress, report_progress
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.lod.bone_order import BoneChain, BoneForm, BoneOrder
+from osteon.lod.bone_order import BoneChain, BoneForm, BoneOrder, count_of_part
 from osteon.lod.level_pose import Fade, pose_chain
 from osteon.lod.search.forward_search import search_forward
-from osteon.lod.search.merge_search import BAKED_SHARES, count_of, order_of, search_backward
+from osteon.lod.search.merge_search import BAKED_PARTS, order_of, search_backward
 from osteon.lod.search.merge_state import MergeProblem, MergeState, start_merging
 from osteon.lod.search.pair_moments import error_of_matrices, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import SkinMotion
@@ -41,7 +41,7 @@ from osteon.lod.search.skin_motion import SkinMotion
 __all__ = ["FrameRun", "errors_of_order", "fit_order", "fit_orders", "in_units", "mean_transform", "runs_of"]
 
 #: Errors are equal that differ by less than this part of themselves, or that of the worst: float32 rounds offsets.
-EQUAL, NOTHING = 1e-6, 1e-9
+EQUAL, NOTHING = 1e-4, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +85,21 @@ def fit_order(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm 
         order = _stored(motion, run, basic, base, "offset" if form == "advanced" else form)
         if form == "advanced":
             orders = (order_of(basic), search_forward(problem))
-            found = search_backward(start_merging(problem), base, orders, basic)
-            order = _never_above(motion, pairs, run, order, [_stored(motion, run, s, base, form) for s in found])
+            best = search_backward(start_merging(problem), base, orders, basic)[0]
+            order = _better(motion, pairs, run, order, best)
         counts = range(order.n_ordered + 1)
         return replace(order, errors=motion.squared_unit * errors_of_order(motion, pairs, run, order, counts))
 
 
-def _never_above(
-    motion: SkinMotion, pairs: Float64, run: FrameRun, basic: BoneOrder, found: Sequence[BoneOrder]
-) -> BoneOrder:
-    """The first of the orders that is not above the basic one where levels are baked, or else that one."""
-    baked = [count_of(part, basic.n_ordered) for part in BAKED_SHARES]
-    limit = (1 + EQUAL) * errors_of_order(motion, pairs, run, basic, baked)
-    limit += NOTHING * basic.base / motion.squared_unit
-    for order in found:
-        if (errors_of_order(motion, pairs, run, order, baked) <= limit).all():
-            return order
-    return basic
+def _better(motion: SkinMotion, pairs: Float64, run: FrameRun, basic: BoneOrder, best: MergeState) -> BoneOrder:
+    """What the search found, unless its errors were rounding and are above those of the basic form."""
+    n = basic.n_ordered
+    baked = [count_of_part(part, n) for part in BAKED_PARTS]
+    order = _stored(motion, run, best, basic.base / motion.squared_unit, "advanced")
+    found, other = (errors_of_order(motion, pairs, run, each, baked) for each in (order, basic))
+    known = np.array([best.path[n - 1 - count].error for count in baked if count < n] + [0.0] * baked.count(n))
+    limit = (1 + EQUAL) * np.maximum(known, other) + NOTHING * basic.base / motion.squared_unit
+    return order if (found <= limit).all() else basic
 
 
 def _default_pose(motion: SkinMotion, transforms: Float64, form: BoneForm) -> Float64:

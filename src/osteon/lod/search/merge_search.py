@@ -24,9 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.lod.bone_order import count_of_part
 from osteon.lod.search.merge_state import MergeState
 
-__all__ = ["BAKED_SHARES", "count_of", "order_of", "search_backward"]
+__all__ = ["BAKED_PARTS", "order_of", "search_backward"]
 
 #: States that go on, by how many bones there are at most.
 WIDTHS = ((14, 32), (32, 16), (64, 6), (128, 3))
@@ -35,10 +36,11 @@ BASIC = 3
 #: Errors below this share are as good as none: about 1e-4 of the diagonal.
 FLOOR = 1e-6
 #: Parts of the bones at which levels are baked, and how much more these counts weigh.
-BAKED_SHARES = (0.25, 0.5, 0.75)
+BAKED_PARTS = (0.25, 0.5, 0.75)
 BAKED_WEIGHT = 4.0
-#: What it costs to be above the limit once, and what is not above it yet.
-ABOVE, EQUAL = 1e6, 1e-6
+#: What it costs to be above the limit once, as much as to be 1.6 times the best at such a count; what it costs besides,
+#: times the logarithm; and what is not above it yet.
+ABOVE, STEEP, EQUAL = 0.88, 8.0, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class _Judge:
     most: float  # the logarithm that it should not exceed
 
     def price(self, log_error: float, best: float) -> float:
-        return self.weight * (log_error - best) ** 2 + (ABOVE if log_error > self.most + EQUAL else 0.0)
+        above = log_error - self.most
+        return self.weight * (log_error - best) ** 2 + (ABOVE + STEEP * above if above > EQUAL else 0.0)
 
 
 def search_backward(
@@ -77,14 +80,15 @@ def search_backward(
 ) -> list[MergeState]:
     """States with no active bone, the best first; their paths say who followed whom. Errors are judged by `base`.
 
-    A path that is above that of `limit` where levels are baked comes after all that are not.
+    A path that is above that of `limit` where levels are baked is worth its price only if all others are much worse at
+    another count.
     """
     n_bones = start.problem.n_bones
     width = next((wide for most, wide in WIDTHS if n_bones <= most), 1)
     if start.problem.above is not None:
         width = -(-width // BASIC)
     floor = FLOOR * base + 1e-300
-    baked = {count_of(part, n_bones) for part in BAKED_SHARES}
+    baked = {count_of_part(part, n_bones) for part in BAKED_PARTS}
     ranked = [_Ranked(0.0, start), *(_Ranked(0.0, start, order) for order in orders)]
     for count in reversed(range(n_bones)):
         most = np.inf
@@ -145,8 +149,3 @@ def _followed(state: MergeState, choice: _Choice, *, spent: bool) -> MergeState:
 def order_of(state: MergeState) -> list[int]:
     """All bones, the one that followed last first."""
     return [follow.bone for follow in reversed(state.path)]
-
-
-def count_of(part: float, n_bones: int) -> int:
-    """How many bones are a part 0 … 1 of all, at least one."""
-    return max(1, int(np.floor(part * n_bones + 0.5)))
