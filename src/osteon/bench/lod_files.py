@@ -33,8 +33,15 @@ if TYPE_CHECKING:
     from osteon.lod.model_levels import ModelLevels
 
 __all__ = [
-    *("BAKED", "COARSE", "MODEL", "LevelFile", "corrected_model"),
-    *("file_rows", "level_files", "measure_file", "show_node"),
+    "BAKED",
+    "COARSE",
+    "MODEL",
+    "LevelFile",
+    "corrected_model",
+    "file_rows",
+    "level_files",
+    "measure_file",
+    "show_node",
 ]
 
 FORMS = {"": SaveOptions(), "16 bits": SaveOptions(quantize=True), "compressed": SaveOptions(compress=True)}
