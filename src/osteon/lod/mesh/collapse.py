@@ -2,7 +2,8 @@
 
     pick the cheapest edge - check that it may go - merge its ends - price the edges around them
 
-An edge that may not go now is dropped; it is priced again whenever one of its ends changes.
+An edge that may not go now is dropped; it is priced again whenever one of its ends changes. What it would cut off, which
+takes longer to find, is added to its price when it comes up for the first time.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from osteon.lod.mesh.state import (
     NORMAL,
     NOW,
     PAIRS,
+    PART,
     POINT,
     POSED,
     REST,
     SHIFT,
-    SPREAD,
     STEPS,
     VERSION,
     WEDGE,
+    WEIGHT,
     WEIGHTS,
     History,
     Room,
@@ -43,15 +45,18 @@ from osteon.lod.mesh.state import (
 
 __all__ = ["collapse_edges"]
 
+#: What a squared distance that is cut off costs, of one from a plane.
+CUT = 4.0
+
 
 @lean
 def collapse_edges(tables: Tables, room: Room, history: History, left: int, until: int, steps: int) -> int:
     """Collapse until so few triangles are left, so many steps are done, no edge is or the heap is full; returns the triangles left."""
-    corners, heads, state, poses, transforms, attributes = tables
+    corners, parts, heads, state, poses, transforms, attributes = tables
     keys, edges, counters, asked, work, slots, places, ring = room
     last = counters[STEPS] + steps
     while counters[HEAP] < keys.shape[0] and (counters[ASKED] > 0 or (left > until and counters[STEPS] < last)):
-        pricing = counters[ASKED] > 0
+        pricing, at = counters[ASKED] > 0, -1
         if pricing:
             counters[ASKED] -= 1
             i, j = asked[counters[ASKED], 0], asked[counters[ASKED], 1]
@@ -60,21 +65,26 @@ def collapse_edges(tables: Tables, room: Room, history: History, left: int, unti
             if at < 0:
                 break
             i, j = edges[at, 0], edges[at, 1]
-            if not keeps_kind(corners, heads, ring, counters, i, j):
+            if not keeps_kind(corners, parts, heads, ring, counters, i, j):
                 continue
         key, cost, t, what = place_edge(corners, heads, state, poses, transforms, attributes, work, slots, i, j)
         if what == REFUSED:
             continue
         if pricing:
-            push_edge(keys, edges, counters, heads, key, i, j)
+            push_edge(keys, edges, counters, heads, key, i, j, 0)
             continue
         pose_best(poses, transforms, work, slots, i, j, t, places)
         if turns_over(corners, heads, poses, places, i, j):
             continue
+        if edges[at, 4] == 0:
+            for f in range(places.shape[0]):
+                key += CUT * (state[i, WEIGHT] * places[f, 3] + state[j, WEIGHT] * places[f, 4])
+            push_edge(keys, edges, counters, heads, key, i, j, 1)
+            continue
         gone, kept, share = (i, j, 1.0 - t) if what == KEEP_SECOND else (j, i, t)
         step = counters[STEPS]
         _join_labels(corners, heads, attributes, history.labels, step, gone, kept)
-        left -= _merge_corners(corners, heads, gone, kept)
+        left -= _merge_corners(corners, parts, heads, gone, kept)
         _settle(heads, state, poses, work, slots, places, gone, kept, share)
         state[kept, COST] = cost
         history.merges[step, 0], history.merges[step, 1], history.merges[step, 2] = gone, kept, left
@@ -127,8 +137,8 @@ def _join_labels(
         c = corners[c, AFTER]
 
 
-@compiled_by({"_nrt": False}, "i4.2 i4.2 i8 i8")
-def _merge_corners(corners: Int32, heads: Int32, gone: int, kept: int) -> int:
+@compiled_by({"_nrt": False}, "i4.2 i4.1 i4.2 i8 i8")
+def _merge_corners(corners: Int32, parts: Int32, heads: Int32, gone: int, kept: int) -> int:
     """Give the corners of one point to the other, but for triangles that had both; returns how many these are."""
     dropped = 0
     c = heads[gone, FIRST]
@@ -138,6 +148,7 @@ def _merge_corners(corners: Int32, heads: Int32, gone: int, kept: int) -> int:
             _unlink(corners, heads, d)
             _unlink(corners, heads, e)
             corners[c, POINT] = corners[d, POINT] = corners[e, POINT] = -1
+            parts[corners[c, PART]] -= 1
             dropped += 1
         else:
             corners[c, POINT], corners[c, AFTER] = kept, heads[kept, FIRST]
@@ -177,14 +188,14 @@ def _settle(
         state[kept, REST + axis] = work[BEST, axis]
     for a in range(heads.shape[1] - CARRIERS):
         heads[kept, CARRIERS + a], state[kept, WEIGHTS + a] = slots[PAIRS + a, 1], work[BEST_WEIGHTS, a]
-    for c in range(5):
-        state[kept, SPREAD + c] += state[gone, SPREAD + c]
+    state[kept, WEIGHT] += state[gone, WEIGHT]
     for f in range(poses.shape[1]):
         for c in range(POSED):
             poses[kept, f, c] += poses[gone, f, c]
+        for c in range(NORMAL, poses.shape[2]):
+            poses[kept, f, c] += poses[gone, f, c]
         for axis in range(3):
             poses[kept, f, POSED + axis] = places[f, axis]
-            poses[kept, f, NORMAL + axis] += poses[gone, f, NORMAL + axis]
             poses[kept, f, SHIFT + axis] += share * (poses[gone, f, SHIFT + axis] - poses[kept, f, SHIFT + axis])
     heads[kept, VERSION] += 1
     heads[gone, VERSION] = -1

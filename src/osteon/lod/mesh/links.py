@@ -7,6 +7,9 @@ if one more point hung on them, so that
 - two points of borders or seams collapse along these only, never across;
 - a closed shell ends as a tetrahedron, an open one as a triangle, and so does every patch of a material or chart.
 
+Where many triangles meet at an edge that does not follow; so besides no part (a material and primitive in a shell) may
+lose its last triangle.
+
 At seams every wedge must find its partner along the edge. If only one end has wedges without a partner (a corner of
 seams, or a point on a seam beside one that is not), the other comes to it.
 
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 from osteon.core.arrays import Int32, Int64
 from osteon.core.kernels import compiled_by
-from osteon.lod.mesh.state import AFTER, FIRST, LAST, LOCKED, NEXT, NOW, PAIRS, POINT, SIDE, WEDGE
+from osteon.lod.mesh.state import AFTER, FIRST, LAST, LOCKED, NEXT, NOW, PAIRS, PART, POINT, SIDE, WEDGE
 
 __all__ = ["FREE", "KEEP_FIRST", "KEEP_SECOND", "REFUSED", "keeps_kind", "match_wedges"]
 
@@ -77,16 +80,16 @@ def _add_pair(slots: Int32, n: int, a: int, b: int) -> int:
     return n
 
 
-@compiled_by({"_nrt": False}, "i4.2r i4.2r i4.2 i8.1 i8 i8")
-def keeps_kind(corners: Int32, heads: Int32, ring: Int32, counters: Int64, i: int, j: int) -> bool:
-    """Whether the link condition holds for edge ij."""
+@compiled_by({"_nrt": False}, "i4.2r i4.1r i4.2r i4.2 i8.1 i8 i8")
+def keeps_kind(corners: Int32, parts: Int32, heads: Int32, ring: Int32, counters: Int64, i: int, j: int) -> bool:
+    """Whether the link condition holds for edge ij, and all parts stay."""
     counters[NOW] += 1
     now = counters[NOW]
     special_i = _mark_ring(corners, heads, ring, i, 0, now)
     special_j = _mark_ring(corners, heads, ring, j, SIDE, now)
     if special_i and special_j and ring[j, KIND] == PLAIN:
         return False
-    thirds, common = 0, 0
+    thirds, common, going = 0, 0, 0
     c = heads[i, FIRST]
     while c >= 0:
         u, w = corners[corners[c, NEXT], POINT], corners[corners[c, LAST], POINT]
@@ -100,6 +103,7 @@ def keeps_kind(corners: Int32, heads: Int32, ring: Int32, counters: Int64, i: in
                     return False
                 thirds += 1 if ring[v, SEEN] != now else 0
                 ring[v, SEEN] = now
+        going += 1 if u == j or w == j else 0
         if u != j and w != j and ring[u, SIDE + STAMP] == now and ring[w, SIDE + STAMP] == now:
             d = heads[j, FIRST]
             while d >= 0:
@@ -108,7 +112,25 @@ def keeps_kind(corners: Int32, heads: Int32, ring: Int32, counters: Int64, i: in
                     return False
                 d = corners[d, AFTER]
         c = corners[c, AFTER]
-    return thirds > 0 and common == thirds
+    return thirds > 0 and common == thirds and _parts_stay(corners, parts, heads[i, FIRST], j, going)
+
+
+@compiled_by({"_nrt": False}, "i4.2r i4.1r i8 i8 i8")
+def _parts_stay(corners: Int32, parts: Int32, first: int, j: int, going: int) -> bool:
+    """Whether all parts would have triangles left without those that have point j in the list of corners."""
+    c = first
+    while c >= 0:
+        if corners[corners[c, NEXT], POINT] == j or corners[corners[c, LAST], POINT] == j:
+            if parts[corners[c, PART]] <= going:
+                same, d = 0, first
+                while d >= 0:
+                    goes = corners[corners[d, NEXT], POINT] == j or corners[corners[d, LAST], POINT] == j
+                    same += 1 if goes and corners[d, PART] == corners[c, PART] else 0
+                    d = corners[d, AFTER]
+                if same >= parts[corners[c, PART]]:
+                    return False
+        c = corners[c, AFTER]
+    return True
 
 
 @compiled_by({"_nrt": False}, "i4.2r i4.2r i4.2 i8 i8 i8")

@@ -18,7 +18,7 @@ class SimplifyOptions:
         6, help="Poses besides the rest pose in which shape is kept and no triangle turns over.", minimum=1, maximum=64
     )
     texture: float = option(
-        0.2, help="What a texture that slides counts, of a surface that is as far off.", minimum=0.0, maximum=100.0
+        0.5, help="What a texture that slides counts, of a surface that is as far off.", minimum=0.0, maximum=100.0
     )
     fit: bool = option(True, help="Fit places and weights of every level to the source.")
     lock_borders: bool = option(False, help="Leave open borders exactly as they are.")

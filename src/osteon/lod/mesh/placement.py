@@ -31,7 +31,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.kernels import compiled_by
 from osteon.lod.mesh.links import FREE, KEEP_FIRST, REFUSED, match_wedges
-from osteon.lod.mesh.state import CARRIERS, COST, MATRICES, PAIRS, QUADRIC, REST, SHIFT, SPREAD, WEIGHTS
+from osteon.lod.mesh.state import CARRIERS, COST, MATRICES, PAIRS, QUADRIC, REST, SHIFT, SPREAD, WEIGHT, WEIGHTS
 
 __all__ = ["BEST", "BEST_WEIGHTS", "place_edge", "pose_best"]
 
@@ -39,13 +39,14 @@ __all__ = ["BEST", "BEST_WEIGHTS", "place_edge", "pose_best"]
 TRIED = 5
 #: What pulls a place to the middle of all it stands for where planes leave it free, of what planes pull.
 PULL = 1e-8
-#: What the spread of all that a point stands for costs, so that equal costs keep triangles even.
-EVEN = 1e-6
+#: What a squared distance from what a point stands for costs, of one from its planes: where all is flat triangles stay
+#: even.
+EVEN = 1e-4
 #: A place may be so many lengths of the edge away from its middle.
 FARTHEST = 2.0
-#: Rows of `work`: the quadric of the mixture that is tried, that of attributes, places and weights tried and best. The
-#: matrices of all poses follow. In `slots`, pairs of wedges come first, then carriers tried and best.
-QUADRICS, FIXED, TRIAL, BEST, TRIAL_WEIGHTS, BEST_WEIGHTS = 0, 1, 2, 3, 4, 5
+#: Rows of `work`: the quadric that is tried, that of attributes, that of one pose; places and weights. The matrices of
+#: all poses follow. In `slots`, pairs of wedges come first, then carriers tried and best.
+PULLED, FIXED, IN_POSE, TRIAL, SOLVED, BEST, TRIAL_WEIGHTS, BEST_WEIGHTS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 @compiled_by({"_nrt": False}, "i4.2r i4.2r f8.2r f8.3r f8.3r f8.2r f8.2 i4.2 i8 i8")
@@ -78,18 +79,14 @@ def place_edge(
         _mix_carriers(heads, state, work, slots, i, j, t)
         _blend_carriers(poses, transforms, work, slots, i, j, t)
         _pull_back(poses, work, i, j)
-        cost = _solve_place(state, work, i, j, t, what == FREE)
+        cost = _solve_place(state, poses, work, i, j, t, what == FREE)
         if cost < best:
             best, best_t = cost, t
             for axis in range(3):
                 work[BEST, axis] = work[TRIAL, axis]
             for a in range(k):
                 slots[PAIRS + a, 1], work[BEST_WEIGHTS, a] = slots[PAIRS + a, 0], work[TRIAL_WEIGHTS, a]
-    total, spread = state[i, SPREAD] + state[j, SPREAD], state[i, SPREAD + 4] + state[j, SPREAD + 4]
-    for axis in range(3):
-        middle = state[i, SPREAD + 1 + axis] + state[j, SPREAD + 1 + axis]
-        spread += work[BEST, axis] * (total * work[BEST, axis] - 2 * middle)
-    return best - state[i, COST] - state[j, COST] + EVEN * spread, best, best_t, what
+    return best - state[i, COST] - state[j, COST], best, best_t, what
 
 
 @compiled_by({"_nrt": False}, "f8.3r f8.3r f8.2 i4.2 i8 i8 f8 f8.2")
@@ -185,48 +182,68 @@ def _blend_carriers(
 def _pull_back(poses: Float64, work: Float64, i: int, j: int) -> None:
     """The quadric tried: that of attributes and the sum over poses of A' Q A."""
     for c in range(10):
-        work[QUADRICS, c] = work[FIXED, c]
+        work[PULLED, c] = work[FIXED, c]
     for f in range(poses.shape[1]):
-        xx, xy = poses[i, f, QUADRIC] + poses[j, f, QUADRIC], poses[i, f, QUADRIC + 1] + poses[j, f, QUADRIC + 1]
-        xz, xw = poses[i, f, QUADRIC + 2] + poses[j, f, QUADRIC + 2], poses[i, f, QUADRIC + 3] + poses[j, f, QUADRIC + 3]
-        yy, yz = poses[i, f, QUADRIC + 4] + poses[j, f, QUADRIC + 4], poses[i, f, QUADRIC + 5] + poses[j, f, QUADRIC + 5]
-        yw, zz = poses[i, f, QUADRIC + 6] + poses[j, f, QUADRIC + 6], poses[i, f, QUADRIC + 7] + poses[j, f, QUADRIC + 7]
-        zw, ww = poses[i, f, QUADRIC + 8] + poses[j, f, QUADRIC + 8], poses[i, f, QUADRIC + 9] + poses[j, f, QUADRIC + 9]
-        c, at = 0, MATRICES + f
+        at, c = MATRICES + f, 0
+        for k in range(10):
+            work[IN_POSE, k] = poses[i, f, QUADRIC + k] + poses[j, f, QUADRIC + k]
         for r in range(4):
-            a, b, d = work[at, r], work[at, 4 + r], work[at, 8 + r]
-            x, y, z = xx * a + xy * b + xz * d, xy * a + yy * b + yz * d, xz * a + yz * b + zz * d
-            if r == 3:
-                work[QUADRICS, 9] += (x + 2 * xw) * a + (y + 2 * yw) * b + (z + 2 * zw) * d + ww
-                continue
+            a, b, d, w = work[at, r], work[at, 4 + r], work[at, 8 + r], 1.0 if r == 3 else 0.0
+            x = work[IN_POSE, 0] * a + work[IN_POSE, 1] * b + work[IN_POSE, 2] * d + work[IN_POSE, 3] * w
+            y = work[IN_POSE, 1] * a + work[IN_POSE, 4] * b + work[IN_POSE, 5] * d + work[IN_POSE, 6] * w
+            z = work[IN_POSE, 2] * a + work[IN_POSE, 5] * b + work[IN_POSE, 7] * d + work[IN_POSE, 8] * w
             for s in range(r, 4):
-                work[QUADRICS, c] += x * work[at, s] + y * work[at, 4 + s] + z * work[at, 8 + s]
+                work[PULLED, c] += x * work[at, s] + y * work[at, 4 + s] + z * work[at, 8 + s]
                 c += 1
-            work[QUADRICS, c - 1] += a * xw + b * yw + d * zw
+            work[PULLED, c - 1] += work[IN_POSE, 3] * a + work[IN_POSE, 6] * b + work[IN_POSE, 8] * d
+        work[PULLED, 9] += work[IN_POSE, 9]
 
 
-@compiled_by({"_nrt": False}, "f8.2r f8.2 i8 i8 f8 b1")
-def _solve_place(state: Float64, work: Float64, i: int, j: int, t: float, free: bool) -> float:
+@compiled_by({"_nrt": False}, "f8.2r f8.3r f8.2 i8 i8 f8 b1")
+def _solve_place(state: Float64, poses: Float64, work: Float64, i: int, j: int, t: float, free: bool) -> float:
     """The place of the least cost if it is free to be there, else the mixture of both ends; returns the cost."""
-    q = work[QUADRICS]
-    px = (1.0 - t) * state[i, REST] + t * state[j, REST]
-    py = (1.0 - t) * state[i, REST + 1] + t * state[j, REST + 1]
-    pz = (1.0 - t) * state[i, REST + 2] + t * state[j, REST + 2]
-    pull = PULL * (work.shape[0] - MATRICES)
-    weight = pull * (state[i, SPREAD] + state[j, SPREAD])
-    a, b, c, d, e, f = q[0] + weight, q[1], q[2], q[4] + weight, q[5], q[7] + weight
-    aa, ab, ac, bb, bc, cc = d * f - e * e, c * e - b * f, b * e - c * d, a * f - c * c, b * c - a * e, a * d - b * b
+    pull = PULL * (state[i, WEIGHT] + state[j, WEIGHT])
+    a, b, c = work[PULLED, 0] + pull, work[PULLED, 1], work[PULLED, 2]
+    d, e, f = work[PULLED, 4] + pull, work[PULLED, 5], work[PULLED, 7] + pull
+    aa = d * f - e * e
+    ab = c * e - b * f
+    ac = b * e - c * d
     det = a * aa + b * ab + c * ac
+    for axis in range(3):
+        work[TRIAL, axis] = (1.0 - t) * state[i, REST + axis] + t * state[j, REST + axis]
     if free and det > 0:
-        x = pull * (state[i, SPREAD + 1] + state[j, SPREAD + 1]) - q[3]
-        y = pull * (state[i, SPREAD + 2] + state[j, SPREAD + 2]) - q[6]
-        z = pull * (state[i, SPREAD + 3] + state[j, SPREAD + 3]) - q[8]
-        x, y, z = (aa * x + ab * y + ac * z) / det, (ab * x + bb * y + bc * z) / det, (ac * x + bc * y + cc * z) / det
-        ix, iy, iz = state[i, REST], state[i, REST + 1], state[i, REST + 2]
-        jx, jy, jz = state[j, REST], state[j, REST + 1], state[j, REST + 2]
-        off = (x - 0.5 * (ix + jx)) ** 2 + (y - 0.5 * (iy + jy)) ** 2 + (z - 0.5 * (iz + jz)) ** 2
-        if off <= FARTHEST * FARTHEST * ((ix - jx) ** 2 + (iy - jy) ** 2 + (iz - jz) ** 2):
-            px, py, pz = x, y, z
-    work[TRIAL, 0], work[TRIAL, 1], work[TRIAL, 2] = px, py, pz
-    cost = px * (q[0] * px + 2 * (q[1] * py + q[2] * pz + q[3])) + py * (q[4] * py + 2 * (q[5] * pz + q[6]))
-    return max(cost + pz * (q[7] * pz + 2 * q[8]) + q[9], 0.0)
+        rest = poses.shape[1] - 1
+        x = PULL * (poses[i, rest, SPREAD] + poses[j, rest, SPREAD]) - work[PULLED, 3]
+        y = PULL * (poses[i, rest, SPREAD + 1] + poses[j, rest, SPREAD + 1]) - work[PULLED, 6]
+        z = PULL * (poses[i, rest, SPREAD + 2] + poses[j, rest, SPREAD + 2]) - work[PULLED, 8]
+        work[SOLVED, 0] = (aa * x + ab * y + ac * z) / det
+        work[SOLVED, 1] = (ab * x + (a * f - c * c) * y + (b * c - a * e) * z) / det
+        work[SOLVED, 2] = (ac * x + (b * c - a * e) * y + (a * d - b * b) * z) / det
+        off, length = 0.0, 0.0
+        for axis in range(3):
+            off += (work[SOLVED, axis] - 0.5 * (state[i, REST + axis] + state[j, REST + axis])) ** 2
+            length += (state[i, REST + axis] - state[j, REST + axis]) ** 2
+        if off <= FARTHEST * FARTHEST * length:
+            for axis in range(3):
+                work[TRIAL, axis] = work[SOLVED, axis]
+    return _cost(state, poses, work, i, j)
+
+
+@compiled_by({"_nrt": False}, "f8.2r f8.3r f8.2r i8 i8")
+def _cost(state: Float64, poses: Float64, work: Float64, i: int, j: int) -> float:
+    """What the place tried costs: the quadric, and the spread of all that it would stand for."""
+    cost, spread, c = work[PULLED, 9], 0.0, 0
+    for r in range(3):
+        for s in range(r, 4):
+            twice = 1.0 if s == r else 2.0
+            cost += twice * work[PULLED, c] * work[TRIAL, r] * (work[TRIAL, s] if s < 3 else 1.0)
+            c += 1
+    total = state[i, WEIGHT] + state[j, WEIGHT]
+    for f in range(poses.shape[1]):
+        spread += poses[i, f, SPREAD + 3] + poses[j, f, SPREAD + 3]
+        for r in range(3):
+            x = work[MATRICES + f, 4 * r + 3]
+            for axis in range(3):
+                x += work[MATRICES + f, 4 * r + axis] * work[TRIAL, axis]
+            spread += x * (total * x - 2 * (poses[i, f, SPREAD + r] + poses[j, f, SPREAD + r]))
+    return max(cost, 0.0) + EVEN * max(spread, 0.0)

@@ -71,13 +71,14 @@ def point_normals(posed: Float64, corners: Corners) -> Float64:
     return np.stack([around @ normals for normals in np.cross(b - a, c - a)], axis=1)
 
 
-def point_spread(points: Float64, corners: Corners) -> Float64:
-    """(n,5) W, W p and W p'p of points (n,3) at rest, of which sums tell how far apart points are."""
-    a, b, c = (points[corners.faces[:, e]] for e in range(3))
+def point_spread(posed: Float64, corners: Corners) -> tuple[Float64, Float64]:
+    """(n,1) weights of points as their planes count at rest, and (n,f,4) weighted places and squares in every pose."""
+    a, b, c = (posed[-1, corners.faces[:, e]] for e in range(3))
     weights = np.sqrt(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)) / 3
-    total = np.bincount(corners.points, np.repeat(weights, 3), corners.n_points)
-    squares = np.einsum("ni,ni->n", points, points)
-    return total[:, None] * np.concatenate([np.ones((len(points), 1)), points, squares[:, None]], axis=1)
+    total = np.bincount(corners.points, np.repeat(weights, 3), corners.n_points)[:, None]
+    places = posed.swapaxes(0, 1)
+    squares = np.einsum("nfi,nfi->nf", places, places)
+    return total, total[:, :, None] * np.concatenate([places, squares[:, :, None]], axis=2)
 
 
 def attribute_quadrics(points: Float64, corners: Corners, asset: Asset, texture: float) -> Float64:

@@ -154,7 +154,7 @@ class _Work:
                 level = self._level(steps, fit, self.frames)
                 if level.error.worst_percent <= bound:
                     return level
-            steps = self.sequence.steps_to(int(BACK_OFF * self.sequence.triangles[steps]) + 1)
+            steps = min(steps - 1, self.sequence.steps_to(int(BACK_OFF * self.sequence.triangles[steps]) + 1))
         return self._whole()
 
     def _whole(self) -> MeshLevel:

@@ -4,10 +4,11 @@ Few tables of many columns instead of many arrays: what a kernel is handed makes
 
 | table | rows | columns |
 | --- | --- | --- |
-| corners | corner 3 t + e, the e-th of triangle t | POINT (-1: its triangle is gone), WEDGE, VERTEX, NEXT and LAST (the other corners of its triangle), AFTER (the next corner of the same point, -1: none) |
+| corners | corner 3 t + e, the e-th of triangle t | POINT (-1: its triangle is gone), WEDGE, VERTEX, NEXT and LAST (the other corners of its triangle), AFTER (the next corner of the same point, -1: none), PART (the part of its triangle) |
+| parts | part: material and primitive in a shell | how many triangles it has |
 | heads | point | FIRST (a corner of it, -1: none), VERSION (how often it changed, -1: it is gone), LOCKED, from CARRIERS on what moves it |
-| state | point | REST (3), COST (what it costs where it is), SPREAD (5), from WEIGHTS on those of its carriers |
-| poses | point, pose | QUADRIC (10), POSED (3), SHIFT (3), NORMAL (3, the sum of all that it stands for) |
+| state | point | REST (3), COST (what it costs where it is), WEIGHT (of all points that it stands for), from WEIGHTS on those of its carriers |
+| poses | point, pose | QUADRIC (10), POSED (3), SHIFT (3), and of all points that it stands for the sums NORMAL (3) and, weighted, SPREAD (4): of places and of their squares |
 | transforms | carrier, pose | 3x4 matrix |
 | attributes | wedge | see `quadrics.py` |
 | counters | | NOW (the current mark), HEAP (edges in it), STEPS (done), ASKED (edges to be priced) |
@@ -27,26 +28,27 @@ from osteon.core.arrays import Float64, Int32, Int64
 
 __all__ = ["History", "Room", "Tables", "make_history", "make_room"]
 
-POINT, WEDGE, VERTEX, NEXT, LAST, AFTER = 0, 1, 2, 3, 4, 5
+POINT, WEDGE, VERTEX, NEXT, LAST, AFTER, PART = 0, 1, 2, 3, 4, 5, 6
 FIRST, VERSION, LOCKED, CARRIERS = 0, 1, 2, 3
-REST, COST, SPREAD, WEIGHTS = 0, 3, 4, 9
-QUADRIC, POSED, SHIFT, NORMAL = 0, 10, 13, 16
+REST, COST, WEIGHT, WEIGHTS = 0, 3, 4, 5
+QUADRIC, POSED, SHIFT, NORMAL, SPREAD = 0, 10, 13, 16, 19
 NOW, HEAP, STEPS, ASKED = 0, 1, 2, 3
 #: A point with more wedges than these stays as it is.
 PAIRS = 64
 #: Marks of a point beside the first end of an edge, and as many beside the second (`links.py`).
 SIDE = 5
 #: Rows of `work` before the matrices of all poses (`placement.py`).
-MATRICES = 6
+MATRICES = 8
 
 
 class Tables(NamedTuple):
     """The surface as it is by now."""
 
-    corners: Int32  # (3t,6)
+    corners: Int32  # (3t,7)
+    parts: Int32  # (p,)
     heads: Int32  # (n,3+k)
-    state: Float64  # (n,9+k)
-    poses: Float64  # (n,f,19)
+    state: Float64  # (n,5+k)
+    poses: Float64  # (n,f,23)
     transforms: Float64  # (c,f,12)
     attributes: Float64  # (w,11+4m), or (w,0)
 
@@ -55,12 +57,12 @@ class Room(NamedTuple):
     """The heap, and scratch."""
 
     keys: Float64  # (h,) what it costs to collapse an edge
-    edges: Int32  # (h,4) its points and their versions; one whose points changed since is stale
+    edges: Int32  # (h,5) its points, their versions (stale: they changed since), whether its price is final
     counters: Int64  # (4,)
     asked: Int32  # (e,2) edges whose price is asked for
-    work: Float64  # (6+f,12) or wider
+    work: Float64  # (8+f,12) or wider
     slots: Int32  # (PAIRS+2k,2)
-    places: Float64  # (f,3) where a point would lie in every pose
+    places: Float64  # (f,5) where a point would lie in every pose, and how much of the ends that would cut off
     ring: Int32  # (n,10)
 
 
@@ -78,12 +80,12 @@ def make_room(tables: Tables, n_edges: int) -> Room:
     k = tables.heads.shape[1] - CARRIERS
     return Room(
         np.empty(n_heap),
-        np.empty((n_heap, 4), np.int32),
+        np.empty((n_heap, 5), np.int32),
         np.zeros(4, np.int64),
         np.zeros((n_edges + n_points, 2), np.int32),
         np.zeros((MATRICES + n_poses, max(12, 2 * k))),
         np.zeros((PAIRS + 2 * k, 2), np.int32),
-        np.zeros((n_poses, 3)),
+        np.zeros((n_poses, 5)),
         np.zeros((n_points, 2 * SIDE), np.int32),
     )
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Bool, Float64, Int32
+from osteon.core.asset import Asset
 from osteon.core.model import SkinnedModel
+from osteon.core.topology import shells
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import BORDER, Corners, edge_kinds, following
 from osteon.lod.mesh.options import SimplifyOptions
@@ -51,28 +53,36 @@ def tables_of(model: SkinnedModel, corners: Corners, poses: Poses, options: Simp
     heads = np.concatenate(
         [_first_corners(corners), np.zeros_like(chosen)[:, None], _locked(corners, kinds, options), carriers.names], axis=1
     )
-    spread = point_spread(rest, corners)
-    memory = [plane_quadrics(posed, corners, kinds), posed.swapaxes(0, 1), shifts.swapaxes(0, 1), point_normals(posed, corners)]
+    total, spread = point_spread(posed, corners)
+    memory = [plane_quadrics(posed, corners, kinds), posed.swapaxes(0, 1), shifts.swapaxes(0, 1), point_normals(posed, corners), spread]
     return Tables(
-        _corner_table(corners),
+        *_corner_table(corners, model.asset),
         np.ascontiguousarray(heads, np.int32),
-        np.ascontiguousarray(np.concatenate([rest, np.zeros((len(rest), 1)), spread, carriers.weights], axis=1)),
+        np.ascontiguousarray(np.concatenate([rest, np.zeros((len(rest), 1)), total, carriers.weights], axis=1)),
         np.ascontiguousarray(np.concatenate(memory, axis=2)),
         np.ascontiguousarray(carriers.transforms.swapaxes(0, 1).reshape(-1, poses.n_poses, 12)),
         attribute_quadrics(rest, corners, model.asset, options.texture),
     )
 
 
-def _corner_table(corners: Corners) -> Int32:
-    """Every corner with the next one of its point, in ascending order."""
+def _corner_table(corners: Corners, asset: Asset) -> tuple[Int32, Int32]:
+    """Every corner with the next one of its point, in ascending order; how many triangles every part has."""
     order = np.argsort(corners.points, kind="stable")
     same = np.flatnonzero(corners.points[order[1:]] == corners.points[order[:-1]])
     after = np.full(len(order), -1, np.int32)
     after[order[same]] = order[same + 1]
     here = np.arange(len(order))
     others = (following(here), following(following(here)))
-    columns = (corners.points, corners.wedges, corners.vertices, *others, after)
-    return np.ascontiguousarray(np.stack(columns, axis=1), np.int32)
+    part = np.repeat(_parts(corners, asset), 3)
+    columns = (corners.points, corners.wedges, corners.vertices, *others, after, part)
+    return np.ascontiguousarray(np.stack(columns, axis=1), np.int32), np.bincount(part[::3]).astype(np.int32)
+
+
+def _parts(corners: Corners, asset: Asset) -> Int32:
+    """(t,) numbers of shells, cut up by materials and primitives."""
+    keys = [shells(corners.faces, corners.n_points)[1][corners.faces[:, 0]]]
+    keys += [k[corners.triangles] for k in (asset.triangle_material, asset.primitive_of_triangle) if k is not None]
+    return np.unique(np.stack(keys), axis=1, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def _first_corners(corners: Corners) -> Int32:
