@@ -10,7 +10,7 @@ from osteon.lod.level_pose import pose_at_count
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.fit_orders import fit_orders, runs_of
 from osteon.lod.search.level_errors import blend_moments, level_errors
-from osteon.lod.search.pair_moments import error_of_matrices, motion_grams, pair_moments
+from osteon.lod.search.pair_moments import error_of_matrices, frame_factor, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import read_skin_motion
 from osteon.synth.jointed import JointedOptions, make_jointed
 from tests.lod_rigs import direct_error, two_clips
@@ -38,6 +38,24 @@ def test_grams_hold_products_of_all_frames():
     grams, t = motion_grams(motion.transforms), motion.transforms
     np.testing.assert_allclose(grams[2, 5], np.einsum("fij,fik->jk", t[:, 2], t[:, 5]), atol=1e-12)
     np.testing.assert_allclose(grams[-1, 5, :3], t[:, 5].sum(axis=0), atol=1e-12)
+
+
+def test_a_factor_has_the_same_products_in_fewer_frames():
+    motion = read_skin_motion(make_jointed(1, JointedOptions(joints=4, frames=50)))
+    factor = frame_factor(motion.transforms)
+    assert len(factor) == 7  # 20 columns, three rows a frame
+    rows = factor.transpose(0, 2, 1, 3).reshape(-1, 20)
+    forms = motion_grams(motion.transforms).transpose(0, 2, 1, 3).reshape(20, 20)
+    np.testing.assert_allclose(rows.T @ rows, forms, atol=1e-10)
+
+
+def test_many_frames_agree_with_posed_vertices():
+    model = make_jointed(3, JointedOptions(joints=5, frames=90))
+    order = fit_orders(read_skin_motion(model))[0]
+    for count in range(5):
+        used = pose_at_count(order, model.animation.transforms, count)
+        expected = direct_error(model, used)
+        assert order.errors[order.active_counts[count]] == pytest.approx(expected, rel=1e-10, abs=1e-12 * order.base)
 
 
 def test_every_level_of_every_clip_agrees_with_posed_vertices():

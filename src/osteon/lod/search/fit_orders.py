@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, Int32, Int64
+from osteon.core.arrays import Float32, Float64, Int32, Int64, IntArray
 from osteon.core.kinematics import parents_first
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.progress import Progress, report_progress
@@ -35,10 +35,19 @@ from osteon.lod.level_pose import Fade, pose_chain
 from osteon.lod.search.forward_search import search_forward
 from osteon.lod.search.merge_search import BAKED_PARTS, order_of, search_backward
 from osteon.lod.search.merge_state import MergeProblem, MergeState, start_merging
-from osteon.lod.search.pair_moments import error_of_matrices, motion_grams, pair_moments
+from osteon.lod.search.pair_moments import error_of_matrices, frame_factor, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import SkinMotion
 
-__all__ = ["FrameRun", "errors_of_order", "fit_order", "fit_orders", "in_units", "mean_transform", "runs_of"]
+__all__ = [
+    "FrameRun",
+    "errors_of_order",
+    "fit_order",
+    "fit_orders",
+    "in_units",
+    "left_out",
+    "mean_transform",
+    "runs_of",
+]
 
 #: Errors are equal that differ by less than this part of themselves, or that of the worst: float32 rounds offsets.
 EQUAL, NOTHING = 1e-4, 1e-9
@@ -157,14 +166,24 @@ def errors_of_order(
     motion: SkinMotion, pairs: Float64, run: FrameRun, order: BoneOrder, counts: Sequence[int]
 ) -> Float64:
     """(m,) squared errors with so many active bones, in units of the body, for any frames."""
-    exact = motion.transforms[run.start : run.stop]
-    within = in_units(motion, order)
+    exact, chain = frame_factor(motion.transforms[run.start : run.stop]), in_units(motion, order)
     errors = np.zeros(len(counts))
     for i, count in enumerate(counts):
-        left = within.order[count:]
-        differences = pose_chain(within, exact, Fade(count, count, 0.0))[:, left] - exact[:, left]
+        left, differences = left_out(chain, exact, count)
         errors[i] = error_of_matrices(pairs[np.ix_(left, left)], differences)
     return errors
+
+
+def left_out(chain: BoneChain, exact: Float64, count: int) -> tuple[IntArray, Float64]:
+    """The bones behind the first `count`, and (f,m,3,4) by how much they are off; the last bone of `exact` stays."""
+    world, left = len(chain.parents), chain.order[count:]
+    with_world = BoneChain(
+        np.concatenate([[world], chain.order]),
+        np.append(np.where(chain.parents < 0, world, chain.parents), -1),
+        np.concatenate([chain.offsets, identity(1)]),
+    )
+    posed = pose_chain(with_world, exact, Fade(count + 1, count + 1, 0.0))
+    return left, posed[:, left] - exact[:, left]
 
 
 def in_units(motion: SkinMotion, order: BoneOrder) -> BoneChain:

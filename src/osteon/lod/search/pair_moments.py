@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from osteon.core.arrays import Float64, Int64
 from osteon.core.transforms import identity
 
-__all__ = ["by_pairs", "error_of_matrices", "motion_grams", "pair_moments", "rows_of", "stacked_holds"]
+__all__ = ["by_pairs", "error_of_matrices", "frame_factor", "motion_grams", "pair_moments", "rows_of", "stacked_holds"]
 
 
 def pair_moments(owners: Int64, holds: Float64, n_bones: int) -> Float64:
@@ -43,9 +43,29 @@ def stacked_holds(owners: Int64, holds: Float64, n_bones: int) -> csr_array:
 
 def motion_grams(transforms: Float64) -> Float64:
     """(n+1,n+1,4,4) N of all pairs of bones of transforms (f,n,3,4), the last the world, which stays."""
-    world = np.broadcast_to(identity(), (len(transforms), 1, 3, 4))
-    rows = rows_of(np.concatenate([transforms, world], axis=1))
+    rows = rows_of(_with_world(transforms))
     return by_pairs(rows.T @ rows)
+
+
+def frame_factor(transforms: Float64) -> Float64:
+    """(f',n+1,3,4) with the same N as transforms (f,n,3,4) and the world have, in as few frames as that takes.
+
+    They are no motions any more, but all errors of constant offsets are theirs: the triangle R of rows = Q R.
+    """
+    whole = _with_world(transforms)
+    n_bones = whole.shape[1]
+    if 3 * len(whole) <= 4 * n_bones:
+        return whole
+    triangle = np.linalg.qr(rows_of(whole), mode="r")
+    padded = np.zeros((-(-len(triangle) // 3) * 3, 4 * n_bones))
+    padded[: len(triangle)] = triangle
+    return np.ascontiguousarray(padded.reshape(-1, 3, n_bones, 4).transpose(0, 2, 1, 3))
+
+
+def _with_world(transforms: Float64) -> Float64:
+    """(f,n+1,3,4) the bones, and behind them one that stays."""
+    world = np.broadcast_to(identity(), (len(transforms), 1, 3, 4))
+    return np.concatenate([transforms, world], axis=1)
 
 
 def error_of_matrices(pairs: Float64, differences: Float64) -> float:
