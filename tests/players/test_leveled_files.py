@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.bench.lod_files import BAKED, COARSE, MODEL, corrected_model, measure_file, level_files
+from osteon.bench.lod_files import BAKED, COARSE, MODEL, corrected_model, level_files, measure_file
 from osteon.bench.players.judge import TOLERANCE, Reference, match_corners, worst_deviation
 from osteon.bench.players.tools import why_no_raylib
 from osteon.core.engines import ENGINES

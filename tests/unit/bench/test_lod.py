@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench import lod, lod_bones, lod_play
+from osteon.bench import lod, lod_bones, lod_files, lod_play
 from osteon.bench.lod import bench_lod
 from osteon.bench.lod_references import direct_search_seconds, literal_basic_error
 from osteon.bench.run import BenchRun
@@ -22,6 +22,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BenchRun:
     monkeypatch.setattr(lod_bones, "JOINTED", {4: range(1)})
     monkeypatch.setattr(lod_play, "LEAST_BONES", 5)
     monkeypatch.setattr(lod_play, "RUNS", 2)
+    monkeypatch.setattr(lod_files, "file_rows", lambda run: [])  # tests/players judges files
     return BenchRun(tmp_path / "sequences", 1)
 
 
