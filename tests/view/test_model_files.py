@@ -87,7 +87,7 @@ def test_figures_are_of_the_file_that_was_compared(subjects: Path) -> None:
             OptionError,
             "walk: is no skinned model; of several files the last",
         ),
-        (["mine.glb", "models/a.npz", "models/b.npz"], OptionError, "name the sequence after models/a.npz"),
+        (["mine.glb", "models/a.npz", "models/b.npz"], OptionError, "models/b.npz: is a skinned model; of several"),
     ],
 )
 def test_what_is_no_model_is_refused(

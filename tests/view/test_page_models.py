@@ -283,6 +283,9 @@ def test_on_a_phone(chromium: Any, folder: Path, tmp_path: Path) -> None:
         knows_all(person, 2)
         row(person, "dqs").tap()
         person.waits_for("s.model === 'm2'")
+        panel = person.page.locator("#panels").bounding_box()
+        box = row(person, "dqs").bounding_box()
+        assert box["y"] + box["height"] <= panel["y"] + panel["height"]  # in sight
         drawn(person)
         assert_layout(person)
         person.keeps_picture("12-models")

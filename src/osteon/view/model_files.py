@@ -51,7 +51,7 @@ def find_models(words: Sequence[str]) -> NamedModels | None:
         compared, note = _stored(path)
         models.append(ModelFile(path, label, compared))
         notes += note
-    _check_source(source, models)
+    _check_source(source)
     return NamedModels(tuple(models), source, tuple(notes))
 
 
@@ -116,10 +116,9 @@ def _stored(path: Path) -> tuple[ComparedModel | None, list[str]]:
     return None, [f"{path} is not the file that was compared; what the comparison measured of it is left out"]
 
 
-def _check_source(source: str | None, models: Sequence[ModelFile]) -> None:
+def _check_source(source: str | None) -> None:
     """Refuse a model in the place of the source, where it cannot be played as one."""
     if source is not None and Path(source).suffix.lower() == ".npz" and holds_model(source):
         raise OptionError(
-            f"{source}: is a skinned model; of several files the last is the source, so name the sequence after "
-            f"{models[-1].path}"
+            f"{source}: is a skinned model; of several files the last is the source, so name the sequence after it"
         )

@@ -1,8 +1,10 @@
 /** Errors of all frames, measured a few at a time between two pictures so that the page stays quick. */
 
 import { errorPercent, measureFrame } from "../engine/errors.js";
+import { idle } from "./idle.js";
 
 const SLICE = 8; // ms of work before the page gets its turn
+const PAUSE = 60; // ms that a turn waits at most
 
 /**
  * @typedef {import("../engine/pack.js").Pack} Pack
@@ -57,7 +59,7 @@ export class ErrorTracker {
     const wanted = () => run === this.#others;
     for (const pack of packs) {
       const track = this.#begin(pack, pack.rank);
-      while (wanted() && !track.complete && !this.track.complete) await pause();
+      while (wanted() && !track.complete && !this.track.complete) await new Promise((go) => setTimeout(go, PAUSE));
       const frame = (f) => measureFrame(pack, f, pack.rank);
       if (!track.complete && wanted()) await this.#measure(pack, track, { wanted, frame, hear });
     }
@@ -77,7 +79,7 @@ export class ErrorTracker {
     for (let f = 0; f < track.rms.length && !track.complete; f += 1) {
       if (performance.now() - turn > SLICE) {
         hear();
-        await pause();
+        await idle(PAUSE);
         turn = performance.now();
       }
       if (!wanted()) return;
@@ -104,11 +106,4 @@ function add(track, f, { rms, worst, perVertex }) {
   track.largest = Math.max(worst.distance, track.largest || 0);
   track.squared ??= new Float64Array(perVertex.length);
   for (let v = 0; v < perVertex.length; v++) track.squared[v] += perVertex[v] ** 2;
-}
-
-/** Wait until the browser has drawn and is idle, but never long. */
-function pause() {
-  return new Promise((go) =>
-    "requestIdleCallback" in globalThis ? requestIdleCallback(go, { timeout: 60 }) : setTimeout(go, 16),
-  );
 }

@@ -77,13 +77,16 @@ export class ModelList {
     return { element, cells };
   }
 
-  /** Which model is shown. */
+  /** Which model is shown; its row comes into sight when it is another one. */
   mark(id) {
+    const moved = id !== this.#chosen;
     this.#chosen = id;
     this.#models.forEach((model, i) => {
       const { element } = this.#rows[i];
       element.setAttribute("aria-selected", String(model.id === id));
-      if (model.id === id) this.rows.setAttribute("aria-activedescendant", element.id);
+      if (model.id !== id) return;
+      this.rows.setAttribute("aria-activedescendant", element.id);
+      if (moved && element.checkVisibility()) element.scrollIntoView({ block: "nearest" });
     });
   }
 

@@ -3,11 +3,15 @@
 import { readPack } from "../engine/pack.js";
 import { nBones } from "./bones.js";
 import { canCompare } from "./compare.js";
+import { idle } from "./idle.js";
 import { PackKeeper } from "./pack_keeper.js";
 import { groupOf, peersOf } from "./peers.js";
 
+const READY = 200; // ms that the next model waits for an idle page
+
 export class Opener {
   #group = ""; // of what is shown
+  #round = 0;
 
   /** @param {{engine: import("../engine/engine.js").Engine, store: import("./store.js").Store, client: import("./client.js").Client,
    *   notices: import("./notices.js").Notices, fail(error: unknown): void}} services */
@@ -15,6 +19,7 @@ export class Opener {
     Object.assign(this, services);
     this.packs = new PackKeeper(async (id, onProgress) => readPack(await this.client.pack(id, onProgress)));
     this.store.watch(["against"], () => this.#showBeside());
+    this.store.watch(["paint", "wireframe"], () => this.#makeReady());
   }
 
   /** Ask what there is and show the first of it. */
@@ -71,7 +76,7 @@ export class Opener {
       if (this.wanted !== id) return;
       notices.clear();
       notices.announce(this.#load(id, pack, view) ? `${this.#spoken(id, pack)} is open.` : "");
-      this.#fetchPeers(id);
+      this.#makeReady();
     });
   }
 
@@ -96,13 +101,14 @@ export class Opener {
     return this.packs.get(this.#model(id) ?? { id }, onProgress);
   }
 
-  /** Models of the same source are there before they are asked for. */
-  async #fetchPeers(shown) {
-    for (const { id } of peersOf(this.store.state.scene, shown)) {
-      if (this.wanted !== shown) return;
+  /** Models of the same source are there before they are asked for, and ready to be drawn as this one is. */
+  async #makeReady() {
+    const { scene, model: shown } = this.store.state;
+    const round = (this.#round += 1);
+    for (const { id } of peersOf(scene, shown)) {
       if (!this.packs.has(id)) await this.packOf(id).catch(() => {}); // whoever asks for it is told
-      await idle();
-      if (this.wanted !== shown) return;
+      await idle(READY);
+      if (round !== this.#round || this.wanted !== shown) return;
       this.store.set({ known: this.packs.known() });
       // What goes wrong here is told to whoever shows the model.
       if (id !== shown && this.packs.has(id)) await this.engine.warm(await this.packOf(id)).catch(() => {});
@@ -166,13 +172,6 @@ export class Opener {
       this.fail(error);
     }
   }
-}
-
-/** When the browser has nothing else to do, or soon. */
-function idle() {
-  return new Promise((go) =>
-    "requestIdleCallback" in globalThis ? requestIdleCallback(go, { timeout: 200 }) : setTimeout(go, 50),
-  );
 }
 
 /** What of the present view a pack can show. */
