@@ -140,9 +140,11 @@ def alive(pid: int) -> bool:
 def wait_until(true: Any, seconds: float = 60.0) -> bool:
     """Whether something becomes true in time, also on a machine that does much else."""
     end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
+    while time.monotonic() < end:
+        if true():  # asked once: a moment later it may be false again
+            return True
         time.sleep(0.02)
-    return bool(true())
+    return False
 
 
 class RawLine:

@@ -91,7 +91,8 @@ def _shots(comparison: Comparison, pose: _Pose, kind: DeviationKind, view: DrawO
     """The pictures of a row, still to be drawn, and the end of its scale."""
     values = _deviations(comparison, pose, kind)
     known = [value[np.isfinite(value)] for value in values]
-    maximum = round_up(float(np.median([np.quantile(each, BELOW) for each in known if len(each)] or [0.0])))
+    ends = [float(np.quantile(each, BELOW)) for each in known if len(each)]
+    maximum = round_up(float(np.median(ends or [0.0])))
     # The camera stands where the source is: what a model throws far away does not make the others small.
     camera = frame_camera(pose.source, view)
     write = brief if kind == "geometric" else (lambda angle: f"{number(float(f'{angle:.2g}'))}°")

@@ -141,6 +141,10 @@ def bone_colors(n: int) -> Float32:
     return palette[np.arange(n) % len(palette)]
 
 
+#: Digits of a distance of colours: nearer than that is a tie, which every processor must decide alike.
+TIE = 9
+
+
 @lru_cache(maxsize=1)
 def _palette() -> Float32:
     """Colours in the order in which a greedy choice takes them; the next is always the one farthest from all so far."""
@@ -153,7 +157,7 @@ def _palette() -> Float32:
     order = [int(np.argmin(np.linalg.norm(offered - (0.23, 0.51, 0.86), axis=1)))]
     for _ in range(127):
         distance = np.minimum(distance, np.linalg.norm(lab - lab[order[-1]], axis=1))
-        order.append(int(distance.argmax()))
+        order.append(int(distance.round(TIE).argmax()))
     return offered[order].astype(np.float32)
 
 
