@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
-from osteon.core.arrays import Float32, Int32
+from osteon.core.arrays import Float32, Int32, Int64
 from osteon.core.asset import Asset
 from osteon.core.deformer import Arrays, Deformer, Displacement
 from osteon.core.errors import GeometryError
@@ -21,6 +21,7 @@ from osteon.view.pack_schema import OUTLIER, SLOTS
 __all__ = [
     "asset_arrays",
     "bone_arrays",
+    "card_slots",
     "cluster_numbers",
     "deformer_arrays",
     "displacement_arrays",
@@ -93,9 +94,13 @@ def _for_cards(array: NDArray[np.generic]) -> NDArray[np.generic]:
 
 def _slots(skin: Skin) -> tuple[NDArray[np.uint16], Float32]:
     """(v,8) bones and weights, the largest first; of more than eight the smallest go and the rest is scaled to one."""
+    return card_slots(skin, np.argsort(-np.abs(skin.weights), axis=1, kind="stable")[:, :SLOTS])
+
+
+def card_slots(skin: Skin, order: Int64) -> tuple[NDArray[np.uint16], Float32]:
+    """(v,8) the slots that `order` (v,k) names, k <= 8; of a vertex that loses some the rest is scaled to one."""
     if skin.bones.size and skin.bones.max() > np.iinfo(np.uint16).max:
         raise GeometryError(f"bones: the page shows at most 65536, the model has {int(skin.bones.max()) + 1}")
-    order = np.argsort(-np.abs(skin.weights), axis=1, kind="stable")[:, :SLOTS]
     weights = np.take_along_axis(skin.weights, order, axis=1)
     if skin.n_influences > SLOTS and (left := (skin.weights != 0).sum(axis=1) > SLOTS).any():
         weights[left] /= weights[left].sum(axis=1, keepdims=True)
