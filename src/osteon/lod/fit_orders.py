@@ -1,0 +1,176 @@
+"""Progressive hierarchies of a character: one for each clip, and one for all.
+
+    minimise for every count n of active bones   sum_f sum_v || x_v^f(n) - x_v^f ||^2
+
+over the order, one parent a bone and one offset a bone. Forward and backward search both take part; so does the basic
+form with fitted offsets, and nothing is kept that is above it at any count.
+
+    form        parents                  an inactive bone
+    advanced    any bone, or nothing     follows by a fitted offset
+    offset      those of the rig         follows by a fitted offset
+    mean        those of the rig         takes the mean of its local transformation over the clip
+    copy        those of the rig         copies its parent
+
+Where a bone of the rig has no parent to copy, or none is active, it takes the mean.
+
+Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.3.
+Differs from the paper: a bone that is active is where the input has it, whatever its parents in the rig do. Literal
+kinematics over parents that follow stalls: what is inexact above stays inexact below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int64
+from osteon.core.kinematics import parents_first
+from osteon.core.parallel import single_threaded_blas
+from osteon.core.progress import Progress, report_progress
+from osteon.core.transforms import compose, identity, invert, nearest_rotation
+from osteon.lod.bone_order import BoneForm, BoneOrder
+from osteon.lod.forward_search import search_forward
+from osteon.lod.level_pose import pose_active
+from osteon.lod.merge_search import BAKED_SHARES, count_of, errors_of, order_of, search_backward
+from osteon.lod.merge_state import MergeProblem, MergeState, start_merging
+from osteon.lod.pair_moments import error_of_matrices, motion_grams, pair_moments
+from osteon.lod.skin_motion import SkinMotion
+
+__all__ = ["FrameRun", "errors_of_order", "fit_order", "fit_orders", "runs_of"]
+
+#: Errors that differ by less than this part of the worst are equal.
+EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRun:
+    """Frames that one hierarchy is for."""
+
+    name: str  # of the clip; "" for all
+    start: int
+    stop: int
+
+
+def runs_of(motion: SkinMotion) -> tuple[FrameRun, ...]:
+    """Every clip, and last all of them together."""
+    clips = [FrameRun(clip.name, clip.start, clip.stop) for clip in motion.clips]
+    return (*clips, FrameRun("", 0, len(motion.transforms)))
+
+
+def fit_orders(
+    motion: SkinMotion, form: BoneForm = "advanced", progress: Progress | None = None
+) -> tuple[BoneOrder, ...]:
+    """The hierarchy of every clip, and last the one of all clips."""
+    pairs = pair_moments(motion.owners, motion.holds, motion.n_bones)
+    found: list[BoneOrder] = []
+    runs = runs_of(motion)
+    for run in runs:
+        report_progress(progress, "bones", len(found) / len(runs))
+        one_clip = not run.name and len(motion.clips) == 1
+        found.append(replace(found[0], clip="") if one_clip else fit_order(motion, pairs, run, form))
+    report_progress(progress, "bones", 1.0)
+    return tuple(found)
+
+
+def fit_order(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm = "advanced") -> BoneOrder:
+    """The hierarchy of some frames."""
+    transforms = motion.transforms[run.start : run.stop]
+    with single_threaded_blas():  # its products are small
+        base = min(error_of_matrices(pairs, transforms[:, [r]] - transforms) for r in motion.roots)
+        problem = MergeProblem(pairs, motion_grams(transforms), motion.rigid)
+        pose = None if form in ("advanced", "offset") else _default_pose(motion, transforms, form)
+        basic = search_backward(start_merging(replace(problem, above=motion.parents, pose=pose)), base)[0]
+        order = _stored(motion, run, basic, base, "offset" if form == "advanced" else form)
+        if form == "advanced":
+            orders = (order_of(basic), search_forward(problem))
+            found = search_backward(start_merging(problem), base, orders)
+            order = _never_above(motion, pairs, run, order, [_stored(motion, run, s, base, form) for s in found])
+        counts = range(order.n_ordered + 1)
+        return replace(order, errors=motion.squared_unit * errors_of_order(motion, pairs, run, order, counts))
+
+
+def _never_above(
+    motion: SkinMotion, pairs: Float64, run: FrameRun, basic: BoneOrder, found: Sequence[BoneOrder]
+) -> BoneOrder:
+    """The first of the orders that is not above the basic one where levels are baked, or else that one."""
+    baked = [count_of(part, basic.n_ordered) for part in BAKED_SHARES]
+    limit = errors_of_order(motion, pairs, run, basic, baked) + EQUAL * basic.base / motion.squared_unit
+    for order in found:
+        if (errors_of_order(motion, pairs, run, order, baked) <= limit).all():
+            return order
+    return basic
+
+
+def _default_pose(motion: SkinMotion, transforms: Float64, form: BoneForm) -> Float64:
+    """(n+1,3,4) where the bones are by the means of their local transformations; the last is the world."""
+    pose = identity(motion.n_bones + 1)
+    for b in parents_first(motion.parents.tolist()):
+        above = int(motion.parents[b])
+        if above >= 0 and form == "copy":
+            pose[b] = pose[above]
+        else:
+            local = transforms[:, b] if above < 0 else compose(invert(transforms[:, above]), transforms[:, b])
+            pose[b] = compose(pose[above], _mean_transform(local, motion.pivots[b]))
+    return pose
+
+
+def _mean_transform(local: Float64, pivot: Float64) -> Float64:
+    """(3,4) the mean turn of transforms (f,3,4), at their mean size, with the mean place of the pivot."""
+    mean = identity()
+    size = np.sqrt(np.mean(local[..., :3] ** 2) * 3)
+    mean[:, :3] = size * nearest_rotation(local[..., :3].mean(axis=0))
+    places = local[..., :3] @ pivot + local[..., 3]
+    mean[:, 3] = places.mean(axis=0) - mean[:, :3] @ pivot
+    return mean
+
+
+def _stored(motion: SkinMotion, run: FrameRun, state: MergeState, base: float, form: BoneForm) -> BoneOrder:
+    """The path of a state as it is kept, in numbers and units of the model; its errors are still to be found."""
+    n = motion.n_bones
+    parents, offsets = np.full(n, -1), identity(n)
+    for follow in state.path:
+        parents[follow.bone] = follow.parent if follow.parent < n else -1
+        offsets[follow.bone] = follow.offset
+    return BoneOrder(
+        motion.bones[order_of(state)].astype(np.int32),
+        *_in_model(motion, parents, motion.offsets_in_model(offsets, parents)),
+        errors=np.zeros(n + 1),
+        base=base * motion.squared_unit,
+        samples=(run.stop - run.start) * motion.n_vertices,
+        form=form,
+        clip=run.name,
+    )
+
+
+def _in_model(motion: SkinMotion, parents: Int64, offsets: Float64) -> tuple[Int64, Float64]:
+    """Parents (b,) and offsets (b,3,4) of all bones of the model; those that are not used follow for ever."""
+    whole_parents, whole_offsets = motion.leaders.astype(np.int32), motion.ties.copy()
+    whole_parents[motion.bones] = np.where(parents < 0, -1, motion.bones[parents])
+    whole_offsets[motion.bones] = offsets
+    return whole_parents, whole_offsets
+
+
+def errors_of_order(
+    motion: SkinMotion, pairs: Float64, run: FrameRun, order: BoneOrder, counts: Sequence[int]
+) -> Float64:
+    """(m,) squared errors with so many active bones, in units of the body, for any frames."""
+    exact = motion.transforms[run.start : run.stop]
+    within = in_units(motion, order)
+    errors = np.zeros(len(counts))
+    for i, count in enumerate(counts):
+        left = within.order[count:]
+        differences = pose_active(within, exact, count)[:, left] - exact[:, left]
+        errors[i] = error_of_matrices(pairs[np.ix_(left, left)], differences)
+    return errors
+
+
+def in_units(motion: SkinMotion, order: BoneOrder) -> BoneOrder:
+    """The order of the used bones alone, in units of the body."""
+    place = np.full(order.n_bones, -1, np.int32)
+    place[motion.bones] = np.arange(motion.n_bones)
+    parents = np.where(order.parents[motion.bones] < 0, -1, place[order.parents[motion.bones]])
+    above = np.where((parents < 0)[:, None, None], motion.unit_from_posed, motion.unit_from_rest)
+    offsets = compose(compose(above, order.offsets[motion.bones]), invert(motion.unit_from_rest))
+    return replace(order, order=place[order.order], parents=parents, offsets=offsets)

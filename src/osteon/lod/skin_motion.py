@@ -1,0 +1,205 @@
+"""What the search reads of a model: the bones that vertices use, what hangs on each, and how they move.
+
+Bones that no vertex uses are left out. Joints that stand for one another, as when two skins bind one node differently,
+are one bone: where both are placed alike in every frame, T_c = T_b K with a constant K, and what hangs on c hangs on b
+as K z. With z_vb = sum of w [p; 1] over the slots of a vertex that belong to bone b,
+
+    x_v^f = sum_b T_b^f z_vb
+
+Lengths are in units of the body: the rest pose is centred and has a diagonal of one, and so has the posed side, at the
+size at which it plays. Rigs that carry a scale of 0.01 are then like all others, and what follows nothing is the
+identity there.
+
+Notes. Errors are those of linear blending, for dual quaternions too: both agree to first order in what is left out, and
+the order only has to rank. Displacements of the rest pose are small beside it, and left out of the search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float32, Float64, Int32, Int64
+from osteon.core.clips import Clip
+from osteon.core.errors import GeometryError
+from osteon.core.model import SkinnedModel
+from osteon.core.play_scale import scale_of_bones
+from osteon.core.skeleton import Skeleton
+from osteon.core.transforms import apply, compose, identity, invert
+
+__all__ = ["SkinMotion", "read_skin_motion"]
+
+#: Families whose slots hold a bone and a weight, nothing else.
+FAMILIES = ("linear_blend", "dual_quaternion")
+#: Joints are one if no entry of their placements differs by more than this, in diagonals.
+SAME_JOINT = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class SkinMotion:
+    """Used bones, what hangs on them and how they move, in units of the body."""
+
+    bones: Int64  # (n,) their numbers in the model
+    names: tuple[str, ...]  # (n,)
+    parents: Int64  # (n,) the nearest used bone above in the rig, -1 at a root
+    transforms: Float64  # (f,n,3,4) posed_from_rest
+    owners: Int64  # (v,k) the used bone of each slot
+    holds: Float64  # (v,k,4) z of each slot
+    clips: tuple[Clip, ...]
+    rigid: bool  # whether bones only turn and shift
+    pivots: Float64  # (n,3) where each bone turns, at rest: its joint, or else the middle of what hangs on it
+    leaders: Int64  # (b,) of every bone of the model the used bone that it is or follows
+    ties: Float64  # (b,3,4) by which constant it follows, in units of the model
+    unit_from_rest: Float64  # (3,4)
+    unit_from_posed: Float64  # (3,4)
+
+    @property
+    def n_bones(self) -> int:
+        """Used bones."""
+        return len(self.bones)
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self.owners)
+
+    @property
+    def roots(self) -> Int64:
+        """Used bones with no used bone above them."""
+        return np.flatnonzero(self.parents < 0)
+
+    @property
+    def squared_unit(self) -> float:
+        """Squared errors in units of the model are so many times those here."""
+        return float(self.unit_from_posed[0, 0] ** -2)
+
+    def offsets_in_model(self, offsets: Float64, parents: Int64) -> Float64:
+        """(n,3,4) offsets in units of the model; of bones without a parent posed_from_rest."""
+        above = np.where((parents < 0)[:, None, None], self.unit_from_posed, self.unit_from_rest)
+        return compose(compose(invert(above), offsets), self.unit_from_rest)
+
+
+def read_skin_motion(model: SkinnedModel) -> SkinMotion:
+    """The used bones of a model; refuses families without plain weights and models without vertices."""
+    if model.deformer.kind not in FAMILIES:
+        known = " or ".join(FAMILIES)
+        raise GeometryError(f"levels: expected a {known} skin, got {model.deformer.kind}; fit one of those")
+    skin, transforms = model.skin, model.animation.transforms.astype(np.float64)
+    used = np.unique(skin.bones[skin.weights != 0])
+    if not len(used):
+        raise GeometryError("levels: expected vertices that follow bones, got none")
+    unit_from_rest, unit_from_posed = _units(model.rest, model.mesh.diagonal, transforms)
+    in_units = compose(compose(unit_from_posed, transforms), invert(unit_from_rest))
+    leaders, ties = _same_joints(model.skeleton, transforms, used, model.diagonal)
+    bones = np.unique(leaders[used])
+    holds = _holds(skin.weights, apply(unit_from_rest, model.rest))
+    place = np.full(model.n_bones, -1)
+    place[bones] = np.arange(len(bones))
+    _tie(holds, skin.bones, compose(compose(unit_from_rest, ties), invert(unit_from_rest)))
+    parents = _parents(model.skeleton, model.n_bones, bones, leaders)
+    leaders, ties = _lead_unused(model.skeleton, leaders, ties, bones)
+    return SkinMotion(
+        bones=bones,
+        names=tuple(model.track.names[b] for b in bones),
+        parents=parents,
+        transforms=np.ascontiguousarray(in_units[:, bones]),
+        owners=place[leaders[np.where(skin.weights != 0, skin.bones, bones[0])]],
+        holds=holds,
+        clips=model.clips,
+        rigid=model.track.bone_type == "rigid",
+        pivots=apply(unit_from_rest, _pivots(model, bones)),
+        leaders=leaders,
+        ties=ties,
+        unit_from_rest=unit_from_rest,
+        unit_from_posed=unit_from_posed,
+    )
+
+
+def _units(rest: Float32, diagonal: float, transforms: Float64) -> tuple[Float64, Float64]:
+    """unit_from_rest and unit_from_posed (3,4)."""
+    length = diagonal or 1.0
+    center = 0.5 * (rest.min(axis=0).astype(np.float64) + rest.max(axis=0))
+    posed = apply(transforms, center[None])[..., 0, :].mean(axis=(0, 1))
+    found = []
+    for middle, size in ((center, length), (posed, length * scale_of_bones(transforms))):
+        unit = identity()
+        unit[:, :3] /= size
+        unit[:, 3] = -middle / size
+        found.append(unit)
+    return found[0], found[1]
+
+
+def _pivots(model: SkinnedModel, bones: Int64) -> Float64:
+    """(n,3) rest places of the joints, or the middles of what hangs on the bones."""
+    skeleton = model.skeleton
+    if skeleton is not None and len(skeleton.names) == model.n_bones:
+        return skeleton.world_from_joint[bones, :, 3].astype(np.float64)
+    owners, weights = model.skin.bones.ravel(), model.skin.weights.astype(np.float64)
+    mass = np.bincount(owners, weights.ravel(), model.n_bones)
+    sums = [np.bincount(owners, (weights * model.rest[:, i, None]).ravel(), model.n_bones) for i in range(3)]
+    return (np.stack(sums, axis=1) / np.maximum(mass, 1e-300)[:, None])[bones]
+
+
+def _holds(weights: Float32, points: Float64) -> Float64:
+    """(v,k,4) w [p; 1]."""
+    homogeneous = np.concatenate([points, np.ones((len(points), 1))], axis=1)
+    return np.ascontiguousarray(weights.astype(np.float64)[:, :, None] * homogeneous[:, None])
+
+
+def _tie(holds: Float64, bones: Int32, ties: Float64) -> None:
+    """What hangs on a joint that stands for another hangs on that one, in place."""
+    tied = np.flatnonzero((ties != identity(len(ties))).any(axis=(1, 2)))
+    for bone in tied:
+        slots = bones == bone
+        holds[slots, :3] = holds[slots] @ ties[bone].T
+
+
+def _same_joints(
+    skeleton: Skeleton | None, transforms: Float64, used: Int64, diagonal: float
+) -> tuple[Int64, Float64]:
+    """Of every bone the first used one that is placed like it in all frames, and K with T = T_first K."""
+    n_bones = transforms.shape[1]
+    leaders, ties = np.arange(n_bones), identity(n_bones)
+    placed = skeleton is not None and len(skeleton.names) == n_bones
+    rest = skeleton.world_from_joint.astype(np.float64) if placed and skeleton is not None else ties
+    world = compose(transforms, rest)
+    world[..., 3] /= diagonal or 1.0
+    size = np.abs(world[..., :3]).max(initial=1e-300)
+    for i, b in enumerate(used):
+        earlier = [c for c in used[:i] if leaders[c] == c]
+        first = np.abs(world[0, earlier] - world[0, b]).max(axis=(1, 2)) <= SAME_JOINT * size
+        for c in np.array(earlier, np.int64)[first]:
+            if np.abs(world[:, c] - world[:, b]).max() <= SAME_JOINT * size:
+                leaders[b] = c
+                ties[b] = identity() if (rest[c] == rest[b]).all() else compose(rest[c], invert(rest[b]))
+                break
+    return leaders, ties
+
+
+def _parents(skeleton: Skeleton | None, n_bones: int, bones: Int64, leaders: Int64) -> Int64:
+    """(n,) the nearest used bone above each; -1 where the model has no skeleton."""
+    found = np.full(len(bones), -1)
+    if skeleton is None or len(skeleton.names) != n_bones:
+        return found
+    place = {int(b): i for i, b in enumerate(bones)}
+    for i, b in enumerate(bones):
+        above = int(skeleton.parents[b])
+        while above >= 0 and (int(leaders[above]) not in place or int(leaders[above]) == b):
+            above = int(skeleton.parents[above])
+        found[i] = place[int(leaders[above])] if above >= 0 else -1
+    return found
+
+
+def _lead_unused(
+    skeleton: Skeleton | None, leaders: Int64, ties: Float64, bones: Int64
+) -> tuple[Int64, Float64]:
+    """Bones that no vertex uses follow the nearest used one above, or else the first used bone."""
+    used = np.zeros(len(leaders), bool)
+    used[bones] = True
+    leaders, ties = leaders.copy(), ties.copy()
+    for b in np.flatnonzero(~used[leaders]):
+        above = -1 if skeleton is None or len(skeleton.names) != len(leaders) else int(skeleton.parents[b])
+        while above >= 0 and not used[above]:
+            above = int(skeleton.parents[above]) if skeleton is not None else -1
+        leaders[b], ties[b] = above if above >= 0 else bones[0], identity()
+    return leaders, ties
