@@ -41,6 +41,11 @@ window.page = {
   scripted(frame, between) {
     return encode(posePositions(engine.character.pack, { first: frame, second: between ? frame + 1 : frame, between }));
   },
+  /** The same at the level that is shown. */
+  levelPositions(frame) {
+    const moment = { first: frame, second: frame, between: 0 };
+    return encode(engine.character.positionsOf("result", moment, null, engine.rank));
+  },
   normals(frame, rank) {
     const moment = { first: frame, second: frame, between: 0 };
     return encode(readPosed(engine.renderer, engine.character, { moment, rank }).normals);

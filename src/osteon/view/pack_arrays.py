@@ -104,7 +104,7 @@ def card_slots(skin: Skin, order: Int64) -> tuple[NDArray[np.uint16], Float32]:
     weights = np.take_along_axis(skin.weights, order, axis=1)
     if skin.n_influences > SLOTS and (left := (skin.weights != 0).sum(axis=1) > SLOTS).any():
         weights[left] /= weights[left].sum(axis=1, keepdims=True)
-    bones = np.where(weights != 0, np.take_along_axis(skin.bones, order, axis=1), 0)
+    bones = np.take_along_axis(skin.bones, order, axis=1)
     wider = ((0, 0), (0, SLOTS - weights.shape[1]))
     return np.pad(bones, wider).astype(np.uint16), np.pad(weights, wider).astype(np.float32)
 

@@ -8,7 +8,7 @@ import { ErrorMeter } from "./errors.js";
 import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
-import { momentInClip, posePositions, sourcePositions } from "./pose.js";
+import { momentInClip, sourcePositions } from "./pose.js";
 import { PairedCharacter } from "./paired_character.js";
 import { PosedCharacter } from "./posed_character.js";
 import { readPosed } from "./readback.js";
@@ -23,7 +23,8 @@ const NO_ERROR = 1e-6;
 /**
  * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe", swipe: number, wireframe: boolean,
  *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles", bone: number, rank: number, axes: boolean,
- *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number}} View  `shade` 0 shows bare colours.
+ *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number,
+ *   level: import("./levels/level_curve.js").LevelPoint|null}} View  `shade` 0 shows bare colours, `level` null all bones.
  * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
  *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
  */
@@ -37,7 +38,7 @@ export class Engine {
     /** @type {View} */
     this.view = {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
-      ...{ skeleton: false, theme: "light", heatMax: null, shade: 1 },
+      ...{ skeleton: false, theme: "light", heatMax: null, shade: 1, level: null },
     };
     /** @type {number[]|null} From where a model is seen when it is framed; null: from where it is well seen. */
     this.direction = null;
@@ -86,7 +87,7 @@ export class Engine {
       this.character?.dispose();
       this.character = character;
       this.clock = new Clock(pack.clips);
-      this.errors = new ErrorMeter(pack);
+      this.errors = new ErrorMeter(character);
       this.heatMax = null;
       this.marked = null;
       this.view.rank = pack.rank;
@@ -344,7 +345,7 @@ export class Engine {
   errorNow(vertex) {
     if (!this.comparable) return null;
     const { pack } = this.character;
-    const posed = posePositions(pack, this.clock.moment, this.rank, [vertex]);
+    const posed = this.character.positionsOf("result", this.clock.moment, [vertex], this.rank);
     const source = sourcePositions(pack, this.clock.moment, [vertex]);
     return Math.hypot(...source.map((x, i) => x - posed[i])) / pack.diagonal;
   }

@@ -3,7 +3,7 @@ import { deformerOf } from "./deformers/index.js";
 import { paletteAt } from "./deformers/palette.js";
 import { slotsOf } from "./deformers/slots.js";
 import { columnsAt } from "./displacements/index.js";
-import { posePositions, sourcePositions, wholeFrame } from "./pose.js";
+import { sourcePositions, wholeFrame } from "./pose.js";
 
 /** Vertices and frames kept in memory at a time. */
 const KEPT_VALUES = 4_000_000;
@@ -11,22 +11,29 @@ const KEPT_VALUES = 4_000_000;
 /** Vertices times frames that are measured without being asked for all: a fraction of a second. */
 const AT_ONCE = 2_000_000;
 
-/** Errors of one pack; distances are parts of the diagonal. */
+/** Errors of what a character shows; distances are parts of the diagonal. */
 export class ErrorMeter {
-  /** @param {import("./pack.js").Pack} pack */
-  constructor(pack) {
-    this.pack = pack;
+  /** @param {import("./character.js").Character} character */
+  constructor(character) {
+    this.character = character;
+    this.pack = character.pack;
     this.frames = new Map();
     this.worsts = new Map();
     this.ranks = null;
   }
 
+  /** What errors belong to: a rank, at a level or whole. */
+  keyOf(rank) {
+    const { bones, blends } = this.character.level ?? {};
+    return `${rank} ${bones} ${blends}`;
+  }
+
   /** Errors of all vertices in a frame. */
   errorAt(frame, rank) {
-    const key = `${frame} ${rank}`;
+    const key = `${frame} ${this.keyOf(rank)}`;
     const kept = this.frames.get(key);
     if (kept) return kept;
-    const found = measureFrame(this.pack, frame, rank);
+    const found = measureFrame(this.character, frame, rank);
     if ((this.frames.size + 1) * this.pack.counts.vertices > KEPT_VALUES) this.frames.clear();
     this.frames.set(key, found);
     return found;
@@ -34,15 +41,16 @@ export class ErrorMeter {
 
   /** The largest distance of all vertices and frames, with where it is. */
   worst(rank) {
-    if (!this.worsts.has(rank)) {
+    const key = this.keyOf(rank);
+    if (!this.worsts.has(key)) {
       let best = { frame: 0, vertex: 0, distance: -1 };
       for (let frame = 0; frame < this.pack.counts.frames; frame++) {
         const { vertex, distance } = this.errorAt(frame, rank).worst;
         if (distance > best.distance) best = { frame, vertex, distance };
       }
-      this.worsts.set(rank, best);
+      this.worsts.set(key, best);
     }
-    return this.worsts.get(rank);
+    return this.worsts.get(key);
   }
 
   /** About the largest distance: of as many frames as can be measured at once, evenly spread. */
@@ -62,9 +70,10 @@ export class ErrorMeter {
   }
 }
 
-function measureFrame(pack, frame, rank) {
+function measureFrame(character, frame, rank) {
+  const { pack } = character;
   const moment = wholeFrame(frame);
-  const posed = posePositions(pack, moment, rank);
+  const posed = character.positionsOf("result", moment, null, rank);
   const source = sourcePositions(pack, moment);
   const perVertex = new Float32Array(pack.counts.vertices);
   let [sum, vertex, largest] = [0, 0, -1];

@@ -97,6 +97,7 @@ export class ModelView {
   setUniforms(view, moment, scaleMax) {
     const { uniforms } = this.character;
     const { wire } = THEMES[view.theme];
+    this.character.showLevel?.(view.level, moment);
     uniforms.frames.value.set(moment.first, moment.second);
     uniforms.between.value = moment.between;
     uniforms.rank.value = this.rankOf(view);

@@ -14,6 +14,8 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @typedef {Float32Array|Int32Array|Uint32Array|Uint16Array|Uint8Array} Numbers
  * @typedef {{kind: string, arrays: Object<string, Numbers>}} Family  A deformer or a displacement, by its own names of arrays.
  * @typedef {{name: string, base_color: number[], double_sided: boolean, texture: number|null}} Material
+ * @typedef {{order: Int32Array, parents: Int32Array, offsets: Float32Array, errors: Float32Array, form: string,
+ *   base: number, samples: number, curve: Object<string, Float32Array>}} LevelClip  As osteon/lod/ stores it, of one clip.
  * @typedef {object} Pack  What the header holds (pack_schema.json), and what is read from it.
  * @property {"model"|"sequence"|"posed"} kind
  * @property {string} name
@@ -33,6 +35,7 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @property {{label: string, text: string}[]} [plays]  Where a file of the model plays, in words.
  * @property {Family} [deformer]
  * @property {Family[]} displacements
+ * @property {{clips: LevelClip[], blends: number}|null} [levels]  Of bones and blends; null where the file has none.
  * @property {object|null} [report]
  * @property {Object<string, number>|null} [error_percent_by_rank]
  */
@@ -53,7 +56,18 @@ export function readPack(buffer) {
     ...{ rank: header.rank ?? 0, still: counts.frames < 2 },
     ...(header.deformer && { deformer: family(header.deformer) }),
     displacements: (header.displacements ?? []).map(family),
+    levels: header.levels ? readLevels(header.levels, arrays) : null,
   };
+}
+
+/** Levels with their arrays, one entry a clip. */
+function readLevels({ clips, blends }, arrays) {
+  const part = (owner, names) => Object.fromEntries(names.map((name) => [name, arrays[`levels.${owner}.${name}`]]));
+  const read = (clip, i) => ({
+    ...{ ...clip, ...part(`clip${i}`, ["order", "parents", "offsets", "errors"]) },
+    curve: part(`curve${i}`, ["levels", "bones", "blends", "errors"]),
+  });
+  return { clips: clips.map(read), blends };
 }
 
 /** What a buffer of the pack's form holds, whatever it is for: its header, its arrays by name, and their counts. */

@@ -26,7 +26,7 @@ export class BoneOrder {
 
   /** Which bones are active and which fade where `count` bones, 0 … n, are allowed. @returns {Fade} */
   fadeOf(count) {
-    const low = this.activeCounts[Math.floor(count)];
+    const low = this.activeCounts[Math.min(Math.floor(count), this.size)];
     const high = this.steps[this.steps.indexOf(low) + 1] ?? low;
     const part = high > low ? Math.max(0, count - (high - 1)) : 0;
     return { low, high: part > 0 ? high : low, part };
