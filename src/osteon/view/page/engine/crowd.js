@@ -1,13 +1,12 @@
 // A crowd: many instances of one or several characters, each at its own place and time, one draw a character.
 import * as THREE from "three";
+import { instanceVectors, instancedMesh, releaseInstances } from "./instances.js";
+import { LevelCrowd } from "./levels/level_crowd.js";
 import { StreamCrowd } from "./stream.js";
 
 export const MOST_INSTANCES = 10_000;
 /** Free ground between neighbours, as part of what a character needs. */
 const GAP = 0.4;
-
-/** Attributes of an instance and how many numbers each has. */
-const INSTANCE = { instancePlace: 3, instanceTurn: 2, instanceClip: 4 };
 
 /** Numbers in 0 … 1 that are the same for the same seed (mulberry32). */
 function randomNumbers(seed) {
@@ -49,64 +48,31 @@ export function placeCrowd(characters, count, seed) {
   });
 }
 
-/** Attributes of an instance, as the shader reads them. @returns {Object<string, number[]>} */
-export function instanceVectors(character, instance) {
-  const clip = character.pack.clips[instance.clip];
-  return {
-    instancePlace: instance.place,
-    instanceTurn: [Math.cos(instance.turn), Math.sin(instance.turn)],
-    instanceClip: [clip.start, clip.stop - clip.start, clip.fps, instance.offset],
-  };
-}
-
 /** Draws all instances by matrix palettes: the graphics card poses them, a frame costs a few uniforms. */
 export class PaletteCrowd {
   /** @param {import("./character.js").Character[]} characters @param {ReturnType<typeof placeCrowd>} instances */
   constructor(characters, instances) {
     this.characters = characters;
     this.scene = new THREE.Scene();
-    this.meshes = characters.map((character, c) => this.makeMesh(character, instances.filter((i) => i.character === c)));
+    this.meshes = characters.map((character, c) => instancedMesh(character, instances.filter((i) => i.character === c)));
     this.scene.children = this.meshes.filter((mesh) => mesh.geometry.instanceCount > 0);
-  }
-
-  makeMesh(character, instances) {
-    const geometry = new THREE.InstancedBufferGeometry();
-    geometry.index = character.indexed.index;
-    Object.assign(geometry.attributes, character.indexed.attributes);
-    geometry.groups = character.indexed.groups;
-    const vectors = instances.map((instance) => instanceVectors(character, instance));
-    for (const [name, size] of Object.entries(INSTANCE)) {
-      const data = Float32Array.from(vectors.flatMap((vector) => vector[name]));
-      geometry.setAttribute(name, new THREE.InstancedBufferAttribute(data, size));
-    }
-    geometry.instanceCount = instances.length;
-    const { list } = character.surface("result", { crowd: true });
-    const mesh = new THREE.Mesh(geometry, list.length === 1 ? list[0] : list);
-    mesh.frustumCulled = false;
-    return mesh;
   }
 
   /** Takes up materials that were made anew, once pictures have come. */
   renew() {
-    this.meshes.forEach((mesh, c) => {
-      const { list } = this.characters[c].surface("result", { crowd: true });
-      mesh.material = list.length === 1 ? list[0] : list;
-    });
+    this.meshes.forEach((mesh, c) => (mesh.material = crowdMaterial(this.characters[c])));
   }
 
   draw(renderer, camera, seconds) {
-    for (const character of this.characters) character.uniforms.seconds.value = seconds;
+    for (const { uniforms } of this.characters) {
+      uniforms.seconds.value = seconds;
+      if (uniforms.levelled) uniforms.levelled.value = false;
+    }
     renderer.render(this.scene, camera);
   }
 
   dispose() {
-    for (const mesh of this.meshes) {
-      // Shared buffers belong to the character.
-      const attributes = Object.entries(mesh.geometry.attributes).filter(([name]) => name in INSTANCE);
-      mesh.geometry.attributes = Object.fromEntries(attributes);
-      mesh.geometry.index = null;
-      mesh.geometry.dispose();
-    }
+    this.meshes.forEach(releaseInstances);
   }
 }
 

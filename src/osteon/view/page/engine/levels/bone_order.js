@@ -22,12 +22,13 @@ export class BoneOrder {
     this.activeCounts = activeCounts(errors);
     /** How many bones can be active, each number once. */
     this.steps = [...new Set(this.activeCounts)];
+    this.nextSteps = new Map(this.steps.map((count, i) => [count, this.steps[i + 1] ?? count]));
   }
 
   /** Which bones are active and which fade where `count` bones, 0 … n, are allowed. @returns {Fade} */
   fadeOf(count) {
     const low = this.activeCounts[Math.min(Math.floor(count), this.size)];
-    const high = this.steps[this.steps.indexOf(low) + 1] ?? low;
+    const high = this.nextSteps.get(low);
     const part = high > low ? Math.max(0, count - (high - 1)) : 0;
     return { low, high: part > 0 ? high : low, part };
   }
