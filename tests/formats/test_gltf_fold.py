@@ -18,7 +18,7 @@ from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf import channels as channels_module
-from osteon.io.gltf.morph_range import pack_mesh
+from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, pack_mesh
 from osteon.io.gltf.quantize import quantize_signed, quantize_turns
 from osteon.io.gltf.read.animations import read_animations
 from osteon.io.gltf.read.document import open_document
@@ -97,7 +97,7 @@ def test_a_program_may_leave_out_targets_as_the_format_says(tmp_path):
     part = scene.instances[0]
     points = part.geometry.positions + np.tensordot(part.weights[kept:], part.geometry.deltas[kept:], axes=1)
     lower = model.cut(kept)
-    shown = pack_mesh(lower, None, False).points
+    shown = pack_mesh(lower, None).points
     assert_same_points(points, shown, 1e-6)
 
 
@@ -106,7 +106,7 @@ def test_a_program_may_leave_out_targets_as_the_format_says(tmp_path):
 def test_normals_point_where_they_did(quantize, turns, tmp_path):
     """Also where their targets do not fit into 8 bits."""
     model = corrected(turns)
-    packed = pack_mesh(model, rest_normals(model), quantize)
+    packed = pack_mesh(model, rest_normals(model), Grid.of([model]) if quantize else REAL_NUMBERS)
     assert np.allclose(np.linalg.norm(packed.normals, axis=1), 1)
     base, targets = packed.normals, packed.normal_targets
     if quantize:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from osteon.io.doors.atomic import atomic_file, atomic_folder, check_output
-    from osteon.io.doors.models import holds_model, load_model, save_model
+    from osteon.io.doors.models import holds_model, load_model, load_stored_levels, save_model, save_stored_levels
     from osteon.io.doors.options import LoadOptions, SaveOptions
     from osteon.io.doors.played import save_played
     from osteon.io.doors.registry import FORMATS, MODEL_FORMATS
@@ -30,15 +30,17 @@ __all__ = [
     "load_model",
     "load_outline",
     "load_sequence",
+    "load_stored_levels",
     "save_model",
     "save_played",
     "save_sequence",
+    "save_stored_levels",
     "write_sequence",
 ]
 
 _HOMES = {
     **dict.fromkeys(("atomic_file", "atomic_folder", "check_output"), "atomic"),
-    **dict.fromkeys(("holds_model", "load_model", "save_model"), "models"),
+    **dict.fromkeys(("holds_model", "load_stored_levels", "load_model", "save_stored_levels", "save_model"), "models"),
     **dict.fromkeys(("LoadOptions", "SaveOptions"), "options"),
     **dict.fromkeys(("FORMATS", "MODEL_FORMATS"), "registry"),
     **dict.fromkeys(("check_sequence_output", "save_sequence", "write_sequence"), "sequence_out"),

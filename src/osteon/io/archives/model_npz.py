@@ -23,7 +23,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.io.archives.archive import NamedArrays, open_archive, pack_header, write_archive
 from osteon.io.archives.sequence_npz import MODEL_FORMAT, check_version
-from osteon.io.doors.format_types import ModelFormat
+from osteon.io.doors.format_types import LevelFiles, ModelFormat, WhenCalled
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
@@ -38,6 +38,7 @@ __all__ = [
     "read_npz_model",
     "unpack_model",
     "write_npz_model",
+    "write_packed",
 ]
 
 Family = TypeVar("Family")
@@ -50,7 +51,11 @@ BASIS_ARRAYS = ("basis", "normal_basis")
 
 def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """All of `model`; `read_npz_model` gives the same back."""
-    arrays, header = pack_model(model)
+    write_packed(path, *pack_model(model), options)
+
+
+def write_packed(path: Path, arrays: dict[str, NDArray[Any]], header: dict[str, Any], options: SaveOptions) -> None:
+    """What `pack_model` made, with its stamp."""
     if not options.normals:
         arrays = {name: array for name, array in arrays.items() if not name.endswith("normal_basis")}
     version = MODEL_VERSION if "deformer" in header else 1
@@ -130,4 +135,10 @@ def _skeleton(archive: NamedArrays, header: dict[str, Any]) -> Skeleton | None:
     return Skeleton(names, archive.array("joint_parents"), archive.array("world_from_joint"))
 
 
-NPZ_MODEL = ModelFormat(".npz", "NumPy archive", holds_npz_model, read_npz_model, write_npz_model)
+NPZ_MODEL = ModelFormat(
+    *(".npz", "NumPy archive", holds_npz_model, read_npz_model, write_npz_model),
+    levels=LevelFiles(
+        WhenCalled("osteon.io.archives.levels_npz", "read_npz_levels"),
+        WhenCalled("osteon.io.archives.levels_npz", "write_npz_levels"),
+    ),
+)

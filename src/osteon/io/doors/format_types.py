@@ -14,6 +14,7 @@ from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
+from osteon.core.stored_levels import StoredLevels
 from osteon.io.doors.optional_packages import Extra
 from osteon.io.doors.options import LoadOptions, ReadRequest, SaveOptions
 from osteon.io.doors.outline import Outline
@@ -24,6 +25,7 @@ __all__ = [
     "ClipFacts",
     "ClipFiles",
     "FrameWriter",
+    "LevelFiles",
     "MeshFormat",
     "ModelFormat",
     "PlayedClips",
@@ -103,6 +105,14 @@ class ClipFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class LevelFiles:
+    """How files hold levels of detail beside a model."""
+
+    read: Callable[[Path], StoredLevels | None]
+    write: Callable[[Path, SkinnedModel, SaveOptions, StoredLevels], None]
+
+
+@dataclass(frozen=True, slots=True)
 class ModelFormat:
     """A file holds a skinned model."""
 
@@ -115,6 +125,7 @@ class ModelFormat:
     extra: Extra | None = None  # that it needs
     plain_pictures: bool = False  # it holds PNG and JPEG only
     clip_files: ClipFiles | None = None  # for files of this format that hold joints and clips, and no mesh
+    levels: LevelFiles | None = None  # where it has a place for them
 
 
 @dataclass(frozen=True, slots=True)

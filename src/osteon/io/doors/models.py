@@ -8,12 +8,14 @@ from osteon.core.asset import PLAIN_PICTURES
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
+from osteon.core.stored_levels import StoredLevels
 from osteon.io.doors.atomic import atomic_file
+from osteon.io.doors.format_types import LevelFiles
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
 from osteon.io.doors.registry import MODEL_FORMATS, model_format_of
 from osteon.io.doors.source import PathLike, numbered
 
-__all__ = ["holds_model", "load_model", "note_lost_pictures", "save_model"]
+__all__ = ["holds_model", "load_model", "load_stored_levels", "note_lost_pictures", "save_model", "save_stored_levels"]
 
 
 def holds_model(path: PathLike) -> bool:
@@ -33,6 +35,29 @@ def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DE
         model = model.with_parts(asset=model.asset.with_pictures())
     with atomic_file(path) as temporary:
         found.write(temporary, model, options)
+
+
+def save_stored_levels(
+    model: SkinnedModel, levels: StoredLevels, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS
+) -> None:
+    """Write a model with its levels of detail; `load_model` gives the model back, `load_stored_levels` the levels."""
+    files = _level_files(path)
+    check_used(options, written=Path(path).suffix.lower())
+    with atomic_file(path) as temporary:
+        files.write(temporary, model, options, levels)
+
+
+def load_stored_levels(path: PathLike) -> StoredLevels | None:
+    """The levels of detail that lie beside a model in its file; None if there are none."""
+    files = model_format_of(path).levels
+    return None if files is None else files.read(Path(path))
+
+
+def _level_files(path: PathLike) -> LevelFiles:
+    found = model_format_of(path)
+    if found.levels is None:
+        raise OptionError(f"{path}: {found.name} has no place for levels of detail; write a .glb, .gltf or .npz")
+    return found.levels
 
 
 def note_lost_pictures(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.io.doors.format_types import ClipFiles, ModelFormat, SequenceFormat, WhenCalled
+from osteon.io.doors.format_types import ClipFiles, LevelFiles, ModelFormat, SequenceFormat, WhenCalled
 
 __all__ = ["GLTF", "GLTF_MODELS", "GLTF_SUFFIXES"]
 
@@ -21,8 +21,12 @@ _CLIP_FILES = ClipFiles(
     )
 )
 
+_LEVELS = LevelFiles(WhenCalled("osteon.io.gltf.read.levels", "read_gltf_levels"), _WRITE_MODEL)
+
 GLTF = tuple(SequenceFormat(suffix, name, _READ) for suffix, name in _NAMES.items())
 GLTF_MODELS = tuple(
-    ModelFormat(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL, clip_files=_CLIP_FILES)
+    ModelFormat(
+        *(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL), clip_files=_CLIP_FILES, levels=_LEVELS
+    )
     for suffix, name in _NAMES.items()
 )

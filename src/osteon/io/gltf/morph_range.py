@@ -16,6 +16,7 @@ fill -1 … 1, and weights stay far below one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ from osteon.io.doors.source import as_float32
 from osteon.io.gltf.morph_normals import fit_turns, pack_normals
 from osteon.io.gltf.quantize import Dequantize
 
-__all__ = ["MorphRange", "PackedMesh", "pack_mesh", "tight_range", "unpack_mesh"]
+__all__ = ["REAL_NUMBERS", "Grid", "MorphRange", "PackedMesh", "pack_mesh", "tight_range", "unpack_mesh"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,27 @@ class MorphRange:
 
 
 @dataclass(frozen=True, slots=True)
+class Grid:
+    """Where whole numbers lie."""
+
+    cube: Dequantize | None = None  # that they fill; None: numbers are real
+    step: float | None = None  # how far apart they are, or as near as 16 bits allow; weights then use all of 0 … 1
+
+    @staticmethod
+    def of(models: Sequence[SkinnedModel], step: float | None = None) -> Grid:
+        """The smallest that holds all that is stored of some meshes."""
+        reach = 0.0
+        for corrections in (model.corrections for model in models if model.rank):
+            if corrections is not None:
+                sizes = np.abs(corrections.basis).max(axis=(1, 2), initial=0.0).astype(np.float64)
+                reach = max(reach, float((_needed(corrections) * sizes).max()))
+        return Grid(Dequantize.of(np.concatenate([_lowest(model) for model in models]), reach, step), step)
+
+
+REAL_NUMBERS = Grid()
+
+
+@dataclass(frozen=True, slots=True)
 class PackedMesh:
     """Vertices as they are stored, before rounding."""
 
@@ -78,47 +100,55 @@ class PackedMesh:
 
 def tight_range(corrections: Corrections) -> MorphRange:
     """Weights that use all of 0 … 1, so that no target is finer than it needs be."""
-    low = corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64)
-    needed = corrections.coefficients.max(axis=0, initial=0.0) - low
-    return MorphRange(low, np.where(needed > 0, needed, 1.0))
+    needed = _needed(corrections)
+    return MorphRange(_low(corrections), np.where(needed > 0, needed, 1.0))
 
 
-def pack_mesh(model: SkinnedModel, normals: Float64 | None, quantize: bool, step: float | None = None) -> PackedMesh:
-    """The mesh with its corrections as they are stored; `normals (v,3)` of the rest pose, or None.
+def _low(corrections: Corrections) -> Float64:
+    """(r,) the least coefficients, or 0."""
+    return np.asarray(corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64))
 
-    With a `step` whole numbers are that far apart, or as near as 16 bits allow, and weights use all of 0 … 1.
-    """
+
+def _needed(corrections: Corrections) -> Float64:
+    """(r,) from the least coefficients to the largest."""
+    return np.asarray(corrections.coefficients.max(axis=0, initial=0.0) - _low(corrections))
+
+
+def _lowest(model: SkinnedModel) -> Float64:
+    """(v,3) the rest pose with every correction at its least coefficient."""
     corrections, points = model.corrections, model.rest.astype(np.float64)
     if corrections is None or not model.rank:
+        return points
+    return np.asarray(points + np.tensordot(_low(corrections), corrections.basis.astype(np.float64), axes=1))
+
+
+def pack_mesh(model: SkinnedModel, normals: Float64 | None, grid: Grid = REAL_NUMBERS) -> PackedMesh:
+    """The mesh with its corrections as they are stored; `normals (v,3)` of the rest pose, or None."""
+    corrections, points = model.corrections, _lowest(model)
+    if corrections is None or not model.rank:
         nothing, none = MorphRange(np.zeros(0), np.ones(0)), np.zeros((0, *points.shape), np.float32)
-        return PackedMesh(points, normals, nothing, none, None, Dequantize.of(points, step=step) if quantize else None)
-    low = corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64)
-    needed = corrections.coefficients.max(axis=0, initial=0.0) - low
-    points = points + np.tensordot(low, corrections.basis.astype(np.float64), axes=1)
+        return PackedMesh(points, normals, nothing, none, None, grid.cube)
+    dequantize = grid.cube
     sizes = np.abs(corrections.basis).max(axis=(1, 2), initial=0.0).astype(np.float64)
-    dequantize = Dequantize.of(points, float((needed * sizes).max()), step) if quantize else None
     if normals is None or corrections.normal_basis is None:
-        morph_range = _range(corrections, sizes, dequantize, step)
+        morph_range = _range(corrections, sizes, grid)
         return PackedMesh(points, normals, morph_range, corrections.basis, None, dequantize)
-    packed, lengths = pack_normals(normals, corrections.normal_basis, low)
+    packed, lengths = pack_normals(normals, corrections.normal_basis, _low(corrections))
     targets = as_float32(corrections.normal_basis / lengths[:, None])
     if dequantize is not None:  # one weight moves both, so both must fit
         sizes = np.maximum(sizes, dequantize.scale * np.abs(targets).max(axis=(1, 2), initial=0.0))
-    morph_range = _range(corrections, sizes, dequantize, step)
+    morph_range = _range(corrections, sizes, grid)
     targets = as_float32(targets * morph_range.span[:, None, None])
-    if quantize:
+    if dequantize is not None:
         weights = morph_range.weights(corrections.coefficients)
         packed, targets = fit_turns(normals, corrections, weights, (packed, targets))
     return PackedMesh(points, packed, morph_range, corrections.basis, targets, dequantize)
 
 
-def _range(corrections: Corrections, sizes: Float64, dequantize: Dequantize | None, step: float | None) -> MorphRange:
+def _range(corrections: Corrections, sizes: Float64, grid: Grid) -> MorphRange:
     """Weights for columns of these sizes."""
     tight = tight_range(corrections)
-    if step is not None:
-        return tight
-    needed = corrections.coefficients.max(axis=0, initial=0.0) - tight.low
-    return MorphRange(tight.low, _spans(needed, sizes, dequantize))
+    return tight if grid.step is not None else MorphRange(tight.low, _spans(_needed(corrections), sizes, grid.cube))
 
 
 def _spans(needed: Float64, sizes: Float64, dequantize: Dequantize | None) -> Float64:

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from osteon.core.deformer import Arrays, Deformer, restore_deformer
-from osteon.io.gltf.read.accessors import read_floats, read_indices
+from osteon.core.deformer import Deformer, restore_deformer
 from osteon.io.gltf.read.metadata import Metadata
+from osteon.io.gltf.read.named_arrays import read_arrays
 
 __all__ = ["read_stored_deformer"]
-
-#: glTF's numbers for 8, 16 and 32 bits without sign.
-WHOLE_NUMBERS = (5121, 5123, 5125)
 
 
 def read_stored_deformer(metadata: Metadata) -> Deformer | None:
@@ -27,22 +18,8 @@ def read_stored_deformer(metadata: Metadata) -> Deformer | None:
     kind, stored = entry.get("kind"), document.object(entry, "arrays", "the deformer of Osteon's notes")
     if not isinstance(kind, str):
         raise document.error("the deformer of Osteon's notes has no kind; write the file again")
-    arrays: Arrays = {name: _array(metadata, name, value) for name, value in stored.items()}
+    arrays = read_arrays(document, stored, "the deformer")
     try:
         return restore_deformer(kind, arrays)
     except KeyError as error:
         raise document.error(f"the deformer of Osteon's notes lacks {error}; write the file again") from error
-
-
-def _array(metadata: Metadata, name: str, value: Any) -> NDArray[Any]:
-    document, user = metadata.document, f"'{name}' of the deformer"
-    shape = value.get("shape") if isinstance(value, dict) else None
-    if not isinstance(shape, list) or not all(type(size) is int and 0 <= size < 2**31 for size in shape):
-        raise document.error(f"{user} has no shape; write the file again")
-    accessor = document.item("accessors", value.get("accessor"), user)
-    whole = accessor.get("componentType") in WHOLE_NUMBERS
-    flat = (read_indices if whole else read_floats)(document, value["accessor"], (1,), user)[:, 0]
-    if len(flat) != math.prod(shape):
-        raise document.error(f"{user} has {len(flat)} numbers for the shape {tuple(shape)}; write the file again")
-    # Whole numbers have a sign again: one without it that large would be no index anyway.
-    return flat.astype(np.uint32).view(np.int32).reshape(shape) if whole else flat.reshape(shape).astype(np.float32)

@@ -20,7 +20,7 @@ from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.bones import Bones, gather_bones, gather_skeleton, gather_skin
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.merge import merge_instances
-from osteon.io.gltf.read.metadata import read_metadata
+from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.restored import bones_of_file, rest_of_file, restore_model
 from osteon.io.gltf.read.sampling import SampledClip, plan_clips, sample_blocks
 from osteon.io.gltf.read.scene import GltfScene, read_scene
@@ -50,9 +50,11 @@ def read_gltf_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> 
     return build_model(document, scene, plan_clips(document, scene, options))
 
 
-def build_model(document: Document, scene: GltfScene, planned: list[SampledClip]) -> SkinnedModel:
-    """The scene as a model that plays these clips."""
-    metadata = read_metadata(document)
+def build_model(
+    document: Document, scene: GltfScene, planned: list[SampledClip], metadata: Metadata | None = None
+) -> SkinnedModel:
+    """The scene as a model that plays these clips; `metadata` instead of those that the file has for its model."""
+    metadata = metadata or read_metadata(document)
     placements = rest_placements(scene) if metadata is None else [rest_of_file(metadata)] * len(scene.instances)
     bones = gather_bones(scene, placements)
     if metadata is not None:

@@ -6,6 +6,7 @@ the glTF specification says) or placed by their node.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,13 +62,13 @@ class GltfScene:
         return {instance.node: len(instance.weights) for instance in self.instances}
 
 
-def read_scene(document: Document) -> GltfScene:
-    """Everything of the default scene that consists of triangles; refused if there is nothing."""
+def read_scene(document: Document, shown: Sequence[int] | None = None) -> GltfScene:
+    """Everything of the default scene, or of the nodes `shown`, that consists of triangles; refused if nothing is."""
     tree = read_nodes(document)
     meshes: dict[int, list[Geometry]] = {}
     skins: dict[int, SkinJoints] = {}
     instances: list[MeshInstance] = []
-    for node in scene_nodes(document, tree):
+    for node in scene_nodes(document, tree) if shown is None else shown:
         entry = document.items("nodes")[node]
         if "mesh" not in entry:
             continue

@@ -13,7 +13,7 @@ from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.meshopt.encode_filters import Packing
-from osteon.io.gltf.morph_range import PackedMesh, pack_mesh
+from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, PackedMesh, pack_mesh
 from osteon.io.gltf.quantize import quantize_signed, quantize_unsigned
 from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.gltf.write.influences import StoredInfluences
@@ -109,12 +109,12 @@ def write_mesh(
     influences: StoredInfluences,
     buffer: BufferWriter,
     options: SaveOptions,
-    step: float | None = None,
+    grid: Grid = REAL_NUMBERS,
 ) -> WrittenMesh:
-    """All vertices once, a primitive for each group; `step` is that of compressed positions."""
+    """All vertices once, a primitive for each group; `grid` is that of positions and targets."""
     pick = layout.vertices
     normals = rest_normals(model) if options.normals else None
-    packed = pack_mesh(model, normals, options.whole_numbers, step)
+    packed = pack_mesh(model, normals, grid)
     attributes = {"POSITION": _add_positions(buffer, packed, pick)}
     unit = Packing("OCTAHEDRAL") if options.compress else None
     attributes |= _write_surface(model, layout, normals, packed, buffer, unit) | influences.write(buffer, pick)

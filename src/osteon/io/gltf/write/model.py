@@ -40,6 +40,10 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
                         rest = POSITION - sum low basis, see `morph_range`. Absent: 0 and 1
     deformer            {"kind", "arrays": {name: {"accessor", "shape"}}}: what stock players know nothing of, for the
                         model's vertices; the skin of the file is then the closest linear blend. Absent: it is the model
+    levels              levels of detail. Absent: there are none. {"header": what `osteon.lod` says, "arrays": as those
+                        of a deformer, with "bits": 64 where two whole numbers are one of 64 bits, "coverage", "coarse":
+                        [{"node", …}]}: coarse meshes by their nodes, each with its own influences, vertices, triangles,
+                        turns, polygons, primitives, plain, dequantize, low, span and deformer, see `bodies.py`
 
 Morph targets are in the order of the corrections. Their weights lie in 0 … 1, and those without animation
 (`mesh.weights`) show the rest pose. A program that leaves out the last targets must
@@ -61,25 +65,23 @@ from osteon.core.corrections import Corrections
 from osteon.core.engines import engine_of
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
+from osteon.core.stored_levels import StoredLevels
 from osteon.core.transforms import compose
 from osteon.io.doors.engine_facts import target_attributes, writes_between
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.morph_range import PackedMesh
-from osteon.io.gltf.turns import first_turns
-from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, weights_track, write_animations
+from osteon.io.gltf.write.animations import joint_tracks, write_animations
+from osteon.io.gltf.write.bodies import LOD_EXTENSION, coarse_models, levels_extras, list_coarse, write_bodies
 from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
-from osteon.io.gltf.write.compact_form import CompactForm, compact_form
+from osteon.io.gltf.write.compact_form import compact_form
 from osteon.io.gltf.write.compressed_views import EXTENSION
-from osteon.io.gltf.write.deformer import write_deformer
 from osteon.io.gltf.write.fewer_keys import reduce_keys
-from osteon.io.gltf.write.influences import store_influences
 from osteon.io.gltf.write.joints import Joints
-from osteon.io.gltf.write.keys_between import KeyedModel, add_between, key_frames
+from osteon.io.gltf.write.keys_between import add_between, key_frames
 from osteon.io.gltf.write.materials import plain_material, texture_extensions, usable_roles, write_materials
-from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
 from osteon.io.gltf.write.names import NodeNames, name_nodes
-from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, shortest, stand_node
+from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, stand_node
 from osteon.io.metadata.stock import stock_model
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
@@ -88,51 +90,55 @@ EXTRAS_VERSION = 2
 MESH_NODE = 0
 
 
-def write_gltf(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
-    """All of `model` in one file; `read_gltf_model` gives the same back, to what 16 bits and fewer keys leave of it."""
-    root, buffer = _build(stock_model(model, options, "glTF"), options, model)
+def write_gltf(path: Path, model: SkinnedModel, options: SaveOptions, levels: StoredLevels | None = None) -> None:
+    """All of `model` in one file; `read_gltf_model` gives the same back, to what 16 bits and fewer keys leave of it.
+
+    With `levels`, which `read_gltf_levels` gives back, a stock player still shows the model.
+    """
+    root, buffer = _build(model, options, levels)
     path.write_bytes(embed_bytes(root, buffer) if path.suffix.lower() == ".gltf" else glb_bytes(root, buffer))
 
 
-def _build(model: SkinnedModel, options: SaveOptions, whole: SkinnedModel) -> tuple[JsonObject, bytes]:
+def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | None) -> tuple[JsonObject, bytes]:
     """The JSON without its buffer entry, and the buffer, of the model as stock players show it."""
-    if not len(model.faces) or not model.n_bones:
-        raise GeometryError(f"'{model.name}' has no {'triangles' if model.n_bones else 'bones'}; glTF cannot hold it")
-    engine, is_stock = engine_of(options.engine), whole is model
-    if target_attributes(model, options) == 1:
-        model = _without_target_normals(model)
+    if not len(whole.faces) or not whole.n_bones:
+        raise GeometryError(f"'{whole.name}' has no {'triangles' if whole.n_bones else 'bones'}; glTF cannot hold it")
+    wholes = [whole, *coarse_models(whole, levels)]
+    if target_attributes(whole, options) == 1:
+        wholes = [_without_target_normals(each) for each in wholes]
+    model, engine = stock_model(wholes[0], options, "glTF"), engine_of(options.engine)
     keyed = key_frames(model, scale_inherited=engine.joint_scale_inherited)
     if writes_between(engine):
         keyed = add_between(keyed)
-    names = name_nodes(model, keyed.joints.names)
+    names = name_nodes(model, keyed.joints.names, len(wholes) - 1)
     skin = list_joints(keyed.joints, keyed.nodes)
     buffer = BufferWriter(options.compress)
     small = compact_form(keyed, options)
-    layout = small.order(lay_out_mesh(model))
-    influences = store_influences(model.skin, skin.of_bone, options.quantize, small.weight_bits)
-    mesh = write_mesh(model, layout, influences, buffer, options, small.step)
+    bodies = write_bodies(wholes, skin.of_bone, small, buffer, options)
     kept = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
-    tracks = _tracks(keyed, mesh.packed, small)
     nodes: list[JsonObject] = [{"name": names.mesh, "mesh": 0, "skin": 0}]
     nodes += node_entries(keyed.joints, keyed.nodes, names)
-    meshes: list[JsonObject] = [{"name": names.mesh} | mesh.entry]
+    if levels is not None and levels.coarse:
+        list_coarse(nodes, names, levels)
+    holders = [n for n, node in enumerate(nodes) if "mesh" in node]
+    meshes: list[JsonObject] = [{"name": nodes[n]["name"]} | b.entry for n, b in zip(holders, bodies, strict=True)]
+    tracks = joint_tracks(keyed.nodes, small.short, model.diagonal, small.precision)
+    tracks += bodies[0].tracks(MESH_NODE, keyed.model.animation, small)
     for track in tracks:
-        if track.path == "weights":
-            meshes[0]["weights"] = shortest(track.rest)
-        else:
+        if track.path != "weights":
             stand_node(nodes[track.node], track.path, track.rest)
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
     root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}], "nodes": nodes, "meshes": meshes}
-    root["skins"] = [_skin(skin, mesh.packed, buffer)]
+    root["skins"] = [_skin(skin, bodies[0].mesh.packed, buffer)]
     root["animations"] = write_animations(keyed, tracks, kept, buffer)
+    layout = bodies[0].layout
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
     roles = usable_roles(layout.uvs is not None, options.normals)
     root |= write_materials(model.asset.materials + plain, roles, buffer)
-    root |= _extensions(root.get("textures", []), options)
-    extras = _extras(model, layout, mesh.packed, buffer)
-    extras |= _joint_extras(keyed.joints, skin, names)
-    if not is_stock:
-        extras["deformer"] = write_deformer(whole.deformer, buffer)
+    root |= _extensions(root.get("textures", []), options, len(bodies) > 1)
+    extras = _extras(model, buffer) | bodies[0].extras(buffer) | _joint_extras(keyed.joints, skin, names)
+    if levels is not None:
+        extras["levels"] = levels_extras(levels, bodies[1:], holders[1:], buffer)
     root["asset"]["extras"] = {"osteon": extras}
     root["accessors"] = buffer.accessors
     views, data = buffer.finish()
@@ -147,21 +153,12 @@ def _without_target_normals(model: SkinnedModel) -> SkinnedModel:
     return model.with_parts(corrections=Corrections(corrections.basis, corrections.coefficients))
 
 
-def _tracks(keyed: KeyedModel, packed: PackedMesh, small: CompactForm) -> list[NodeTrack]:
-    """All that moves: joints, and the weights of corrections."""
-    model = keyed.model
-    tracks = joint_tracks(keyed.nodes, small.short, model.diagonal, small.precision)
-    if model.corrections is not None and model.rank:
-        weights = packed.morph_range.weights(model.corrections.coefficients)
-        tracks.append(weights_track(MESH_NODE, weights, packed.morph_range.rest, small.precision))
-    return tracks
-
-
-def _extensions(textures: list[JsonObject], options: SaveOptions) -> JsonObject:
+def _extensions(textures: list[JsonObject], options: SaveOptions, has_coarse: bool) -> JsonObject:
     """What a program must know to read the file, and what it may."""
     numbers = ["KHR_mesh_quantization"] if options.whole_numbers else []
     numbers += [EXTENSION] if options.compress else []
     used, needed = texture_extensions(textures)
+    used += [LOD_EXTENSION] if has_coarse else []
     listed = {"extensionsUsed": numbers + used, "extensionsRequired": numbers + needed}
     return {key: names for key, names in listed.items() if names}
 
@@ -190,37 +187,19 @@ def _joint_extras(joints: Joints, skin: SkinJoints, names: NodeNames) -> JsonObj
     return found
 
 
-def _extras(model: SkinnedModel, layout: MeshLayout, packed: PackedMesh, buffer: BufferWriter) -> JsonObject:
-    """What stock glTF cannot say; the head of this file lists it."""
+def _extras(model: SkinnedModel, buffer: BufferWriter) -> JsonObject:
+    """What stock glTF cannot say of a model besides its mesh; the head of this file lists it."""
     found: JsonObject = {
         "version": 1,
         "name": model.name,
         "bone_type": model.track.bone_type,
-        "influences": model.skin.n_influences,
         "clips": [{"name": clip.name, "frames": clip.n_frames, "fps": clip.fps} for clip in model.clips],
     }
-    asset = model.asset
-    if not np.array_equal(layout.vertices, np.arange(model.n_vertices)):
-        found["vertices"] = buffer.add(layout.vertices.astype(np.uint32))
-    if not np.array_equal(layout.triangles, np.arange(len(model.faces))):
-        found["triangles"] = buffer.add(layout.triangles.astype(np.uint32))
-    if layout.turned:
-        found["turns"] = buffer.add(first_turns(model.faces).astype(np.uint32))
-    if asset.polygon_of_triangle is not None:
-        found["polygons"] = buffer.add(asset.polygon_of_triangle.astype(np.uint32))
-    if asset.primitive_of_triangle is not None:
-        found["primitives"] = [group.primitive for group in layout.groups]
-    if asset.primitive_names:
-        found["primitive_names"] = list(asset.primitive_names)
-    if not layout.has_materials:
-        found["plain"] = len(asset.materials)
+    if model.asset.primitive_names:
+        found["primitive_names"] = list(model.asset.primitive_names)
     if model.skeleton is not None:
         if model.skeleton.names != model.track.names:
             found["bones"] = list(model.track.names)
         found["parents"] = model.skeleton.parents.tolist()
         found["joints"] = buffer.add(model.skeleton.world_from_joint.reshape(-1))
-    if packed.dequantize is not None:
-        found["dequantize"] = packed.dequantize.as_list()
-    if not packed.morph_range.changes_nothing:
-        found |= {"low": packed.morph_range.low.tolist(), "span": packed.morph_range.span.tolist()}
     return found

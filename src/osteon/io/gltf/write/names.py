@@ -23,14 +23,17 @@ class NodeNames:
     movers: tuple[str, ...]  # (b,) of the node above a joint that needs two
     mesh: str  # and its node
     armature: str
+    coarse: tuple[str, ...] = ()  # of coarser meshes
 
 
-def name_nodes(model: SkinnedModel, joints: Sequence[str]) -> NodeNames:
+def name_nodes(model: SkinnedModel, joints: Sequence[str], n_coarse: int = 0) -> NodeNames:
     """Names as near as they go to those of the model; joints come first, because clips of others ask for them."""
     taken = {clip.name for clip in model.clips} | set(target_names(model.rank))
     names = tuple(_free(name or f"bone_{b}", "joint", taken) for b, name in enumerate(joints))
     movers = tuple(_free(f"{name}_affine", "joint", taken) for name in names)
-    return NodeNames(names, movers, _free(model.name or "mesh", "mesh", taken), _free("armature", "root", taken))
+    mesh, armature = _free(model.name or "mesh", "mesh", taken), _free("armature", "root", taken)
+    coarse = tuple(_free(f"{mesh}_LOD{number}", "mesh", taken) for number in range(1, n_coarse + 1))
+    return NodeNames(names, movers, mesh, armature, coarse)
 
 
 def target_names(rank: int) -> list[str]:
