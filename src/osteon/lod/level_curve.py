@@ -37,11 +37,11 @@ class LevelCurve:
     levels: Float64  # (m,) rising from 0 to 1
     bones: Float64  # (m,) never falling
     blends: Float64  # (m,) never falling
-    errors: Float64  # (m,) squared error of the clip at each knot
+    rms: Float64  # (m,) root mean square distance of the clip's vertices at each knot, in units of the model
 
     def __post_init__(self) -> None:
         count = len(np.asarray(self.levels))
-        for name in ("levels", "bones", "blends", "errors"):
+        for name in ("levels", "bones", "blends", "rms"):
             object.__setattr__(self, name, checked(name, getattr(self, name), (count,), np.float64))
         if not count or self.levels[0] != 0 or self.levels[-1] != 1 or (np.diff(self.levels) < 0).any():
             raise GeometryError("levels: expected numbers that rise from 0 to 1")
@@ -56,18 +56,23 @@ class LevelCurve:
             float(np.interp(level, self.levels, self.bones)), float(np.interp(level, self.levels, self.blends))
         )
 
+    def level_for_rms(self, rms: float) -> float:
+        """The lowest knot whose root mean square distance is no more than that; 1 if there is none."""
+        enough = np.flatnonzero(self.rms <= rms)
+        return float(self.levels[enough[0]]) if len(enough) else 1.0
+
     def level_of_bones(self, bones: float) -> float:
         """The lowest level that allows so many bones."""
         return float(np.interp(bones, *_first_of_equal(self.bones, self.levels)))
 
     def arrays(self) -> Arrays:
         """Named arrays for files and packs."""
-        return {"levels": self.levels, "bones": self.bones, "blends": self.blends, "errors": self.errors}
+        return {"levels": self.levels, "bones": self.bones, "blends": self.blends, "rms": self.rms}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The inverse of `arrays`; refuses what does not fit."""
-        return cls(*(arrays[name] for name in ("levels", "bones", "blends", "errors")))
+        return cls(*(arrays[name] for name in ("levels", "bones", "blends", "rms")))
 
 
 def _first_of_equal(values: Float64, levels: Float64) -> tuple[Float64, Float64]:

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from osteon.core.arrays import Float64, Int64
 from osteon.core.transforms import identity
 
-__all__ = ["error_of_matrices", "motion_grams", "pair_moments"]
+__all__ = ["by_pairs", "error_of_matrices", "motion_grams", "pair_moments", "rows_of", "stacked_holds"]
 
 
 def pair_moments(owners: Int64, holds: Float64, n_bones: int) -> Float64:
@@ -45,13 +45,13 @@ def motion_grams(transforms: Float64) -> Float64:
     """(n+1,n+1,4,4) N of all pairs of bones of transforms (f,n,3,4), the last the world, which stays."""
     n_frames, n_bones = transforms.shape[:2]
     world = np.broadcast_to(identity(), (n_frames, 1, 3, 4))
-    rows = _rows(np.concatenate([transforms, world], axis=1))
+    rows = rows_of(np.concatenate([transforms, world], axis=1))
     return by_pairs(rows.T @ rows)
 
 
 def error_of_matrices(pairs: Float64, differences: Float64) -> float:
     """E of differences D (f,n,3,4)."""
-    rows, n_bones = _rows(differences), len(pairs)
+    rows, n_bones = rows_of(differences), len(pairs)
     form = pairs.transpose(0, 2, 1, 3).reshape(4 * n_bones, 4 * n_bones)
     return float(np.einsum("ri,ri->", rows @ form, rows))
 
@@ -62,7 +62,7 @@ def by_pairs(form: Float64) -> Float64:
     return np.ascontiguousarray(form.reshape(n_bones, 4, n_bones, 4).transpose(0, 2, 1, 3))
 
 
-def _rows(matrices: Float64) -> Float64:
+def rows_of(matrices: Float64) -> Float64:
     """(3f,4n) matrices (f,n,3,4) of a frame side by side."""
     n_frames, n_bones = matrices.shape[:2]
     return np.ascontiguousarray(matrices.transpose(0, 2, 1, 3)).reshape(3 * n_frames, 4 * n_bones)

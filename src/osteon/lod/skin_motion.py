@@ -26,6 +26,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.core.transforms import apply, compose, identity, invert
 
 __all__ = ["SkinMotion", "read_skin_motion"]
@@ -79,12 +80,15 @@ class SkinMotion:
         return compose(compose(invert(above), offsets), self.unit_from_rest)
 
 
-def read_skin_motion(model: SkinnedModel) -> SkinMotion:
-    """The used bones of a model; refuses families without plain weights and models without vertices."""
+def read_skin_motion(model: SkinnedModel, skin: Skin | None = None) -> SkinMotion:
+    """The used bones of a model; refuses families without plain weights and models without vertices.
+
+    `skin` is the model's own with its slots in another order, where that matters.
+    """
     if model.deformer.kind not in FAMILIES:
         known = " or ".join(FAMILIES)
         raise GeometryError(f"levels: expected a {known} skin, got {model.deformer.kind}; fit one of those")
-    skin, transforms = model.skin, model.animation.transforms.astype(np.float64)
+    skin, transforms = skin or model.skin, model.animation.transforms.astype(np.float64)
     used = np.unique(skin.bones[skin.weights != 0])
     if not len(used):
         raise GeometryError("levels: expected vertices that follow bones, got none")

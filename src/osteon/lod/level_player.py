@@ -1,0 +1,227 @@
+"""Characters at a level, frame by frame: only what is active is interpolated, chained and bound.
+
+What a frame costs is, for every active bone, an interpolation of its keys, a matrix, a product with its parent's and
+one with its bind matrix; for every bone that follows one product; for one that follows nothing, nothing. What a level
+needs besides, leaders and offsets composed along the parents, is found once, when the level is set.
+
+    W_b = W_parent [R S | t],    U_b = W_b G_b^-1,    U_c = U_leader(c) O_c
+
+Many characters of a kind at the same level are prepared by one call, each at a time of its own.
+
+Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 3.1, 4.1 and 4.1.2.
+
+Notes. An active bone of Soldier takes 150 ns, of the fox 60 (most of its arcs are short, and need no sines). One that
+follows takes 13 ns in double precision, 7 in single, 5 with its offset in registers for all characters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from osteon.core.arrays import Float32, Float64, Int64, checked
+from osteon.core.kernels import kernel, part
+from osteon.core.transforms import compose, identity
+from osteon.lod.bone_order import BoneOrder
+from osteon.lod.level_pose import Fade, blend_screws_by, fade_of_count
+from osteon.lod.local_keys import LocalKeys
+
+__all__ = ["LevelPlan", "LevelPlayer", "plan_level"]
+
+#: Arcs whose cosine is closer to one than this are walked straight.
+SHORT_ARC = 1e-9
+#: Characters whose matrices are prepared at a time.
+BLOCK = 32
+
+
+@part
+def _turn(a: Float64, b: Float64, u: float, out: Float64) -> None:
+    """out (3,3): the rotation a part u of the way from quaternion a to b, along the shorter arc."""
+    cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+    side = -1.0 if cosine < 0 else 1.0
+    first, second = 1.0 - u, u * side
+    if abs(cosine) < 1.0 - SHORT_ARC:
+        angle = np.arccos(abs(cosine))
+        first, second = np.sin((1.0 - u) * angle) / np.sin(angle), side * np.sin(u * angle) / np.sin(angle)
+    x, y = first * a[0] + second * b[0], first * a[1] + second * b[1]
+    z, w = first * a[2] + second * b[2], first * a[3] + second * b[3]
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    out[0, 0], out[0, 1], out[0, 2] = 1 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)
+    out[1, 0], out[1, 1], out[1, 2] = s * (x * y + z * w), 1 - s * (x * x + z * z), s * (y * z - x * w)
+    out[2, 0], out[2, 1], out[2, 2] = s * (x * z - y * w), s * (y * z + x * w), 1 - s * (x * x + y * y)
+
+
+@part
+def _stretch(a: Float64, b: Float64, u: float, out: Float64) -> None:
+    """out (3,3) times S, a part u of the way from a (3,3) to b."""
+    for i in range(3):
+        x, y, z = out[i, 0], out[i, 1], out[i, 2]
+        for j in range(3):
+            out[i, j] = (
+                x * ((1 - u) * a[0, j] + u * b[0, j])
+                + y * ((1 - u) * a[1, j] + u * b[1, j])
+                + z * ((1 - u) * a[2, j] + u * b[2, j])
+            )
+
+
+@part
+def _chain(above: Float64, own: Float64) -> None:
+    """own (3,4) = above own."""
+    for j in range(4):
+        x, y, z = own[0, j], own[1, j], own[2, j]
+        for i in range(3):
+            own[i, j] = above[i, 0] * x + above[i, 1] * y + above[i, 2] * z
+    for i in range(3):
+        own[i, 3] += above[i, 3]
+
+
+@kernel("f8.3r f8.3r f8.4r i8.1r f8.3r i8.1r f8.1r i8 f8.3 f4.4")
+def _prepare_active(
+    rotations: Float64,
+    translations: Float64,
+    stretches: Float64,
+    parents: Int64,
+    binds: Float64,
+    bones: Int64,
+    frames: Float64,
+    count: int,
+    world: Float64,
+    out: Float32,
+) -> None:
+    """out[m,b] = U of the first `count` bones of the order at frames (m,); world (n,3,4) is scratch."""
+    last = rotations.shape[0] - 1
+    for m in range(frames.shape[0]):
+        f = min(max(int(frames[m]), 0), max(last - 1, 0))
+        g = min(f + 1, last)
+        u = min(max(frames[m] - f, 0.0), 1.0)
+        for r in range(count):
+            own, bind = world[r], binds[r]
+            _turn(rotations[f, r], rotations[g, r], u, own)
+            if stretches.shape[0] > 0:
+                _stretch(stretches[f, r], stretches[g, r], u, own)
+            for i in range(3):
+                own[i, 3] = (1.0 - u) * translations[f, r, i] + u * translations[g, r, i]
+            if parents[r] >= 0:
+                _chain(world[parents[r]], own)
+            posed = out[m, bones[r]]
+            for i in range(3):
+                for j in range(4):
+                    shift = own[i, 3] if j == 3 else 0.0
+                    posed[i, j] = own[i, 0] * bind[0, j] + own[i, 1] * bind[1, j] + own[i, 2] * bind[2, j] + shift
+
+
+@kernel("i8.1r i8.1r f4.3r f4.1r f4.4")
+def _prepare_followers(bones: Int64, leaders: Int64, offsets: Float32, parts: Float32, out: Float32) -> None:
+    """out[m,b] = U_leader O, where it has faded in by a part already that much of what is there."""
+    for c in range(bones.shape[0]):
+        b, above, u = bones[c], leaders[c], parts[c]
+        t, x, y, z = np.float32(1) - u, offsets[c, 0], offsets[c, 1], offsets[c, 2]
+        x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+        y0, y1, y2, y3 = y[0], y[1], y[2], y[3]
+        z0, z1, z2, z3 = z[0], z[1], z[2], z[3]
+        for m in range(out.shape[0]):
+            for i in range(3):
+                p, q, r, s = out[m, above, i, 0], out[m, above, i, 1], out[m, above, i, 2], out[m, above, i, 3]
+                d0, d1 = p * x0 + q * y0 + r * z0, p * x1 + q * y1 + r * z1
+                d2, d3 = p * x2 + q * y2 + r * z2, p * x3 + q * y3 + r * z3 + s
+                if u > 0:
+                    d0, d1 = t * d0 + u * out[m, b, i, 0], t * d1 + u * out[m, b, i, 1]
+                    d2, d3 = t * d2 + u * out[m, b, i, 2], t * d3 + u * out[m, b, i, 3]
+                out[m, b, i, 0], out[m, b, i, 1], out[m, b, i, 2], out[m, b, i, 3] = d0, d1, d2, d3
+
+
+@kernel("f8.3r f8.3r f8.4r i8.1r f8.3r i8.1r f8.1r i8 f8.3 i8.1r i8.1r f4.3r f4.1r f4.4")
+def _prepare(
+    rotations: Float64,
+    translations: Float64,
+    stretches: Float64,
+    parents: Int64,
+    binds: Float64,
+    order: Int64,
+    frames: Float64,
+    count: int,
+    world: Float64,
+    bones: Int64,
+    leaders: Int64,
+    offsets: Float32,
+    parts: Float32,
+    out: Float32,
+) -> None:
+    """Both, for so many characters at a time that they stay in the cache."""
+    for start in range(0, frames.shape[0], BLOCK):
+        stop = min(start + BLOCK, frames.shape[0])
+        now, some = frames[start:stop], out[start:stop]
+        _prepare_active(rotations, translations, stretches, parents, binds, order, now, count, world, some)
+        _prepare_followers(bones, leaders, offsets, parts, some)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPlan:
+    """What one level of a clip computes and what it copies."""
+
+    fade: Fade  # how many bones of the order are active, and how far the next are
+    bones: Int64  # (c,) bones that follow: first those that fade, then all others that follow somebody
+    leaders: Int64  # (c,) whom; the bone behind the last is the world
+    offsets: Float32  # (c,3,4)
+    parts: Float32  # (c,) how far each has faded in
+    still: Float32  # (b+1,3,4) bones that follow nothing, and behind the last the world
+
+    @property
+    def n_computed(self) -> int:
+        """Bones whose keys are interpolated."""
+        return self.fade.high if self.fade.part > 0 else self.fade.low
+
+
+def plan_level(order: BoneOrder, count: float) -> LevelPlan:
+    """What is computed where `count` bones, 0 … n, are allowed."""
+    fade = fade_of_count(order, count)
+    computed = fade.high if fade.part > 0 else fade.low
+    fading = order.order[fade.low : computed]
+    leaders, offsets = order.leaders(computed)
+    followers = np.flatnonzero((leaders != np.arange(order.n_bones)) & (leaders >= 0))
+    above = order.parents[fading]
+    return LevelPlan(
+        fade,
+        np.concatenate([fading, followers]).astype(np.int64),
+        np.concatenate([np.where(above < 0, order.n_bones, above), leaders[followers]]).astype(np.int64),
+        np.concatenate([order.offsets[fading], offsets[followers]]).astype(np.float32),
+        np.concatenate([np.full(len(fading), fade.part), np.zeros(len(followers))]).astype(np.float32),
+        np.concatenate([offsets, identity(1)]).astype(np.float32),
+    )
+
+
+class LevelPlayer:
+    """Characters of one kind at one level of a clip. What it gives out is written over by the next call."""
+
+    def __init__(self, keys: LocalKeys, order: BoneOrder, plan: LevelPlan, *, screws: bool = False) -> None:
+        """With `screws` bones that fade stay rigid, as a dual quaternion skin needs it."""
+        self.plan = plan
+        hung = (keys.parents, keys.joint_from_rest, order.order.astype(np.int64))
+        self._tracks = (keys.rotations, keys.translations, keys.stretches, *hung)
+        self._follow = (plan.bones, plan.leaders, plan.offsets, plan.parts)
+        self._fading = int(np.count_nonzero(plan.parts)) if screws else 0
+        self._scratch = np.empty((order.n_ordered, 3, 4))
+        self._matrices = np.empty((0, order.n_bones + 1, 3, 4), np.float32)
+
+    def prepare(self, frames: ArrayLike) -> Float32:
+        """(m,b,3,4) posed_from_rest of all bones at frames (m,) of the clip, whole or between two."""
+        times: Float64 = checked("frames", frames, (None,), np.float64)
+        if len(self._matrices) < len(times):
+            self._matrices = np.tile(self.plan.still, (len(times), 1, 1, 1))
+        out, fading = self._matrices[: len(times)], self._fading
+        active = (*self._tracks, times, self.plan.n_computed, self._scratch)
+        if fading:
+            _prepare_active(*active, out)
+            self._fade_screws(out)
+            _prepare_followers(*(array[fading:] for array in self._follow), out)
+        else:
+            _prepare(*active, *self._follow, out)
+        return out[:, :-1]
+
+    def _fade_screws(self, out: Float32) -> None:
+        bones, leaders, offsets, _ = self._follow
+        for c in range(self._fading):
+            default = compose(out[:, leaders[c]], offsets[c])
+            out[:, bones[c]] = blend_screws_by(default, out[:, bones[c]].astype(np.float64), self.plan.fade.part)
