@@ -28,7 +28,7 @@ def made_levels(model: SkinnedModel, seed: int = 0) -> ProgressiveSkin:
     curve = LevelCurve(knots, 1 + (n - 2) * knots, 1 + (k - 1) * knots**2, (1 - knots) ** 2)
     shuffled = np.argsort(rng.random(model.skin.weights.shape), axis=1)
     skin = Skin(*(np.take_along_axis(part, shuffled, axis=1) for part in (model.skin.bones, model.skin.weights)))
-    blends = BlendOrder(skin, np.linspace(1, 0, k))
+    blends = BlendOrder(skin, np.array([0, *(rng.integers(i) for i in range(1, k))]), np.linspace(1, 0, k))
     bind = BindPose(np.tile(np.eye(3, 4, dtype=np.float32), (n, 1, 1)), np.zeros((len(orders), n), bool))
     return ProgressiveSkin(orders, (curve,) * len(orders), orders[0], blends, bind)
 

@@ -107,7 +107,7 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
 def _add_levels(header: dict[str, Any], arrays: Arrays, model: SkinnedModel, levels: ProgressiveSkin) -> None:
     """Levels, and the slots of the vertices in the order in which they go."""
     check_levels(levels, model)
-    arrays["bones"], arrays["weights"] = level_slots(levels.blends.skin)
+    arrays["bones"], arrays["weights"] = level_slots(levels.blends)
     arrays |= level_arrays(levels)
     used = np.flatnonzero(arrays["weights"].any(axis=0))
     header |= {"levels": level_header(levels), "influences": int(used.max(initial=0)) + 1}

@@ -6,6 +6,7 @@ clips share, stays in the file.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from osteon.core.deformer import Arrays
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
+from osteon.lod.blend_order import BlendOrder
 from osteon.lod.progressive_skin import ProgressiveSkin
 from osteon.view.pack_arrays import card_slots
 from osteon.view.pack_schema import SLOTS
@@ -35,21 +37,23 @@ def check_levels(levels: ProgressiveSkin, model: SkinnedModel) -> None:
 def level_header(levels: ProgressiveSkin) -> dict[str, Any]:
     """What the page must know besides the arrays."""
     clips = [{"form": order.form, "base": order.base, "samples": order.samples} for order in levels.orders]
-    return {"clips": clips, "blends": min(levels.blends.n_blends, SLOTS)}
+    return {"clips": clips, "heirs": levels.blends.heirs[:SLOTS].tolist()}
 
 
 def level_arrays(levels: ProgressiveSkin) -> Arrays:
     """`levels.clip0.order`, `levels.curve0.bones`, …: named as in `ProgressiveSkin.arrays`."""
-    kept = ("order", "parents", "offsets", "errors", "levels", "bones", "blends")
-    found: Arrays = {}
-    for name, array in levels.arrays().items():
-        owner, _, word = name.partition(".")
-        if word in kept and owner.startswith(("clip", "curve")):
-            found[f"levels.{name}"] = array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
-    return found
+    return {
+        f"levels.{name}": array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
+        for name, array in levels.arrays().items()
+        if re.fullmatch(r"clip\d+\.(order|parents|offsets|errors)|curve\d+\.\w+", name)
+    }
 
 
-def level_slots(skin: Skin) -> tuple[NDArray[np.uint16], Float32]:
-    """(v,8) bones and weights from the slot that is kept to the one that goes first; of more the smallest are left out."""
-    largest = np.argsort(-np.abs(skin.weights), axis=1, kind="stable")[:, :SLOTS]
-    return card_slots(skin, np.sort(largest, axis=1))
+def level_slots(blends: BlendOrder) -> tuple[NDArray[np.uint16], Float32]:
+    """(v,8) bones and weights from the slot that is kept to the one that goes first.
+
+    Of more than eight the last have handed over what they hold.
+    """
+    slots = min(blends.n_blends, SLOTS)
+    skin = Skin(blends.bones[:, :slots], blends.weights(slots)[:, :slots])
+    return card_slots(skin, np.tile(np.arange(slots), (skin.n_vertices, 1)))

@@ -14,13 +14,17 @@ import { BYTE4, makeTiles } from "./tiles.js";
 
 /** What is drawn of a sequence, and what a skinned model (skinned_character.js) shares with it. */
 export class Character {
-  /** @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits */
-  constructor(pack, limits) {
+  /**
+   * @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits
+   * @param {Character|null} whole  the character that this is a coarser mesh of: what both have is taken from it
+   */
+  constructor(pack, limits, whole = null) {
     this.pack = pack;
     this.limits = limits;
-    this.center = middle(pack.arrays.rest);
-    this.motion = new Motion(pack, this.center);
-    this.pictures = [];
+    this.whole = whole;
+    this.center = whole?.center ?? middle(pack.arrays.rest);
+    this.motion = whole?.motion ?? new Motion(pack, this.center);
+    this.ownPictures = [];
     this.materials = new Map();
     this.split = splitCorners(pack);
     this.indexed = indexedGeometry(pack, this.split, this.center);
@@ -35,9 +39,9 @@ export class Character {
     return {
       source: value(null),
       sourceScale: value(null),
-      boneTable: value(table(boneColors(PALETTE_SIZE), this.limits)),
-      heatTable: value(table(heatTable(), this.limits)),
-      weightTable: value(table(weightTable(), this.limits)),
+      boneTable: value(this.shared("boneTable", () => table(boneColors(PALETTE_SIZE), this.limits))),
+      heatTable: value(this.shared("heatTable", () => table(heatTable(), this.limits))),
+      weightTable: value(this.shared("weightTable", () => table(weightTable(), this.limits))),
       rank: value(this.pack.rank),
       frames: value(new THREE.Vector2()),
       between: value(0),
@@ -48,6 +52,16 @@ export class Character {
       shade: value(1),
       wire: value(new THREE.Vector4()),
     };
+  }
+
+  /** A texture of the whole character where there is one, else its own. */
+  shared(name, make) {
+    return this.whole ? this.whole.uniforms[name].value : make();
+  }
+
+  /** Pictures of its materials that have come. */
+  get pictures() {
+    return this.whole?.pictures ?? this.ownPictures;
   }
 
   /** What the shader of a surface reads. @param {Role} role */
@@ -144,7 +158,7 @@ export class Character {
       texture.needsUpdate = true;
       return texture;
     };
-    this.pictures = await Promise.all(this.pack.images.map((image) => decode(image).catch(() => null)));
+    this.ownPictures = await Promise.all(this.pack.images.map((image) => decode(image).catch(() => null)));
     this.dropMaterials();
     return this.pictures.length > 0;
   }
@@ -158,8 +172,9 @@ export class Character {
     this.dropMaterials();
     this.indexed.dispose();
     this.flatGeometry?.dispose();
-    for (const { value } of Object.values(this.uniforms)) if (value?.isTexture) value.dispose();
-    this.pictures.forEach((picture) => picture?.dispose());
+    const lent = new Set(Object.values(this.whole?.uniforms ?? {}).map(({ value }) => value));
+    for (const { value } of Object.values(this.uniforms)) if (value?.isTexture && !lent.has(value)) value.dispose();
+    this.ownPictures.forEach((picture) => picture?.dispose());
   }
 }
 

@@ -1,6 +1,6 @@
 // A crowd: many instances of one or several characters, each at its own place and time, one draw a character.
 import * as THREE from "three";
-import { instanceVectors, instancedMesh, releaseInstances } from "./instances.js";
+import { crowdMaterial, instanceVectors, instancedMesh, releaseInstances } from "./instances.js";
 import { LevelCrowd } from "./levels/level_crowd.js";
 import { StreamCrowd } from "./stream.js";
 
@@ -54,7 +54,10 @@ export class PaletteCrowd {
   constructor(characters, instances) {
     this.characters = characters;
     this.scene = new THREE.Scene();
-    this.meshes = characters.map((character, c) => instancedMesh(character, instances.filter((i) => i.character === c)));
+    this.meshes = characters.map((character, c) => {
+      const own = instances.filter((instance) => instance.character === c);
+      return instancedMesh(character, own.map((instance) => instanceVectors(character, instance)));
+    });
     this.scene.children = this.meshes.filter((mesh) => mesh.geometry.instanceCount > 0);
   }
 
@@ -63,11 +66,16 @@ export class PaletteCrowd {
     this.meshes.forEach((mesh, c) => (mesh.material = crowdMaterial(this.characters[c])));
   }
 
-  draw(renderer, camera, seconds) {
+  /** All characters at this moment of the crowd, each with all its bones. */
+  setClock(seconds) {
     for (const { uniforms } of this.characters) {
       uniforms.seconds.value = seconds;
       if (uniforms.levelled) uniforms.levelled.value = false;
     }
+  }
+
+  draw(renderer, camera, seconds) {
+    this.setClock(seconds);
     renderer.render(this.scene, camera);
   }
 
@@ -86,6 +94,8 @@ export class Crowd {
     this.instances = placeCrowd(this.characters, bounded, seed);
     this.palette = new PaletteCrowd(this.characters, this.instances);
     this.stream = null;
+    /** @type {LevelCrowd|null} */
+    this.levels = null;
     this.seconds = 0;
   }
 
@@ -93,15 +103,30 @@ export class Crowd {
     return this.instances.reduce((sum, { character }) => sum + this.characters[character].pack.counts.triangles, 0);
   }
 
-  /** @param {"palette"|"stream"} method @param {number} rank of the first character's corrections */
-  draw(renderer, camera, method, rank) {
+  /**
+   * @param {{method: "palette"|"stream"|"levels", rank: number, choice: import("./levels/level_crowd.js").LevelChoice,
+   *   height: number, frameTime: number|null}} how  `rank` of the first character's corrections
+   */
+  draw(renderer, camera, { method, rank, choice, ...picture }) {
     this.characters.forEach(({ uniforms, pack }, c) => {
       uniforms.rank.value = c === 0 ? rank : pack.rank;
       uniforms.shade.value = 1;
     });
     if (method === "palette") return this.palette.draw(renderer, camera, this.seconds);
+    if (method === "levels") return this.needLevels().draw(renderer, camera, this.seconds, choice, picture);
     this.stream ??= new StreamCrowd(renderer, this.characters, this.instances);
     this.stream.draw(camera, this.seconds);
+  }
+
+  needLevels() {
+    this.levels ??= new LevelCrowd(this.palette, this.characters, this.instances);
+    return this.levels;
+  }
+
+  /** Takes up materials that were made anew. */
+  renew() {
+    this.palette.renew();
+    this.levels?.renew();
   }
 
   /** What the camera must show. */
@@ -126,6 +151,7 @@ export class Crowd {
   dispose() {
     this.palette.dispose();
     this.stream?.dispose();
+    this.levels?.dispose();
     this.extra.forEach((character) => character.dispose());
   }
 }

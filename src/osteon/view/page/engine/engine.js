@@ -3,8 +3,9 @@
 import * as THREE from "three";
 import { Eye } from "./camera.js";
 import { Clock } from "./clock.js";
-import { Crowd, instanceVectors } from "./crowd.js";
+import { Crowd } from "./crowd.js";
 import { ErrorMeter } from "./errors.js";
+import { instanceVectors } from "./instances.js";
 import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
@@ -50,6 +51,10 @@ export class Engine {
     /** @type {Crowd|null} */
     this.group = null;
     this.method = "palette";
+    /** @type {number|null} Seconds since the picture before, while it plays. */
+    this.frameTime = null;
+    /** @type {import("./levels/level_crowd.js").LevelChoice} */
+    this.crowdLevels = { auto: true, budget: 1 / 30, bones: 1, blends: 4 };
     this.stats = new FrameStats();
     this.renderer = this.makeRenderer();
     if (!this.renderer) return;
@@ -103,7 +108,7 @@ export class Engine {
 
   async loadPictures(character) {
     if (!(await character.loadPictures())) return;
-    this.group?.palette.renew();
+    this.group?.renew();
     this.refresh();
   }
 
@@ -174,6 +179,7 @@ export class Engine {
 
   tick(now) {
     this.asked = 0;
+    this.frameTime = this.playing && this.before != null ? (now - this.before) / 1000 : null;
     if (this.playing) {
       if (this.before != null) this.advance(Math.min((now - this.before) / 1000, LONGEST_STEP));
       this.before = now;
@@ -215,8 +221,9 @@ export class Engine {
   drawCrowd() {
     const moving = this.eye.update(this.aspect);
     this.model.drawGround(this.renderer, this.eye.camera, this.view.theme, this);
-    this.group.draw(this.renderer, this.eye.camera, this.method, this.rank);
-    return moving;
+    const { method, rank, height, crowdLevels: choice, frameTime } = this;
+    const changing = this.group.draw(this.renderer, this.eye.camera, { method, rank, choice, height, frameTime });
+    return moving || changing;
   }
 
   setUniforms() {
@@ -355,10 +362,11 @@ export class Engine {
    * With `instance`, those of an instance of the crowd when its clock stands at frame / fps of the first clip.
    */
   async readPositions(frame, { rank = this.rank, instance = null } = {}) {
-    const member = instance === null ? null : this.group?.instances[instance];
-    const character = member ? this.group.characters[member.character] : this.character;
+    const seconds = frame / this.clips[0].fps;
+    const member = instance === null ? null : this.drawnInstance(instance, seconds);
+    const character = member?.character ?? this.character;
     const what = { rank: Math.min(rank, character.pack.rank) };
-    if (member) Object.assign(what, { instance: instanceVectors(character, member), seconds: frame / this.clips[0].fps });
+    if (member) Object.assign(what, { instance: member.vectors, seconds });
     else {
       const clip = this.clock.ownerOf(Math.floor(frame)) ?? this.clock.clip;
       what.moment = momentInClip(clip, frame - clip.start);
@@ -367,6 +375,17 @@ export class Engine {
     // A crowd stands around the center of the character that was loaded.
     const { center } = this.character;
     return positions.map((x, i) => x + center[i % 3]);
+  }
+
+  /** By which mesh an instance of the crowd is drawn at a moment of its clock, and its attributes there. */
+  drawnInstance(number, seconds) {
+    const { group, method } = this;
+    const instance = group.instances[number];
+    const character = group.characters[instance.character];
+    const kind = method === "levels" ? group.needLevels().kinds[instance.character] : null;
+    if (!kind) return { character, vectors: instanceVectors(character, instance) };
+    group.levels.prepare(this.renderer, seconds, this.crowdLevels);
+    return kind.drawn(number);
   }
 
   // ---- crowd ------------------------------------------------------------------------------------------------------
@@ -402,7 +421,7 @@ export class Engine {
   }
 
   set crowdMethod(method) {
-    this.method = method === "stream" ? "stream" : "palette";
+    this.method = ["stream", "levels"].includes(method) ? method : "palette";
     this.stats.clear();
     this.refresh();
   }
@@ -412,12 +431,16 @@ export class Engine {
     return this.group?.instances ?? [];
   }
 
-  /** Means of the last pictures: {fps, trianglesPerSecond, scriptMs, bytesPerFrame}; null without a crowd. */
+  /**
+   * Means of the last pictures: {fps, trianglesPerSecond, scriptMs, bytesPerFrame}, and at levels what those computed;
+   * null without a crowd.
+   */
   crowdStats() {
     if (!this.group) return null;
     const { fps } = this.stats;
     const [scriptMs, bytesPerFrame] = [this.stats.mean("script"), this.stats.mean("bytes")];
-    return { fps, trianglesPerSecond: fps * this.group.triangles, scriptMs, bytesPerFrame };
+    const levels = this.method === "levels" ? (this.group.levels?.counts ?? null) : null;
+    return { fps, trianglesPerSecond: fps * (levels ?? this.group).triangles, scriptMs, bytesPerFrame, levels };
   }
 
   // ---- posing -----------------------------------------------------------------------------------------------------

@@ -20,26 +20,21 @@ export function crowdMaterial(character) {
   return list.length === 1 ? list[0] : list;
 }
 
-/** A mesh that draws a character once for each instance. */
-export function instancedMesh(character, instances) {
-  const mesh = new THREE.Mesh(instancedGeometry(character.indexed, character, instances), crowdMaterial(character));
-  mesh.frustumCulled = false;
-  return mesh;
-}
-
-/** A geometry with its buffers shared, and the attributes of instances of a character. */
-export function instancedGeometry(shared, character, instances) {
+/** A mesh that draws a character once for each of the attributes (instanceVectors) that it is given. */
+export function instancedMesh(character, vectors) {
+  const { indexed } = character;
   const geometry = new THREE.InstancedBufferGeometry();
-  geometry.index = shared.index;
-  Object.assign(geometry.attributes, shared.attributes);
-  geometry.groups = shared.groups;
-  const vectors = instances.map((instance) => instanceVectors(character, instance));
+  geometry.index = indexed.index;
+  Object.assign(geometry.attributes, indexed.attributes);
+  geometry.groups = indexed.groups;
   for (const name of Object.keys(vectors[0] ?? {})) {
     const data = Float32Array.from(vectors.flatMap((vector) => vector[name]));
     geometry.setAttribute(name, new THREE.InstancedBufferAttribute(data, INSTANCE[name]));
   }
-  geometry.instanceCount = instances.length;
-  return geometry;
+  geometry.instanceCount = vectors.length;
+  const mesh = new THREE.Mesh(geometry, crowdMaterial(character));
+  mesh.frustumCulled = false;
+  return mesh;
 }
 
 /** Frees what is the mesh's own: shared buffers belong to the character. */

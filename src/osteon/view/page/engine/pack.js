@@ -35,7 +35,7 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @property {{label: string, text: string}[]} [plays]  Where a file of the model plays, in words.
  * @property {Family} [deformer]
  * @property {Family[]} displacements
- * @property {{clips: LevelClip[], blends: number}|null} [levels]  Of bones and blends; null where the file has none.
+ * @property {{clips: LevelClip[], heirs: number[]}|null} [levels]  Of bones and blends; null where the file has none.
  * @property {object|null} [report]
  * @property {Object<string, number>|null} [error_percent_by_rank]
  */
@@ -57,17 +57,18 @@ export function readPack(buffer) {
     ...(header.deformer && { deformer: family(header.deformer) }),
     displacements: (header.displacements ?? []).map(family),
     levels: header.levels ? readLevels(header.levels, arrays) : null,
+    ...{ coverage: [], coarse: [] },
   };
 }
 
 /** Levels with their arrays, one entry a clip. */
-function readLevels({ clips, blends }, arrays) {
+function readLevels({ clips, heirs }, arrays) {
   const part = (owner, names) => Object.fromEntries(names.map((name) => [name, arrays[`levels.${owner}.${name}`]]));
   const read = (clip, i) => ({
     ...{ ...clip, ...part(`clip${i}`, ["order", "parents", "offsets", "errors"]) },
-    curve: part(`curve${i}`, ["levels", "bones", "blends", "errors"]),
+    curve: part(`curve${i}`, ["levels", "bones", "blends", "rms"]),
   });
-  return { clips: clips.map(read), blends };
+  return { clips: clips.map(read), heirs };
 }
 
 /** What a buffer of the pack's form holds, whatever it is for: its header, its arrays by name, and their counts. */

@@ -34,7 +34,7 @@ export class SkinnedCharacter extends Character {
     const count = (n) => n.toLocaleString("en");
     checkFits(`${count(bones)} bones in ${count(frames)} frames`, paletteTexels(pack), limits);
     return Object.assign(
-      { palette: paletteTexture(pack, limits, center) },
+      { palette: this.shared("palette", () => paletteTexture(pack, limits, center)) },
       deformerOf(pack).textures?.(pack.deformer.arrays, limits, this),
       ...displacementsOf(pack).map(({ kind, arrays, code }) => code.textures(kind, arrays, pack.counts, limits)),
     );
@@ -52,6 +52,12 @@ export class SkinnedCharacter extends Character {
   get levels() {
     if (this.pack.levels) this.ownLevels ??= new CharacterLevels(this);
     return this.ownLevels ?? null;
+  }
+
+  /** Coarser and coarser meshes on the same bones; made when they are first looked at. @returns {SkinnedCharacter[]} */
+  get coarse() {
+    this.ownCoarse ??= this.pack.coarse.map(({ pack }) => new SkinnedCharacter(pack, this.limits, this));
+    return this.ownCoarse;
   }
 
   /** Shows it at a level, or as it plays where that is null. @param {LevelPoint|null} point */
@@ -81,6 +87,7 @@ export class SkinnedCharacter extends Character {
 
   dispose() {
     this.ownLevels?.dispose();
+    this.ownCoarse?.forEach((character) => character.dispose());
     super.dispose();
   }
 }

@@ -24,7 +24,7 @@ export class CharacterLevels {
 
   /** Bones that can be active, and blends at most. @returns {LevelPoint} */
   get most() {
-    return { bones: this.orders[0].size, blends: this.pack.levels.blends };
+    return { bones: this.orders[0].size, blends: this.pack.levels.heirs.length };
   }
 
   /** The same point inside of what there is. @param {LevelPoint} point @returns {LevelPoint} */
@@ -68,9 +68,9 @@ export class CharacterLevels {
   /** (v,8) weights of all vertices with so many blends; kept until other ones are asked for. */
   weightsAt(blends) {
     if (this.weights?.blends !== blends) {
-      const { weights } = this.pack.arrays;
+      const [{ weights }, { heirs }] = [this.pack.arrays, this.pack.levels];
       const values = new Float32Array(weights.length);
-      for (let at = 0; at < values.length; at += SLOTS) weightsInto(weights, at, SLOTS, blends, values, at);
+      for (let at = 0; at < values.length; at += SLOTS) weightsInto(weights, at, heirs, blends, values, at);
       this.weights = { blends, values };
     }
     return this.weights.values;

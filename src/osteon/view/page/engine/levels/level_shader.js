@@ -4,7 +4,7 @@
 //
 // Families (deformers/) add what a bone is for them. Packs without levels compile none of this.
 import * as THREE from "three";
-import { BLENDS } from "./blends.js";
+import { blendsChunk } from "./blends.js";
 
 /** What these read, of a character that is not shown at a level yet. */
 export function levelUniforms() {
@@ -12,7 +12,8 @@ export function levelUniforms() {
   return { levelled: value(false), ownLevel: value(new THREE.Vector4()), levelBones: value(null), levelLeads: value(null) };
 }
 
-export const LEVELS = `
+/** @param {import("../pack.js").Pack} pack */
+export const levelChunk = ({ levels }) => `
 #ifdef LEVELS
 uniform bool levelled;                 // shown at a level, not from the palette of all frames
 uniform highp sampler2D levelBones;    // active bones by rank, one character after the other
@@ -42,7 +43,7 @@ float activity(int bone) {
   float count = levelNow().w;
   return lead.own < floor(count) ? 1.0 : lead.plain ? fract(count) : 0.0;
 }
-${BLENDS}
+${levels ? blendsChunk(levels.heirs) : ""}
 #else
 float activity(int bone) { return 1.0; }
 #endif
@@ -55,7 +56,7 @@ void shownWeights(out vec4 a, out vec4 b) {
   b = vec4(0.0);
 #endif
 #ifdef LEVELS
-  if (levelled) giveWeights(levelNow().z, a, b);
+  if (levelled) handOver(levelNow().z, a, b);
 #endif
 }
 `;

@@ -1,0 +1,103 @@
+// A crowd at levels: every character has as many bones, blends and triangles as it is given. Bones are prepared in script
+// for every picture and sent in one texture a kind of character, active bones only.
+// Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4 and 5.
+import * as THREE from "three";
+import { CONTROLLER, controlLevels, firstState, pixelsPerUnit } from "../lod_controller.js";
+import { LevelKind } from "./level_kind.js";
+
+/**
+ * What a crowd is given: by itself, within `budget` seconds a picture, or by hand, a part of the bones and so many blends.
+ * @typedef {{auto: boolean, budget: number, bones: number, blends: number}} LevelChoice
+ */
+
+export class LevelCrowd {
+  /**
+   * @param {import("../crowd.js").PaletteCrowd} palette  draws the kinds that have no levels
+   * @param {import("../skinned_character.js").SkinnedCharacter[]} characters
+   * @param {ReturnType<typeof import("../crowd.js").placeCrowd>} instances
+   */
+  constructor(palette, characters, instances) {
+    this.instances = instances;
+    this.kinds = characters.map((character, c) => {
+      const members = instances.flatMap((instance, i) => (instance.character === c ? [i] : []));
+      return members.length && hasLevels(character.pack) ? new LevelKind(character, instances, members) : null;
+    });
+    this.palette = palette;
+    this.scene = new THREE.Scene();
+    this.scene.children = this.kinds.flatMap((kind, c) => kind?.meshes ?? palette.meshes[c]);
+    this.state = firstState();
+    this.eye = new THREE.Vector3();
+  }
+
+  /**
+   * Draws the crowd; true if levels are still on their way.
+   * @param {THREE.WebGLRenderer} renderer @param {THREE.PerspectiveCamera} camera
+   * @param {LevelChoice} choice @param {{height: number, frameTime: number|null}} picture  in pixels; seconds since the last
+   */
+  draw(renderer, camera, seconds, choice, picture) {
+    this.palette.setClock(seconds);
+    this.seen = this.lookAt(camera, picture.height);
+    const moving = choice.auto && this.control(choice, picture.frameTime);
+    this.prepare(renderer, seconds, choice);
+    renderer.render(this.scene, camera);
+    return moving;
+  }
+
+  /** Bones of all instances as they were last seen, on the graphics card. */
+  prepare(renderer, seconds, choice) {
+    const begun = performance.now();
+    for (const kind of this.kinds) kind?.prepare(seconds, (i) => this.pointOf(i, choice), (i) => this.seen[i].size);
+    this.prepareMs = performance.now() - begun;
+    for (const kind of this.kinds) kind?.send(renderer);
+  }
+
+  /** Of every instance how large a unit and it itself are on the screen, and the curve of its clip. */
+  lookAt(camera, height) {
+    const fov = (camera.fov * Math.PI) / 180;
+    this.eye.setFromMatrixPosition(camera.matrixWorld);
+    return this.instances.map((instance) => {
+      const kind = this.kinds[instance.character];
+      if (!kind) return { curve: null, pixelsPerUnit: 0, size: 0 };
+      const unit = pixelsPerUnit(kind.distanceTo(this.eye, instance), height, fov);
+      return { curve: kind.curveOf(instance), pixelsPerUnit: unit, size: (unit * kind.diagonal) / height };
+    });
+  }
+
+  /** Moves levels on by one picture; one out of turn, as when nothing plays, counts as one that took its time. */
+  control({ budget }, frameTime) {
+    const before = this.state.levels;
+    const seen = this.seen.map((one) => (one.curve ? one : NOBODY));
+    this.state = controlLevels(this.state, frameTime ?? budget, seen, { ...CONTROLLER, budget });
+    return this.state.levels.some((level, i) => level !== before[i]);
+  }
+
+  /** Bones and blends of an instance. @returns {import("./level_curve.js").LevelPoint} */
+  pointOf(i, { auto, bones, blends }) {
+    const instance = this.instances[i];
+    const kind = this.kinds[instance.character];
+    return auto ? kind.pointAt(instance, this.state.levels[i]) : kind.pointBy(bones, blends);
+  }
+
+  /** What the last picture computed: bones of all, triangles, milliseconds of preparing. */
+  get counts() {
+    const sum = (key) => this.kinds.reduce((total, kind) => total + (kind?.counts[key] ?? 0), 0);
+    const plain = this.instances.filter(({ character }) => !this.kinds[character]);
+    const whole = plain.reduce((total, { character }) => total + this.palette.characters[character].pack.counts.triangles, 0);
+    const [bones, allBones, triangles] = [sum("bones"), sum("allBones"), sum("triangles") + whole];
+    return { bones, allBones, triangles, prepareMs: this.prepareMs ?? 0, tolerance: this.state.tolerance };
+  }
+
+  renew() {
+    for (const kind of this.kinds) kind?.renew();
+  }
+
+  dispose() {
+    for (const kind of this.kinds) kind?.dispose();
+  }
+}
+
+/** Stands for a character that has no levels. */
+const NOBODY = { curve: { levels: [1], rms: [0] }, pixelsPerUnit: 0 };
+
+/** Whether a pack has levels of bones or coarser meshes. @param {import("../pack.js").Pack} pack */
+export const hasLevels = (pack) => Boolean(pack?.levels || pack?.coarse?.length);
