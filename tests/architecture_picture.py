@@ -30,6 +30,7 @@ FOLDERS = {
     "io": Folder("files in and out", "#3a9d4a"),
     "fit": Folder("frames in, bones out", "#0f96a8", "1"),
     "simplex": Folder("posing without weights", "#dc4f87", "5"),
+    "lod": Folder("bones there is time for", "#1f9e83", "4"),
     "synth": Folder("built-in subjects", "#86980f"),
     "pipeline": Folder("the order of stages", "#4d83ee"),
     "report": Folder("pictures, charts, advice", "#a45fd0"),
@@ -38,8 +39,8 @@ FOLDERS = {
     "bench": Folder("every claim, measured", "#7a78e8"),
     "cli": Folder("one file a command", "#8b949e"),
 }
-PAPERS = {"1": "Skinning Mesh Animations", "5": "Simplex Transformations"}
-TO_COME = ("to come: 2 EigenSkin,", "3 Mesh Approximation,", "4 Progressive Skinning")
+PAPERS = {"1": "Skinning Mesh Animations", "4": "Progressive Skinning", "5": "Simplex Transformations"}
+TO_COME = ("to come: 2 EigenSkin,", "3 Mesh Approximation")
 
 #: Most importing modules, width of the line, words in the legend.
 WIDTHS = ((1, 1.2, "imported by 1 module"), (5, 2.2, "by 2 to 5"), (10**6, 3.6, "by 6 or more"))
@@ -118,7 +119,7 @@ def _box(name: str, x: int, y: int) -> str:
 
 def _badge(paper: str, x: int, y: int) -> str:
     """The number of a paper in the colour of the folder that is made for it."""
-    color = {"1": FOLDERS["fit"].color, "5": FOLDERS["simplex"].color}[paper]
+    color = {"1": FOLDERS["fit"].color, "4": FOLDERS["lod"].color, "5": FOLDERS["simplex"].color}[paper]
     return f'<circle cx="{x}" cy="{y}" r="10" fill="{color}"/><text class="badge" x="{x}" y="{y + 4}">{paper}</text>'
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from osteon.core.options import SkinOptions
 
-__all__ = ["ALL_KERNELS", "COMPARE_KERNELS", "RIG_KERNELS", "kernels_for"]
+__all__ = ["ALL_KERNELS", "COMPARE_KERNELS", "LOD_KERNELS", "RIG_KERNELS", "kernels_for"]
 
 #: Every fit, and what measures it.
 SKIN_KERNELS = (
@@ -41,7 +41,14 @@ RIG_KERNELS = (
 )
 #: Comparing models: skeletons, all models, and what measures surfaces.
 COMPARE_KERNELS = tuple(dict.fromkeys((*RIG_KERNELS, *MODEL_KERNELS["as"], *MODEL_KERNELS["mwe"])))
-ALL_KERNELS = tuple(dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS)))
+#: Levels of detail: the search for orders of bones, and what plays them.
+LOD_KERNELS = (
+    "osteon.deform.blending",
+    "osteon.fit.skin.procrustes",
+    "osteon.lod.level_player",
+    "osteon.lod.search.offset_fit",
+)
+ALL_KERNELS = tuple(dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *LOD_KERNELS)))
 
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:

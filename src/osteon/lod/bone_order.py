@@ -16,21 +16,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked, checked_indices
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray, checked, checked_indices
 from osteon.core.deformer import Arrays
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.transforms import compose, identity
 
-__all__ = ["BoneForm", "BoneOrder"]
+__all__ = ["BoneChain", "BoneForm", "BoneOrder"]
 
 #: How an order was made. advanced: new parents, fitted offsets. The others keep the parents of the rig: fitted offsets,
 #: the mean over the clip, or a copy of the parent.
 BoneForm = Literal["advanced", "offset", "mean", "copy"]
+
+
+class BoneChain(NamedTuple):
+    """What takes part in posing, in full precision and in units of any kind."""
+
+    order: IntArray  # (n,)
+    parents: IntArray  # (b,)
+    offsets: Float64  # (b,3,4)
+
+    @property
+    def ranks(self) -> Int64:
+        """(b,) the place of each bone in the order; n for those that are not in it."""
+        rank = np.full(len(self.parents), len(self.order), np.int64)
+        rank[self.order] = np.arange(len(self.order))
+        return rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +99,11 @@ class BoneOrder:
     @property
     def ranks(self) -> Int64:
         """(b,) the place of each bone in the order; n for those that are not in it."""
-        rank = np.full(self.n_bones, len(self.order), np.int64)
-        rank[self.order] = np.arange(len(self.order))
-        return rank
+        return self.chain.ranks
+
+    @property
+    def chain(self) -> BoneChain:
+        return BoneChain(self.order, self.parents, self.offsets.astype(np.float64))
 
     @property
     def active_counts(self) -> Int64:

@@ -215,7 +215,8 @@ class LevelPlayer:
         if fading:
             _prepare_active(*active, out)
             self._fade_screws(out)
-            _prepare_followers(*(array[fading:] for array in self._follow), out)
+            bones, leaders, offsets, parts = self._follow
+            _prepare_followers(bones[fading:], leaders[fading:], offsets[fading:], parts[fading:], out)
         else:
             _prepare(*active, *self._follow, out)
         return out[:, :-1]

@@ -21,9 +21,9 @@ from osteon.core.arrays import Float64, FloatArray
 from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.errors import OptionError
 from osteon.core.transforms import compose
-from osteon.lod.bone_order import BoneOrder
+from osteon.lod.bone_order import BoneChain, BoneOrder
 
-__all__ = ["Fade", "blend_screws_by", "fade_of_count", "pose_active", "pose_at_count"]
+__all__ = ["Fade", "blend_screws_by", "fade_of_count", "pose_at_count", "pose_chain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +55,19 @@ def pose_at_count(order: BoneOrder, transforms: FloatArray, count: float, *, scr
 
     With `screws` bones that fade stay rigid, as a dual quaternion skin needs it.
     """
-    return _posed(order, transforms, fade_of_count(order, count), screws=screws)
+    return pose_chain(order.chain, np.asarray(transforms, np.float64), fade_of_count(order, count), screws=screws)
 
 
-def pose_active(order: BoneOrder, transforms: FloatArray, count: int) -> Float64:
-    """(f,b,3,4) with exactly the first `count` bones active, whatever that does to the error."""
-    return _posed(order, transforms, Fade(count, count, 0.0))
-
-
-def _posed(order: BoneOrder, transforms: FloatArray, fade: Fade, *, screws: bool = False) -> Float64:
-    exact = np.asarray(transforms, np.float64)
-    posed = np.empty_like(exact)
-    rank, blend = order.ranks, blend_screws_by if screws else _blend_straight
+def pose_chain(chain: BoneChain, exact: Float64, fade: Fade, *, screws: bool = False) -> Float64:
+    """(f,b,3,4) with the first bones of the order active and the next ones fading, whatever that does to the error."""
+    posed, rank = np.empty_like(exact), chain.ranks
+    blend = blend_screws_by if screws else _blend_straight
     for b in np.argsort(rank, kind="stable"):
         if rank[b] < fade.low:
             posed[:, b] = exact[:, b]
             continue
-        offset, above = order.offsets[b].astype(np.float64), order.parents[b]
-        posed[:, b] = offset if above < 0 else compose(posed[:, above], offset)
+        above = chain.parents[b]
+        posed[:, b] = chain.offsets[b] if above < 0 else compose(posed[:, above], chain.offsets[b])
         if rank[b] < fade.high and fade.part > 0:
             posed[:, b] = blend(posed[:, b], exact[:, b], fade.part)
     return posed

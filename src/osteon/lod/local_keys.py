@@ -26,7 +26,7 @@ from osteon.lod.bone_order import BoneOrder
 __all__ = ["LocalKeys", "local_keys"]
 
 #: Stretches of a bone that differ from none by less than this in all frames are left out.
-SHAPE = 2e-6
+SHAPE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)

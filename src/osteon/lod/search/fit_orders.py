@@ -25,18 +25,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float64, Int64
+from osteon.core.arrays import Float32, Float64, Int32, Int64
 from osteon.core.kinematics import parents_first
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.progress import Progress, report_progress
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.lod.bone_order import BoneForm, BoneOrder
-from osteon.lod.forward_search import search_forward
-from osteon.lod.level_pose import pose_active
-from osteon.lod.merge_search import BAKED_SHARES, count_of, errors_of, order_of, search_backward
-from osteon.lod.merge_state import MergeProblem, MergeState, start_merging
-from osteon.lod.pair_moments import error_of_matrices, motion_grams, pair_moments
-from osteon.lod.skin_motion import SkinMotion
+from osteon.lod.bone_order import BoneChain, BoneForm, BoneOrder
+from osteon.lod.level_pose import Fade, pose_chain
+from osteon.lod.search.forward_search import search_forward
+from osteon.lod.search.merge_search import BAKED_SHARES, count_of, order_of, search_backward
+from osteon.lod.search.merge_state import MergeProblem, MergeState, start_merging
+from osteon.lod.search.pair_moments import error_of_matrices, motion_grams, pair_moments
+from osteon.lod.search.skin_motion import SkinMotion
 
 __all__ = ["FrameRun", "errors_of_order", "fit_order", "fit_orders", "runs_of"]
 
@@ -133,9 +133,11 @@ def _stored(motion: SkinMotion, run: FrameRun, state: MergeState, base: float, f
     for follow in state.path:
         parents[follow.bone] = follow.parent if follow.parent < n else -1
         offsets[follow.bone] = follow.offset
+    whole_parents, whole_offsets = _in_model(motion, parents, motion.offsets_in_model(offsets, parents))
     return BoneOrder(
         motion.bones[order_of(state)].astype(np.int32),
-        *_in_model(motion, parents, motion.offsets_in_model(offsets, parents)),
+        whole_parents,
+        whole_offsets,
         errors=np.zeros(n + 1),
         base=base * motion.squared_unit,
         samples=(run.stop - run.start) * motion.n_vertices,
@@ -144,12 +146,12 @@ def _stored(motion: SkinMotion, run: FrameRun, state: MergeState, base: float, f
     )
 
 
-def _in_model(motion: SkinMotion, parents: Int64, offsets: Float64) -> tuple[Int64, Float64]:
+def _in_model(motion: SkinMotion, parents: Int64, offsets: Float64) -> tuple[Int32, Float32]:
     """Parents (b,) and offsets (b,3,4) of all bones of the model; those that are not used follow for ever."""
     whole_parents, whole_offsets = motion.leaders.astype(np.int32), motion.ties.copy()
     whole_parents[motion.bones] = np.where(parents < 0, -1, motion.bones[parents])
     whole_offsets[motion.bones] = offsets
-    return whole_parents, whole_offsets
+    return whole_parents, whole_offsets.astype(np.float32)
 
 
 def errors_of_order(
@@ -161,16 +163,16 @@ def errors_of_order(
     errors = np.zeros(len(counts))
     for i, count in enumerate(counts):
         left = within.order[count:]
-        differences = pose_active(within, exact, count)[:, left] - exact[:, left]
+        differences = pose_chain(within, exact, Fade(count, count, 0.0))[:, left] - exact[:, left]
         errors[i] = error_of_matrices(pairs[np.ix_(left, left)], differences)
     return errors
 
 
-def in_units(motion: SkinMotion, order: BoneOrder) -> BoneOrder:
+def in_units(motion: SkinMotion, order: BoneOrder) -> BoneChain:
     """The order of the used bones alone, in units of the body."""
-    place = np.full(order.n_bones, -1, np.int32)
+    place = np.full(order.n_bones, -1)
     place[motion.bones] = np.arange(motion.n_bones)
     parents = np.where(order.parents[motion.bones] < 0, -1, place[order.parents[motion.bones]])
     above = np.where((parents < 0)[:, None, None], motion.unit_from_posed, motion.unit_from_rest)
     offsets = compose(compose(above, order.offsets[motion.bones]), invert(motion.unit_from_rest))
-    return replace(order, order=place[order.order], parents=parents, offsets=offsets)
+    return BoneChain(place[order.order], parents, offsets)

@@ -20,10 +20,10 @@ from osteon.core.arrays import Float64
 from osteon.core.parallel import single_threaded_blas
 from osteon.lod.blend_order import BlendOrder
 from osteon.lod.bone_order import BoneOrder
-from osteon.lod.fit_orders import FrameRun, in_units
-from osteon.lod.level_pose import pose_active
-from osteon.lod.pair_moments import rows_of, stacked_holds
-from osteon.lod.skin_motion import SkinMotion
+from osteon.lod.level_pose import Fade, pose_chain
+from osteon.lod.search.fit_orders import FrameRun, in_units
+from osteon.lod.search.pair_moments import rows_of, stacked_holds
+from osteon.lod.search.skin_motion import SkinMotion
 
 __all__ = ["BlendMoments", "blend_moments", "level_errors"]
 
@@ -51,9 +51,7 @@ def blend_moments(motion: SkinMotion, blends: BlendOrder) -> tuple[BlendMoments,
     return tuple(found)
 
 
-def level_errors(
-    motion: SkinMotion, moments: tuple[BlendMoments, ...], order: BoneOrder, run: FrameRun
-) -> Float64:
+def level_errors(motion: SkinMotion, moments: tuple[BlendMoments, ...], order: BoneOrder, run: FrameRun) -> Float64:
     """(n+1,k) squared errors with 0 … n bones allowed and 1 … k blends, in units of the model."""
     exact = motion.transforms[run.start : run.stop]
     within, rows = in_units(motion, order), rows_of(exact)
@@ -64,7 +62,8 @@ def level_errors(
         for count in np.unique(order.active_counts):
             left = within.order[count:]
             columns = (4 * left[:, None] + np.arange(4)).reshape(-1)
-            used = rows_of(pose_active(within, exact, int(count))[:, left] - exact[:, left])
+            fade = Fade(int(count), int(count), 0.0)
+            used = rows_of(pose_chain(within, exact, fade)[:, left] - exact[:, left])
             for k, m in enumerate(moments):
                 slope = used @ m.kept[np.ix_(columns, columns)] + 2 * slopes[k][:, columns]
                 errors[count, k] += float(np.einsum("ri,ri->", slope, used))

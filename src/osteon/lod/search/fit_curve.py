@@ -30,7 +30,7 @@ def vertex_operations(n_blends: int) -> Float64:
 
 
 def fit_curve(errors: Float64, samples: int) -> LevelCurve:
-    """The curve of a clip from its squared errors (n+1,k) with 0 … n bones and 1 … k blends, sums of so many samples."""
+    """The curve of a clip from squared errors (n+1,k) with 0 … n bones and 1 … k blends, sums of so many samples."""
     n_bones, n_blends = len(errors) - 1, errors.shape[1]
     costs = _costs(n_bones, n_blends)
     here, knots = (1, 0), [(1, 0)]
@@ -50,7 +50,7 @@ def _costs(n_bones: int, n_blends: int) -> Float64:
     shares = np.array([n_bones > 1, n_blends > 1], np.float64)
     shares /= max(1.0, shares.sum())
     whole: Float64 = shares[0] * bones[:, None] + shares[1] * blends
-    return whole / max(whole[-1, -1], 1e-300)
+    return np.asarray(whole / max(whole[-1, -1], 1e-300))
 
 
 def _next_knot(errors: Float64, costs: Float64, here: tuple[int, int]) -> tuple[int, int]:

@@ -81,7 +81,7 @@ def steepness(grams: Float64, *, rigid: bool) -> Float64:
     """(…,) q of parents with N (…,4,4): the mean square of their stretches, or the largest."""
     stretch = grams[..., :3, :3]
     q = np.trace(stretch, axis1=-2, axis2=-1) / 3 if rigid else np.linalg.eigvalsh(stretch)[..., 2]
-    return np.maximum(q, 1e-300)
+    return np.asarray(np.maximum(q, 1e-300))
 
 
 def fit_offsets(grams: Float64, moments: Float64, slopes: Float64, sizes: Float64, *, rigid: bool) -> Float64:

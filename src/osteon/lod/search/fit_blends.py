@@ -15,9 +15,9 @@ Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.2 an
 across all the animations").
 
 Notes, squared error over that of keeping the largest weights, renormalised, at 3, 2, 1 blends. All to the first slot:
-Soldier .42, .65, .89, CesiumMan .33, .43, .95, FpsArms .39, .66, .78, Fox .84, 1.40, 1.00. Fourth to the first, third to
-the second: 1.4, .84, .91; 1.4, .53, .96; 3.0, .51, .78; .84, 1.00, 1.00. Descending weights instead of a chosen order are
-worse than renormalising. Weighing the three levels alike, not by their error, ends at .97 with one blend.
+Soldier .42, .65, .89, CesiumMan .33, .43, .95, FpsArms .39, .66, .78, Fox .84, 1.40, 1.00. Fourth to the first, third
+to the second: 1.4, .84, .91; 1.4, .53, .96; 3.0, .51, .78; .84, 1.00, 1.00. Descending weights instead of a chosen
+order are worse than renormalising. Weighing the three levels alike, not by their error, ends at .97 with one blend.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ import numpy as np
 from osteon.core.arrays import Float64, Int64
 from osteon.core.skin import Skin
 from osteon.lod.blend_order import BlendOrder, blend_shares
-from osteon.lod.pair_moments import motion_grams
-from osteon.lod.skin_motion import SkinMotion
+from osteon.lod.search.pair_moments import motion_grams
+from osteon.lod.search.skin_motion import SkinMotion
 
 __all__ = ["fit_blends", "slot_grams"]
 
@@ -43,7 +43,11 @@ BLOCK = 16384
 
 def fit_blends(motion: SkinMotion, skin: Skin) -> BlendOrder:
     """The skin with its slots sorted, and the table of heirs that suits it."""
-    grams, weights, tables = motion_grams(motion.transforms), skin.weights.astype(np.float64), _tables(skin.n_influences)
+    grams, weights, tables = (
+        motion_grams(motion.transforms),
+        skin.weights.astype(np.float64),
+        _tables(skin.n_influences),
+    )
     orders = np.empty((len(tables), *weights.shape), np.int8)
     losses = np.zeros((len(tables), skin.n_influences))
     for start in range(0, len(weights), BLOCK):

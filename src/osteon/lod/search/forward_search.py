@@ -18,8 +18,8 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int64
 from osteon.core.transforms import identity
-from osteon.lod.follow_state import FollowState, start_following
-from osteon.lod.merge_state import MergeProblem
+from osteon.lod.search.follow_state import FollowState, start_following
+from osteon.lod.search.merge_state import MergeProblem
 
 __all__ = ["search_forward"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
-from osteon.lod.merge_state import MergeProblem
-from osteon.lod.offset_fit import offset_costs
+from osteon.lod.search.merge_state import MergeProblem
+from osteon.lod.search.offset_fit import offset_costs
 
 __all__ = ["FollowState", "start_following"]
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.lod.merge_state import MergeState
+from osteon.lod.search.merge_state import MergeState
 
 __all__ = ["BAKED_SHARES", "errors_of", "order_of", "score_errors", "search_backward"]
 

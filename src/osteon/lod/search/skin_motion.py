@@ -158,9 +158,7 @@ def _tie(holds: Float64, bones: Int32, ties: Float64) -> None:
         holds[slots, :3] = holds[slots] @ ties[bone].T
 
 
-def _same_joints(
-    skeleton: Skeleton | None, transforms: Float64, used: Int64, diagonal: float
-) -> tuple[Int64, Float64]:
+def _same_joints(skeleton: Skeleton | None, transforms: Float64, used: Int64, diagonal: float) -> tuple[Int64, Float64]:
     """Of every bone the first used one that is placed like it in all frames, and K with T = T_first K."""
     n_bones = transforms.shape[1]
     leaders, ties = np.arange(n_bones), identity(n_bones)
@@ -194,9 +192,7 @@ def _parents(skeleton: Skeleton | None, n_bones: int, bones: Int64, leaders: Int
     return found
 
 
-def _lead_unused(
-    skeleton: Skeleton | None, leaders: Int64, ties: Float64, bones: Int64
-) -> tuple[Int64, Float64]:
+def _lead_unused(skeleton: Skeleton | None, leaders: Int64, ties: Float64, bones: Int64) -> tuple[Int64, Float64]:
     """Bones that no vertex uses follow the nearest used one above, or else the first used bone."""
     used = np.zeros(len(leaders), bool)
     used[bones] = True

@@ -25,7 +25,7 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float64, Int64
 from osteon.core.transforms import compose, invert
-from osteon.lod.offset_fit import fit_offsets, offset_costs, steepness
+from osteon.lod.search.offset_fit import fit_offsets, offset_costs, steepness
 
 __all__ = ["Follow", "MergeProblem", "MergeState", "start_merging"]
 

@@ -43,8 +43,7 @@ def stacked_holds(owners: Int64, holds: Float64, n_bones: int) -> csr_array:
 
 def motion_grams(transforms: Float64) -> Float64:
     """(n+1,n+1,4,4) N of all pairs of bones of transforms (f,n,3,4), the last the world, which stays."""
-    n_frames, n_bones = transforms.shape[:2]
-    world = np.broadcast_to(identity(), (n_frames, 1, 3, 4))
+    world = np.broadcast_to(identity(), (len(transforms), 1, 3, 4))
     rows = rows_of(np.concatenate([transforms, world], axis=1))
     return by_pairs(rows.T @ rows)
 

@@ -1,0 +1,1 @@
+"""Offline: orders of bones and blends for a model, found by moments, without touching a vertex twice."""
