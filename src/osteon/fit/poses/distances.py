@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float64, Int64
 from osteon.core.frame_blocks import vertex_tracks
 from osteon.core.sequence import MeshSequence
 
-__all__ = ["PoseDistances", "pose_distances"]
+__all__ = ["PoseDistances", "pose_distances", "sampled_vertices"]
 
 #: Vertices that are compared, spread evenly over their numbers; poses of a body differ in more than a few.
 SAMPLE = 1000
@@ -30,6 +30,14 @@ class PoseDistances:
 
     poses: Float64  # (v,p,3) about their means, in diagonals, over the root of v
     sizes: Float64  # (p,) squared
+
+    @staticmethod
+    def of(tracks: Float64, rest: Float64, diagonal: float) -> PoseDistances:
+        """Vertices in all frames (v,f,3) and in the rest pose (v,3) at the size of the body as it plays."""
+        poses = np.concatenate([tracks, rest[:, None]], axis=1)
+        poses -= poses.mean(axis=0)
+        poses /= max(diagonal, 1e-300) * np.sqrt(len(poses))
+        return PoseDistances(poses, np.einsum("vpi,vpi->p", poses, poses))
 
     @property
     def n_frames(self) -> int:
@@ -55,11 +63,13 @@ class PoseDistances:
 
 def pose_distances(sequence: MeshSequence) -> PoseDistances:
     """The poses of all frames and the rest pose at the size of the body as it plays."""
-    count = min(SAMPLE, sequence.n_vertices)
-    vertices = np.unique(np.linspace(0, sequence.n_vertices - 1, count).round().astype(np.int64))
+    vertices = sampled_vertices(sequence.n_vertices)
     tracks = vertex_tracks(sequence.source, vertices).reshape(len(vertices), -1, 3).astype(np.float64)
     rest = sequence.play_scale * sequence.rest[vertices].astype(np.float64)
-    poses = np.concatenate([tracks, rest[:, None]], axis=1)
-    poses -= poses.mean(axis=0)
-    poses /= max(sequence.diagonal, 1e-300) * np.sqrt(len(poses))
-    return PoseDistances(poses, np.einsum("vpi,vpi->p", poses, poses))
+    return PoseDistances.of(tracks, rest, sequence.diagonal)
+
+
+def sampled_vertices(n_vertices: int) -> Int64:
+    """Numbers of the vertices that are compared."""
+    count = min(SAMPLE, n_vertices)
+    return np.unique(np.linspace(0, n_vertices - 1, count).round().astype(np.int64))

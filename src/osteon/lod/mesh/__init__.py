@@ -1,0 +1,1 @@
+"""Mesh levels: fewer triangles for a skinned model, chosen by what it costs in all its poses."""

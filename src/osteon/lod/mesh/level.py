@@ -1,0 +1,164 @@
+"""A level as a model of its own: what is left of the source after some steps, with all that the source carried.
+
+Points to which nothing was merged keep their vertices exactly. Bones, animation and skeleton are those of the source,
+so that all levels share one palette. Polygons are gone: what is left are triangles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from osteon.core.arrays import Bool, Float64, Int32
+from osteon.core.deformer import Deformer, Displacement, restore_displacement
+from osteon.core.mesh import Mesh
+from osteon.core.model import SkinnedModel
+from osteon.core.skin import Skin
+from osteon.deform.linear_blend import LinearBlend
+from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
+from osteon.lod.mesh.fit_level import LevelShape
+from osteon.lod.mesh.level_asset import Ownership, level_asset, numbers
+from osteon.lod.mesh.poses import Poses
+from osteon.lod.mesh.sequence import CollapseSequence, Cut
+from osteon.lod.mesh.tables import carriers_of
+from osteon.lod.mesh.transfer import mix_skin
+
+__all__ = ["LevelDraft"]
+
+
+@dataclass(frozen=True)
+class LevelDraft:
+    """A level before it becomes a model. What is left is numbered anew, in the order of the source."""
+
+    source: SkinnedModel
+    poses: Poses
+    sequence: CollapseSequence
+    steps: int
+
+    @cached_property
+    def cut(self) -> Cut:
+        return self.sequence.cut(self.steps)
+
+    @cached_property
+    def points(self) -> Int32:
+        """(n,) points of the source that are left."""
+        return np.unique(self.cut.point_of_corner)
+
+    @cached_property
+    def vertices(self) -> Int32:
+        """(m,) vertices of the source that are left."""
+        return np.unique(self.cut.vertex_of_corner)
+
+    @cached_property
+    def point_of_vertex(self) -> Int32:
+        """(m,) the level's point of each of its vertices."""
+        roots = self.cut.point_roots[self.sequence.corners.point_of_vertex[self.vertices]]
+        return numbers(self.points, self.sequence.corners.n_points)[roots]
+
+    @cached_property
+    def touched(self) -> Bool:
+        """(m,) vertices whose point has others merged into it."""
+        return self.cut.touched[self.points][self.point_of_vertex]
+
+    @cached_property
+    def point_of_source(self) -> Int32:
+        """(v,) the level's point that stands for each vertex of the source, -1: it is gone with its shell."""
+        corners = self.sequence.corners
+        return numbers(self.points, corners.n_points)[self.cut.point_roots[corners.point_of_vertex]]
+
+    @cached_property
+    def vertex_of_source(self) -> Int32:
+        """(v,) the same for vertices; where its own is gone one of the same point stands in."""
+        own = numbers(self.vertices, self.sequence.corners.n_vertices)[self.cut.vertex_roots]
+        of_point = np.full(len(self.points) + 1, -1, np.int32)  # the last is read by those that have none
+        of_point[self.point_of_vertex[::-1]] = np.arange(len(self.vertices), dtype=np.int32)[::-1]
+        found: Int32 = np.where(own >= 0, own, of_point[self.point_of_source])
+        return found
+
+    @cached_property
+    def shape(self) -> LevelShape:
+        """Points as the steps left them."""
+        cut, points = self.cut, self.points
+        corners = cut.point_of_corner.reshape(-1)
+        number = numbers(points, self.sequence.corners.n_points)
+        odd = np.flatnonzero(edge_kinds(corners, cut.wedge_of_corner.reshape(-1)) != PLAIN)
+        stiff = np.zeros(self.sequence.corners.n_points, bool)
+        stiff[corners[odd]] = stiff[corners[following(odd)]] = True
+        moves = carriers_of(self.source, self.sequence.corners, self.poses)
+        return LevelShape(
+            number[cut.point_of_corner],
+            cut.places[points],
+            cut.carriers[points],
+            cut.weights[points],
+            moves.transforms,
+            self._shifts(),
+            cut.touched[points],
+            stiff[points],
+            moves.mixes,
+        )
+
+    @cached_property
+    def _bases(self) -> tuple[dict[str, Float64], ...]:
+        """(r,n,3) arrays of every displacement, mixed as the points were."""
+        chosen, done = self.sequence.corners.vertex_of_point, self.steps
+        return tuple(
+            {
+                name: self.sequence.mix(array[:, chosen].swapaxes(0, 1).astype(np.float64), done)[self.points].swapaxes(0, 1)
+                for name, array in displacement.arrays().items()
+                if name in ("basis", "normal_basis")
+            }
+            for displacement in self.source.character.displacements
+        )
+
+    def _shifts(self) -> Float64:
+        if not self._bases:
+            return np.zeros((self.poses.n_poses, 0, 3))
+        pairs = zip(self.poses.coefficients, self._bases, strict=True)
+        moved = sum(np.tensordot(q, arrays["basis"], axes=1) for q, arrays in pairs)
+        return (self.poses.scale / self.poses.diagonal) * np.asarray(moved)
+
+    def model(self, shape: LevelShape) -> SkinnedModel:
+        """The level with its points in the given shape."""
+        source, owned = self.source, Ownership(self.sequence, self.cut)
+        places = self.poses.to_rest(shape.places)[self.point_of_vertex]
+        rest = np.where(self.touched[:, None], places, source.rest[self.vertices]).astype(np.float32)
+        asset = level_asset(source.asset, owned, self.points, self.vertices, shape.places)
+        faces = numbers(self.vertices, self.sequence.corners.n_vertices)[self.cut.vertex_of_corner]
+        fallback = source.character.fallback
+        if fallback is not None:
+            on = owned.points(self.points, shape.places)
+            around = self.sequence.corners.vertices.reshape(-1, 3)[on.triangles]
+            fallback = self._skin(mix_skin(fallback, around, on.shares), fallback)
+        character = replace(
+            source.character,
+            mesh=Mesh(rest, faces, asset, source.name),
+            deformer=self._deformer(shape),
+            displacements=self._displacements(),
+            fallback=fallback,
+        )
+        return SkinnedModel(character, source.animation)
+
+    def _deformer(self, shape: LevelShape) -> Deformer:
+        """Mixed weights, or those of single vertices of the source where weights cannot be mixed."""
+        if shape.mixes:
+            mixed = Skin(shape.carriers, shape.weights.astype(np.float32))
+            return LinearBlend(self._skin(mixed, self.source.skin))
+        taken = self.sequence.corners.vertex_of_point[shape.carriers[self.point_of_vertex, 0]]
+        return self.source.deformer.take(np.where(self.touched, taken, self.vertices).astype(np.int32))
+
+    def _skin(self, of_points: Skin, of_source: Skin) -> Skin:
+        """A skin of vertices from that of points; the source's where nothing was merged."""
+        mixed, kept, own = of_points.take(self.point_of_vertex), of_source.take(self.vertices), self.touched[:, None]
+        return Skin(np.where(own, mixed.bones, kept.bones), np.where(own, mixed.weights, kept.weights))
+
+    def _displacements(self) -> tuple[Displacement, ...]:
+        out = []
+        for displacement, mixed in zip(self.source.character.displacements, self._bases, strict=True):
+            arrays = displacement.arrays()
+            for name, of_points in mixed.items():
+                new, old = of_points[:, self.point_of_vertex], arrays[name][:, self.vertices]
+                arrays[name] = np.where(self.touched[:, None], new, old).astype(np.float32)
+            out.append(restore_displacement(displacement.kind, arrays))
+        return tuple(out)

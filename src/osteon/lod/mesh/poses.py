@@ -1,0 +1,144 @@
+"""The poses in which shape is kept: some frames of the animation and the rest pose, in units of the problem.
+
+A level must look right in every frame, and a few frames stand for all: always the one that is farthest from those
+chosen before, beginning with the rest pose (Gonzalez 1985). The rest pose comes last: files show it, and poses that
+nobody has seen yet are often near it.
+
+In units of the problem the body has a diagonal of 1 and lies about the origin in every pose, whatever its rig scales
+and however far it walks:
+
+    p' = s / D (p - c),   x' = (x - c_f) / D,   A' = [A / s | (A c + a - c_f) / D]
+
+| symbol | name |
+| --- | --- |
+| p, x | a point of the rest pose, and where [A | a] takes it |
+| D, s | diagonal as it plays, and its ratio to that of the rest pose (`play_scale`) |
+| c, c_f | middle, middles |
+
+Notes, horse to 2,100 triangles, mean distance over 24 frames in % of the diagonal, before levels are fitted: quadrics
+of 1, 6, 24 frames 0.082, 0.058, 0.057.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float64, FloatArray, Int32
+from osteon.core.character import Character
+from osteon.core.deformer import Deformer, Displacement
+from osteon.core.errors import GeometryError
+from osteon.core.mesh import Mesh
+from osteon.core.model import SkinnedModel
+from osteon.core.parallel import single_threaded_blas
+from osteon.core.play_scale import scale_of_bones
+from osteon.core.transforms import identity
+from osteon.deform.pose import blends_of, pose_frames
+from osteon.fit.poses.distances import PoseDistances, sampled_vertices
+from osteon.fit.poses.distinct import SAME_POSE
+
+__all__ = ["Poses", "choose_frames"]
+
+#: Of longer animations every so manieth frame is looked at, so that no more than these are.
+FRAMES = 2048
+
+
+def choose_frames(model: SkinnedModel, count: int) -> Int32:
+    """At most `count` frames, the most different first; fewer if there are no more poses. Never none."""
+    step = -(-model.n_frames // FRAMES)
+    looked_at = np.arange(0, model.n_frames, step, dtype=np.int32)
+    distances = _distances(model.take_frames(looked_at))
+    chosen: list[int] = []
+    with single_threaded_blas():
+        far = distances.between(distances.n_frames)
+        while len(chosen) < count and (not chosen or far.max() > SAME_POSE):
+            chosen.append(int(far.argmax()))
+            far = np.minimum(far, distances.between(chosen[-1]))
+    return looked_at[chosen]
+
+
+def _distances(model: SkinnedModel) -> PoseDistances:
+    """All frames, compared by some of their vertices."""
+    some = sampled_vertices(model.n_vertices).astype(np.int32)
+    mesh = Mesh(model.rest[some], np.empty((0, 3), np.int32))
+    parts = tuple(d.take(some) for d in model.character.displacements)
+    few = SkinnedModel(Character(mesh, model.deformer.take(some), parts), model.animation)
+    rest = scale_of_bones(model.animation.transforms) * few.rest.astype(np.float64)
+    return PoseDistances.of(pose_frames(few).astype(np.float64).swapaxes(0, 1), rest, model.diagonal)
+
+
+@dataclass(frozen=True, slots=True)
+class Poses:
+    """Chosen frames and the rest pose, which is the last."""
+
+    frames: Int32  # (f,) of the animation; there is one pose more
+    transforms: Float64  # (f+1,b,3,4) posed_from_rest
+    coefficients: tuple[Float64, ...]  # (f+1,r) for each displacement
+    scale: float  # s
+    diagonal: float  # D
+    middle: Float64  # (3,) c
+    middles: Float64  # (f+1,3) c_f
+
+    @staticmethod
+    def of(model: SkinnedModel, frames: Int32) -> Poses:
+        """The given frames of a model."""
+        if not model.diagonal > 0:
+            raise GeometryError(f"'{model.name}': all vertices lie in one place, so that there is nothing to simplify")
+        scale = scale_of_bones(model.animation.transforms)
+        still = scale * identity(1, model.n_bones)
+        transforms = np.concatenate([model.animation.transforms[frames].astype(np.float64), still])
+        coefficients = tuple(_with_rest(d, model, frames) for d in model.character.displacements)
+        middle = model.rest.mean(axis=0, dtype=np.float64)
+        flat = Poses(frames, transforms, coefficients, scale, model.diagonal, middle, np.zeros((len(transforms), 3)))
+        posed = flat.posed(model.deformer, model.character.displacements, model.rest)
+        middles = model.diagonal * posed.mean(axis=1)
+        return Poses(frames, transforms, coefficients, scale, model.diagonal, middle, middles)
+
+    @property
+    def n_poses(self) -> int:
+        return len(self.transforms)
+
+    def to_problem(self, rest: FloatArray) -> Float64:
+        """(n,3) places of the rest pose in units of the problem."""
+        return (self.scale / self.diagonal) * (np.asarray(rest, np.float64) - self.middle)
+
+    def to_rest(self, points: Float64) -> Float64:
+        """The inverse of `to_problem`."""
+        return (self.diagonal / self.scale) * points + self.middle
+
+    def matrices(self, transforms: Float64) -> Float64:
+        """(f+1,…,3,4) posed_from_rest transforms of every pose, in units of the problem."""
+        out = np.empty_like(transforms)
+        out[..., :3] = transforms[..., :3] / self.scale
+        middles = self.middles.reshape(self.n_poses, *(1,) * (transforms.ndim - 3), 3)
+        out[..., 3] = (transforms[..., :3] @ self.middle + transforms[..., 3] - middles) / self.diagonal
+        return out
+
+    def blends(self, deformer: Deformer) -> Float64:
+        """(f+1,v,3,4) what takes every vertex along, in units of the problem."""
+        return self.matrices(np.stack([blends_of(deformer, bones) for bones in self.transforms]))
+
+    def shifts(self, displacements: tuple[Displacement, ...]) -> Float64:
+        """(f+1,v,3) what is added to the rest pose, in units of the problem; (f+1,0,3) if there are no displacements."""
+        if not displacements:
+            return np.zeros((self.n_poses, 0, 3))
+        moved = sum(np.tensordot(q, d.basis, axes=1) for q, d in zip(self.coefficients, displacements, strict=True))
+        return (self.scale / self.diagonal) * np.asarray(moved, np.float64)
+
+    def posed(self, deformer: Deformer, displacements: tuple[Displacement, ...], rest: FloatArray) -> Float64:
+        """(f+1,v,3) vertices in all poses, in units of the problem."""
+        return apply_matrices(self.blends(deformer), self.to_problem(rest), self.shifts(displacements))
+
+
+def apply_matrices(matrices: Float64, points: Float64, shifts: Float64) -> Float64:
+    """(f+1,n,3) points (n,3), moved by shifts (f+1,n or 0,3), as matrices (f+1,n,3,4) take them."""
+    moved = points + shifts if shifts.shape[1] else np.broadcast_to(points, (len(matrices), *points.shape))
+    posed: Float64 = np.einsum("fnij,fnj->fni", matrices[..., :3], moved) + matrices[..., 3]
+    return posed
+
+
+def _with_rest(displacement: Displacement, model: SkinnedModel, frames: Int32) -> Float64:
+    """(f+1,r) coefficients; the rest pose has none."""
+    chosen = displacement.coefficients(model.animation)[frames].astype(np.float64)
+    return np.concatenate([chosen, np.zeros((1, chosen.shape[1]))])

@@ -1,0 +1,152 @@
+"""What a point remembers of the surface around it: the squared distance to its planes in every pose.
+
+    Q_vf(x) = sum over triangles t of v of  a_t^(1/2) / 3 (n_tf . x + d_tf)^2
+
+In the corners' own words: `quadrics` (n,f,10), the upper half of a symmetric 4x4 matrix, row by row. Along borders and
+seams the plane across the triangle is added, so that they stay where they are.
+
+Attributes (texture coordinates, colours) are linear functions g . p + d of the rest position in each triangle. What a
+wedge misses them by, if it takes the best value s at a place p, is a quadric too:
+
+    min over s of sum_t a_t^(1/2) / 3 (g_t . p + d_t - s)^2 = [p; 1]' (B - sum over attributes of G G' / W) [p; 1]
+
+| symbol | name |
+| --- | --- |
+| n, d, a | unit normal, offset, area of a triangle in a pose |
+| B, W, G | sums over triangles of [g; d][g; d]', of weights, and of [g; d], which `attributes` (w,11+4m) holds in a row |
+
+Based on: Garland and Heckbert, Surface simplification using quadric error metrics, 1997, and Simplifying surfaces with
+color and texture using quadric error metrics, 1998; Hoppe, New quadric metric for simplifying meshes with appearance
+attributes, 1999 (gradients); James and Twigg, Skinning Mesh Animations, 2005, section 7.
+Differs from these: planes count by the root of their area, half way between areas and numbers of triangles. A modeller
+who makes a face or a hand of small triangles wants it to keep them.
+
+Notes, horse to 2,100 triangles, mean distance from the source's vertices in %: area 0.059, its root 0.055, one 0.052;
+distance of the level's triangles from the source, whatever their size: 0.050, 0.052, 0.055.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.asset import Asset
+from osteon.lod.mesh.corners import BORDER, SEAM, Corners, following
+
+__all__ = ["attribute_quadrics", "plane_quadrics", "point_normals", "point_spread"]
+
+#: How much an edge of a border or a seam counts, of a triangle of the same size.
+EDGE_WEIGHTS = {BORDER: 2.0, SEAM: 0.5}
+#: What a colour that is wrong from end to end counts, of the diagonal.
+COLOR_LENGTH = 0.02
+#: Gradients of attributes above so many times the usual one are taken for those of slivers.
+STEEPEST = 8.0
+#: Smaller than any area or length that counts, in units of the problem.
+NOTHING = 1e-18
+
+
+def plane_quadrics(posed: Float64, corners: Corners, kinds: Int32) -> Float64:
+    """(n,f,10) of points that are posed (f,n,3), with edges of the given kinds (3t,)."""
+    out = np.empty((corners.n_points, len(posed), 10))
+    around = _incidence(corners.points, np.repeat(np.arange(len(corners.triangles)), 3), corners.n_points)
+    edges = np.flatnonzero(np.isin(kinds, list(EDGE_WEIGHTS)))
+    counts = np.select([kinds[edges] == kind for kind in EDGE_WEIGHTS], list(EDGE_WEIGHTS.values()))
+    beside, across = following(edges), following(following(edges))
+    ends = _incidence(corners.points[np.r_[edges, beside]], np.tile(np.arange(len(edges)), 2), corners.n_points)
+    for f, points in enumerate(posed):
+        a, b, c = (points[corners.faces[:, e]] for e in range(3))
+        normals, doubled = _unit(np.cross(b - a, c - a))
+        planes = around @ _plane_rows(normals, a, np.sqrt(0.5 * doubled) / 3)
+        a, b, c = (points[corners.points[which]] for which in (edges, beside, across))
+        along, lengths = _unit(b - a)
+        out[:, f] = planes + ends @ _plane_rows(_unit(_off(c - a, along))[0], a, counts * lengths)
+    return out
+
+
+def point_normals(posed: Float64, corners: Corners) -> Float64:
+    """(n,f,3) the sums of normals around points that are posed (f,n,3), as long as areas are large."""
+    around = _incidence(corners.points, np.repeat(np.arange(len(corners.triangles)), 3), corners.n_points)
+    a, b, c = (posed[:, corners.faces[:, e]] for e in range(3))
+    return np.stack([around @ normals for normals in np.cross(b - a, c - a)], axis=1)
+
+
+def point_spread(points: Float64, corners: Corners) -> Float64:
+    """(n,5) W, W p and W p'p of points (n,3) at rest, of which sums tell how far apart points are."""
+    a, b, c = (points[corners.faces[:, e]] for e in range(3))
+    weights = np.sqrt(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)) / 3
+    total = np.bincount(corners.points, np.repeat(weights, 3), corners.n_points)
+    squares = np.einsum("ni,ni->n", points, points)
+    return total[:, None] * np.concatenate([np.ones((len(points), 1)), points, squares[:, None]], axis=1)
+
+
+def attribute_quadrics(points: Float64, corners: Corners, asset: Asset, texture: float) -> Float64:
+    """(w,11+4m) B, W and every G of the wedges of points (n,3) at rest; (w,0) if there is nothing to keep."""
+    a, b, c = (points[corners.faces[:, e]] for e in range(3))
+    areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    values = _attributes(corners, asset, texture, areas)
+    if values is None:
+        return np.zeros((corners.n_wedges, 0))
+    gradients = _gradients(np.stack([b - a, c - a], axis=1), values)
+    offsets = values[:, 0] - np.einsum("tmi,ti->tm", gradients, a)
+    linear = np.concatenate([gradients, offsets[..., None]], axis=2)  # (t,m,4)
+    weights = np.sqrt(areas) / 3
+    upper = np.triu_indices(4)
+    squares = np.einsum("tmi,tmj->tij", linear, linear)[:, upper[0], upper[1]]
+    rows = np.concatenate([squares, np.ones((len(linear), 1)), linear.reshape(len(linear), -1)], axis=1)
+    around = _incidence(corners.wedges, np.repeat(np.arange(len(areas)), 3), corners.n_wedges)
+    return np.asarray(around @ (weights[:, None] * rows))
+
+
+def _attributes(corners: Corners, asset: Asset, texture: float, areas: Float64) -> Float64 | None:
+    """(t,3,m) attributes of the corners as lengths in units of the problem."""
+    found = []
+    if asset.uvs is not None and texture > 0:
+        uvs = asset.uvs[corners.triangles].astype(np.float64)
+        one, other = uvs[:, 1] - uvs[:, 0], uvs[:, 2] - uvs[:, 0]
+        covered = 0.5 * np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]).sum()
+        if covered > NOTHING:  # a length of the texture as one of the surface
+            found.append(uvs * (texture * np.sqrt(areas.sum() / covered)))
+    if asset.colors is not None and np.ptp(asset.colors, axis=0).any():
+        found.append(COLOR_LENGTH * asset.colors[corners.vertices].astype(np.float64).reshape(-1, 3, 4))
+    return np.concatenate(found, axis=2) if found else None
+
+
+def _gradients(sides: Float64, values: Float64) -> Float64:
+    """(t,m,3) gradients in the planes of triangles with two sides (t,2,3), whose corners have values (t,3,m)."""
+    gram = np.einsum("tei,tgi->teg", sides, sides)
+    det = gram[:, 0, 0] * gram[:, 1, 1] - gram[:, 0, 1] ** 2
+    rises = (values[:, 1:] - values[:, :1]).swapaxes(1, 2)  # (t,m,2)
+    flat = det <= NOTHING
+    inverse = np.stack([gram[:, 1, 1], -gram[:, 0, 1], -gram[:, 0, 1], gram[:, 0, 0]], axis=1).reshape(-1, 2, 2)
+    inverse /= np.where(flat, 1.0, det)[:, None, None]
+    found: Float64 = np.einsum("tme,teg,tgi->tmi", rises, inverse, sides)
+    found[flat] = 0
+    sizes = np.linalg.norm(found, axis=(1, 2))
+    usual = float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 0.0
+    found *= np.minimum(1.0, STEEPEST * usual / np.maximum(sizes, NOTHING))[:, None, None]
+    return found
+
+
+def _incidence(rows: Int32, columns: np.ndarray, n_rows: int) -> csr_array:
+    """Ones that add up columns into rows."""
+    size = (n_rows, int(columns.max(initial=-1)) + 1)
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=size)
+
+
+def _plane_rows(normals: Float64, through: Float64, weights: Float64) -> Float64:
+    """(t,10) weighted quadrics of planes with unit normals (t,3) through points (t,3)."""
+    planes = np.concatenate([normals, -np.einsum("ti,ti->t", normals, through)[:, None]], axis=1)
+    i, j = np.triu_indices(4)
+    return weights[:, None] * planes[:, i] * planes[:, j]
+
+
+def _unit(vectors: Float64) -> tuple[Float64, Float64]:
+    """Unit vectors (t,3), zero where there is no direction, and lengths (t,)."""
+    lengths: Float64 = np.linalg.norm(vectors, axis=1)
+    return np.where(lengths[:, None] > NOTHING, vectors / np.maximum(lengths, NOTHING)[:, None], 0.0), lengths
+
+
+def _off(vectors: Float64, along: Float64) -> Float64:
+    """What is left of vectors (t,3) across unit vectors."""
+    return vectors - np.einsum("ti,ti->t", vectors, along)[:, None] * along

@@ -1,0 +1,174 @@
+"""Levels of a skinned model with fewer triangles, by count or by error, all from one run.
+
+    weld - choose poses - sum quadrics - collapse edges - cut levels - fit each to the source - measure it
+
+Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7 and figure 14 (levels that keep weights and
+corrections); Pilgrim, Steed, Aguado, Progressive Skinning for Character Animation, 2007, section 4.4.
+Differs from the paper: it simplifies the rest pose with weights as attributes of vertices. Here weights count by what
+they do to the surface in several poses, and levels are fitted to the source.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from osteon.core.arrays import Int32
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.fit_report import FitReport
+from osteon.core.model import SkinnedModel
+from osteon.core.progress import Progress, report_progress
+from osteon.lod.mesh.corners import corners_of
+from osteon.lod.mesh.error import LevelError, measure_level
+from osteon.lod.mesh.fit_level import SourceShape, fit_level
+from osteon.lod.mesh.level import LevelDraft
+from osteon.lod.mesh.options import SimplifyOptions
+from osteon.lod.mesh.poses import Poses, choose_frames
+from osteon.lod.mesh.sequence import CollapseSequence, collapse_model
+
+__all__ = ["MeshLevel", "MeshLevels", "simplify_model"]
+
+#: The search for a level of some error ends when what is left of it is this part of its steps; if what it finds
+#: misses the bound when it is measured well, so many times its triangles are tried.
+SEARCHED, BACK_OFF = 200, 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class MeshLevel:
+    """A model with fewer triangles, and what became of the source."""
+
+    model: SkinnedModel
+    vertex_of_source: Int32  # (v,) the level's vertex that stands for each of the source; -1: none does
+    error: LevelError
+    shells_gone: int  # whole parts that were left out because there was nothing else to save on
+    reached: bool  # whether it has no more triangles, or no larger error, than was asked for
+
+    @property
+    def n_triangles(self) -> int:
+        return self.model.mesh.n_triangles
+
+
+@dataclass(frozen=True, slots=True)
+class MeshLevels:
+    """Levels in the order in which they were asked for, by triangles and then by error."""
+
+    levels: tuple[MeshLevel, ...]
+    poses: Int32  # (f,) frames in which shape was kept; the rest pose besides
+    sequence: CollapseSequence  # of which more levels can be cut
+    report: FitReport
+
+
+def simplify_model(
+    model: SkinnedModel,
+    *,
+    triangles: Sequence[int] = (),
+    max_errors: Sequence[float] = (),
+    options: SimplifyOptions = SimplifyOptions(),
+    progress: Progress | None = None,
+) -> MeshLevels:
+    """Levels with no more triangles than asked for, and levels whose worst distance is at most so many % of the diagonal.
+
+    A level that cannot be reached is as coarse as borders, seams and shells allow, and says so.
+    """
+    _check_asked(model, triangles, max_errors)
+    began = time.perf_counter()
+    work = _Work.of(model, 1 if max_errors else min(triangles), options, progress)
+    levels = []
+    for count in triangles:
+        levels.append(work.by_count(count))
+        report_progress(progress, "levels", len(levels) / (len(triangles) + len(max_errors)))
+    for bound in max_errors:
+        levels.append(work.by_error(bound))
+        report_progress(progress, "levels", len(levels) / (len(triangles) + len(max_errors)))
+    reached = all(level.reached for level in levels)
+    report = FitReport(
+        "simplify",
+        time.perf_counter() - began,
+        work.sequence.n_steps,
+        reached,
+        "all levels reached" if reached else "borders, seams and shells allow no fewer triangles",
+        options=asdict(options),
+    )
+    return MeshLevels(tuple(levels), work.poses.frames, work.sequence, report)
+
+
+def _check_asked(model: SkinnedModel, triangles: Sequence[int], max_errors: Sequence[float]) -> None:
+    if not len(triangles) and not len(max_errors):
+        raise OptionError("levels: expected numbers of triangles or errors, got none")
+    for count in triangles:
+        if count < 1:
+            raise OptionError(f"triangles: expected 1 or more, got {count}")
+    for bound in max_errors:
+        if not (np.isfinite(bound) and bound > 0):
+            raise OptionError(f"max_errors: expected positive percentages of the diagonal, got {bound}")
+    if not model.mesh.n_triangles:
+        raise GeometryError(f"'{model.name}': has no triangles, so that there is nothing to simplify")
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What all levels of one run share."""
+
+    source: SkinnedModel
+    poses: Poses
+    frames: Int32  # in which levels are measured
+    sequence: CollapseSequence
+    shape: SourceShape
+    options: SimplifyOptions
+
+    @staticmethod
+    def of(model: SkinnedModel, until: int, options: SimplifyOptions, progress: Progress | None) -> _Work:
+        frames = choose_frames(model, max(options.poses, options.measured))
+        poses = Poses.of(model, frames[: options.poses])
+        posed = poses.posed(model.deformer, model.character.displacements, model.rest)
+        corners = corners_of(model.mesh, posed)
+        if not len(corners.triangles):
+            raise GeometryError(f"'{model.name}': no triangle has three corners apart, so that none can be kept")
+        sequence = collapse_model(model, corners, poses, until, options, progress)
+        measured = np.sort(frames[: options.measured])
+        return _Work(model, poses, measured, sequence, SourceShape.of(posed, model.faces), options)
+
+    def by_count(self, count: int) -> MeshLevel:
+        """The finest level with no more triangles than these."""
+        if count >= self.source.mesh.n_triangles:
+            return self._whole()
+        level = self._level(self.sequence.steps_to(count), self.options.fit, self.frames)
+        return replace(level, reached=level.n_triangles <= count)
+
+    def by_error(self, bound: float) -> MeshLevel:
+        """The coarsest level, or one near it, whose worst distance is at most so many percent of the diagonal.
+
+        Searched without fitting in the poses alone; the level that is found must keep the bound as it is measured.
+        """
+        enough, too_many = 0, self.sequence.n_steps + 1
+        while too_many - enough > max(1, enough // SEARCHED):
+            middle = (enough + too_many) // 2
+            worst = self._level(middle, False, self.poses.frames).error.worst_percent
+            enough, too_many = (middle, too_many) if worst <= bound else (enough, middle)
+        steps = enough
+        while steps:
+            for fit in dict.fromkeys((self.options.fit, False)):
+                level = self._level(steps, fit, self.frames)
+                if level.error.worst_percent <= bound:
+                    return level
+            steps = self.sequence.steps_to(int(BACK_OFF * self.sequence.triangles[steps]) + 1)
+        return self._whole()
+
+    def _whole(self) -> MeshLevel:
+        """The source itself."""
+        same = np.arange(self.source.n_vertices, dtype=np.int32)
+        error = measure_level(self.source, self.source, same, self.frames[:1], threads=self.options.threads)
+        return MeshLevel(self.source, same, error, 0, True)
+
+    def _level(self, steps: int, fit: bool, frames: Int32) -> MeshLevel:
+        """The level after so many steps, measured in some frames."""
+        draft = LevelDraft(self.source, self.poses, self.sequence, steps)
+        shape, threads = draft.shape, self.options.threads
+        if fit:
+            shape = fit_level(shape, self.shape, draft.point_of_source, threads=threads)
+        model = draft.model(shape)
+        error = measure_level(self.source, model, draft.vertex_of_source, frames, threads=threads)
+        return MeshLevel(model, draft.vertex_of_source, error, draft.cut.shells_gone, True)

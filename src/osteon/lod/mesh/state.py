@@ -1,0 +1,96 @@
+"""All that changes while edges collapse: tables of numbers, as kernels take them, and what their columns hold.
+
+Few tables of many columns instead of many arrays: what a kernel is handed makes most of the time it takes to compile.
+
+| table | rows | columns |
+| --- | --- | --- |
+| corners | corner 3 t + e, the e-th of triangle t | POINT (-1: its triangle is gone), WEDGE, VERTEX, NEXT and LAST (the other corners of its triangle), AFTER (the next corner of the same point, -1: none) |
+| heads | point | FIRST (a corner of it, -1: none), VERSION (how often it changed, -1: it is gone), LOCKED, from CARRIERS on what moves it |
+| state | point | REST (3), COST (what it costs where it is), SPREAD (5), from WEIGHTS on those of its carriers |
+| poses | point, pose | QUADRIC (10), POSED (3), SHIFT (3), NORMAL (3, the sum of all that it stands for) |
+| transforms | carrier, pose | 3x4 matrix |
+| attributes | wedge | see `quadrics.py` |
+| counters | | NOW (the current mark), HEAP (edges in it), STEPS (done), ASKED (edges to be priced) |
+| ring | point | marks, see `links.py` |
+| work, slots | | scratch of one edge, see `placement.py` |
+
+Carriers are bones, or vertices of the source where weights cannot be mixed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int32, Int64
+
+__all__ = ["History", "Room", "Tables", "make_history", "make_room"]
+
+POINT, WEDGE, VERTEX, NEXT, LAST, AFTER = 0, 1, 2, 3, 4, 5
+FIRST, VERSION, LOCKED, CARRIERS = 0, 1, 2, 3
+REST, COST, SPREAD, WEIGHTS = 0, 3, 4, 9
+QUADRIC, POSED, SHIFT, NORMAL = 0, 10, 13, 16
+NOW, HEAP, STEPS, ASKED = 0, 1, 2, 3
+#: A point with more wedges than these stays as it is.
+PAIRS = 64
+#: Marks of a point beside the first end of an edge, and as many beside the second (`links.py`).
+SIDE = 5
+#: Rows of `work` before the matrices of all poses (`placement.py`).
+MATRICES = 6
+
+
+class Tables(NamedTuple):
+    """The surface as it is by now."""
+
+    corners: Int32  # (3t,6)
+    heads: Int32  # (n,3+k)
+    state: Float64  # (n,9+k)
+    poses: Float64  # (n,f,19)
+    transforms: Float64  # (c,f,12)
+    attributes: Float64  # (w,11+4m), or (w,0)
+
+
+class Room(NamedTuple):
+    """The heap, and scratch."""
+
+    keys: Float64  # (h,) what it costs to collapse an edge
+    edges: Int32  # (h,4) its points and their versions; one whose points changed since is stale
+    counters: Int64  # (4,)
+    asked: Int32  # (e,2) edges whose price is asked for
+    work: Float64  # (6+f,12) or wider
+    slots: Int32  # (PAIRS+2k,2)
+    places: Float64  # (f,3) where a point would lie in every pose
+    ring: Int32  # (n,10)
+
+
+class History(NamedTuple):
+    """What happened, step by step."""
+
+    merges: Int32  # (s,3+k) the point that went, the one that stayed, triangles left, carriers
+    values: Float64  # (s,4+k) where it then was, what part it has of the one that went, weights
+    labels: Int32  # (l,4) which wedge, and which vertex, each became, and when
+
+
+def make_room(tables: Tables, n_edges: int) -> Room:
+    """No more edges than there are can be up to date; the heap has room for some stale ones besides."""
+    n_points, n_poses, n_heap = len(tables.heads), tables.poses.shape[1], 4 * n_edges + 64
+    k = tables.heads.shape[1] - CARRIERS
+    return Room(
+        np.empty(n_heap),
+        np.empty((n_heap, 4), np.int32),
+        np.zeros(4, np.int64),
+        np.zeros((n_edges + n_points, 2), np.int32),
+        np.zeros((MATRICES + n_poses, max(12, 2 * k))),
+        np.zeros((PAIRS + 2 * k, 2), np.int32),
+        np.zeros((n_poses, 3)),
+        np.zeros((n_points, 2 * SIDE), np.int32),
+    )
+
+
+def make_history(tables: Tables, n_labels: int) -> History:
+    """Room for a step a point; labels are their own until they become another."""
+    n_points, k = len(tables.heads), tables.heads.shape[1] - CARRIERS
+    labels = np.empty((n_labels, 4), np.int32)
+    labels[:, :2], labels[:, 2:] = np.arange(n_labels)[:, None], np.iinfo(np.int32).max
+    return History(np.zeros((n_points, 3 + k), np.int32), np.zeros((n_points, 4 + k)), labels)

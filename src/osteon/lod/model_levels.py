@@ -1,0 +1,185 @@
+"""A model with all its levels: bones and blends without steps, coarser meshes, and some levels that have a number.
+
+    ModelLevels
+    ├── model       the full character, its slots sorted as its blends go
+    ├── skin        ProgressiveSkin: orders of bones and blends, curves, bind pose
+    ├── coarse      coarser meshes on the same bones, each with its own order of blends
+    └── levels      what is used at which size on the screen; the first is the model itself
+
+In a file (`osteon.load_levels`, `save_levels`) the slots are those of the skins, so that nothing is there twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self, get_args
+
+import numpy as np
+
+from osteon.core.character import Character
+from osteon.core.deformer import Arrays
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.model import SkinnedModel
+from osteon.core.skin import Skin
+from osteon.core.stored_levels import StoredLevels, coarse_model
+from osteon.lod.bake import bake_level
+from osteon.lod.blend_order import BlendOrder
+from osteon.lod.bone_order import BoneForm
+from osteon.lod.progressive_skin import ProgressiveSkin
+
+__all__ = ["SCREEN", "CoarseMesh", "Level", "ModelLevels", "with_slots"]
+
+#: Pixels that a screen is high, where a size in pixels is told as a part of it.
+SCREEN = 1080
+#: What a file says of each level besides numbers.
+_NUMBERS = ("error_percent", "rms_percent", "worst_percent", "pixels")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What is computed and shown at one level, and how far that is from the model."""
+
+    bones: int  # allowed to be active, in every clip
+    blends: int  # bones a vertex
+    mesh: int  # 0: the model's own, else a coarse mesh
+    triangles: int
+    error_percent: float = 0.0  # E of bones and blends, in percent of the motion
+    rms_percent: float = 0.0  # root mean square distance in the worst clip, of the body's size
+    worst_percent: float = 0.0  # no vertex is farther off, likewise
+    pixels: float = 0.0  # the body's size on the screen up to which the RMS is below a pixel; 0: any
+
+    def __post_init__(self) -> None:
+        if self.bones < 0 or self.blends < 1 or self.mesh < 0 or self.triangles < 0:
+            raise GeometryError(
+                f"level: {self.bones} bones, {self.blends} blends, mesh {self.mesh}: expected from 0 on"
+            )
+        if any(not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0) for name in _NUMBERS):
+            raise GeometryError("level: expected finite numbers from 0 on")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`; raises KeyError, TypeError or ValueError for something else."""
+        whole = (int(stored[name]) for name in ("bones", "blends", "mesh", "triangles"))
+        return cls(*whole, *(float(stored[name]) for name in _NUMBERS))
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseMesh:
+    """A coarser mesh on the model's bones."""
+
+    character: Character  # its slots are those of the blends
+    blends: BlendOrder
+
+    def __post_init__(self) -> None:
+        if self.character.mesh.n_vertices != self.blends.skin.n_vertices:
+            raise GeometryError(
+                f"blends: {self.blends.skin.n_vertices} rows for {self.character.mesh.n_vertices} vertices"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLevels:
+    """A model and all its levels."""
+
+    model: SkinnedModel
+    skin: ProgressiveSkin
+    levels: tuple[Level, ...]  # from fine to coarse; the first is the model itself
+    coarse: tuple[CoarseMesh, ...] = ()
+
+    def __post_init__(self) -> None:
+        found = (self.skin.n_bones, len(self.skin.orders), self.skin.blends.skin.n_vertices)
+        expected = (self.model.n_bones, len(self.model.clips), self.model.n_vertices)
+        if found != expected:
+            words = "{} bones, {} clips, {} vertices".format
+            raise GeometryError(f"levels: made for {words(*found)}, the model has {words(*expected)}")
+        for level in self.levels:
+            if level.mesh > len(self.coarse):
+                raise GeometryError(f"levels: name mesh {level.mesh} of {len(self.coarse)}")
+            if level.bones > self.skin.n_ordered or level.blends > self.blends_of(level.mesh).n_blends:
+                raise GeometryError(f"levels: {level.bones} bones and {level.blends} blends are more than there are")
+
+    def mesh_model(self, mesh: int) -> SkinnedModel:
+        """The model's own mesh (0) or a coarse one, with all bones."""
+        return self.model if mesh == 0 else coarse_model(self.model, self.coarse[mesh - 1].character)
+
+    def blends_of(self, mesh: int) -> BlendOrder:
+        """The order of blends of the model's own mesh (0) or of a coarse one."""
+        return self.skin.blends if mesh == 0 else self.coarse[mesh - 1].blends
+
+    def level(self, number: int) -> Level:
+        """A level by its number; 0 is the model itself."""
+        if not 0 <= number < len(self.levels):
+            raise OptionError(f"level: expected 0 … {len(self.levels) - 1}, got {number}")
+        return self.levels[number]
+
+    def baked(self, level: Level) -> SkinnedModel:
+        """A level as a model of its own, with only the bones that it computes."""
+        blends, model = self.blends_of(level.mesh), self.mesh_model(level.mesh)
+        fewer = Skin(blends.bones, blends.weights(level.blends))
+        return bake_level(model, self.skin.all_clips, level.bones, fewer)
+
+    @property
+    def coverage(self) -> tuple[float, ...]:
+        """Of every mesh, down to which part of the screen's height it is for; () if there is one mesh."""
+        if not self.coarse:
+            return ()
+        first = [next((o for o in self.levels if o.mesh >= m), self.levels[-1]) for m in range(1, len(self.coarse) + 1)]
+        return (*(min(1.0, level.pixels / SCREEN) for level in first), 0.0)
+
+    def to_stored(self) -> StoredLevels:
+        """As files carry it; slots of blends are those of the skins."""
+        arrays = {name: array for name, array in self.skin.arrays().items() if name not in _SLOTS}
+        for number, mesh in enumerate(self.coarse, 1):
+            own = mesh.blends.arrays()
+            arrays |= {f"coarse{number}.{name}": own[name] for name in own if f"blends.{name}" not in _SLOTS}
+        header = {
+            "clips": [list(words) for words in self.skin.clips],
+            "all_form": self.skin.all_clips.form,
+            "levels": [level.to_json() for level in self.levels],
+        }
+        return StoredLevels(arrays, header, tuple(mesh.character for mesh in self.coarse), self.coverage)
+
+    @classmethod
+    def from_stored(cls, model: SkinnedModel, stored: StoredLevels) -> Self:
+        """The inverse of `to_stored`; refuses what does not fit the model."""
+        try:
+            stored.check_fit(model)
+            clips = tuple((str(name), _form(form)) for name, form in stored.header["clips"])
+            own = {name: array for name, array in stored.arrays.items() if not name.startswith("coarse")}
+            skin = ProgressiveSkin.from_arrays(own | _slots(model.skin, "blends."), clips)
+            skin = replace(skin, all_clips=replace(skin.all_clips, form=_form(stored.header["all_form"])))
+            coarse = tuple(_coarse(stored, number) for number in range(1, len(stored.coarse) + 1))
+            levels = tuple(Level.from_json(each) for each in stored.header["levels"])
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise GeometryError(f"levels: {type(error).__name__} {error}; write the file again") from error
+        return cls(model, skin, levels, coarse)
+
+
+#: Arrays that a file has as its skin.
+_SLOTS = ("blends.bones", "blends.weights")
+
+
+def _slots(skin: Skin, prefix: str = "") -> Arrays:
+    return {f"{prefix}bones": skin.bones, f"{prefix}weights": skin.weights}
+
+
+def _form(word: Any) -> BoneForm:
+    found: BoneForm | None = next((form for form in get_args(BoneForm) if form == word), None)
+    if found is None:
+        raise ValueError(f"form: expected {', '.join(get_args(BoneForm))}, got {word!r}")
+    return found
+
+
+def _coarse(stored: StoredLevels, number: int) -> CoarseMesh:
+    character, prefix = stored.coarse[number - 1], f"coarse{number}."
+    own = {name.removeprefix(prefix): array for name, array in stored.arrays.items() if name.startswith(prefix)}
+    return CoarseMesh(character, BlendOrder.from_arrays(own | _slots(character.deformer.bone_weights())))
+
+
+def with_slots(character: Character, skin: Skin) -> Character:
+    """The character with the same skin, its slots in another order."""
+    return replace(character, deformer=type(character.deformer).from_skin(skin))
