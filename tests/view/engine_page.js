@@ -1,6 +1,7 @@
 // The engine on a bare page: what a test asks is answered in JSON, long lists of numbers in base64.
 import { boneColors, heatTable, weightTable } from "/engine/colors.js";
 import { Engine } from "/engine/engine.js";
+import { CONTROLLER, controlLevels, firstState } from "/engine/lod_controller.js";
 import { readPack } from "/engine/pack.js";
 import { posePositions } from "/engine/pose.js";
 import { readPosed } from "/engine/readback.js";
@@ -45,6 +46,15 @@ window.page = {
   levelPositions(frame) {
     const moment = { first: frame, second: frame, between: 0 };
     return encode(engine.character.positionsOf("result", moment, null, engine.rank));
+  },
+  /** Tolerance, mean time and levels after each of some pictures. */
+  controlled(times, sizes, curve, budget, rate) {
+    let state = firstState();
+    return times.map((time, i) => {
+      const seen = sizes[i].map((pixelsPerUnit) => ({ curve, pixelsPerUnit }));
+      state = controlLevels(state, time, seen, { ...CONTROLLER, budget, rate });
+      return [state.tolerance, state.times.reduce((a, b) => a + b) / state.times.length, ...state.levels];
+    });
   },
   normals(frame, rank) {
     const moment = { first: frame, second: frame, between: 0 };

@@ -2,35 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.animation import BoneTrack
-from osteon.core.arrays import Float32
+from osteon.core.arrays import Float32, Float64
+from osteon.core.character import Character
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
-from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import pose_frames
 from osteon.lod.bind_pose import BindPose
 from osteon.lod.blend_order import BlendOrder
 from osteon.lod.bone_order import BoneOrder
-from osteon.lod.level_curve import LevelCurve
-from osteon.lod.level_pose import pose_at_count
+from osteon.lod.level_curve import LevelCurve, LevelPoint
+from osteon.lod.level_player import LevelPlayer, plan_level
+from osteon.lod.local_keys import local_keys
+from osteon.lod.model_at_level import model_at_level
+from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels
 from osteon.lod.progressive_skin import ProgressiveSkin
+from osteon.view.pack_arrays import bone_arrays, joint_arrays
+
+from ..leveled import cut_mesh
 
 
-def made_levels(model: SkinnedModel, seed: int = 0) -> ProgressiveSkin:
+def made_levels(model: SkinnedModel, seed: int = 0, parts: tuple[float, ...] = ()) -> ModelLevels:
+    """Levels of any kind, and coarse meshes with these parts of the triangles."""
+    coarse = tuple(_coarse(cut_mesh(model, part), seed) for part in parts)
+    skin = made_skin(model, seed)
+    numbered = [Level(skin.n_ordered, skin.blends.n_blends, 0, len(model.faces))]
+    for number, mesh in enumerate(coarse, 1):
+        numbered.append(Level(2, 1, number, len(mesh.character.mesh.faces), rms_percent=1.0, pixels=600 / number))
+    return ModelLevels(model, skin, tuple(numbered), coarse)
+
+
+def _coarse(character: Character, seed: int) -> CoarseMesh:
+    return CoarseMesh(character, _blends(character.deformer.bone_weights(), np.random.default_rng(seed)))
+
+
+def made_skin(model: SkinnedModel, seed: int = 0) -> ProgressiveSkin:
     """Orders at random in which the last bone never has its turn, and one bone has to wait for the next."""
     rng = np.random.default_rng(seed)
     orders = tuple(_order(model, clip.name, rng) for clip in model.clips)
     n, k = model.n_bones, model.skin.n_influences
     knots = np.linspace(0, 1, 5)
     curve = LevelCurve(knots, 1 + (n - 2) * knots, 1 + (k - 1) * knots**2, (1 - knots) ** 2)
-    shuffled = np.argsort(rng.random(model.skin.weights.shape), axis=1)
-    skin = Skin(*(np.take_along_axis(part, shuffled, axis=1) for part in (model.skin.bones, model.skin.weights)))
-    blends = BlendOrder(skin, np.array([0, *(rng.integers(i) for i in range(1, k))]), np.linspace(1, 0, k))
     bind = BindPose(np.tile(np.eye(3, 4, dtype=np.float32), (n, 1, 1)), np.zeros((len(orders), n), bool))
-    return ProgressiveSkin(orders, (curve,) * len(orders), orders[0], blends, bind)
+    return ProgressiveSkin(orders, (curve,) * len(orders), orders[0], _blends(model.skin, rng), bind)
+
+
+def _blends(skin: Skin, rng: np.random.Generator) -> BlendOrder:
+    """Slots in any order, with any heirs."""
+    k = skin.n_influences
+    shuffled = np.argsort(rng.random(skin.weights.shape), axis=1)
+    turned = Skin(*(np.take_along_axis(part, shuffled, axis=1) for part in (skin.bones, skin.weights)))
+    return BlendOrder(turned, np.array([0, *(rng.integers(i) for i in range(1, k))]), np.linspace(1, 0, k))
 
 
 def _order(model: SkinnedModel, clip: str, rng: np.random.Generator) -> BoneOrder:
@@ -47,19 +73,32 @@ def _order(model: SkinnedModel, clip: str, rng: np.random.Generator) -> BoneOrde
     return BoneOrder(order, parents, offsets, errors, base=18.0, samples=100, clip=clip)
 
 
-def at_level(model: SkinnedModel, levels: ProgressiveSkin, frame: int, bones: float, blends: float) -> Float32:
-    """(v,3) a frame with so many bones and blends."""
-    clip = next(i for i, clip in enumerate(model.clips) if clip.start <= frame < clip.stop)
-    dual = model.deformer.kind == "dual_quaternion"
-    exact = model.track.transforms[frame : frame + 1]
-    track = BoneTrack(
-        pose_at_count(levels.orders[clip], exact, bones, screws=dual).astype(np.float32),
-        "rigid" if dual else "flexible",
-    )
-    skin = Skin(levels.blends.bones, levels.blends.weights(blends))
-    corrections = model.corrections
-    if corrections is not None:
-        corrections = type(corrections)(corrections.basis, corrections.coefficients[frame : frame + 1])
-    family = {"deformer": DualQuaternion(skin), "fallback": skin} if dual else {}
-    posed = SkinnedModel(model.rest, model.faces, skin, track, corrections=corrections).with_parts(**family)
-    return pose_frames(posed)[0]
+def at_level(levels: ModelLevels, frame: int, bones: float, blends: float, mesh: int = 0) -> Float32:
+    """(v,3) a frame with so many bones and blends, of the model's own mesh or a coarse one."""
+    model, order = levels.mesh_model(mesh), levels.blends_of(mesh)
+    clip = next(clip for clip in model.clips if clip.start <= frame < clip.stop)
+    skin = replace(levels.skin, blends=order)
+    posed = model_at_level(model, skin, clip.name, LevelPoint(bones, blends))
+    return pose_frames(posed, frame - clip.start, frame - clip.start + 1)[0]
+
+
+def played(levels: ModelLevels, clip: int, frame: float, bones: float, blends: float, mesh: int = 0) -> Float64:
+    """(v,3) the same between two frames of a clip, by the run time that plays keys."""
+    model, order, run = levels.mesh_model(mesh), levels.skin.orders[clip], levels.model.clips[clip]
+    joints = joint_arrays(levels.model) | bone_arrays(levels.model)
+    pivots = joints.get("joint_points", joints["bone_points"]).astype(np.float64)
+    keys = local_keys(levels.model, order, run.start, run.stop, pivots)
+    screws = model.deformer.bone_types == ("rigid",)
+    matrices = LevelPlayer(keys, order, plan_level(order, bones), screws=screws).prepare([frame])
+    sorted_blends = levels.blends_of(mesh)
+    skin = Skin(sorted_blends.bones, sorted_blends.weights(blends))
+    deformer = type(model.deformer).from_skin(skin)
+    first = min(int(frame), run.n_frames - 2)
+    blend = np.empty((len(model.rest), 3, 4))
+    deformer.blend(deformer.palette(matrices)[0], np.arange(len(blend)), blend)
+    rest = model.rest.astype(np.float64)
+    if model.corrections is not None:
+        q = model.corrections.coefficients[run.start + first : run.start + first + 2].astype(np.float64)
+        rest = rest + np.tensordot((1 + first - frame) * q[0] + (frame - first) * q[1], model.corrections.basis, axes=1)
+    posed: Float64 = np.einsum("vij,vj->vi", blend[..., :3], rest) + blend[..., 3]
+    return posed

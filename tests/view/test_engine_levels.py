@@ -8,25 +8,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
-from osteon.lod.progressive_skin import ProgressiveSkin
+from osteon.lod.model_levels import ModelLevels
 from osteon.view.pack import pack_model
 
 from ..posable import posable_model
 from .engine_cases import models
 from .engine_page import EnginePage, decode, engine_page
-from .level_cases import at_level, made_levels
+from .level_cases import at_level, made_levels, played
 from .test_engine import apart
 
 CLOSE = 2e-6  # of the diagonal
 
 
 @cache
-def case(name: str) -> tuple[SkinnedModel, ProgressiveSkin]:
+def case(name: str) -> tuple[SkinnedModel, ModelLevels]:
     model = posable_model(dual=True) if name == "screws" else models()[name]
     return model, made_levels(model)
+
+
+def most(levels: ModelLevels) -> tuple[int, int]:
+    """All bones that can be active, and all blends."""
+    return levels.skin.n_ordered, levels.skin.blends.n_blends
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +59,23 @@ def test_positions_at_levels(engine, name):
     model, levels = case(name)
     assert engine.load(pack_model(model, levels=levels))
     assert apart(engine.positions(3), pose_frames(model)[3], model) <= CLOSE  # slots in another order
-    n, k = levels.n_ordered, levels.blends.n_blends
+    n, k = most(levels)
     for bones, blends in ((1, 1), (1.6, k), (2, 1.3), (2.5, 2), (n - 0.25, k - 0.5), (n, k)):
         for frame in (0, model.n_frames - 1):
-            expected = at_level(model, levels, frame, bones, blends)
+            expected = at_level(levels, frame, bones, blends)
             assert apart(shows(engine, bones, blends, frame), expected, model) <= CLOSE, (bones, blends, frame)
             scripted = decode(engine.run("page.levelPositions(given[0])", frame)).reshape(-1, 3)
             assert apart(scripted, expected, model) <= CLOSE, (bones, blends, frame)
+
+
+@pytest.mark.parametrize("name", ["rigid", "flexible", "full", "screws"])
+def test_between_frames_keys_are_played(engine, name):
+    model, levels = case(name)
+    engine.load(pack_model(model, levels=levels))
+    n, k = most(levels)
+    for bones, blends in ((1.5, 1.5), (n, k)):
+        found = shows(engine, bones, blends, 2.3)
+        assert apart(found, played(levels, 0, 2.3, bones, blends), model) <= CLOSE
 
 
 def test_all_bones_and_blends_are_the_character_itself(engine):
@@ -79,7 +93,7 @@ def test_nothing_jumps(engine):
     """As the level moves by 1 % no vertex moves by more than about 1 % of what the whole step moves it."""
     model, levels = case("full")
     engine.load(pack_model(model, levels=levels))
-    k = levels.blends.n_blends
+    k = most(levels)[1]
     for low in (1.0, 3.0):  # counts between which something fades
         for first, second in (((low, k), (low + 1, k)), ((low, 1), (low, 2)), ((low + 0.5, 2), (low + 0.5, 3))):
             moved = [shows(engine, *point, 5) for point in steps_between(first, second, 20)]
@@ -90,8 +104,3 @@ def test_nothing_jumps(engine):
 
 def steps_between(first, second, count):
     return [tuple(a + i / count * (b - a) for a, b in zip(first, second, strict=True)) for i in range(count + 1)]
-
-
-def test_levels_of_another_model_are_refused(refused):
-    with refused(GeometryError, "levels", "bones", "clips"):
-        pack_model(models()["full"], levels=case("screws")[1])

@@ -24,7 +24,6 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.engine_facts import file_facts
 from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS
-from osteon.lod.progressive_skin import ProgressiveSkin
 from osteon.view.pack_arrays import (
     bone_arrays,
     cluster_numbers,
@@ -35,10 +34,11 @@ from osteon.view.pack_arrays import (
     source_arrays,
 )
 from osteon.view.pack_form import pack_pieces
-from osteon.view.pack_levels import check_levels, level_arrays, level_header, level_slots
+from osteon.view.pack_levels import NO_LEVELS, level_parts
 from osteon.view.pack_schema import SLOTS
 
-if TYPE_CHECKING:  # both import numba
+if TYPE_CHECKING:  # all import numba
+    from osteon.lod.model_levels import ModelLevels
     from osteon.measure.distortion import Distortion
     from osteon.measure.skin_report import SkinReport
 
@@ -56,7 +56,7 @@ class Evidence:
     distortion: Distortion | None = None  # how far it is from them
     report: SkinReport | None = None
     clusters: Int32 | None = None  # (t,) near-rigid cluster, -1 outlier
-    levels: ProgressiveSkin | None = None  # of bones and blends
+    levels: ModelLevels | None = None  # of bones, blends and triangles
 
 
 def pack_model(
@@ -65,7 +65,7 @@ def pack_model(
     distortion: Distortion | None = None,
     report: SkinReport | None = None,
     clusters: Int32 | None = None,
-    levels: ProgressiveSkin | None = None,
+    levels: ModelLevels | None = None,
 ) -> bytes:
     """The bytes of a skinned model, with the frames of its source (f,v,3) and its levels if they are known."""
     frames = source.source if isinstance(source, MeshSequence) else source
@@ -98,19 +98,12 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
     arrays |= bone_arrays(model) | joint_arrays(model) | family_arrays
     if evidence.source is not None:
         arrays |= source_arrays(evidence.source, model.n_frames, model.n_vertices)
-    header |= _bone_header(model) | families | _evidence_header(evidence)
+    header |= _bone_header(model) | families | _evidence_header(evidence) | NO_LEVELS
     if evidence.levels is not None:
-        _add_levels(header, arrays, model, evidence.levels)
+        level_header, found = level_parts(evidence.levels)
+        header |= level_header
+        arrays |= found
     yield from pack_pieces({"kind": "model", **header}, arrays)
-
-
-def _add_levels(header: dict[str, Any], arrays: Arrays, model: SkinnedModel, levels: ProgressiveSkin) -> None:
-    """Levels, and the slots of the vertices in the order in which they go."""
-    check_levels(levels, model)
-    arrays["bones"], arrays["weights"] = level_slots(levels.blends)
-    arrays |= level_arrays(levels)
-    used = np.flatnonzero(arrays["weights"].any(axis=0))
-    header |= {"levels": level_header(levels), "influences": int(used.max(initial=0)) + 1}
 
 
 def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> tuple[dict[str, Any], Arrays]:
@@ -167,7 +160,6 @@ def _plays(model: SkinnedModel) -> list[tuple[str, str]]:
 def _evidence_header(evidence: Evidence) -> dict[str, Any]:
     report = None if evidence.report is None else _finite(evidence.report.to_json())
     return {
-        "levels": None,
         "report": report,
         "error_percent_by_rank": None if report is None else report["error_percent_by_rank"],
         "distortion": None if evidence.distortion is None else _finite(_in_short(evidence.distortion)),

@@ -25,9 +25,11 @@ __all__ = [
     "cluster_numbers",
     "deformer_arrays",
     "displacement_arrays",
+    "family_arrays",
     "joint_arrays",
     "mesh_arrays",
     "source_arrays",
+    "used_slots",
 ]
 
 #: Source frames larger than this go as 16-bit numbers.
@@ -71,15 +73,19 @@ def joint_arrays(model: SkinnedModel) -> Arrays:
 
 def deformer_arrays(deformer: Deformer) -> Arrays:
     """All data of a family by name. Bones with one weight each go as the slots that every model has."""
-    arrays = deformer.arrays()
+    arrays = family_arrays(deformer)
     in_slots = {"bones", "weights"} if _is_skin(arrays) else set[str]()
-    return {name: _for_cards(array) for name, array in arrays.items() if name not in in_slots}
+    return {name: array for name, array in arrays.items() if name not in in_slots}
 
 
 def displacement_arrays(displacement: Displacement, animation: Animation) -> Arrays:
     """All data of a displacement by name, and how much of each column every frame has."""
-    coefficients = displacement.coefficients(animation)
-    return {name: _for_cards(array) for name, array in displacement.arrays().items()} | {"coefficients": coefficients}
+    return family_arrays(displacement) | {"coefficients": displacement.coefficients(animation)}
+
+
+def family_arrays(family: Deformer | Displacement) -> Arrays:
+    """All data of a family by name, in numbers that graphics cards know."""
+    return {name: _for_cards(array) for name, array in family.arrays().items()}
 
 
 def _is_skin(arrays: Arrays) -> bool:
@@ -107,6 +113,11 @@ def card_slots(skin: Skin, order: Int64) -> tuple[NDArray[np.uint16], Float32]:
     bones = np.take_along_axis(skin.bones, order, axis=1)
     wider = ((0, 0), (0, SLOTS - weights.shape[1]))
     return np.pad(bones, wider).astype(np.uint16), np.pad(weights, wider).astype(np.float32)
+
+
+def used_slots(weights: Float32) -> int:
+    """How many slots (v,k) have to be read, at least one."""
+    return int(np.flatnonzero(weights.any(axis=0)).max(initial=0)) + 1
 
 
 def _bone_points(model: SkinnedModel) -> Float32:

@@ -1,4 +1,5 @@
-"""The levels of a character in its pack: orders and curves of every clip, and slots in the order in which they go.
+"""The levels of a character in its pack: orders and curves of every clip, slots in the order in which they go, and
+coarser meshes on the same bones.
 
 `engine/levels/` of the page plays them. What only other run times need, one order for all clips and the bind pose that
 clips share, stays in the file.
@@ -7,49 +8,78 @@ clips share, stays in the file.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32
+from osteon.core.character import Character
 from osteon.core.deformer import Arrays
-from osteon.core.errors import GeometryError
-from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
-from osteon.lod.blend_order import BlendOrder
-from osteon.lod.progressive_skin import ProgressiveSkin
-from osteon.view.pack_arrays import card_slots
+from osteon.view.pack_arrays import card_slots, deformer_arrays, family_arrays, mesh_arrays, used_slots
 from osteon.view.pack_schema import SLOTS
 
-__all__ = ["check_levels", "level_arrays", "level_header", "level_slots"]
+if TYPE_CHECKING:  # imports numba
+    from osteon.lod.blend_order import BlendOrder
+    from osteon.lod.model_levels import CoarseMesh, ModelLevels
+
+__all__ = ["NO_LEVELS", "level_parts"]
+
+#: The header of a model without levels.
+NO_LEVELS: dict[str, Any] = {"levels": None, "coarse": [], "coverage": []}
+#: Arrays of a ProgressiveSkin that the page reads.
+PLAYED = re.compile(r"clip\d+\.(order|parents|offsets|errors)|curve\d+\.\w+")
 
 
-def check_levels(levels: ProgressiveSkin, model: SkinnedModel) -> None:
-    """Refuse levels of another model."""
-    expected = (model.n_bones, len(model.clips), model.n_vertices)
-    found = (levels.n_bones, len(levels.orders), levels.blends.skin.n_vertices)
-    if found != expected:
-        words = "{} bones, {} clips and {} vertices".format
-        raise GeometryError(f"levels: expected those of '{model.name}', {words(*expected)}, got {words(*found)}")
+def level_parts(levels: ModelLevels) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of all levels; the slots of the model are among them, in the order in which they go."""
+    header, arrays = _skin_levels(levels)
+    for number, mesh in enumerate(levels.coarse):
+        own, found = _coarse_mesh(mesh)
+        header["coarse"].append(own)
+        arrays |= {f"coarse.{number}.{name}": array for name, array in found.items()}
+    return header, arrays
 
 
-def level_header(levels: ProgressiveSkin) -> dict[str, Any]:
-    """What the page must know besides the arrays."""
-    clips = [{"form": order.form, "base": order.base, "samples": order.samples} for order in levels.orders]
-    return {"clips": clips, "heirs": levels.blends.heirs[:SLOTS].tolist()}
-
-
-def level_arrays(levels: ProgressiveSkin) -> Arrays:
-    """`levels.clip0.order`, `levels.curve0.bones`, …: named as in `ProgressiveSkin.arrays`."""
-    return {
+def _skin_levels(levels: ModelLevels) -> tuple[dict[str, Any], Arrays]:
+    skin = levels.skin
+    bones, weights = _slots(skin.blends)
+    arrays: Arrays = {"bones": bones, "weights": weights} | {
         f"levels.{name}": array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
-        for name, array in levels.arrays().items()
-        if re.fullmatch(r"clip\d+\.(order|parents|offsets|errors)|curve\d+\.\w+", name)
+        for name, array in skin.arrays().items()
+        if PLAYED.fullmatch(name)
     }
+    header = {
+        "levels": {
+            "clips": [{"form": order.form, "base": order.base, "samples": order.samples} for order in skin.orders],
+            "heirs": skin.blends.heirs[:SLOTS].tolist(),
+            "numbered": [level.to_json() for level in levels.levels],
+        },
+        "influences": used_slots(weights),
+        "coverage": list(levels.coverage),
+        "coarse": [],
+    }
+    return header, arrays
 
 
-def level_slots(blends: BlendOrder) -> tuple[NDArray[np.uint16], Float32]:
+def _coarse_mesh(mesh: CoarseMesh) -> tuple[dict[str, Any], Arrays]:
+    """A coarse mesh with what its vertices read of bones and corrections."""
+    bones, weights = _slots(mesh.blends)
+    header = {"heirs": mesh.blends.heirs[:SLOTS].tolist(), "influences": used_slots(weights)}
+    return header, mesh_arrays(mesh.character.mesh) | {"bones": bones, "weights": weights} | _own(mesh.character)
+
+
+def _own(character: Character) -> Arrays:
+    """What a family holds besides bones and weights, and the columns of its displacements."""
+    found = {f"deformer.{name}": array for name, array in deformer_arrays(character.deformer).items()}
+    for displacement in character.displacements:
+        if displacement.basis.shape[0]:
+            found |= {f"{displacement.kind}.{name}": array for name, array in family_arrays(displacement).items()}
+    return found
+
+
+def _slots(blends: BlendOrder) -> tuple[NDArray[np.uint16], Float32]:
     """(v,8) bones and weights from the slot that is kept to the one that goes first.
 
     Of more than eight the last have handed over what they hold.

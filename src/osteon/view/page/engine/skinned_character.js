@@ -50,13 +50,14 @@ export class SkinnedCharacter extends Character {
 
   /** Made when they are first looked at; null where the model has none. @returns {CharacterLevels|null} */
   get levels() {
+    if (this.whole) return this.whole.levels;
     if (this.pack.levels) this.ownLevels ??= new CharacterLevels(this);
     return this.ownLevels ?? null;
   }
 
   /** Coarser and coarser meshes on the same bones; made when they are first looked at. @returns {SkinnedCharacter[]} */
   get coarse() {
-    this.ownCoarse ??= this.pack.coarse.map(({ pack }) => new SkinnedCharacter(pack, this.limits, this));
+    this.ownCoarse ??= this.pack.coarse.map((pack) => new SkinnedCharacter(pack, this.limits, this));
     return this.ownCoarse;
   }
 
