@@ -104,8 +104,8 @@ export class Crowd {
   }
 
   /**
-   * @param {{method: "palette"|"stream"|"levels", rank: number, choice: import("./levels/level_crowd.js").LevelChoice,
-   *   height: number, frameTime: number|null}} how  `rank` of the first character's corrections
+   * @param {{method: "palette"|"stream"|"levels", rank: number, choice: import("./levels/level_crowd.js").LevelChoice}
+   *   & import("./levels/level_crowd.js").Picture} how  `rank` of the first character's corrections
    */
   draw(renderer, camera, { method, rank, choice, ...picture }) {
     this.characters.forEach(({ uniforms, pack }, c) => {

@@ -25,7 +25,8 @@ const NO_ERROR = 1e-6;
  * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe", swipe: number, wireframe: boolean,
  *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles", bone: number, rank: number, axes: boolean,
  *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number,
- *   level: import("./levels/level_curve.js").LevelPoint|null}} View  `shade` 0 shows bare colours, `level` null all bones.
+ *   level: import("./levels/level_curve.js").LevelPoint|null, mesh: number}} View  `shade` 0 shows bare colours, `level`
+ *   null all bones, `mesh` 0 the model's own and others coarser ones.
  * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
  *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
  */
@@ -39,7 +40,7 @@ export class Engine {
     /** @type {View} */
     this.view = {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
-      ...{ skeleton: false, theme: "light", heatMax: null, shade: 1, level: null },
+      ...{ skeleton: false, theme: "light", heatMax: null, shade: 1, level: null, mesh: 0 },
     };
     /** @type {number[]|null} From where a model is seen when it is framed; null: from where it is well seen. */
     this.direction = null;
@@ -205,6 +206,7 @@ export class Engine {
   }
 
   drawModel() {
+    this.chooseMesh();
     if (this.fitted !== this.aspect && !this.eye.touched) this.fit();
     const { size, ground } = this.character.motion;
     this.eye.follow(this.middle);
@@ -212,17 +214,26 @@ export class Engine {
     this.model.ground.place(this.middle, ground, size, 3 * size);
     const moving = this.eye.update(this.aspect);
     this.setUniforms();
-    const marked = this.marked === null ? null : this.posedVertex(this.marked);
+    const own = this.model.character === this.character; // a coarser mesh has other vertices
+    const marked = this.marked === null || !own ? null : this.posedVertex(this.marked);
     this.model.setMark(marked, this.view.theme, this.renderer.getPixelRatio());
     const complete = this.model.draw(this.renderer, this.eye.camera, this.view, this);
     return moving || !complete;
   }
 
+  /** Shows the model by its own mesh or by a coarser one. */
+  chooseMesh() {
+    const coarse = this.view.mesh > 0 ? this.character.coarse?.[this.view.mesh - 1] : null;
+    const shown = coarse ?? this.character;
+    if (this.model.character !== shown) this.model.show(shown);
+  }
+
   drawCrowd() {
     const moving = this.eye.update(this.aspect);
     this.model.drawGround(this.renderer, this.eye.camera, this.view.theme, this);
-    const { method, rank, height, crowdLevels: choice, frameTime } = this;
-    const changing = this.group.draw(this.renderer, this.eye.camera, { method, rank, choice, height, frameTime });
+    const { method, rank, crowdLevels: choice, width, height, frameTime } = this;
+    const how = { method, rank, choice, width, height, frameTime, skeleton: this.view.skeleton };
+    const changing = this.group.draw(this.renderer, this.eye.camera, how);
     return moving || changing;
   }
 
@@ -334,17 +345,19 @@ export class Engine {
     const role = pass.roles.includes("source") ? "source" : "result";
     const [left, top] = [x - pass.left, y - pass.top];
     const at = { role, camera: this.eye.camera, x: left, y: top, width: pass.span, height: pass.tall };
-    const seen = this.picker.seenAt(this.renderer, this.character, this.clock.moment, at);
+    const { character } = this.model;
+    const seen = this.picker.seenAt(this.renderer, character, this.clock.moment, at);
     if (!seen) return null;
     const { vertex, triangle } = seen;
-    const weights = weightsOf(this.character.pack, vertex);
-    return { vertex, triangle, role, bone: weights[0]?.[0] ?? 0, weights, error: this.errorNow(vertex) };
+    const weights = weightsOf(character.pack, vertex);
+    const error = character === this.character ? this.errorNow(vertex) : null;
+    return { vertex, triangle, role, bone: weights[0]?.[0] ?? 0, weights, error };
   }
 
   /** A vertex of the result now, relative to the character's center. */
   posedVertex(vertex) {
     const { center } = this.character;
-    const [x, y, z] = this.character.positionsOf("result", this.clock.moment, [vertex], this.rank);
+    const [x, y, z] = this.model.character.positionsOf("result", this.clock.moment, [vertex], this.rank);
     return [x - center[0], y - center[1], z - center[2]];
   }
 
@@ -441,6 +454,18 @@ export class Engine {
     const [scriptMs, bytesPerFrame] = [this.stats.mean("script"), this.stats.mean("bytes")];
     const levels = this.method === "levels" ? (this.group.levels?.counts ?? null) : null;
     return { fps, trianglesPerSecond: fps * (levels ?? this.group).triangles, scriptMs, bytesPerFrame, levels };
+  }
+
+  /** How far a crowd at levels is from one with all bones: {part, pixels}; null where nothing is measured. */
+  crowdError() {
+    const { group, method } = this;
+    return method === "levels" && group?.levels ? group.levels.error(group.seconds, this.crowdLevels) : null;
+  }
+
+  /** Root mean square error of a level over the clip that plays, part of the diagonal; null without levels. */
+  levelError(point) {
+    const { levels, levelError } = this.character ?? {};
+    return levels ? levelError.rmsOf(this.clips.indexOf(this.clock.clip), levels.within(point)) : null;
   }
 
   // ---- posing -----------------------------------------------------------------------------------------------------

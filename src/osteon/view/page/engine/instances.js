@@ -22,19 +22,23 @@ export function crowdMaterial(character) {
 
 /** A mesh that draws a character once for each of the attributes (instanceVectors) that it is given. */
 export function instancedMesh(character, vectors) {
-  const { indexed } = character;
+  const mesh = new THREE.Mesh(instancedGeometry(character.indexed, vectors), crowdMaterial(character));
+  mesh.frustumCulled = false;
+  return mesh;
+}
+
+/** A geometry, its buffers shared, with the attributes of instances. */
+export function instancedGeometry(shared, vectors) {
   const geometry = new THREE.InstancedBufferGeometry();
-  geometry.index = indexed.index;
-  Object.assign(geometry.attributes, indexed.attributes);
-  geometry.groups = indexed.groups;
+  geometry.index = shared.index;
+  Object.assign(geometry.attributes, shared.attributes);
+  geometry.groups = shared.groups;
   for (const name of Object.keys(vectors[0] ?? {})) {
     const data = Float32Array.from(vectors.flatMap((vector) => vector[name]));
     geometry.setAttribute(name, new THREE.InstancedBufferAttribute(data, INSTANCE[name]));
   }
   geometry.instanceCount = vectors.length;
-  const mesh = new THREE.Mesh(geometry, crowdMaterial(character));
-  mesh.frustumCulled = false;
-  return mesh;
+  return geometry;
 }
 
 /** Frees what is the mesh's own: shared buffers belong to the character. */

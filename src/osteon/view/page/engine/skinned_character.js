@@ -4,6 +4,7 @@ import { deformerOf } from "./deformers/index.js";
 import { paletteTexels, paletteTexture } from "./deformers/palette.js";
 import { displacementsOf } from "./displacements/index.js";
 import { CharacterLevels } from "./levels/character_levels.js";
+import { LevelError } from "./levels/level_error.js";
 import { levelUniforms } from "./levels/level_shader.js";
 import { playedBones, posePositions } from "./pose.js";
 import { characterDefines } from "./skin_shader.js";
@@ -55,6 +56,12 @@ export class SkinnedCharacter extends Character {
     return this.ownLevels ?? null;
   }
 
+  /** Measures levels; null without them. @returns {LevelError|null} */
+  get levelError() {
+    if (this.levels) this.ownLevelError ??= new LevelError(this.levels, this.motion.vertices);
+    return this.ownLevelError ?? null;
+  }
+
   /** Coarser and coarser meshes on the same bones; made when they are first looked at. @returns {SkinnedCharacter[]} */
   get coarse() {
     this.ownCoarse ??= this.pack.coarse.map((pack) => new SkinnedCharacter(pack, this.limits, this));
@@ -77,13 +84,18 @@ export class SkinnedCharacter extends Character {
 
   /** The bones that are shown, for posing in script. */
   bonesAt(moment) {
-    return this.level ? this.levels.bonesAt(this.level, moment) : playedBones(this.pack, moment);
+    return this.level ? this.levels.bonesAt(this.level, moment, this.pack) : playedBones(this.pack, moment);
   }
 
   /** @param {import("./character.js").Role} role */
   defines(role, extra = {}) {
     if (role === "source") return super.defines(role, extra);
     return { ...characterDefines(this), ...(extra.HAS_SOURCE && this.sourceDefines()), ...extra };
+  }
+
+  dropMaterials() {
+    super.dropMaterials();
+    this.ownCoarse?.forEach((character) => character.dropMaterials());
   }
 
   dispose() {

@@ -116,7 +116,8 @@ export class Opener {
     const heatMax = stays ? store.state.heatMax : null;
     const { stills } = store.state;
     const known = pack.still && !stills.includes(id) ? { stills: [...stills, id] } : {};
-    store.set({ model: id, pack, ...known, ...fitting(store.state, pack), heatMax, bone, rank: pack.rank, ...view });
+    const whole = { levels: false, levelMesh: 0, ...mostOf(pack), clip: pack.clips[0].name };
+    store.set({ model: id, pack, ...known, ...fitting(store.state, pack), heatMax, bone, rank: pack.rank, ...whole, ...view });
     if (before) this.#putBack(before);
     else if (pack.still) engine.pause();
     else if (!matchMedia("(prefers-reduced-motion: reduce)").matches) engine.play();
@@ -157,6 +158,11 @@ function fitting({ mode, paint }, pack) {
   const shown = canCompare(pack) && mode !== "source" ? mode : "result";
   const lost = (paint === "error" && !canCompare(pack)) || (paint === "clusters" && !hasClusters(pack));
   return { mode: shown, paint: lost ? "material" : paint };
+}
+
+/** All bones and blends of a pack with levels. */
+function mostOf({ levels }) {
+  return { levelBones: levels?.clips[0].order.length ?? 1, levelBlends: levels?.heirs.length ?? 1 };
 }
 
 function hasClusters(pack) {

@@ -33,6 +33,12 @@ export class BoneOrder {
     return { low, high: part > 0 ? high : low, part };
   }
 
+  /** `leaders`, kept until other ones are asked for. */
+  leadersOf(count) {
+    if (this.last?.count !== count) this.last = { count, ...this.leaders(count) };
+    return this.last;
+  }
+
   /** Which bone, by its rank, every bone follows when `count` are active, -1: none; and (b,12) by which offset. */
   leaders(count) {
     const { ranks, parents, offsets } = this;

@@ -57,21 +57,25 @@ export class CharacterLevels {
     uniforms.levelLeads.value = this.leads.texture;
   }
 
-  /** The bones at a level, for posing in script. @param {LevelPoint} point @returns {import("../pose.js").BonePose} */
-  bonesAt(point, moment) {
+  /**
+   * The bones at a level, for posing in script.
+   * @param {LevelPoint} point @param {import("../pack.js").Pack} pack  of the own mesh or of a coarser one
+   * @returns {import("../pose.js").BonePose}
+   */
+  bonesAt(point, moment, pack) {
     const { bones, blends } = this.within(point);
     const clip = this.clipOf(moment.first);
     const palette = this.player.prepareAll(clip, moment, this.orders[clip].fadeOf(bones));
-    return { palette, slots: { ...slotsOf(this.pack), weights: this.weightsAt(blends) }, center: this.center };
+    return { palette, slots: { ...slotsOf(pack), weights: this.weightsAt(blends, pack) }, center: this.center };
   }
 
   /** (v,8) weights of all vertices with so many blends; kept until other ones are asked for. */
-  weightsAt(blends) {
-    if (this.weights?.blends !== blends) {
-      const [{ weights }, { heirs }] = [this.pack.arrays, this.pack.levels];
+  weightsAt(blends, pack) {
+    if (this.weights?.blends !== blends || this.weights.pack !== pack) {
+      const [{ weights }, { heirs }] = [pack.arrays, pack.levels];
       const values = new Float32Array(weights.length);
       for (let at = 0; at < values.length; at += SLOTS) weightsInto(weights, at, heirs, blends, values, at);
-      this.weights = { blends, values };
+      this.weights = { blends, pack, values };
     }
     return this.weights.values;
   }

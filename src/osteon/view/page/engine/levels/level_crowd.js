@@ -8,6 +8,8 @@ import { LevelKind } from "./level_kind.js";
 /**
  * What a crowd is given: by itself, within `budget` seconds a picture, or by hand, a part of the bones and so many blends.
  * @typedef {{auto: boolean, budget: number, bones: number, blends: number}} LevelChoice
+ * @typedef {{width: number, height: number, frameTime: number|null, skeleton: boolean}} Picture  How large it is in pixels,
+ *   seconds since the one before while it plays, and whether skeletons are drawn too.
  */
 
 export class LevelCrowd {
@@ -24,7 +26,7 @@ export class LevelCrowd {
     });
     this.palette = palette;
     this.scene = new THREE.Scene();
-    this.scene.children = this.kinds.flatMap((kind, c) => kind?.meshes ?? palette.meshes[c]);
+    this.bodies = this.kinds.flatMap((kind, c) => kind?.meshes ?? palette.meshes[c]);
     this.state = firstState();
     this.eye = new THREE.Vector3();
   }
@@ -32,13 +34,15 @@ export class LevelCrowd {
   /**
    * Draws the crowd; true if levels are still on their way.
    * @param {THREE.WebGLRenderer} renderer @param {THREE.PerspectiveCamera} camera
-   * @param {LevelChoice} choice @param {{height: number, frameTime: number|null}} picture  in pixels; seconds since the last
+   * @param {LevelChoice} choice @param {Picture} picture
    */
-  draw(renderer, camera, seconds, choice, picture) {
+  draw(renderer, camera, seconds, choice, { width, height, frameTime, skeleton }) {
     this.palette.setClock(seconds);
-    this.seen = this.lookAt(camera, picture.height);
-    const moving = choice.auto && this.control(choice, picture.frameTime);
+    this.seen = this.lookAt(camera, height);
+    const moving = choice.auto && this.control(choice, frameTime);
     this.prepare(renderer, seconds, choice);
+    const bones = skeleton ? this.kinds.map((kind) => kind?.skeletons(new THREE.Vector2(width, height))) : [];
+    this.scene.children = [...this.bodies, ...bones.filter(Boolean)];
     renderer.render(this.scene, camera);
     return moving;
   }
@@ -87,6 +91,21 @@ export class LevelCrowd {
     return { bones, allBones, triangles, prepareMs: this.prepareMs ?? 0, tolerance: this.state.tolerance };
   }
 
+  /** Root mean square distance of some instances from what they are with all bones: part of the diagonal, and pixels. */
+  error(seconds, choice) {
+    const able = this.instances.flatMap((instance, i) => (this.kinds[instance.character]?.levels ? [i] : []));
+    const some = able.filter((_, at) => at % Math.ceil(able.length / MEASURED) === 0);
+    if (!some.length || !this.seen) return null;
+    let [part, pixels] = [0, 0];
+    for (const i of some) {
+      const kind = this.kinds[this.instances[i].character];
+      const squared = kind.squaredError(this.instances[i], seconds, this.pointOf(i, choice));
+      part += squared / some.length;
+      pixels += (squared * (kind.diagonal * this.seen[i].pixelsPerUnit) ** 2) / some.length;
+    }
+    return { part: Math.sqrt(part), pixels: Math.sqrt(pixels) };
+  }
+
   renew() {
     for (const kind of this.kinds) kind?.renew();
   }
@@ -95,6 +114,9 @@ export class LevelCrowd {
     for (const kind of this.kinds) kind?.dispose();
   }
 }
+
+/** Instances whose error is measured at a time. */
+const MEASURED = 24;
 
 /** Stands for a character that has no levels. */
 const NOBODY = { curve: { levels: [1], rms: [0] }, pixelsPerUnit: 0 };

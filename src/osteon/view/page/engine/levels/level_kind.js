@@ -1,6 +1,7 @@
 // One kind of character in a crowd at levels: its own mesh and coarser ones, and one list of prepared bones for all.
 import * as THREE from "three";
-import { crowdMaterial, instanceVectors, instancedMesh, releaseInstances } from "../instances.js";
+import { crowdMaterial, instanceVectors, instancedGeometry, instancedMesh, releaseInstances } from "../instances.js";
+import { skeletonMesh } from "../skeleton.js";
 import { instanceMoment } from "../stream.js";
 import { FLOAT4, checkFits, lasting, makeTiles, sendTexels } from "../tiles.js";
 import { pointOf } from "./level_curve.js";
@@ -120,6 +121,22 @@ export class LevelKind {
     if (this.list) sendTexels(renderer, this.list, this.used);
   }
 
+  /** The skeletons of all instances, as they are prepared now; null without a skeleton. */
+  skeletons(pixels) {
+    this.skeleton ??= instancedSkeleton(this.character, this.vectors);
+    if (!this.skeleton) return null;
+    const { instanceLevel } = this.skeleton.geometry.attributes;
+    this.vectors.forEach((vector, m) => instanceLevel.array.set(vector.instanceLevel, 4 * m));
+    instanceLevel.needsUpdate = true;
+    this.skeleton.material.uniforms.pixels.value.copy(pixels);
+    return this.skeleton;
+  }
+
+  /** Mean square distance of an instance from itself with all bones, part of the squared diagonal. */
+  squaredError(instance, seconds, point) {
+    return this.character.levelError.squaredAt(instance.clip, instanceMoment(this.character.pack, instance, seconds), point);
+  }
+
   /** By which mesh the instance with a number is drawn now, and its attributes. */
   drawn(i) {
     const m = this.members.indexOf(i);
@@ -128,14 +145,21 @@ export class LevelKind {
 
   /** Takes up materials that were made anew, once pictures have come. */
   renew() {
-    this.character.coarse.forEach((shape) => shape.dropMaterials());
     this.meshes.forEach((mesh, i) => (mesh.material = crowdMaterial(this.shapes[i])));
   }
 
   dispose() {
     this.list?.dispose();
     this.meshes.forEach(releaseInstances);
+    this.skeleton?.geometry.dispose();
+    this.skeleton?.material.dispose();
   }
+}
+
+function instancedSkeleton(character, vectors) {
+  const mesh = skeletonMesh(character, { crowd: true });
+  if (mesh) mesh.geometry = instancedGeometry(mesh.geometry, vectors);
+  return mesh;
 }
 
 /** Which mesh a character of a size is drawn by, that of before if it is near where it changes. */

@@ -34,7 +34,7 @@ export class LevelPlayer {
   prepareAll(clip, moment, fade) {
     const { family, exact, faded, orders } = this;
     const { FLOATS } = family;
-    const { leader, whole } = orders[clip].leaders(fade.high);
+    const { leader, whole } = orders[clip].leadersOf(fade.high);
     const [out, m] = [new Float64Array(FLOATS * leader.length), new Float64Array(12)];
     this.prepare(clip, moment, fade, out, 0);
     leader.forEach((rank, b) => {
