@@ -24,7 +24,7 @@ another, are not in the order and follow for ever.
 Each type has `arrays()` and `from_arrays()`: named arrays are all that a file or the page's pack has to carry.
 
 Finding them: `fit_progressive` is the driver; `search/` reads a model (`skin_motion`), makes the error a quadratic form
-of pairs of bones (`pair_moments`), and searches with that. Playing them: `level_pose` (all frames at once, for measuring
-and baking), `model_at_level` (a model at a level is a model), `local_keys` and `level_player` (only the active bones of
-one moment), `matrix_palette`, `controller`.
+of pairs of bones (`pair_moments`), and searches with that.
+Playing them: `level_pose` (all frames at once, for measuring and baking), `model_at_level` (a model at a level is a
+model), `local_keys` and `level_player` (only the active bones of one moment), `matrix_palette`, `controller`.
 """

@@ -40,8 +40,8 @@ from osteon.lod.search.skin_motion import SkinMotion
 
 __all__ = ["FrameRun", "errors_of_order", "fit_order", "fit_orders", "runs_of"]
 
-#: Errors that differ by less than this part of the worst are equal.
-EQUAL = 1e-9
+#: Errors are equal that differ by less than this part of themselves, or that of the worst: float32 rounds offsets.
+EQUAL, NOTHING = 1e-6, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def fit_order(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm 
         order = _stored(motion, run, basic, base, "offset" if form == "advanced" else form)
         if form == "advanced":
             orders = (order_of(basic), search_forward(problem))
-            found = search_backward(start_merging(problem), base, orders)
+            found = search_backward(start_merging(problem), base, orders, basic)
             order = _never_above(motion, pairs, run, order, [_stored(motion, run, s, base, form) for s in found])
         counts = range(order.n_ordered + 1)
         return replace(order, errors=motion.squared_unit * errors_of_order(motion, pairs, run, order, counts))
@@ -96,7 +96,8 @@ def _never_above(
 ) -> BoneOrder:
     """The first of the orders that is not above the basic one where levels are baked, or else that one."""
     baked = [count_of(part, basic.n_ordered) for part in BAKED_SHARES]
-    limit = errors_of_order(motion, pairs, run, basic, baked) + EQUAL * basic.base / motion.squared_unit
+    limit = (1 + EQUAL) * errors_of_order(motion, pairs, run, basic, baked)
+    limit += NOTHING * basic.base / motion.squared_unit
     for order in found:
         if (errors_of_order(motion, pairs, run, order, baked) <= limit).all():
             return order
