@@ -25,6 +25,7 @@ class FileFacts:
     short_rotations: bool = False
     keys_between: bool = False
     meshopt: bool = False
+    coarse_meshes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def _lacks(engine: Engine, facts: FileFacts) -> tuple[str, ...]:
         "16-bit rotations": facts.short_rotations and not engine.short_rotations,
         "keys between frames": facts.keys_between and not engine.keys_between,
         "meshopt compression": facts.meshopt and not engine.meshopt,
+        "coarse meshes, which it shows at once": facts.coarse_meshes and not engine.hidden_nodes,
     }
     return tuple(words for words, lacking in found.items() if lacking)
 

@@ -60,6 +60,7 @@ class Engine:
     cure: str = ""  # what it does at its import defaults, how far that is off, and what to set
     vertices: int | None = None  # of a mesh, at most
     formats: tuple[str, ...] = GLTF
+    hidden_nodes: bool = True  # nodes that no scene lists stay hidden, and with them coarse meshes (MSFT_lod)
 
     @property
     def bone_type(self) -> BoneType:
@@ -126,6 +127,7 @@ _ROWS = (
         joint_scale_inherited=True,
         meshopt=False,
         joints="matrices, and nodes between them become bones",
+        hidden_nodes=False,
     ),
     Engine(
         "usd",
@@ -172,6 +174,7 @@ _ROWS = (
         joint_scale_inherited=True,
         meshopt=False,
         joints="matrices",
+        hidden_nodes=False,
         cure="samples tracks at 15 a second and drops keys, 0.9 % of the diagonal off: set animation/fps to 60 and "
         "animation/optimizer/enabled to false in the import settings",
     ),
@@ -222,6 +225,7 @@ _ROWS = (
         joints="a translation, a rotation and a scale each; nodes at rest are the bind pose; one key alone is not read",
         cure="samples tracks at 60 a second: frames at 60, 30 or 20 a second fall on samples",
         vertices=65535,
+        hidden_nodes=False,
     ),
     Engine(
         "panda3d",

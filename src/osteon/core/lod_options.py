@@ -57,9 +57,8 @@ def _checked(text: str) -> str:
 
 def _alone(name: str) -> tuple[Need, ...]:
     """Levels are asked for by one thing."""
-    others = [other for other in _LISTS if other != name]
-    flags = {other: f"--{other.replace('_', '-')}" for other in others}
-    return tuple(need(**{o: ""}, says=f"levels are asked for by {flags[o]} already; leave one away") for o in others)
+    says = "levels are asked for by --{} already; leave one away"
+    return tuple(Need(((other, ("",)),), says.format(other.replace("_", "-"))) for other in _LISTS if other != name)
 
 
 def _list(name: str, help: str, metavar: str, **known: Any) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from osteon.core.engines import GLTF, engine_of
 from osteon.core.errors import GeometryError
 from osteon.io import SaveOptions, load_model, load_stored_levels, save_stored_levels
+from osteon.io.doors.engine_facts import writes_coarse
 from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS
 from osteon.io.doors.source import PathLike
 from osteon.lod.model_levels import ModelLevels
@@ -12,7 +16,12 @@ __all__ = ["load_levels", "save_levels"]
 
 
 def save_levels(levels: ModelLevels, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS) -> None:
-    """Write a model with its levels as .glb, .gltf or .npz; stock players show the model."""
+    """Write a model with its levels as .glb, .gltf or .npz; stock players show the model.
+
+    A glTF for an engine that shows all meshes of a file at once has only the model's own.
+    """
+    if Path(path).suffix.lower() in GLTF and not writes_coarse(engine_of(options.engine)):
+        levels = levels.on_own_mesh()
     save_stored_levels(levels.model, levels.to_stored(), path, options=options)
 
 

@@ -122,13 +122,19 @@ class ModelLevels:
         fewer = Skin(blends.bones, blends.weights(level.blends))
         return bake_level(model, self.skin.all_clips, level.bones, fewer)
 
+    def on_own_mesh(self) -> Self:
+        """The same levels of bones and blends, all on the model's own mesh."""
+        whole, most = len(self.model.faces), self.skin.blends.n_blends
+        levels = (replace(o, mesh=0, triangles=whole, blends=min(o.blends, most)) for o in self.levels)
+        return replace(self, levels=tuple(levels), coarse=())
+
     @property
     def coverage(self) -> tuple[float, ...]:
         """Of every mesh, down to which part of the screen's height it is for; () if there is one mesh."""
         if not self.coarse:
             return ()
         first = [next((o for o in self.levels if o.mesh >= m), self.levels[-1]) for m in range(1, len(self.coarse) + 1)]
-        return (*(min(1.0, level.pixels / SCREEN) for level in first), 0.0)
+        return (*(min(1.0, level.pixels / SCREEN) if level.pixels else 1.0 for level in first), 0.0)
 
     def to_stored(self) -> StoredLevels:
         """As files carry it; slots of blends are those of the skins."""

@@ -7,11 +7,11 @@ from osteon.core.engines import GLTF, Engine, engine_of
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
 
-__all__ = ["file_facts", "packs_rotations", "target_attributes", "writes_between"]
+__all__ = ["file_facts", "packs_rotations", "target_attributes", "writes_between", "writes_coarse"]
 
 
-def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFacts:
-    """The facts of a file of this suffix that holds the model."""
+def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions, *, coarse_meshes: bool = False) -> FileFacts:
+    """The facts of a file of this suffix that holds the model, perhaps with coarser meshes beside it."""
     gltf = suffix in GLTF
     each = target_attributes(model, options) if gltf else 0
     used = int((model.skin.weights > 0).sum(axis=1).max(initial=0))
@@ -26,6 +26,7 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFa
         short_rotations=gltf
         and (options.short_rotations or (options.compress and packs_rotations(engine_of(options.engine)))),
         meshopt=gltf and options.compress,
+        coarse_meshes=gltf and coarse_meshes and writes_coarse(engine_of(options.engine)),
         keys_between=gltf and model.track.bone_type == "flexible" and writes_between(engine_of(options.engine)),
     )
 
@@ -33,6 +34,11 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions) -> FileFa
 def writes_between(engine: Engine) -> bool:
     """Whether bones of two nodes get keys between frames; `any` is not for them, and those that play them take keys."""
     return engine.keys_between or engine.name == "any"
+
+
+def writes_coarse(engine: Engine) -> bool:
+    """Whether coarse meshes are written; an engine that is named and would show them at once gets none."""
+    return engine.hidden_nodes
 
 
 def packs_rotations(engine: Engine) -> bool:

@@ -15,7 +15,15 @@ from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, 
 from osteon.io.doors.registry import MODEL_FORMATS, model_format_of
 from osteon.io.doors.source import PathLike, numbered
 
-__all__ = ["holds_model", "load_model", "load_stored_levels", "note_lost_pictures", "save_model", "save_stored_levels"]
+__all__ = [
+    "check_level_output",
+    "holds_model",
+    "load_model",
+    "load_stored_levels",
+    "note_lost_pictures",
+    "save_model",
+    "save_stored_levels",
+]
 
 
 def holds_model(path: PathLike) -> bool:
@@ -41,7 +49,7 @@ def save_stored_levels(
     model: SkinnedModel, levels: StoredLevels, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS
 ) -> None:
     """Write a model with its levels of detail; `load_model` gives the model back, `load_stored_levels` the levels."""
-    files = _level_files(path)
+    files = check_level_output(path)
     check_used(options, written=Path(path).suffix.lower())
     with atomic_file(path) as temporary:
         files.write(temporary, model, options, levels)
@@ -53,7 +61,8 @@ def load_stored_levels(path: PathLike) -> StoredLevels | None:
     return None if files is None else files.read(Path(path))
 
 
-def _level_files(path: PathLike) -> LevelFiles:
+def check_level_output(path: PathLike) -> LevelFiles:
+    """How a file of this name holds levels; refused if it has no place for them."""
     found = model_format_of(path)
     if found.levels is None:
         raise OptionError(f"{path}: {found.name} has no place for levels of detail; write a .glb, .gltf or .npz")
