@@ -55,6 +55,7 @@ def _skin_levels(levels: ModelLevels) -> tuple[dict[str, Any], Arrays]:
             "clips": [{"form": order.form, "base": order.base, "samples": order.samples} for order in skin.orders],
             "heirs": skin.blends.heirs[:SLOTS].tolist(),
             "numbered": [level.to_json() for level in levels.levels],
+            "size": levels.model.diagonal,
         },
         "influences": used_slots(weights),
         "coverage": list(levels.coverage),

@@ -462,7 +462,7 @@ export class Engine {
     return method === "levels" && group?.levels ? group.levels.error(group.seconds, this.crowdLevels) : null;
   }
 
-  /** Root mean square error of a level over the clip that plays, part of the diagonal; null without levels. */
+  /** Root mean square error of a level over the clip that plays, part of the body's size; null without levels. */
   levelError(point) {
     const { levels, levelError } = this.character ?? {};
     return levels ? levelError.rmsOf(this.clips.indexOf(this.clock.clip), levels.within(point)) : null;

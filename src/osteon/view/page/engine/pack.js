@@ -17,6 +17,8 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @typedef {{name: string, base_color: number[], double_sided: boolean, texture: number|null}} Material
  * @typedef {{order: Int32Array, parents: Int32Array, offsets: Float32Array, errors: Float32Array, form: string,
  *   base: number, samples: number, curve: Object<string, Float32Array>}} LevelClip  As osteon/lod/ stores it, of one clip.
+ * @typedef {{clips: LevelClip[], heirs: number[], numbered: Object<string, number>[], size: number}} Levels  Who takes the
+ *   weight of a slot that goes, the levels that the file names, and the size of the body as it plays.
  * @typedef {object} Pack  What the header holds (pack_schema.json), and what is read from it.
  * @property {"model"|"sequence"|"posed"} kind
  * @property {string} name
@@ -36,7 +38,7 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @property {{label: string, text: string}[]} [plays]  Where a file of the model plays, in words.
  * @property {Family} [deformer]
  * @property {Family[]} displacements
- * @property {{clips: LevelClip[], heirs: number[], numbered: object[]}|null} [levels]  Of bones and blends, if there are any.
+ * @property {Levels|null} [levels]  Of bones and blends, if there are any.
  * @property {Pack[]} coarse  Coarser meshes on the same bones.
  * @property {number[]} coverage  Of the own mesh and of each of these, down to which part of the picture's height it is for.
  * @property {object|null} [report]

@@ -1,10 +1,9 @@
 /** Many characters, each at its own time, drawn in two ways, with what each costs. */
 
-import { hasLevels } from "../engine/levels/level_crowd.js";
 import { choice, emptyState, numeric, slider, toggle } from "./controls.js";
 import { buildCrowdLevels } from "./crowd_levels.js";
 import { make, say, show } from "./dom.js";
-import { bytes, rate, whole } from "./numbers.js";
+import { bytes, milliseconds, rate, whole } from "./numbers.js";
 
 const MOST = 10_000;
 const EVERY = 500; // ms between two readings
@@ -13,7 +12,7 @@ const METHODS = [
   ["stream", "Streamed"],
   ["levels", "Levels"],
 ];
-const ROWS = ["frames / s", "triangles / s", "script / frame", "sent / frame"];
+const ROWS = ["frames / s", "triangles / s", "script", "sent"];
 
 /**
  * @param {import("./store.js").Store} store
@@ -34,8 +33,8 @@ export function buildCrowd(store, engine, act) {
   const heads = METHODS.map(([, name]) => make("th", { scope: "col" }, name));
   const table = make(
     "table",
-    {},
-    make("caption", { class: "spoken" }, "What drawing costs"),
+    { class: "costs" },
+    make("caption", { class: "spoken" }, "What drawing a picture costs"),
     make("thead", {}, make("tr", {}, make("td"), heads)),
     make(
       "tbody",
@@ -105,7 +104,7 @@ export function buildCrowd(store, engine, act) {
     const texts = [
       stats.fps.toFixed(1),
       rate(stats.trianglesPerSecond),
-      `${stats.scriptMs.toFixed(2)} ms`,
+      milliseconds(stats.scriptMs),
       bytes(stats.bytesPerFrame),
     ];
     texts.forEach((text, i) => say(cells[i][column], text));
@@ -125,8 +124,8 @@ export function buildCrowd(store, engine, act) {
     const there = Boolean(pack) && pack.kind !== "sequence";
     show(body, there);
     show(empty, !there);
-    method.inputs.find(({ value }) => value === "levels").disabled = !hasLevels(pack);
-    if (!hasLevels(pack) && engine.crowdMethod === "levels") setMethod("palette");
+    method.inputs.find(({ value }) => value === "levels").disabled = !pack?.levels;
+    if (!pack?.levels && engine.crowdMethod === "levels") setMethod("palette");
     const rest = scene.models.filter(({ id, kind }) => id !== model && kind === "model");
     chosen = chosen.filter((id) => rest.some((other) => other.id === id));
     show(others, rest.length > 0);

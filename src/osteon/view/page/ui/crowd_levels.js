@@ -3,7 +3,7 @@
 import { hasSkeleton } from "../engine/skeleton.js";
 import { choice, readings, slider, toggle } from "./controls.js";
 import { make, show } from "./dom.js";
-import { number, rate, share, whole } from "./numbers.js";
+import { milliseconds, number, rate, share, whole } from "./numbers.js";
 
 const WAYS = [
   ["auto", "By time"],
@@ -35,7 +35,16 @@ export function buildCrowdLevels(store, engine) {
   );
   const skeleton = toggle("Skeletons, active bones bold", (on) => store.set({ skeleton: on }));
   const figures = readings(["bones computed", "error, RMS", "bones prepared in", "triangles"]);
-  const body = make("div", { class: "groups" }, way.element, budget.element, bones.element, blends.element, skeleton.element, figures.element);
+  const body = make(
+    "div",
+    { class: "groups" },
+    way.element,
+    budget.element,
+    bones.element,
+    blends.element,
+    skeleton.element,
+    figures.element,
+  );
 
   const sync = () => {
     const { auto, budget: seconds, bones: part, blends: k } = engine.crowdLevels;
@@ -55,8 +64,8 @@ export function buildCrowdLevels(store, engine) {
     const { bones: made, allBones, prepareMs, triangles } = levels;
     figures.set([
       [whole(made), `of ${whole(allBones)}, ${Math.round((100 * made) / Math.max(1, allBones))} %`],
-      error ? [share(error.part), `of the diagonal, ${number(error.pixels)} pixels`] : ["–", ""],
-      [`${prepareMs.toFixed(2)} ms`, "interpolation, kinematics, palette"],
+      error ? [share(error.part), `of the body, ${number(error.pixels)} pixels`] : ["–", ""],
+      [milliseconds(prepareMs), "keys, kinematics, palette"],
       [rate(triangles), ""],
     ]);
   };

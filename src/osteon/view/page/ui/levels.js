@@ -1,7 +1,7 @@
 /** One character with fewer bones, blends and triangles: what is left of it, and how far that is from all of it. */
 
 import { BoneOrder } from "../engine/levels/bone_order.js";
-import { levelOfBones, pointOf } from "../engine/levels/level_curve.js";
+import { costOf, pointOf } from "../engine/levels/level_curve.js";
 import { hasSkeleton } from "../engine/skeleton.js";
 import { choice, emptyState, readings, slider, toggle } from "./controls.js";
 import { curve } from "./curve.js";
@@ -13,6 +13,14 @@ import { percent, share, whole } from "./numbers.js";
  * @param {{levelError(point: object): number | null}} act
  */
 export function buildLevels(store, act) {
+  const clipLevels = () => {
+    const { pack, clip } = store.state;
+    const number = pack.clips.findIndex(({ name }) => name === clip);
+    return pack.levels.clips[Math.max(0, number)];
+  };
+  const mostBones = () => (store.state.pack?.levels ? clipLevels().order.length : 1);
+  const mostBlends = () => store.state.pack?.levels?.heirs.length ?? 1;
+  const choose = (values) => store.set({ levels: true, ...values });
   const on = toggle("Show at a level", (value) => store.set({ levels: value }));
   const level = slider({ label: "Level", step: 0.005, text: (at) => `${Math.round(100 * at)} % of the cost` }, (at) => {
     const { bones, blends } = pointOf(clipLevels().curve, at);
@@ -27,10 +35,8 @@ export function buildLevels(store, act) {
   );
   const mesh = make("div");
   const skeleton = toggle("Skeleton, active bones bold", (value) => store.set({ skeleton: value }));
-  const figures = readings(["error of the clip, RMS", "of the root alone, squared"]);
-  const plot = curve({ x: "bones", y: "squared error, % of the root alone" }, (n) =>
-    choose({ levelBones: Math.max(1, n) }),
-  );
+  const figures = readings(["error of the clip", "by bones, squared"]);
+  const plot = curve({ x: "bones", y: "RMS of the clip, % of the body" }, (n) => choose({ levelBones: Math.max(1, n) }));
   const stored = make("div");
   const body = make(
     "div",
@@ -49,32 +55,24 @@ export function buildLevels(store, act) {
   const empty = make("div", {}, emptyState(...EMPTY));
   let drawn = /** @type {object | null} */ (null);
 
-  const clipLevels = () => {
-    const { pack, clip } = store.state;
-    const number = pack.clips.findIndex(({ name }) => name === clip);
-    return pack.levels.clips[Math.max(0, number)];
-  };
-  const mostBones = () => (store.state.pack?.levels ? clipLevels().order.length : 1);
-  const mostBlends = () => store.state.pack?.levels?.heirs.length ?? 1;
-  const choose = (values) => store.set({ levels: true, ...values });
   const point = () => ({ bones: store.state.levelBones, blends: store.state.levelBlends });
 
   /** Sliders, figures and the curve as the state has them. */
   const describe = () => {
     const { pack, panel, levels } = store.state;
     if (!pack?.levels || panel !== "levels") return;
-    const { curve: knots } = clipLevels();
-    const now = levels ? point() : { bones: mostBones(), blends: mostBlends() };
+    const most = { bones: mostBones(), blends: mostBlends() };
+    const now = levels ? point() : most;
     on.sync(levels);
-    level.sync(levelOfBones(knots, now.bones));
-    bones.sync(now.bones, mostBones());
-    blends.sync(now.blends, mostBlends());
+    level.sync(costOf(now, most));
+    bones.sync(now.bones, most.bones);
+    blends.sync(now.blends, most.blends);
     drawCurve();
     plot.mark(now.bones);
     const error = act.levelError(now);
     figures.set([
-      [error === null ? "…" : share(error), "of the diagonal, all bones and blends"],
-      [percent(100 * orderOf().shareOf(now.bones)), "bones only"],
+      [error === null ? "…" : share(error), "RMS, of the size of the body"],
+      [percent(100 * orderOf().shareOf(now.bones)), "of that with the root alone"],
     ]);
   };
   const orderOf = () => {
@@ -88,7 +86,8 @@ export function buildLevels(store, act) {
     if (drawn === stored) return;
     drawn = stored;
     const order = orderOf();
-    plot.set(Array.from({ length: order.size }, (_, i) => [i + 1, 100 * order.shareOf(i + 1)]));
+    const { size } = store.state.pack.levels;
+    plot.set(Array.from({ length: order.size }, (_, i) => [i + 1, (100 * order.rmsOf(i + 1)) / size]));
   };
 
   store.watch(["pack"], () => {

@@ -59,11 +59,21 @@ export class BoneOrder {
     return { leader, whole };
   }
 
-  /** Squared error where `count` bones are allowed, as a part of that of the root alone; straight between whole numbers. */
-  shareOf(count) {
+  /** Squared error where `count` bones are allowed; straight between whole numbers. */
+  errorOf(count) {
     const at = Math.min(Math.floor(count), this.size - 1);
     const [before, after] = [at, at + 1].map((n) => this.errors[this.activeCounts[n]]);
-    return this.base > 0 ? (before + (count - at) * (after - before)) / this.base : 0;
+    return before + (count - at) * (after - before);
+  }
+
+  /** The same as a part of that of the root alone. */
+  shareOf(count) {
+    return this.base > 0 ? this.errorOf(count) / this.base : 0;
+  }
+
+  /** The same as a root mean square distance. */
+  rmsOf(count) {
+    return Math.sqrt(this.errorOf(count) / this.samples);
   }
 }
 

@@ -22,7 +22,7 @@ export class LevelCrowd {
     this.instances = instances;
     this.kinds = characters.map((character, c) => {
       const members = instances.flatMap((instance, i) => (instance.character === c ? [i] : []));
-      return members.length && hasLevels(character.pack) ? new LevelKind(character, instances, members) : null;
+      return members.length && character.pack.levels ? new LevelKind(character, instances, members) : null;
     });
     this.palette = palette;
     this.scene = new THREE.Scene();
@@ -50,7 +50,10 @@ export class LevelCrowd {
   /** Bones of all instances as they were last seen, on the graphics card. */
   prepare(renderer, seconds, choice) {
     const begun = performance.now();
-    for (const kind of this.kinds) kind?.prepare(seconds, (i) => this.pointOf(i, choice), (i) => this.seen[i].size);
+    // Meshes are for an error of one pixel; where more is put up with, they are as if it were so much smaller.
+    const pixels = choice.auto ? this.state.tolerance : 1;
+    const sizeOf = (i) => this.seen[i].size / pixels;
+    for (const kind of this.kinds) kind?.prepare(seconds, (i) => this.pointOf(i, choice), sizeOf);
     this.prepareMs = performance.now() - begun;
     for (const kind of this.kinds) kind?.send(renderer);
   }
@@ -63,7 +66,7 @@ export class LevelCrowd {
       const kind = this.kinds[instance.character];
       if (!kind) return { curve: null, pixelsPerUnit: 0, size: 0 };
       const unit = pixelsPerUnit(kind.distanceTo(this.eye, instance), height, fov);
-      return { curve: kind.curveOf(instance), pixelsPerUnit: unit, size: (unit * kind.diagonal) / height };
+      return { curve: kind.curveOf(instance), pixelsPerUnit: unit, size: (unit * kind.size) / height };
     });
   }
 
@@ -71,7 +74,7 @@ export class LevelCrowd {
   control({ budget }, frameTime) {
     const before = this.state.levels;
     const seen = this.seen.map((one) => (one.curve ? one : NOBODY));
-    this.state = controlLevels(this.state, frameTime ?? budget, seen, { ...CONTROLLER, budget });
+    this.state = controlLevels(this.state, frameTime ?? budget, seen, { ...CONTROLLER, most: MOST_PIXELS, budget });
     return this.state.levels.some((level, i) => level !== before[i]);
   }
 
@@ -91,9 +94,9 @@ export class LevelCrowd {
     return { bones, allBones, triangles, prepareMs: this.prepareMs ?? 0, tolerance: this.state.tolerance };
   }
 
-  /** Root mean square distance of some instances from what they are with all bones: part of the diagonal, and pixels. */
+  /** Root mean square distance of some instances from what they are with all bones: part of their size, and pixels. */
   error(seconds, choice) {
-    const able = this.instances.flatMap((instance, i) => (this.kinds[instance.character]?.levels ? [i] : []));
+    const able = this.instances.flatMap((instance, i) => (this.kinds[instance.character] ? [i] : []));
     const some = able.filter((_, at) => at % Math.ceil(able.length / MEASURED) === 0);
     if (!some.length || !this.seen) return null;
     let [part, pixels] = [0, 0];
@@ -101,7 +104,7 @@ export class LevelCrowd {
       const kind = this.kinds[this.instances[i].character];
       const squared = kind.squaredError(this.instances[i], seconds, this.pointOf(i, choice));
       part += squared / some.length;
-      pixels += (squared * (kind.diagonal * this.seen[i].pixelsPerUnit) ** 2) / some.length;
+      pixels += (squared * (kind.size * this.seen[i].pixelsPerUnit) ** 2) / some.length;
     }
     return { part: Math.sqrt(part), pixels: Math.sqrt(pixels) };
   }
@@ -115,11 +118,10 @@ export class LevelCrowd {
   }
 }
 
+/** Pixels of error that no budget goes beyond: who looks at a crowd wants to see it move. */
+const MOST_PIXELS = 4;
 /** Instances whose error is measured at a time. */
 const MEASURED = 24;
 
 /** Stands for a character that has no levels. */
 const NOBODY = { curve: { levels: [1], rms: [0] }, pixelsPerUnit: 0 };
-
-/** Whether a pack has levels of bones or coarser meshes. @param {import("../pack.js").Pack} pack */
-export const hasLevels = (pack) => Boolean(pack?.levels || pack?.coarse?.length);

@@ -9,11 +9,21 @@ export function pointOf({ levels, bones, blends }, level) {
   return { bones: between(bones, after, part), blends: between(blends, after, part) };
 }
 
-/** The lowest level that allows so many bones. */
-export function levelOfBones({ levels, bones }, count) {
-  const after = bones.findIndex((n) => n >= count);
-  if (after <= 0) return after < 0 ? 1 : levels[0];
-  return between(levels, after, (count - bones[after - 1]) / (bones[after] - bones[after - 1]));
+/** Operations a vertex with 1 to 4 blends; every blend beyond costs as much as the fourth. */
+const OPERATIONS = [20, 35, 43, 50];
+
+/** The level that costs as much as a point: half of it is what bones can take, half what blends can. */
+export function costOf(point, most) {
+  const bones = most.bones > 1 ? (point.bones - 1) / (most.bones - 1) : null;
+  const blends = most.blends > 1 ? (operations(point.blends) - operations(1)) / (operations(most.blends) - operations(1)) : null;
+  const parts = [bones, blends].filter((part) => part !== null);
+  return parts.length ? parts.reduce((sum, part) => sum + part) / parts.length : 1;
+}
+
+function operations(blends) {
+  const low = Math.min(Math.floor(blends), OPERATIONS.length);
+  const next = OPERATIONS[low] ?? 2 * OPERATIONS[3] - OPERATIONS[2];
+  return OPERATIONS[low - 1] + (blends - low) * (next - OPERATIONS[low - 1]);
 }
 
 /** The first knot at or beyond a level, and how far towards it from the one before. */

@@ -24,15 +24,15 @@ export class LevelError {
     this.blends = new Float64Array(12 * this.count);
   }
 
-  /** Mean square distance at a moment, as a part of the squared diagonal. */
+  /** Mean square distance at a moment, as a part of the squared size of the body. */
   squaredAt(clip, moment, point) {
     const near = this.positions(clip, moment, point);
     const whole = this.positions(clip, moment, this.levels.most);
     const sum = near.reduce((total, x, i) => total + (x - whole[i]) ** 2, 0);
-    return sum / this.count / this.levels.pack.diagonal ** 2;
+    return sum / this.count / this.levels.pack.levels.size ** 2;
   }
 
-  /** Root mean square distance over a clip, as a part of the diagonal. */
+  /** Root mean square distance over a clip, as a part of the size of the body. */
   rmsOf(clip, point) {
     const { start, stop } = this.levels.pack.clips[clip];
     const step = Math.ceil((stop - start) / FRAMES);

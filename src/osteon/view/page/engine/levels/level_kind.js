@@ -12,7 +12,7 @@ const STICKS = 0.06;
 export class LevelKind {
   /** @param {import("../skinned_character.js").SkinnedCharacter} character @param {number[]} members  numbers of instances */
   constructor(character, instances, members) {
-    Object.assign(this, { character, members, levels: character.levels, diagonal: character.pack.diagonal });
+    Object.assign(this, { character, members, levels: character.levels, size: character.pack.levels.size });
     this.instances = members.map((i) => instances[i]);
     this.shapes = [character, ...character.coarse];
     this.vectors = this.instances.map((instance) => ({ ...instanceVectors(character, instance), instanceLevel: [0, 0, 0, 0] }));
@@ -20,7 +20,7 @@ export class LevelKind {
     this.shapeOf = new Int32Array(members.length).fill(-1);
     this.counts = { bones: 0, allBones: 0, triangles: 0 };
     this.middle = character.motion.low.map((low, axis) => (low + character.motion.high[axis]) / 2);
-    if (this.levels) this.makeList();
+    this.list = this.makeList();
   }
 
   /** Room for the bones of all instances. */
@@ -28,7 +28,7 @@ export class LevelKind {
     const { levels, members, character } = this;
     const texels = levels.texels * levels.most.bones * members.length;
     checkFits(`${levels.most.bones} bones of ${members.length.toLocaleString("en")} characters`, texels, character.limits);
-    this.list = lasting(makeTiles(character.limits, texels, FLOAT4, () => {}));
+    return lasting(makeTiles(character.limits, texels, FLOAT4, () => {}));
   }
 
   /** How far an instance is from a point. */
@@ -39,16 +39,16 @@ export class LevelKind {
   }
 
   curveOf({ clip }) {
-    return this.levels?.curves[clip] ?? null;
+    return this.levels.curves[clip];
   }
 
   pointAt({ clip }, level) {
-    return this.levels ? pointOf(this.levels.curves[clip], level) : null;
+    return pointOf(this.levels.curves[clip], level);
   }
 
   /** A part of all bones, and so many blends. */
   pointBy(part, blends) {
-    return this.levels?.within({ bones: part * this.levels.most.bones, blends }) ?? null;
+    return this.levels.within({ bones: part * this.levels.most.bones, blends });
   }
 
   /**
@@ -63,7 +63,7 @@ export class LevelKind {
     const filled = new Int32Array(this.shapes.length);
     this.members.forEach((i, m) => {
       const shape = this.shapeOf[m];
-      if (this.levels) this.vectors[m].instanceLevel = this.prepareOne(this.instances[m], seconds, pointFor(i));
+      this.vectors[m].instanceLevel = this.prepareOne(this.instances[m], seconds, pointFor(i));
       this.meshes[shape].geometry.attributes.instanceLevel.array.set(this.vectors[m].instanceLevel, 4 * filled[shape]++);
       this.counts.triangles += this.shapes[shape].pack.counts.triangles;
     });
@@ -110,7 +110,6 @@ export class LevelKind {
     for (const { uniforms } of this.shapes) {
       uniforms.seconds.value = seconds;
       uniforms.rank.value = this.character.uniforms.rank.value;
-      if (!this.levels) continue;
       uniforms.levelled.value = true;
       uniforms.levelBones.value = this.list;
       uniforms.levelLeads.value = this.levels.leads.texture;
@@ -118,7 +117,7 @@ export class LevelKind {
   }
 
   send(renderer) {
-    if (this.list) sendTexels(renderer, this.list, this.used);
+    sendTexels(renderer, this.list, this.used);
   }
 
   /** The skeletons of all instances, as they are prepared now; null without a skeleton. */
@@ -132,7 +131,7 @@ export class LevelKind {
     return this.skeleton;
   }
 
-  /** Mean square distance of an instance from itself with all bones, part of the squared diagonal. */
+  /** Mean square distance of an instance from itself with all bones, part of its squared size. */
   squaredError(instance, seconds, point) {
     return this.character.levelError.squaredAt(instance.clip, instanceMoment(this.character.pack, instance, seconds), point);
   }
@@ -149,7 +148,7 @@ export class LevelKind {
   }
 
   dispose() {
-    this.list?.dispose();
+    this.list.dispose();
     this.meshes.forEach(releaseInstances);
     this.skeleton?.geometry.dispose();
     this.skeleton?.material.dispose();
