@@ -19,7 +19,7 @@ from osteon.lod.level_curve import LevelCurve, LevelPoint
 from osteon.lod.level_player import LevelPlayer, plan_level
 from osteon.lod.local_keys import local_keys
 from osteon.lod.model_at_level import model_at_level
-from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels
+from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
 from osteon.lod.progressive_skin import ProgressiveSkin
 from osteon.view.pack_arrays import bone_arrays, joint_arrays
 
@@ -33,11 +33,13 @@ def made_levels(model: SkinnedModel, seed: int = 0, parts: tuple[float, ...] = (
     numbered = [Level(skin.n_ordered, skin.blends.n_blends, 0, len(model.faces))]
     for number, mesh in enumerate(coarse, 1):
         numbered.append(Level(2, 1, number, len(mesh.character.mesh.faces), rms_percent=1.0, pixels=600 / number))
-    return ModelLevels(model, skin, tuple(numbered), coarse)
+    sorted_model = SkinnedModel(with_slots(model.character, skin.blends.skin), model.animation)
+    return ModelLevels(sorted_model, skin, tuple(numbered), coarse)
 
 
 def _coarse(character: Character, seed: int) -> CoarseMesh:
-    return CoarseMesh(character, _blends(character.deformer.bone_weights(), np.random.default_rng(seed)))
+    blends = _blends(character.deformer.bone_weights(), np.random.default_rng(seed))
+    return CoarseMesh(with_slots(character, blends.skin), blends)
 
 
 def made_skin(model: SkinnedModel, seed: int = 0) -> ProgressiveSkin:
