@@ -120,7 +120,10 @@ window.page.askedOf = async (url) => {
   }
   engine.pick(engine.width / 2, engine.height / 2);
   [engine.worst(), engine.errorByRank(), await engine.readPositions(1.5)];
-  for (const method of ["palette", "stream"]) {
+  for (const view of [{ level: { bones: 2, blends: 1.5 } }, { mesh: 1 }, { level: null, mesh: 0 }]) {
+    Object.assign(engine.view, view) && window.page.draw();
+  }
+  for (const method of ["palette", "stream", "levels"]) {
     if (!engine.group) engine.crowd({ count: 3 });
     engine.crowdMethod = method;
     window.page.draw();
