@@ -62,8 +62,13 @@ class LevelCurve:
         return float(self.levels[enough[0]]) if len(enough) else 1.0
 
     def level_of_bones(self, bones: float) -> float:
-        """The lowest level that allows so many bones."""
-        return float(np.interp(bones, *_first_of_equal(self.bones, self.levels)))
+        """The lowest level that allows so many bones; 1 if none does."""
+        if bones > self.bones[-1]:
+            return 1.0
+        i = int(np.searchsorted(self.bones, bones))
+        if i == 0 or self.bones[i] == bones:
+            return float(self.levels[i])
+        return float(np.interp(bones, self.bones[i - 1 : i + 1], self.levels[i - 1 : i + 1]))
 
     def arrays(self) -> Arrays:
         """Named arrays for files and packs."""
@@ -73,9 +78,3 @@ class LevelCurve:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The inverse of `arrays`; refuses what does not fit."""
         return cls(*(arrays[name] for name in ("levels", "bones", "blends", "rms")))
-
-
-def _first_of_equal(values: Float64, levels: Float64) -> tuple[Float64, Float64]:
-    """Rising values, each with the first level that reaches it."""
-    first = np.unique(values, return_index=True)[1]
-    return values[first], levels[first]

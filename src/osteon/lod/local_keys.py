@@ -23,9 +23,10 @@ from osteon.core.quaternions import keep_hemisphere, quaternions_from_matrices
 from osteon.core.transforms import compose, invert, nearest_rotation
 from osteon.lod.bone_order import BoneOrder
 
-__all__ = ["LocalKeys", "local_keys"]
+__all__ = ["LocalKeys", "local_keys", "rest_pivots"]
 
-#: Stretches of a bone that differ from none by less than this in all frames are left out.
+#: Stretches that differ from none by less than this in all frames are left out. Rigid bones that were stored in float32
+#: differ by 1e-7; what is kept of that makes frames the input to the last bit, for a sixth of the time.
 SHAPE = 1e-12
 
 
@@ -44,14 +45,14 @@ class LocalKeys:
         return len(self.rotations)
 
 
-def local_keys(model: SkinnedModel, order: BoneOrder, start: int, stop: int, pivots: Float64) -> LocalKeys:
-    """Keys of frames start … stop in a hierarchy; `pivots` (b,3) are where the bones of the model turn at rest."""
+def local_keys(model: SkinnedModel, order: BoneOrder, start: int, stop: int) -> LocalKeys:
+    """Keys of frames start … stop in a hierarchy."""
     exact = model.animation.transforms[start:stop, order.order].astype(np.float64)
     rank = order.ranks
     above = order.parents[order.order]
     parents = np.where(above >= 0, rank[above], -1)
     posed = exact.copy()
-    places = pivots[order.order]
+    places = rest_pivots(model)[order.order]
     posed[..., 3] += np.einsum("fnij,nj->fni", exact[..., :3], places)
     local = posed.copy()
     below = np.flatnonzero(parents >= 0)
@@ -64,3 +65,14 @@ def local_keys(model: SkinnedModel, order: BoneOrder, start: int, stop: int, piv
     keep_hemisphere(rotations, (0,), upright=True)
     joint_from_rest = np.concatenate([np.tile(np.eye(3), (len(places), 1, 1)), -places[..., None]], axis=-1)
     return LocalKeys(rotations, np.ascontiguousarray(local[..., 3]), stretches, parents, joint_from_rest)
+
+
+def rest_pivots(model: SkinnedModel) -> Float64:
+    """(b,3) where the bones of a model turn, at rest: their joints, or else the middles of what hangs on them."""
+    skeleton = model.skeleton
+    if skeleton is not None and len(skeleton.names) == model.n_bones:
+        return skeleton.world_from_joint[..., 3].astype(np.float64)
+    owners, weights = model.skin.bones.ravel(), model.skin.weights.astype(np.float64)
+    mass = np.bincount(owners, weights.ravel(), model.n_bones)
+    sums = [np.bincount(owners, (weights * model.rest[:, i, None]).ravel(), model.n_bones) for i in range(3)]
+    return np.asarray(np.stack(sums, axis=1) / np.maximum(mass, 1e-300)[:, None])

@@ -28,10 +28,11 @@ from osteon.lod.search.skin_motion import SkinMotion
 
 __all__ = ["fit_bind_pose"]
 
-#: By how much all shared defaults together may raise the error of a clip, about.
-SLACK = 2e-3
+#: By how much all shared defaults together may raise the error of a clip, about. Nothing is above the basic form, so
+#: that form itself may not rise.
+SLACK, BASIC_SLACK = 1e-3, 1e-7
 #: What may be added anyway, of the error with only the root active.
-LEAST = 1e-9
+LEAST = 1e-12
 
 
 def fit_bind_pose(
@@ -72,7 +73,7 @@ class _Prices:
 def _prices(motion: SkinMotion, pairs: Float64, order: BoneOrder, run: FrameRun) -> _Prices:
     """For all bones of the model; those that are not in the order are shared by nobody."""
     n, bones, unit = motion.n_bones, motion.bones, motion.squared_unit
-    within = in_units(motion, order)
+    within, slack = in_units(motion, order), SLACK if order.form == "advanced" else BASIC_SLACK
     moments, clusters = np.zeros((order.n_bones, 4, 4)), pairs.copy()
     stretch, limits = np.zeros((order.n_bones, 3, 3)), np.full(order.n_bones, -1.0)
     rest_unit = np.eye(4)
@@ -86,7 +87,7 @@ def _prices(motion: SkinMotion, pairs: Float64, order: BoneOrder, run: FrameRun)
         known = np.eye(3) * len(linear) if above < 0 else np.einsum("fij,fik->jk", linear[:, above], linear[:, above])
         scale = motion.unit_from_posed[0, 0] if above < 0 else motion.unit_from_rest[0, 0]
         stretch[bones[b]] = unit * scale**2 * known
-        limits[bones[b]] = SLACK * order.errors[place] / (n - place) + LEAST * order.base
+        limits[bones[b]] = slack * order.errors[place] / (n - place) + LEAST * order.base
         if above >= 0:
             clusters[above] += offset @ clusters[b]
             clusters[:, above] += clusters[:, b] @ offset.T

@@ -34,6 +34,8 @@ def fit_curve(errors: Float64, samples: int) -> LevelCurve:
     n_bones, n_blends = len(errors) - 1, errors.shape[1]
     costs = _costs(n_bones, n_blends)
     here, knots = (1, 0), [(1, 0)]
+    if (n_bones, n_blends) == (1, 1):
+        return LevelCurve(np.array([0.0, 1.0]), np.ones(2), np.ones(2), np.sqrt(errors[[1, 1], 0] / samples))
     while here != (n_bones, n_blends - 1):
         here = _next_knot(errors, costs, here)
         knots.append(here)

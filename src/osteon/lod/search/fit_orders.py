@@ -38,7 +38,7 @@ from osteon.lod.search.merge_state import MergeProblem, MergeState, start_mergin
 from osteon.lod.search.pair_moments import error_of_matrices, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import SkinMotion
 
-__all__ = ["FrameRun", "errors_of_order", "fit_order", "fit_orders", "runs_of"]
+__all__ = ["FrameRun", "errors_of_order", "fit_order", "fit_orders", "in_units", "mean_transform", "runs_of"]
 
 #: Errors are equal that differ by less than this part of themselves, or that of the worst: float32 rounds offsets.
 EQUAL, NOTHING = 1e-6, 1e-9
@@ -113,11 +113,11 @@ def _default_pose(motion: SkinMotion, transforms: Float64, form: BoneForm) -> Fl
             pose[b] = pose[above]
         else:
             local = transforms[:, b] if above < 0 else compose(invert(transforms[:, above]), transforms[:, b])
-            pose[b] = compose(pose[above], _mean_transform(local, motion.pivots[b]))
+            pose[b] = compose(pose[above], mean_transform(local, motion.pivots[b]))
     return pose
 
 
-def _mean_transform(local: Float64, pivot: Float64) -> Float64:
+def mean_transform(local: Float64, pivot: Float64) -> Float64:
     """(3,4) the mean turn of transforms (f,3,4), at their mean size, with the mean place of the pivot."""
     mean = identity()
     size = np.sqrt(np.mean(local[..., :3] ** 2) * 3)

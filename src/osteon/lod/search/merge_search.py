@@ -30,6 +30,8 @@ __all__ = ["BAKED_SHARES", "count_of", "order_of", "search_backward"]
 
 #: States that go on, by how many bones there are at most.
 WIDTHS = ((14, 32), (32, 16), (64, 6), (128, 3))
+#: How many times fewer of the basic form, whose bones have one parent to choose from.
+BASIC = 3
 #: Errors below this share are as good as none: about 1e-4 of the diagonal.
 FLOOR = 1e-6
 #: Parts of the bones at which levels are baked, and how much more these counts weigh.
@@ -79,6 +81,8 @@ def search_backward(
     """
     n_bones = start.problem.n_bones
     width = next((wide for most, wide in WIDTHS if n_bones <= most), 1)
+    if start.problem.above is not None:
+        width = -(-width // BASIC)
     floor = FLOOR * base + 1e-300
     baked = {count_of(part, n_bones) for part in BAKED_SHARES}
     ranked = [_Ranked(0.0, start), *(_Ranked(0.0, start, order) for order in orders)]
@@ -118,7 +122,7 @@ def _next_states(ranked: list[_Ranked], width: int, floor: float, judge: _Judge)
 
 
 def _free_choices(ranked: list[_Ranked], i: int, width: int, floor: float) -> Iterator[_Choice]:
-    for error, bone, parent in ranked[i].state.best()[:width]:
+    for error, bone, parent in ranked[i].state.best(width):
         yield _Choice(i, bone, parent, _log(error, floor))
 
 

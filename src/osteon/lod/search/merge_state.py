@@ -90,12 +90,11 @@ class MergeState:
     def error(self) -> float:
         return self.path[-1].error if self.path else 0.0
 
-    def best(self, bones: Int64 | None = None) -> list[tuple[float, int, int]]:
-        """(error then, bone, parent) of every active bone with its best parent, the least error first."""
+    def best(self, most: int) -> list[tuple[float, int, int]]:
+        """(error then, bone, parent) of active bones with their best parents, the least errors first."""
         parents = self.costs.argmin(axis=1)
         least = self.costs[np.arange(len(parents)), parents]
-        chosen = np.flatnonzero(np.isfinite(least)) if bones is None else bones
-        ranked = chosen[np.argsort(least[chosen], kind="stable")]
+        ranked = np.argsort(least, kind="stable")[: min(most, np.count_nonzero(np.isfinite(least)))]
         return [(self.error + float(least[c]), int(c), int(parents[c])) for c in ranked]
 
     def follow(self, c: int, p: int, *, spent: bool = False) -> MergeState:

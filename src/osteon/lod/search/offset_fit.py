@@ -35,8 +35,8 @@ __all__ = ["fit_offsets", "offset_costs", "steepness"]
 
 #: Rounds for parents that stretch.
 ROUNDS = 12
-#: What pulls a rotation that nothing determines towards none, of the size of what does.
-TIE = 1e-10
+#: What pulls a rotation that nothing determines towards none, of the terms whose difference determines others.
+TIE = 1e-11
 
 
 @kernel("f8.3r f8.3r f8.3r f8.2r i8 f8.3 f8.3")
@@ -65,7 +65,7 @@ def _fit(
             for i in range(3):
                 for j in range(3):
                     towards[i, j] = bent[i, 3] * M[j, 3] / mass - bent[i, j]
-                    strength = max(strength, abs(towards[i, j]))
+                    strength = max(strength, abs(bent[i, j]))
             for i in range(3):
                 towards[i, i] += TIE * strength
             rotation_to(towards, scratch[2], scratch[3], O)
@@ -87,7 +87,8 @@ def steepness(grams: Float64, *, rigid: bool) -> Float64:
 def fit_offsets(grams: Float64, moments: Float64, slopes: Float64, sizes: Float64, *, rigid: bool) -> Float64:
     """(m,3,4) O of each of m problems: N (m,4,4), M (m,4,4), K (m,4,4), q and s (m,2)."""
     out = np.empty((len(grams), 3, 4))
-    _fit(grams, moments, slopes, sizes, 1 if rigid else ROUNDS, out, np.empty((4, 4, 4)))
+    n, m, k, qs = (np.ascontiguousarray(form) for form in (grams, moments, slopes, sizes))
+    _fit(n, m, k, qs, 1 if rigid else ROUNDS, out, np.empty((4, 4, 4)))
     return out
 
 

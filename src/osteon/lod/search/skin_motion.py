@@ -28,6 +28,7 @@ from osteon.core.play_scale import scale_of_bones
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import apply, compose, identity, invert
+from osteon.lod.local_keys import rest_pivots
 
 __all__ = ["SkinMotion", "read_skin_motion"]
 
@@ -92,7 +93,7 @@ def read_skin_motion(model: SkinnedModel, skin: Skin | None = None) -> SkinMotio
     used = np.unique(skin.bones[skin.weights != 0])
     if not len(used):
         raise GeometryError("levels: expected vertices that follow bones, got none")
-    unit_from_rest, unit_from_posed = _units(model.rest, model.mesh.diagonal, transforms)
+    unit_from_rest, unit_from_posed = _units(model.rest, model.mesh.diagonal, transforms[:, used])
     in_units = compose(compose(unit_from_posed, transforms), invert(unit_from_rest))
     leaders, ties = _same_joints(model.skeleton, transforms, used, model.diagonal)
     bones = np.unique(leaders[used])
@@ -111,7 +112,7 @@ def read_skin_motion(model: SkinnedModel, skin: Skin | None = None) -> SkinMotio
         holds=holds,
         clips=model.clips,
         rigid=model.track.bone_type == "rigid",
-        pivots=apply(unit_from_rest, _pivots(model, bones)),
+        pivots=apply(unit_from_rest, rest_pivots(model)[bones]),
         leaders=leaders,
         ties=ties,
         unit_from_rest=unit_from_rest,
@@ -131,17 +132,6 @@ def _units(rest: Float32, diagonal: float, transforms: Float64) -> tuple[Float64
         unit[:, 3] = -middle / size
         found.append(unit)
     return found[0], found[1]
-
-
-def _pivots(model: SkinnedModel, bones: Int64) -> Float64:
-    """(n,3) rest places of the joints, or the middles of what hangs on the bones."""
-    skeleton = model.skeleton
-    if skeleton is not None and len(skeleton.names) == model.n_bones:
-        return skeleton.world_from_joint[bones, :, 3].astype(np.float64)
-    owners, weights = model.skin.bones.ravel(), model.skin.weights.astype(np.float64)
-    mass = np.bincount(owners, weights.ravel(), model.n_bones)
-    sums = [np.bincount(owners, (weights * model.rest[:, i, None]).ravel(), model.n_bones) for i in range(3)]
-    return (np.stack(sums, axis=1) / np.maximum(mass, 1e-300)[:, None])[bones]
 
 
 def _holds(weights: Float32, points: Float64) -> Float64:

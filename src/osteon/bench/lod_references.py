@@ -1,0 +1,139 @@
+"""What progressive hierarchies are measured by: the paper's basic form as printed, all sets of bones, and plain posing.
+
+The basic form keeps the parents of the rig, and its kinematics is taken literally: an active bone has its own local
+transformation, an inactive one the identity (copy) or the mean over the clip, and each is multiplied with its parent's
+matrix, exact or not. At each step the bone is added that lowers the error most.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int64
+from osteon.core.kernels import kernel_as_met
+from osteon.core.kinematics import parents_first
+from osteon.core.transforms import compose, identity, invert, nearest_rotation
+from osteon.lod.search.fit_orders import FrameRun, mean_transform
+from osteon.lod.search.follow_state import start_following
+from osteon.lod.search.merge_state import MergeProblem
+from osteon.lod.search.pair_moments import error_of_matrices
+from osteon.lod.search.skin_motion import SkinMotion
+
+__all__ = ["best_of_sets", "direct_search_seconds", "literal_basic_error"]
+
+#: Sweeps over the bones of a set, in which each takes its best parent and offset.
+SWEEPS = 3
+
+
+def literal_basic_error(motion: SkinMotion, pairs: Float64, run: FrameRun, count: int, *, mean: bool) -> float:
+    """The squared error of the basic form with so many active bones, in units of the body."""
+    exact = motion.transforms[run.start : run.stop]
+    local, default = exact.copy(), identity(motion.n_bones)
+    for b, above in enumerate(motion.parents.tolist()):
+        if above >= 0:
+            local[:, b] = compose(invert(exact[:, above]), exact[:, b])
+        if mean:
+            default[b] = mean_transform(local[:, b], motion.pivots[b])
+    order = parents_first(motion.parents.tolist())
+
+    def error(active: set[int]) -> float:
+        posed = np.empty_like(exact)
+        for b in order:
+            own, above = local[:, b] if b in active else default[b], int(motion.parents[b])
+            posed[:, b] = own if above < 0 else compose(posed[:, above], own)
+        return error_of_matrices(pairs, posed - exact)
+
+    active = {min(motion.roots.tolist(), key=lambda root: error({root}))}
+    while len(active) < count:
+        active.add(min(set(range(motion.n_bones)) - active, key=lambda b: error(active | {b})))
+    return error(active)
+
+
+def best_of_sets(problem: MergeProblem, count: int) -> float:
+    """The least error of all sets of so many active bones, every other bone with the best parent and offset."""
+    n, least = problem.n_bones, np.inf
+    for active in combinations(range(n), count):
+        state, parents = start_following(problem), np.array([*active, n])
+        left = sorted(set(range(n)) - set(active))
+        for _ in range(SWEEPS):
+            for b in left:
+                offsets, costs = state.trials(np.full(len(parents), b), parents)
+                best = int(costs.argmin())
+                if state.leaders[b] == b or costs[best] < state.prices(np.array([b]))[0]:
+                    state.lead(b, int(parents[best]), offsets[best])
+        least = min(least, state.error)
+    return least
+
+
+@kernel_as_met
+def _sum_pairs(transforms: Float64, owners: Int64, holds: Float64, wrong: Float64, parent: int, out: Float64) -> None:
+    """out (b,3,4): what the offset of every bone on a parent is fitted to, sums over all of its vertices and frames."""
+    out[:] = 0.0
+    aim = np.empty(3)
+    for v in range(owners.shape[0]):
+        for k in range(owners.shape[1]):
+            b, z = owners[v, k], holds[v, k]
+            if z[3] == 0.0 or b == parent:
+                continue
+            for f in range(transforms.shape[0]):
+                for i in range(3):
+                    aim[i] = transforms[f, b, i, 3] * z[3] - transforms[f, parent, i, 3] * z[3] - wrong[f, v, i]
+                    for j in range(3):
+                        aim[i] += transforms[f, b, i, j] * z[j]
+                for i in range(3):
+                    held = 0.0
+                    for j in range(3):
+                        held += transforms[f, parent, j, i] * aim[j]
+                    for j in range(4):
+                        out[b, i, j] += held * z[j]
+
+
+@kernel_as_met
+def _pose_pairs(
+    transforms: Float64, owners: Int64, holds: Float64, wrong: Float64, parent: int, offsets: Float64, out: Float64
+) -> None:
+    """out (b): the change of the squared error if a bone alone followed the parent by its offset, by posing."""
+    out[:] = 0.0
+    carried = np.empty(3)
+    for v in range(owners.shape[0]):
+        for k in range(owners.shape[1]):
+            b, z = owners[v, k], holds[v, k]
+            if z[3] == 0.0 or b == parent:
+                continue
+            for i in range(3):
+                carried[i] = offsets[b, i, 3] * z[3]
+                for j in range(3):
+                    carried[i] += offsets[b, i, j] * z[j]
+            for f in range(transforms.shape[0]):
+                for i in range(3):
+                    moved = wrong[f, v, i] + (transforms[f, parent, i, 3] - transforms[f, b, i, 3]) * z[3]
+                    for j in range(3):
+                        moved += transforms[f, parent, i, j] * carried[j] - transforms[f, b, i, j] * z[j]
+                    out[b] += moved * moved - wrong[f, v, i] * wrong[f, v, i]
+
+
+def direct_search_seconds(motion: SkinMotion, parents: int) -> float:
+    """What a plain backward search would take that sums over vertices and frames for each pair of bones.
+
+    Its first step is timed for some of the parents. Step k has n - k of them, and each meets all slots of all vertices
+    once to fit the offsets and once to pose. Clips are searched one after the other, so frames add up.
+    """
+    n = motion.n_bones
+    wrong = np.zeros((len(motion.transforms), motion.n_vertices, 3))
+    _direct_step(motion, motion.transforms[:1], wrong[:1], 0)  # compiles
+    start = time.perf_counter()
+    for parent in range(parents):
+        _direct_step(motion, motion.transforms, wrong, parent)
+    return (time.perf_counter() - start) / parents * n * (n + 1) / 2
+
+
+def _direct_step(motion: SkinMotion, transforms: Float64, wrong: Float64, parent: int) -> Float64:
+    """(b,) by how much the error rises if each bone follows one parent."""
+    sums, costs, offsets = np.empty((motion.n_bones, 3, 4)), np.empty(motion.n_bones), identity(motion.n_bones)
+    _sum_pairs(transforms, motion.owners, motion.holds, wrong, parent, sums)
+    offsets[..., :3] = nearest_rotation(sums[..., :3])
+    _pose_pairs(transforms, motion.owners, motion.holds, wrong, parent, offsets, costs)
+    return costs
