@@ -21,7 +21,6 @@ from osteon.lod.local_keys import local_keys
 from osteon.lod.model_at_level import model_at_level
 from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
 from osteon.lod.progressive_skin import ProgressiveSkin
-from osteon.view.pack_arrays import bone_arrays, joint_arrays
 
 from ..leveled import cut_mesh
 
@@ -87,9 +86,7 @@ def at_level(levels: ModelLevels, frame: int, bones: float, blends: float, mesh:
 def played(levels: ModelLevels, clip: int, frame: float, bones: float, blends: float, mesh: int = 0) -> Float64:
     """(v,3) the same between two frames of a clip, by the run time that plays keys."""
     model, order, run = levels.mesh_model(mesh), levels.skin.orders[clip], levels.model.clips[clip]
-    joints = joint_arrays(levels.model) | bone_arrays(levels.model)
-    pivots = joints.get("joint_points", joints["bone_points"]).astype(np.float64)
-    keys = local_keys(levels.model, order, run.start, run.stop, pivots)
+    keys = local_keys(levels.model, order, run.start, run.stop)
     screws = model.deformer.bone_types == ("rigid",)
     matrices = LevelPlayer(keys, order, plan_level(order, bones), screws=screws).prepare([frame])
     sorted_blends = levels.blends_of(mesh)

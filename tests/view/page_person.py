@@ -119,7 +119,8 @@ class Person:
               const { store, page, engine } = window.osteon;
               const rank = store.state.pack.rank;
               store.set({ panel: "", mode: "result", swipe: 0.5, paint: "material", bone: 0, rank });
-              store.set({ shortcuts: true, crowd: false, wireframe: false, axes: false, skeleton: false, levels: false });
+              store.set({ shortcuts: true, crowd: false, wireframe: false, axes: false });
+              store.set({ skeleton: false, levels: false, levelMesh: 0 });
               document.activeElement.blur();
               engine.speed = 1;
               if (!engine.loop) page.timeline.loop.click();

@@ -111,7 +111,9 @@ def test_fewer_bones_are_computed_and_sent(engine):
 
 
 def test_at_all_bones_it_looks_like_the_palette(engine):
-    engine.run("((engine.crowdLevels = { auto: false, bones: 1, blends: 4, budget: 1 }), (engine.group.seconds = 0.25))")
+    engine.run(
+        "((engine.crowdLevels = { auto: false, bones: 1, blends: 4, budget: 1 }), (engine.group.seconds = 0.25))"
+    )
     engine.run("void engine.group.levels.kinds[0].character.pack.coverage.fill(0)")  # all by their own mesh
     shown = engine.picture("crowd-levels").astype(int)
     engine.run("(engine.crowdMethod = 'palette')")
@@ -151,7 +153,7 @@ def test_a_budget_sets_the_levels(engine):
       return seen;
     })(...given)"""
     engine.run("void (engine.crowdLevels = { auto: true, budget: 0.03, bones: 1, blends: 4 })")
-    slow, quick = engine.run(run, 0.12, 60), engine.run(run, 0.004, 400)
+    slow, quick = engine.run(run, 0.12, 30), engine.run(run, 0.004, 120)
     members = [i for i, one in enumerate(engine.run("engine.instances")) if one["character"] == 0]
     assert np.mean(np.array(slow)[-1, members]) < np.mean(np.array(slow)[0, members])
     assert np.mean(np.array(quick)[-1, members]) > np.mean(np.array(slow)[-1, members])

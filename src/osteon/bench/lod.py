@@ -8,6 +8,7 @@ bones that vertices use.
   posed vertices; time beside a compiled search that poses.
 - `lod_blends`: fewer blends beside keeping the largest weights.
 - `lod_play`: preparing matrices with a quarter of the bones; how far vertices go as the level moves.
+- `lod_page`: preparing matrices in the page.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def bench_lod(run: BenchRun) -> list[Row]:
     """All rows."""
     from osteon.bench.lod_blends import blend_rows
     from osteon.bench.lod_bones import bone_rows, set_rows, time_rows
+    from osteon.bench.lod_page import page_rows
     from osteon.bench.lod_play import play_rows, pop_rows
 
     cases = list(_cases(run))
@@ -54,7 +56,8 @@ def bench_lod(run: BenchRun) -> list[Row]:
         rows += bone_rows(case) + blend_rows(case) + pop_rows(case)
     rows += set_rows(run, cases)
     largest = max(cases, key=lambda case: case.model.n_vertices)
-    return rows + time_rows(run, largest) + [row for case in cases for row in play_rows(run, case)]
+    rows += time_rows(run, largest) + page_rows(run, largest)
+    return rows + [row for case in cases for row in play_rows(run, case)]
 
 
 def _cases(run: BenchRun) -> Iterator[LevelCase]:

@@ -45,11 +45,10 @@ def level_parts(levels: ModelLevels) -> tuple[dict[str, Any], Arrays]:
 def _skin_levels(levels: ModelLevels) -> tuple[dict[str, Any], Arrays]:
     skin = levels.skin
     bones, weights = _slots(skin.blends)
-    arrays: Arrays = {"bones": bones, "weights": weights} | {
-        f"levels.{name}": array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
-        for name, array in skin.arrays().items()
-        if PLAYED.fullmatch(name)
-    }
+    arrays: Arrays = {"bones": bones, "weights": weights}
+    for name, array in skin.arrays().items():
+        if PLAYED.fullmatch(name):
+            arrays[f"levels.{name}"] = array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
     header = {
         "levels": {
             "clips": [{"form": order.form, "base": order.base, "samples": order.samples} for order in skin.orders],
