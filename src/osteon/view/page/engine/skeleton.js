@@ -26,6 +26,7 @@ uniform float chosen;
 uniform float diagonal;
 out vec2 inside;                    // across and, of a joint, along; in half widths
 out float wide;
+out float rim;
 out float lit;
 out float bold;
 
@@ -44,10 +45,12 @@ void main() {
   vec2 out2 = round ? vec2(far ? 1.0 : -1.0, corner.y) : side;
   gl_Position = far ? b : a;
   bold = activity(int(owners.z));
-  wide = corner.z * mix(${FAINT_WIDTH}, 1.0, bold) + ${RIM.toFixed(1)};
+  float size = 1.0;
 #ifdef CROWD
-  wide *= clamp(diagonal * projectionMatrix[1][1] * pixels.y / (2.0 * a.w * ${FULL_PIXELS.toFixed(1)}), 0.25, 1.0);
+  size = clamp(diagonal * projectionMatrix[1][1] * pixels.y / (2.0 * a.w * ${FULL_PIXELS.toFixed(1)}), 0.25, 1.0);
 #endif
+  rim = ${RIM.toFixed(1)} * size;
+  wide = corner.z * mix(${FAINT_WIDTH}, 1.0, bold) * size + rim;
   gl_Position.xy += out2 * wide * 2.0 / pixels * gl_Position.w;
   inside = vec2(corner.y, round ? (far ? 1.0 : -1.0) : 0.0);
   lit = float(owners.z) == chosen ? 1.0 : 0.0;
@@ -56,13 +59,14 @@ void main() {
 const FRAGMENT = `precision highp float;
 in vec2 inside;
 in float wide;
+in float rim;
 in float lit;
 in float bold;
 out vec4 outColor;
 void main() {
   float deep = wide * (1.0 - length(inside));     // pixels from the edge
   vec3 fill = mix(vec3(0.97, 0.96, 0.91), vec3(0.16, 0.5, 1.0), lit);
-  vec3 tint = mix(vec3(0.09, 0.11, 0.15), fill, smoothstep(${(RIM - 0.4).toFixed(1)}, ${(RIM + 0.4).toFixed(1)}, deep));
+  vec3 tint = mix(vec3(0.09, 0.11, 0.15), fill, smoothstep(rim - 0.4, rim + 0.4, deep));
   outColor = vec4(tint, 0.95 * smoothstep(0.0, 0.8, deep) * mix(${FAINT}, 1.0, bold));
 }`;
 
