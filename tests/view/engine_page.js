@@ -1,6 +1,7 @@
 // The engine on a bare page: what a test asks is answered in JSON, long lists of numbers in base64.
 import { boneColors, heatTable, weightTable } from "/engine/colors.js";
 import { Engine } from "/engine/engine.js";
+import { CONTROLLER, controlLevels, firstState } from "/engine/lod_controller.js";
 import { readPack } from "/engine/pack.js";
 import { posePositions } from "/engine/pose.js";
 import { readPosed } from "/engine/readback.js";
@@ -40,6 +41,20 @@ window.page = {
   /** What the script poses, between a frame and the next. */
   scripted(frame, between) {
     return encode(posePositions(engine.character.pack, { first: frame, second: between ? frame + 1 : frame, between }));
+  },
+  /** The same at the level that is shown. */
+  levelPositions(frame) {
+    const moment = { first: frame, second: frame, between: 0 };
+    return encode(engine.character.positionsOf("result", moment, null, engine.rank));
+  },
+  /** Tolerance, mean time and levels after each of some pictures. */
+  controlled(times, sizes, curve, budget, rate) {
+    let state = firstState();
+    return times.map((time, i) => {
+      const seen = sizes[i].map((pixelsPerUnit) => ({ curve, pixelsPerUnit }));
+      state = controlLevels(state, time, seen, { ...CONTROLLER, budget, rate });
+      return [state.tolerance, state.times.reduce((a, b) => a + b) / state.times.length, ...state.levels];
+    });
   },
   normals(frame, rank) {
     const moment = { first: frame, second: frame, between: 0 };
@@ -105,7 +120,10 @@ window.page.askedOf = async (url) => {
   }
   engine.pick(engine.width / 2, engine.height / 2);
   [engine.worst(), engine.errorByRank(), await engine.readPositions(1.5)];
-  for (const method of ["palette", "stream"]) {
+  for (const view of [{ level: { bones: 2, blends: 1.5 } }, { mesh: 1 }, { level: null, mesh: 0 }]) {
+    Object.assign(engine.view, view) && window.page.draw();
+  }
+  for (const method of ["palette", "stream", "levels"]) {
     if (!engine.group) engine.crowd({ count: 3 });
     engine.crowdMethod = method;
     window.page.draw();

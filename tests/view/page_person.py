@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = Path(os.environ.get("OSTEON_PICTURES", ROOT / "build" / "page"))
 #: "small" costs a software renderer less, where the size does not matter.
 SIZES = {"wide": (1280, 720), "phone": (390, 844), "small": (800, 560)}
-PANELS = ("Compare", "Bones", "Corrections", "Crowd", "Fit", "Pose", "About")
+PANELS = ("Compare", "Bones", "Corrections", "Levels", "Crowd", "Fit", "Pose", "About")
 #: Roles that mean nothing to a reader without a name.
 NAMED = "button|slider|textbox|combobox|checkbox|switch|radio|spinbutton|searchbox|listbox|progressbar|img|group|region"
 
@@ -119,7 +119,8 @@ class Person:
               const { store, page, engine } = window.osteon;
               const rank = store.state.pack.rank;
               store.set({ panel: "", mode: "result", swipe: 0.5, paint: "material", bone: 0, rank });
-              store.set({ shortcuts: true, crowd: false, wireframe: false, axes: false, skeleton: false });
+              store.set({ shortcuts: true, crowd: false, wireframe: false, axes: false });
+              store.set({ skeleton: false, levels: false, levelMesh: 0 });
               document.activeElement.blur();
               engine.speed = 1;
               if (!engine.loop) page.timeline.loop.click();

@@ -7,15 +7,18 @@ import gzip
 import numpy as np
 import pytest
 
-from osteon.bench import crowd, view
+from osteon.bench import browser_pages, crowd, lod_page, view
+from osteon.bench.lod import LevelCase
 from osteon.bench.run import BenchRun
 from osteon.core.errors import FileFormatError
 from osteon.deform.pose import pose_frames
 from osteon.synth.baked import bake_cylinder
 from osteon.view import bundle
 
+from ..posable import posable_model
 from ..tolerance import assert_same_points
 from .engine_page import why_no_engine
+from .level_cases import made_levels
 
 
 @pytest.fixture
@@ -60,7 +63,7 @@ COLORS = """(() => {
 
 
 def test_every_bound_is_measured(small, tmp_path, monkeypatch):
-    if why_no_engine() or not (view.PACKAGES / "esbuild").is_dir() or not (bundle.STATIC / "app.js").is_file():
+    if why_no_engine() or not (browser_pages.PACKAGES / "esbuild").is_dir() or not (bundle.STATIC / "app.js").is_file():
         pytest.skip("the page was not built here")
     told: list[str] = []
     kept = watch_stored_frames(monkeypatch)
@@ -80,6 +83,29 @@ def test_every_bound_is_measured(small, tmp_path, monkeypatch):
     assert any("crowd of 5" in line for line in told)
 
 
+def test_levels_are_measured_in_the_page(tmp_path, monkeypatch):
+    if why_no_engine() or not (browser_pages.PACKAGES / "esbuild").is_dir():
+        pytest.skip("the page was not built here")
+    monkeypatch.setattr(lod_page, "CROWD", 6)
+    monkeypatch.setattr(lod_page, "ROUNDS", 3)
+    made = made_levels(posable_model())
+    case = LevelCase("branch", made.model, made.skin, measured=True)
+    rows = {row.metric: row for row in lod_page.page_rows(BenchRun(tmp_path, 1), case)}
+    bound = rows["preparing matrices, a quarter of the bones / all"]
+    assert (bound.bound, bound.kind) == (0.35, "max")
+    assert 0 < bound.value < 1.5  # so few bones are mostly overhead
+    assert 0 < rows["bytes sent a picture, a quarter of the bones / all"].value < 1
+    assert rows["ms for 6 characters, all bones"].value > 0
+
+
+def test_what_levels_in_the_page_lack_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(browser_pages, "find_chromium", lambda: None)
+    run = BenchRun(tmp_path, 1)
+    made = made_levels(posable_model())
+    assert lod_page.page_rows(run, LevelCase("branch", made.model, made.skin, measured=True)) == []
+    assert any("Chromium" in line for line in run.missing)
+
+
 def test_the_bundle_counts_as_a_browser_gets_it(monkeypatch, tmp_path):
     for name in bundle.BUNDLE:
         (tmp_path / name).write_bytes(name.encode() * 1000)
@@ -92,8 +118,8 @@ def test_what_is_missing_is_named(small, monkeypatch, tmp_path, refused):
     monkeypatch.setattr(bundle, "STATIC", tmp_path)
     with refused(FileFormatError, "index.html", "not built"):
         view._bundle_rows()
-    monkeypatch.setattr(view, "PACKAGES", tmp_path)
-    monkeypatch.setattr(view, "find_chromium", lambda: None)
+    monkeypatch.setattr(browser_pages, "PACKAGES", tmp_path)
+    monkeypatch.setattr(browser_pages, "find_chromium", lambda: None)
     run = BenchRun(tmp_path, 1)
     assert view.bench_view(run) == []
     for line, name in zip(run.missing, ("not built", "three", "esbuild", "Chromium"), strict=True):
@@ -104,7 +130,7 @@ def test_the_bundle_is_measured_without_a_browser(small, monkeypatch, tmp_path):
     for name in bundle.BUNDLE:
         (tmp_path / name).write_bytes(b"page")
     monkeypatch.setattr(bundle, "STATIC", tmp_path)
-    monkeypatch.setattr(view, "find_chromium", lambda: None)
+    monkeypatch.setattr(browser_pages, "find_chromium", lambda: None)
     run = BenchRun(tmp_path, 1)
     assert {row.case for row in view.bench_view(run)} == {"bundle"}
     assert any("Chromium" in line for line in run.missing)

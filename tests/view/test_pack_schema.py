@@ -21,6 +21,7 @@ from osteon.view.pack_schema import SCHEMA, PackError, check_pack
 
 from .engine_cases import models, source_of
 from .engine_page import engine_page
+from .level_cases import made_levels
 from .test_pack import read_pack
 
 PAGE = Path(pack_arrays.__file__).parent / "page"
@@ -42,9 +43,11 @@ def full_pack() -> tuple[dict, dict[str, np.ndarray]]:
         materials=(Material("wood", textures=(("base_color", picture),)),),
         triangle_material=np.zeros(len(model.faces), np.int32),
     )
+    model = replace(model, asset=asset)
     found = measure_distortion(source, model.faces, lambda a, b: source[a:b])
     clusters = np.zeros(len(model.faces), np.int32)
-    return read_pack(pack_model(replace(model, asset=asset), source, found, clusters=clusters))
+    levels = made_levels(model, parts=(0.5,))
+    return read_pack(pack_model(levels.model, source, found, clusters=clusters, levels=levels))
 
 
 def scripts() -> dict[str, str]:
@@ -68,7 +71,7 @@ def test_what_python_writes_is_what_the_schema_has(monkeypatch):
     rules = {name: {*rule.get("in", ()), *rule.get("may", ())} for name, rule in SCHEMA["arrays"].items()}
     listed = {name for name, kinds in rules.items() if kinds & {"model", "sequence"}}
     unused = {pattern for pattern in listed if not any(matches(name, [pattern]) for name in written)}
-    assert unused == {"deformer.*"}, "every array of the schema is written by somebody"
+    assert unused == {"deformer.*", "coarse.*.deformer.*"}, "every array of the schema is written by somebody"
 
 
 @pytest.mark.parametrize(
@@ -148,15 +151,16 @@ def test_the_page_reads_no_key_that_the_schema_does_not_have():
 
 def test_what_the_engine_asks_of_a_pack_is_in_the_schema():
     """The same while it draws: every key and array that is asked for, whichever way it is written."""
-    model = models()["full"]
-    pack = pack_model(model, source_of("full"), clusters=np.zeros(len(model.faces), np.int32))
+    levels = made_levels(models()["full"], parts=(0.5,))
+    clusters = np.zeros(len(levels.model.faces), np.int32)
+    pack = pack_model(levels.model, source_of("full"), clusters=clusters, levels=levels)
     with engine_page(160, 120) as page:
         asked = page.run("await page.askedOf(given[0])", page.put(pack))
         assert page.complaints == page.said() == []
     keys, names = set(asked["keys"]), set(asked["arrays"])
     assert keys <= {*SCHEMA["header"], *DERIVED}
     assert all(matches(name, list(SCHEMA["arrays"])) for name in names)
-    assert {"deformer", "displacements", "influences", "counts"} <= keys
+    assert {"deformer", "displacements", "influences", "counts", "levels", "coverage", "coarse"} <= keys
     assert {"rest", "weights", "transforms", "bone_points", "source", "triangle_cluster"} <= names
 
 

@@ -48,7 +48,8 @@ def person(request: pytest.FixtureRequest, chromium: Any, address: str) -> Itera
 def test_every_panel(person: Person) -> None:
     person.keeps_picture("0-start")
     assert_mesh_is_large(person)
-    for i, (panel, use) in enumerate(zip(PANELS, (compare, bones, corrections, crowd, fit, pose, about), strict=True)):
+    uses = (compare, bones, corrections, levels, crowd, fit, pose, about)
+    for i, (panel, use) in enumerate(zip(PANELS, uses, strict=True)):
         shown = person.opens(panel)
         use(person, shown)
         assert_layout(person)
@@ -135,17 +136,21 @@ def corrections(person: Person, panel: Any) -> None:
     person.measures_all()
 
 
+def levels(person: Person, panel: Any) -> None:
+    assert "osteon lod FILE" in panel.inner_text()  # test_levels_page.py has a model with levels
+
+
 def crowd(person: Person, panel: Any) -> None:
     panel.get_by_label("Exactly").fill("12")
     panel.get_by_label("Exactly").press("Enter")
     panel.get_by_role("switch", name="Show a crowd").click()
     person.page.get_by_role("button", name="Play").click()
     sent = panel.get_by_role("row", name=re.compile("^sent")).get_by_role("cell")
-    for column, method in enumerate(("Matrix palette", "Streamed vertices")):
-        panel.locator(".segments").get_by_text(method).click()
+    for column, method in enumerate(("Palette", "Streamed")):
+        panel.locator(".segments").get_by_text(method, exact=True).click()
         person.page.wait_for_function("(cell) => cell.textContent !== '–'", arg=sent.nth(column).element_handle())
     assert person.page.evaluate("() => window.osteon.engine.instances.length") == 12
-    person.keeps_picture("4-crowd-playing")
+    person.keeps_picture("5-crowd-playing")
     panel.get_by_role("switch", name="Show a crowd").click()
     person.page.get_by_role("button", name="Pause").click()
     panel.get_by_role("switch", name="Show a crowd").click()

@@ -9,6 +9,7 @@ bones that vertices use.
 - `lod_blends`: fewer blends beside keeping the largest weights.
 - `lod_play`: preparing matrices with a quarter of the bones; how far vertices go as the level moves.
 - `lod_files`: every level of every file in Khronos' validator and in three.js.
+- `lod_page`: preparing matrices in the page.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def bench_lod(run: BenchRun) -> list[Row]:
     from osteon.bench.lod_blends import blend_rows
     from osteon.bench.lod_bones import bone_rows, set_rows, time_rows
     from osteon.bench.lod_files import file_rows
+    from osteon.bench.lod_page import page_rows
     from osteon.bench.lod_play import play_rows, pop_rows
 
     cases = list(_cases(run))
@@ -56,8 +58,8 @@ def bench_lod(run: BenchRun) -> list[Row]:
         rows += bone_rows(case) + blend_rows(case) + pop_rows(case)
     rows += set_rows(run, cases)
     largest = max(cases, key=lambda case: case.model.n_vertices)
-    rows += time_rows(run, largest) + [row for case in cases for row in play_rows(run, case)]
-    return rows + file_rows(run)
+    rows += time_rows(run, largest) + page_rows(run, largest)
+    return rows + [row for case in cases for row in play_rows(run, case)] + file_rows(run)
 
 
 def _cases(run: BenchRun) -> Iterator[LevelCase]:

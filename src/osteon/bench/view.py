@@ -7,27 +7,17 @@ information, and the bounds are on what does not depend on it.
 from __future__ import annotations
 
 import gzip
-import os
-import subprocess
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
-from threading import Thread
-from typing import Any
 
 from osteon.bench import crowd
+from osteon.bench.browser_pages import bench_page, lacking_tools, open_page, served_folder
 from osteon.bench.crowd import crowd_rows
-from osteon.bench.players.browser import ARGUMENTS
-from osteon.bench.players.tools import find_chromium
 from osteon.bench.rows import Row, at_most, figure
 from osteon.bench.run import BenchRun, horse_or_fox
-from osteon.core.errors import FileFormatError, OsteonError
+from osteon.core.errors import FileFormatError
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
@@ -44,8 +34,6 @@ BONES = 30
 OPENINGS = 5
 FIRST_BOUND = 2.0
 BUNDLE_BOUND = 350.0  # kB
-PAGES = Path(__file__).resolve().parent / "view_pages"
-PACKAGES = Path(__file__).resolve().parents[1] / "view" / "page" / "node_modules"
 #: Says when the first draw call with all triangles of the model is finished, on any page that uses WebGL 2.
 WATCH = """
 const least = %d;
@@ -67,7 +55,7 @@ for (const name of ["drawElements", "drawElementsInstanced", "drawArrays", "draw
 def bench_view(run: BenchRun) -> list[Row]:
     """Rows for the bundle, and for the horse in a browser, or the built-in fox where there is none."""
     rows, sequence = _bundle_rows_if_built(run), horse_or_fox(run)
-    lacking = _lacking_tools()
+    lacking = lacking_tools()
     for line in lacking:
         run.miss(line)
     if lacking or not rows:
@@ -80,27 +68,14 @@ def bench_view(run: BenchRun) -> list[Row]:
 
 
 def _browser_rows(run: BenchRun, model: SkinnedModel) -> list[Row]:
-    with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name, _served(Path(name)) as address:
+    with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name, served_folder(Path(name)) as address:
         _prepare(model, Path(name))
         run.say("first picture, and that of a bare three.js page")
         rows = _first_rows(model, address)
         run.say(f"a crowd of {crowd.CROWD}, by palettes and by streaming; minutes on a software rasteriser")
-        with _page(480, 270) as page:
+        with open_page(480, 270) as page:
             page.goto(f"{address}/crowd.html")
             return rows + crowd_rows(model.name, page)
-
-
-def _lacking_tools() -> list[str]:
-    """What is not installed that the pages of the bench need, a line each."""
-    return [
-        *(
-            f"the page's package {name} is not installed; run scripts/install in a checkout"
-            for name in ("three", "esbuild")
-            if not (PACKAGES / name).is_dir()
-        ),
-        *([] if find_chromium() else ["Chromium is not installed; run scripts/install-players"]),
-        *([] if find_spec("playwright") else ["playwright is not installed; install the extra osteon[test]"]),
-    ]
 
 
 def _bundle_rows_if_built(run: BenchRun) -> list[Row]:
@@ -132,52 +107,7 @@ def _prepare(model: SkinnedModel, folder: Path) -> None:
     item_id = collection.new_id()
     export_view(folder / "page", [prepare_item(item_id, (str(folder / "model.glb"),), collection.pack_of(item_id))])
     for name in ("bare", "crowd"):
-        (folder / f"{name}.html").write_text((PAGES / "page.html").read_text().replace("NAME", name))
-        _bundle(PAGES / f"{name}.mjs", folder / f"{name}.js")
-
-
-def _bundle(module: Path, out: Path) -> None:
-    program = PACKAGES / "esbuild" / "bin" / "esbuild"
-    command = [str(program), str(module), f"--outfile={out}", "--bundle", "--minify", "--format=esm", "--target=es2022"]
-    done = subprocess.run(
-        [*command, "--log-level=error"], env={**os.environ, "NODE_PATH": str(PACKAGES)}, capture_output=True, text=True
-    )
-    if done.returncode:
-        raise OsteonError(f"{module.name}: esbuild says: {' '.join(done.stderr.split())[:300]}")
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
-
-
-@contextmanager
-def _served(folder: Path) -> Iterator[str]:
-    """The address at which a folder is served."""
-    (folder / "packs").mkdir(exist_ok=True)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@contextmanager
-def _page(width: int, height: int) -> Iterator[Any]:
-    """A page in a browser that was just started."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(find_chromium()), args=list(ARGUMENTS))
-        try:
-            # The page forbids what a bench does: to run code that is not its own.
-            yield browser.new_page(viewport={"width": width, "height": height}, bypass_csp=True)
-        finally:
-            browser.close()
+        bench_page(name, folder)
 
 
 def _first_rows(model: SkinnedModel, address: str) -> list[Row]:
@@ -196,7 +126,7 @@ def _first_rows(model: SkinnedModel, address: str) -> list[Row]:
 
 def _first_picture(url: str, elements: int) -> float:
     """Milliseconds from the beginning of the navigation until the model is drawn."""
-    with _page(1280, 720) as page:
+    with open_page(1280, 720) as page:
         page.add_init_script(WATCH % elements)
         page.goto(url, wait_until="commit")
         page.wait_for_function("typeof window.firstPicture === 'number'", timeout=120_000)

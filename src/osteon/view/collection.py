@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,11 +14,14 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
-from osteon.io import holds_model, load_model, load_sequence
+from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
 from osteon.io.comparisons.summary import ComparedModel
 from osteon.view.pack import Evidence, write_pack
 
-__all__ = ["Collection", "Item", "Peers", "check_source", "find_clusters", "load_shown", "prepare_item"]
+if TYPE_CHECKING:  # imports numba
+    from osteon.lod.model_levels import ModelLevels
+
+__all__ = ["Collection", "Item", "Peers", "check_source", "find_clusters", "levels_of", "load_shown", "prepare_item"]
 
 Inputs = tuple[str, ...]
 
@@ -113,8 +116,22 @@ def prepare_item(
         return Item(item_id, shown.name, "sequence", pack, inputs, inputs=inputs, skeleton=skeleton)
     compared = _load_source(source, shown, progress) if source else None
     labels = find_clusters(compared, progress) if clusters and compared is not None else None
-    write_pack(pack, shown, Evidence(None if compared is None else compared.source, clusters=labels))
+    frames = None if compared is None else compared.source
+    write_pack(pack, shown, Evidence(frames, clusters=labels, levels=levels_of(shown, inputs[0])))
     return Item(item_id, shown.name, "model", pack, source, inputs=inputs, skeleton=skeleton)
+
+
+def levels_of(model: SkinnedModel, path: str) -> ModelLevels | None:
+    """The levels that lie beside a model in its file."""
+    stored = load_stored_levels(path)
+    if stored is None:
+        return None
+    from osteon.lod.model_levels import ModelLevels
+
+    try:
+        return ModelLevels.from_stored(model, stored)
+    except GeometryError as error:
+        raise GeometryError(f"{path}: {error}") from error
 
 
 def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> SkinnedModel | MeshSequence:

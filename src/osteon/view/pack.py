@@ -34,9 +34,11 @@ from osteon.view.pack_arrays import (
     source_arrays,
 )
 from osteon.view.pack_form import pack_pieces
+from osteon.view.pack_levels import NO_LEVELS, level_parts
 from osteon.view.pack_schema import SLOTS
 
-if TYPE_CHECKING:  # both import numba
+if TYPE_CHECKING:  # all import numba
+    from osteon.lod.model_levels import ModelLevels
     from osteon.measure.distortion import Distortion
     from osteon.measure.skin_report import SkinReport
 
@@ -54,6 +56,7 @@ class Evidence:
     distortion: Distortion | None = None  # how far it is from them
     report: SkinReport | None = None
     clusters: Int32 | None = None  # (t,) near-rigid cluster, -1 outlier
+    levels: ModelLevels | None = None  # of bones, blends and triangles
 
 
 def pack_model(
@@ -62,10 +65,11 @@ def pack_model(
     distortion: Distortion | None = None,
     report: SkinReport | None = None,
     clusters: Int32 | None = None,
+    levels: ModelLevels | None = None,
 ) -> bytes:
-    """The bytes of a skinned model, with the frames of its source (f,v,3) if they are known."""
+    """The bytes of a skinned model, with the frames of its source (f,v,3) and its levels if they are known."""
     frames = source.source if isinstance(source, MeshSequence) else source
-    return b"".join(_model_pieces(model, Evidence(frames, distortion, report, clusters)))
+    return b"".join(_model_pieces(model, Evidence(frames, distortion, report, clusters, levels)))
 
 
 def pack_sequence(sequence: MeshSequence, clusters: Int32 | None = None) -> bytes:
@@ -94,7 +98,11 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
     arrays |= bone_arrays(model) | joint_arrays(model) | family_arrays
     if evidence.source is not None:
         arrays |= source_arrays(evidence.source, model.n_frames, model.n_vertices)
-    header |= _bone_header(model) | families | _evidence_header(evidence)
+    header |= _bone_header(model) | families | _evidence_header(evidence) | NO_LEVELS
+    if evidence.levels is not None:
+        level_header, found = level_parts(evidence.levels)
+        header |= level_header
+        arrays |= found
     yield from pack_pieces({"kind": "model", **header}, arrays)
 
 

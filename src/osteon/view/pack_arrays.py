@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
-from osteon.core.arrays import Float32, Int32
+from osteon.core.arrays import Float32, Int32, Int64
 from osteon.core.asset import Asset
 from osteon.core.deformer import Arrays, Deformer, Displacement
 from osteon.core.errors import GeometryError
@@ -22,12 +22,15 @@ from osteon.view.pack_schema import OUTLIER, SLOTS
 __all__ = [
     "asset_arrays",
     "bone_arrays",
+    "card_slots",
     "cluster_numbers",
     "deformer_arrays",
     "displacement_arrays",
+    "family_arrays",
     "joint_arrays",
     "mesh_arrays",
     "source_arrays",
+    "used_slots",
 ]
 
 #: Source frames larger than this go as 16-bit numbers.
@@ -71,9 +74,9 @@ def joint_arrays(model: SkinnedModel) -> Arrays:
 
 def deformer_arrays(deformer: Deformer) -> Arrays:
     """All data of a family by name. Bones with one weight each go as the slots that every model has."""
-    arrays = deformer.arrays()
+    arrays = family_arrays(deformer)
     in_slots = {"bones", "weights"} if _is_skin(arrays) else set[str]()
-    return {name: _for_cards(array) for name, array in arrays.items() if name not in in_slots}
+    return {name: array for name, array in arrays.items() if name not in in_slots}
 
 
 def displacement_arrays(displacement: Displacement, animation: Animation) -> Arrays:
@@ -83,6 +86,11 @@ def displacement_arrays(displacement: Displacement, animation: Animation) -> Arr
         found["normal_basis"] = displacement.normal_basis
     coefficients = displacement.coefficients(animation)
     return {name: _for_cards(array) for name, array in found.items()} | {"coefficients": coefficients}
+
+
+def family_arrays(family: Deformer | Displacement) -> Arrays:
+    """All data of a family by name, in numbers that graphics cards know."""
+    return {name: _for_cards(array) for name, array in family.arrays().items()}
 
 
 def _is_skin(arrays: Arrays) -> bool:
@@ -97,15 +105,24 @@ def _for_cards(array: NDArray[np.generic]) -> NDArray[np.generic]:
 
 def _slots(skin: Skin) -> tuple[NDArray[np.uint16], Float32]:
     """(v,8) bones and weights, the largest first; of more than eight the smallest go and the rest is scaled to one."""
+    return card_slots(skin, np.argsort(-np.abs(skin.weights), axis=1, kind="stable")[:, :SLOTS])
+
+
+def card_slots(skin: Skin, order: Int64) -> tuple[NDArray[np.uint16], Float32]:
+    """(v,8) the slots that `order` (v,k) names, k <= 8; of a vertex that loses some the rest is scaled to one."""
     if skin.bones.size and skin.bones.max() > np.iinfo(np.uint16).max:
         raise GeometryError(f"bones: the page shows at most 65536, the model has {int(skin.bones.max()) + 1}")
-    order = np.argsort(-np.abs(skin.weights), axis=1, kind="stable")[:, :SLOTS]
     weights = np.take_along_axis(skin.weights, order, axis=1)
     if skin.n_influences > SLOTS and (left := (skin.weights != 0).sum(axis=1) > SLOTS).any():
         weights[left] /= weights[left].sum(axis=1, keepdims=True)
-    bones = np.where(weights != 0, np.take_along_axis(skin.bones, order, axis=1), 0)
+    bones = np.take_along_axis(skin.bones, order, axis=1)
     wider = ((0, 0), (0, SLOTS - weights.shape[1]))
     return np.pad(bones, wider).astype(np.uint16), np.pad(weights, wider).astype(np.float32)
+
+
+def used_slots(weights: Float32) -> int:
+    """How many slots (v,k) have to be read, at least one."""
+    return int(np.flatnonzero(weights.any(axis=0)).max(initial=0)) + 1
 
 
 def _bone_points(model: SkinnedModel) -> Float32:

@@ -18,6 +18,7 @@ import { listenToDrops } from "./ui/drop.js";
 import { ErrorTracker } from "./ui/error_tracker.js";
 import { buildFit } from "./ui/fit.js";
 import { listenToKeys } from "./ui/keyboard.js";
+import { buildLevels } from "./ui/levels.js";
 import { roundUp } from "./ui/numbers.js";
 import { Notices } from "./ui/notices.js";
 import { buildLegend, showPainted } from "./ui/legend.js";
@@ -31,6 +32,7 @@ import { listenToTurns } from "./ui/turn.js";
 
 /** What the engine draws from; the rest of the state is the page's own. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
+const LEVEL_VIEW = ["levels", "levelBones", "levelBlends", "levelMesh"];
 const POSE_VIEW = ["posing", "poseView", "poseMethods", "posePaint", "poseMeasure", "poseMax"];
 
 const find = (id) => /** @type {any} */ (document.getElementById(id));
@@ -68,9 +70,9 @@ class Page {
     listenToKeys(store, this.#keys());
     listenToTurns(canvas, engine);
     new ResizeObserver(() => this.resize()).observe(stage);
-    store.watch([...VIEW, ...POSE_VIEW], () => this.draw());
+    store.watch([...VIEW, ...LEVEL_VIEW, ...POSE_VIEW], () => this.draw());
     store.watch(["posing"], () => document.body.classList.toggle("posing", store.state.posing));
-    store.watch(["rank", "pack"], () => this.measure());
+    store.watch(["rank", "pack", ...LEVEL_VIEW], () => this.measure());
     store.watch(["known", "panel", "pack"], () => this.measureOthers());
     store.watch(["paint", "pack"], () => this.setHeat());
     store.watch(["pack"], () => this.name());
@@ -97,6 +99,7 @@ class Page {
       fail,
       packsOf: (ids) => Promise.all(ids.map((id) => opener.packOf(id))),
     });
+    const levels = buildLevels(store, { levelError: (point) => engine.levelError(point) });
     const fit = buildFit(store, client, { ...act, tell: act.announce, opened: (id) => opener.openResult(id) });
     const colors = {
       boneColor: (bone) => css(boneColors(bone + 1), bone),
@@ -104,7 +107,7 @@ class Page {
     };
     this.posing = new Posing({ engine, store, client, stage, canvas, ...act, clear: () => notices.clear() });
     this.pose = buildPose(store, client, this.posing, { ...act, ...colors });
-    const panels = [this.compare, this.bones, corrections, crowd, fit, this.pose, buildAbout(store)];
+    const panels = [this.compare, this.bones, corrections, levels, crowd, fit, this.pose, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
     const choose = (id) => opener.show(id);
     buildBar(
@@ -169,6 +172,8 @@ class Page {
   /** Give the engine what it draws from. */
   draw() {
     for (const key of VIEW) this.engine.view[key] = store.state[key];
+    const { levels, levelBones: bones, levelBlends: blends, levelMesh } = store.state;
+    Object.assign(this.engine.view, { level: levels ? { bones, blends } : null, mesh: levels ? levelMesh : 0 });
     if (store.state.posing) Object.assign(this.engine.view, posedView(store.state));
     if (store.state.pack) this.engine.refresh();
   }
@@ -214,6 +219,7 @@ class Page {
     this.tip?.follow();
     stage.classList.toggle("stacked", this.engine.stacked);
     if (store.state.posing) return;
+    store.set({ clip: info.clip });
     this.timeline?.update(info);
     if (!this.timeline || this.timeline.frame === this.#frame) return;
     this.#frame = this.timeline.frame;
@@ -284,6 +290,8 @@ function posedView({ poseView, poseMethods, posePaint, poseMeasure, poseMax }) {
     axes: false,
     skeleton: false,
     rank: 0,
+    level: null,
+    mesh: 0,
   };
 }
 

@@ -20,14 +20,16 @@ export class Character {
   /**
    * @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits
    * @param {import("./shelf.js").SharedSource|null} shared  what it has in common with others of its source
+   * @param {Character|null} whole  the character that this is a coarser mesh of: what both have is taken from it
    */
-  constructor(pack, limits, shared = null) {
+  constructor(pack, limits, shared = null, whole = null) {
     this.pack = pack;
     this.limits = limits;
     this.shared = shared;
-    this.center = shared?.center ?? middleOf(pack.arrays.rest);
-    this.motion = new Motion(pack, this.center);
-    this.pictures = [];
+    this.whole = whole;
+    this.center = whole?.center ?? shared?.center ?? middleOf(pack.arrays.rest);
+    this.motion = whole?.motion ?? new Motion(pack, this.center);
+    this.ownPictures = [];
     this.materials = new Map();
     this.parts = new Map();
     this.split = splitCorners(pack);
@@ -43,9 +45,9 @@ export class Character {
     return {
       source: value(null),
       sourceScale: value(null),
-      boneTable: value(table(boneColors(PALETTE_SIZE), this.limits)),
-      heatTable: value(table(heatTable(), this.limits)),
-      weightTable: value(table(weightTable(), this.limits)),
+      boneTable: value(this.borrowed("boneTable", () => table(boneColors(PALETTE_SIZE), this.limits))),
+      heatTable: value(this.borrowed("heatTable", () => table(heatTable(), this.limits))),
+      weightTable: value(this.borrowed("weightTable", () => table(weightTable(), this.limits))),
       rank: value(this.pack.rank),
       frames: value(new THREE.Vector2()),
       between: value(0),
@@ -56,6 +58,16 @@ export class Character {
       shade: value(1),
       wire: value(new THREE.Vector4()),
     };
+  }
+
+  /** A texture of the whole character where there is one, else its own. */
+  borrowed(name, make) {
+    return this.whole ? this.whole.uniforms[name].value : make();
+  }
+
+  /** Pictures of its materials that have come. */
+  get pictures() {
+    return this.whole?.pictures ?? this.ownPictures;
   }
 
   /** What the shader of a surface reads. @param {Role} role */
@@ -78,7 +90,7 @@ export class Character {
 
   /** Errors of the pack; what is measured stays measured as long as this does. */
   get errors() {
-    this.meter ??= new ErrorMeter(this.pack);
+    this.meter ??= new ErrorMeter(this);
     return this.meter;
   }
 
@@ -177,7 +189,7 @@ export class Character {
       texture.needsUpdate = true;
       return texture;
     };
-    this.pictures = await Promise.all(this.pack.images.map((image) => decode(image).catch(() => null)));
+    this.ownPictures = await Promise.all(this.pack.images.map((image) => decode(image).catch(() => null)));
     this.dropMaterials();
     return this.pictures.length > 0;
   }
@@ -195,9 +207,10 @@ export class Character {
       mesh?.material.dispose();
       if (mesh?.geometry !== this.indexed) mesh?.geometry.dispose();
     }
-    const lent = this.shared ? Object.values(this.source ?? {}) : [];
-    for (const { value } of Object.values(this.uniforms)) if (value?.isTexture && !lent.includes(value)) value.dispose();
-    this.pictures.forEach((picture) => picture?.dispose());
+    const lent = new Set(Object.values(this.whole?.uniforms ?? {}).map(({ value }) => value));
+    if (this.shared) Object.values(this.source ?? {}).forEach((texture) => lent.add(texture));
+    for (const { value } of Object.values(this.uniforms)) if (value?.isTexture && !lent.has(value)) value.dispose();
+    this.ownPictures.forEach((picture) => picture?.dispose());
   }
 }
 

@@ -1,13 +1,12 @@
 // A crowd: many instances of one or several characters, each at its own place and time, one draw a character.
 import * as THREE from "three";
+import { crowdMaterial, instanceVectors, instancedMesh, releaseInstances } from "./instances.js";
+import { LevelCrowd } from "./levels/level_crowd.js";
 import { StreamCrowd } from "./stream.js";
 
 export const MOST_INSTANCES = 10_000;
 /** Free ground between neighbours, as part of what a character needs. */
 const GAP = 0.4;
-
-/** Attributes of an instance and how many numbers each has. */
-const INSTANCE = { instancePlace: 3, instanceTurn: 2, instanceClip: 4 };
 
 /** Numbers in 0 … 1 that are the same for the same seed (mulberry32). */
 function randomNumbers(seed) {
@@ -49,64 +48,39 @@ export function placeCrowd(characters, count, seed) {
   });
 }
 
-/** Attributes of an instance, as the shader reads them. @returns {Object<string, number[]>} */
-export function instanceVectors(character, instance) {
-  const clip = character.pack.clips[instance.clip];
-  return {
-    instancePlace: instance.place,
-    instanceTurn: [Math.cos(instance.turn), Math.sin(instance.turn)],
-    instanceClip: [clip.start, clip.stop - clip.start, clip.fps, instance.offset],
-  };
-}
-
 /** Draws all instances by matrix palettes: the graphics card poses them, a frame costs a few uniforms. */
 export class PaletteCrowd {
   /** @param {import("./character.js").Character[]} characters @param {ReturnType<typeof placeCrowd>} instances */
   constructor(characters, instances) {
     this.characters = characters;
     this.scene = new THREE.Scene();
-    this.meshes = characters.map((character, c) => this.makeMesh(character, instances.filter((i) => i.character === c)));
+    this.meshes = characters.map((character, c) => {
+      const own = instances.filter((instance) => instance.character === c);
+      return instancedMesh(character, own.map((instance) => instanceVectors(character, instance)));
+    });
     this.scene.children = this.meshes.filter((mesh) => mesh.geometry.instanceCount > 0);
-  }
-
-  makeMesh(character, instances) {
-    const geometry = new THREE.InstancedBufferGeometry();
-    geometry.index = character.indexed.index;
-    Object.assign(geometry.attributes, character.indexed.attributes);
-    geometry.groups = character.indexed.groups;
-    const vectors = instances.map((instance) => instanceVectors(character, instance));
-    for (const [name, size] of Object.entries(INSTANCE)) {
-      const data = Float32Array.from(vectors.flatMap((vector) => vector[name]));
-      geometry.setAttribute(name, new THREE.InstancedBufferAttribute(data, size));
-    }
-    geometry.instanceCount = instances.length;
-    const { list } = character.surface("result", { crowd: true });
-    const mesh = new THREE.Mesh(geometry, list.length === 1 ? list[0] : list);
-    mesh.frustumCulled = false;
-    return mesh;
   }
 
   /** Takes up materials that were made anew, once pictures have come. */
   renew() {
-    this.meshes.forEach((mesh, c) => {
-      const { list } = this.characters[c].surface("result", { crowd: true });
-      mesh.material = list.length === 1 ? list[0] : list;
-    });
+    this.meshes.forEach((mesh, c) => (mesh.material = crowdMaterial(this.characters[c])));
+  }
+
+  /** All characters at this moment of the crowd, each with all its bones. */
+  setClock(seconds) {
+    for (const { uniforms } of this.characters) {
+      uniforms.seconds.value = seconds;
+      if (uniforms.levelled) uniforms.levelled.value = false;
+    }
   }
 
   draw(renderer, camera, seconds) {
-    for (const character of this.characters) character.uniforms.seconds.value = seconds;
+    this.setClock(seconds);
     renderer.render(this.scene, camera);
   }
 
   dispose() {
-    for (const mesh of this.meshes) {
-      // Shared buffers belong to the character.
-      const attributes = Object.entries(mesh.geometry.attributes).filter(([name]) => name in INSTANCE);
-      mesh.geometry.attributes = Object.fromEntries(attributes);
-      mesh.geometry.index = null;
-      mesh.geometry.dispose();
-    }
+    this.meshes.forEach(releaseInstances);
   }
 }
 
@@ -120,6 +94,8 @@ export class Crowd {
     this.instances = placeCrowd(this.characters, bounded, seed);
     this.palette = new PaletteCrowd(this.characters, this.instances);
     this.stream = null;
+    /** @type {LevelCrowd|null} */
+    this.levels = null;
     this.seconds = 0;
   }
 
@@ -127,15 +103,30 @@ export class Crowd {
     return this.instances.reduce((sum, { character }) => sum + this.characters[character].pack.counts.triangles, 0);
   }
 
-  /** @param {"palette"|"stream"} method @param {number} rank of the first character's corrections */
-  draw(renderer, camera, method, rank) {
+  /**
+   * @param {{method: "palette"|"stream"|"levels", rank: number, choice: import("./levels/level_crowd.js").LevelChoice}
+   *   & import("./levels/level_crowd.js").Picture} how  `rank` of the first character's corrections
+   */
+  draw(renderer, camera, { method, rank, choice, ...picture }) {
     this.characters.forEach(({ uniforms, pack }, c) => {
       uniforms.rank.value = c === 0 ? rank : pack.rank;
       uniforms.shade.value = 1;
     });
     if (method === "palette") return this.palette.draw(renderer, camera, this.seconds);
+    if (method === "levels") return this.needLevels().draw(renderer, camera, this.seconds, choice, picture);
     this.stream ??= new StreamCrowd(renderer, this.characters, this.instances);
     this.stream.draw(camera, this.seconds);
+  }
+
+  needLevels() {
+    this.levels ??= new LevelCrowd(this.palette, this.characters, this.instances);
+    return this.levels;
+  }
+
+  /** Takes up materials that were made anew. */
+  renew() {
+    this.palette.renew();
+    this.levels?.renew();
   }
 
   /** What the camera must show. */
@@ -160,6 +151,7 @@ export class Crowd {
   dispose() {
     this.palette.dispose();
     this.stream?.dispose();
+    this.levels?.dispose();
     this.extra.forEach((character) => character.dispose());
   }
 }

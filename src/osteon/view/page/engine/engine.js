@@ -3,11 +3,12 @@
 import * as THREE from "three";
 import { Eye } from "./camera.js";
 import { Clock } from "./clock.js";
-import { Crowd, instanceVectors } from "./crowd.js";
+import { Crowd } from "./crowd.js";
+import { instanceVectors } from "./instances.js";
 import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
-import { momentInClip, posePositions, sourcePositions } from "./pose.js";
+import { momentInClip, sourcePositions } from "./pose.js";
 import { PairedCharacter } from "./paired_character.js";
 import { PosedCharacter } from "./posed_character.js";
 import { readPosed } from "./readback.js";
@@ -23,7 +24,9 @@ const NO_ERROR = 1e-6;
 /**
  * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe", swipe: number, wireframe: boolean,
  *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles", bone: number, rank: number, axes: boolean,
- *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number}} View  `shade` 0 shows bare colours.
+ *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number,
+ *   level: import("./levels/level_curve.js").LevelPoint|null, mesh: number}} View  `shade` 0 shows bare colours, `level`
+ *   null all bones, `mesh` 0 the model's own and others coarser ones.
  * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
  *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
  */
@@ -37,7 +40,7 @@ export class Engine {
     /** @type {View} */
     this.view = {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
-      ...{ skeleton: false, theme: "light", heatMax: null, shade: 1 },
+      ...{ skeleton: false, theme: "light", heatMax: null, shade: 1, level: null, mesh: 0 },
     };
     /** @type {number[]|null} From where a model is seen when it is framed; null: from where it is well seen. */
     this.direction = null;
@@ -49,6 +52,10 @@ export class Engine {
     /** @type {Crowd|null} */
     this.group = null;
     this.method = "palette";
+    /** @type {number|null} Seconds since the picture before, while it plays. */
+    this.frameTime = null;
+    /** @type {import("./levels/level_crowd.js").LevelChoice} */
+    this.crowdLevels = { auto: true, budget: 1 / 30, bones: 1, blends: 4 };
     this.stats = new FrameStats();
     this.renderer = this.makeRenderer();
     if (!this.renderer) return;
@@ -143,7 +150,7 @@ export class Engine {
 
   async loadPictures(character) {
     if (!(await character.loadPictures())) return;
-    this.group?.palette.renew();
+    this.group?.renew();
     this.refresh();
   }
 
@@ -219,6 +226,7 @@ export class Engine {
 
   tick(now) {
     this.asked = 0;
+    this.frameTime = this.playing && this.before != null ? (now - this.before) / 1000 : null;
     if (this.playing) {
       if (this.before != null) this.advance(Math.min((now - this.before) / 1000, LONGEST_STEP));
       this.before = now;
@@ -244,6 +252,7 @@ export class Engine {
   }
 
   drawModel() {
+    this.chooseMesh();
     if (this.fitted !== this.aspect && !this.eye.touched) this.fit();
     const { size, ground } = this.character.motion;
     this.eye.follow(this.middle);
@@ -251,17 +260,27 @@ export class Engine {
     this.model.ground.place(this.middle, ground, size, 3 * size);
     const moving = this.eye.update(this.aspect);
     this.setUniforms();
-    const marked = this.marked === null ? null : this.posedVertex(this.marked);
+    const own = this.model.character === this.character; // a coarser mesh has other vertices
+    const marked = this.marked === null || !own ? null : this.posedVertex(this.marked);
     this.model.setMark(marked, this.view.theme, this.renderer.getPixelRatio());
     const complete = this.model.draw(this.renderer, this.eye.camera, this.view, this);
     return moving || !complete;
   }
 
+  /** Shows the model by its own mesh or by a coarser one. */
+  chooseMesh() {
+    const coarse = this.view.mesh > 0 ? this.character.coarse?.[this.view.mesh - 1] : null;
+    const shown = coarse ?? this.character;
+    if (this.model.character !== shown) this.model.show(shown);
+  }
+
   drawCrowd() {
     const moving = this.eye.update(this.aspect);
     this.model.drawGround(this.renderer, this.eye.camera, this.view.theme, this);
-    this.group.draw(this.renderer, this.eye.camera, this.method, this.rank);
-    return moving;
+    const { method, rank, crowdLevels: choice, width, height, frameTime } = this;
+    const how = { method, rank, choice, width, height, frameTime, skeleton: this.view.skeleton };
+    const changing = this.group.draw(this.renderer, this.eye.camera, how);
+    return moving || changing;
   }
 
   setUniforms() {
@@ -373,27 +392,30 @@ export class Engine {
     const owner = this.ownerOf(role);
     const [left, top] = [x - pass.left, y - pass.top];
     const at = { role: owner.role, camera: this.eye.camera, x: left, y: top, width: pass.span, height: pass.tall };
-    const seen = this.picker.seenAt(this.renderer, owner.character, this.clock.moment, at);
+    const shown = owner.character === this.character ? this.model.character : owner.character; // perhaps coarser
+    const seen = this.picker.seenAt(this.renderer, shown, this.clock.moment, at);
     if (!seen) return null;
     const { vertex, triangle } = seen;
-    const { pack } = owner.character;
+    const { pack } = shown;
     const weights = weightsOf(pack, vertex);
-    return { vertex, triangle, role, pack, bone: weights[0]?.[0] ?? 0, weights, error: this.errorNow(vertex, role) };
+    const error = shown === owner.character ? this.errorNow(vertex, role) : null;
+    return { vertex, triangle, role, pack, bone: weights[0]?.[0] ?? 0, weights, error };
   }
 
   /** A vertex of the result now, relative to the character's center. */
   posedVertex(vertex) {
     const { center } = this.character;
-    const [x, y, z] = this.character.positionsOf("result", this.clock.moment, [vertex], this.rank);
+    const [x, y, z] = this.model.character.positionsOf("result", this.clock.moment, [vertex], this.rank);
     return [x - center[0], y - center[1], z - center[2]];
   }
 
   /** Error of a vertex at this moment, between frames too, of the model seen there; null without a source. */
   errorNow(vertex, role = "result") {
     if (!this.comparable) return null;
-    const { pack } = this.ownerOf(role).character;
+    const { character } = this.ownerOf(role);
+    const { pack } = character;
     const rank = pack === this.character.pack ? this.rank : pack.rank;
-    const posed = posePositions(pack, this.clock.moment, rank, [vertex]);
+    const posed = character.positionsOf("result", this.clock.moment, [vertex], rank);
     const source = sourcePositions(pack, this.clock.moment, [vertex]);
     return Math.hypot(...source.map((x, i) => x - posed[i])) / pack.diagonal;
   }
@@ -403,10 +425,11 @@ export class Engine {
    * With `instance`, those of an instance of the crowd when its clock stands at frame / fps of the first clip.
    */
   async readPositions(frame, { rank = this.rank, instance = null } = {}) {
-    const member = instance === null ? null : this.group?.instances[instance];
-    const character = member ? this.group.characters[member.character] : this.character;
+    const seconds = frame / this.clips[0].fps;
+    const member = instance === null ? null : this.drawnInstance(instance, seconds);
+    const character = member?.character ?? this.character;
     const what = { rank: Math.min(rank, character.pack.rank) };
-    if (member) Object.assign(what, { instance: instanceVectors(character, member), seconds: frame / this.clips[0].fps });
+    if (member) Object.assign(what, { instance: member.vectors, seconds });
     else {
       const clip = this.clock.ownerOf(Math.floor(frame)) ?? this.clock.clip;
       what.moment = momentInClip(clip, frame - clip.start);
@@ -415,6 +438,17 @@ export class Engine {
     // A crowd stands around the center of the character that was loaded.
     const { center } = this.character;
     return positions.map((x, i) => x + center[i % 3]);
+  }
+
+  /** By which mesh an instance of the crowd is drawn at a moment of its clock, and its attributes there. */
+  drawnInstance(number, seconds) {
+    const { group, method } = this;
+    const instance = group.instances[number];
+    const character = group.characters[instance.character];
+    const kind = method === "levels" ? group.needLevels().kinds[instance.character] : null;
+    if (!kind) return { character, vectors: instanceVectors(character, instance) };
+    group.levels.prepare(this.renderer, seconds, this.crowdLevels);
+    return kind.drawn(number);
   }
 
   // ---- crowd ------------------------------------------------------------------------------------------------------
@@ -450,7 +484,7 @@ export class Engine {
   }
 
   set crowdMethod(method) {
-    this.method = method === "stream" ? "stream" : "palette";
+    this.method = ["stream", "levels"].includes(method) ? method : "palette";
     this.stats.clear();
     this.refresh();
   }
@@ -460,12 +494,28 @@ export class Engine {
     return this.group?.instances ?? [];
   }
 
-  /** Means of the last pictures: {fps, trianglesPerSecond, scriptMs, bytesPerFrame}; null without a crowd. */
+  /**
+   * Means of the last pictures: {fps, trianglesPerSecond, scriptMs, bytesPerFrame}, and at levels what those computed;
+   * null without a crowd.
+   */
   crowdStats() {
     if (!this.group) return null;
     const { fps } = this.stats;
     const [scriptMs, bytesPerFrame] = [this.stats.mean("script"), this.stats.mean("bytes")];
-    return { fps, trianglesPerSecond: fps * this.group.triangles, scriptMs, bytesPerFrame };
+    const levels = this.method === "levels" ? (this.group.levels?.counts ?? null) : null;
+    return { fps, trianglesPerSecond: fps * (levels ?? this.group).triangles, scriptMs, bytesPerFrame, levels };
+  }
+
+  /** How far a crowd at levels is from one with all bones: {part, pixels}; null where nothing is measured. */
+  crowdError() {
+    const { group, method } = this;
+    return method === "levels" && group?.levels ? group.levels.error(group.seconds, this.crowdLevels) : null;
+  }
+
+  /** Root mean square error of a level over the clip that plays, part of the body's size; null without levels. */
+  levelError(point) {
+    const { levels, levelError } = this.character ?? {};
+    return levels ? levelError.rmsOf(this.clips.indexOf(this.clock.clip), levels.within(point)) : null;
   }
 
   // ---- posing -----------------------------------------------------------------------------------------------------

@@ -11,22 +11,30 @@ const KEPT_VALUES = 4_000_000;
 /** Vertices times frames that are measured without being asked for all: a fraction of a second. */
 const AT_ONCE = 2_000_000;
 
-/** Errors of one pack; distances are parts of the diagonal. */
+/** Errors of what a character shows; distances are parts of the diagonal. */
 export class ErrorMeter {
-  /** @param {import("./pack.js").Pack} pack */
-  constructor(pack) {
-    this.pack = pack;
+  /** @param {import("./character.js").Character} character */
+  constructor(character) {
+    this.character = character;
+    this.pack = character.pack;
     this.frames = new Map();
     this.worsts = new Map();
     this.ranks = null;
   }
 
+  /** What errors belong to: a rank, at a level or whole. */
+  keyOf(rank) {
+    const { bones, blends } = this.character.level ?? {};
+    return `${rank} ${bones} ${blends}`;
+  }
+
   /** Errors of all vertices in a frame. */
   errorAt(frame, rank) {
-    const key = `${frame} ${rank}`;
+    const key = `${frame} ${this.keyOf(rank)}`;
     const kept = this.frames.get(key);
     if (kept) return kept;
-    const found = measureFrame(this.pack, frame, rank);
+    const posed = this.character.positionsOf("result", wholeFrame(frame), null, rank);
+    const found = measureFrame(this.character.pack, frame, rank, posed);
     if ((this.frames.size + 1) * this.pack.counts.vertices > KEPT_VALUES) this.frames.clear();
     this.frames.set(key, found);
     return found;
@@ -34,15 +42,16 @@ export class ErrorMeter {
 
   /** The largest distance of all vertices and frames, with where it is. */
   worst(rank) {
-    if (!this.worsts.has(rank)) {
+    const key = this.keyOf(rank);
+    if (!this.worsts.has(key)) {
       let best = { frame: 0, vertex: 0, distance: -1 };
       for (let frame = 0; frame < this.pack.counts.frames; frame++) {
         const { vertex, distance } = this.errorAt(frame, rank).worst;
         if (distance > best.distance) best = { frame, vertex, distance };
       }
-      this.worsts.set(rank, best);
+      this.worsts.set(key, best);
     }
-    return this.worsts.get(rank);
+    return this.worsts.get(key);
   }
 
   /** About the largest distance: of as many frames as can be measured at once, evenly spread. */
@@ -62,10 +71,12 @@ export class ErrorMeter {
   }
 }
 
-/** Errors of all vertices in a frame, and what its source adds to the motion. @param {import("./pack.js").Pack} pack */
-export function measureFrame(pack, frame, rank) {
+/**
+ * Errors of all vertices in a frame, and what its source adds to the motion.
+ * @param {import("./pack.js").Pack} pack @param {Float32Array} posed  where its result is, at a level perhaps
+ */
+export function measureFrame(pack, frame, rank, posed = posePositions(pack, wholeFrame(frame), rank)) {
   const moment = wholeFrame(frame);
-  const posed = posePositions(pack, moment, rank);
   const source = sourcePositions(pack, moment);
   motionOf(pack).add(frame, source);
   const perVertex = new Float32Array(pack.counts.vertices);

@@ -31,10 +31,12 @@ out float amount;
 
 #ifdef SKINNED
 float weightOf(int b) {
+  vec4 slotA, slotB;
+  shownWeights(slotA, slotB);
   float total = 0.0;
-  for (int k = 0; k < 4; k++) total += int(bonesA[k]) == b ? weightsA[k] : 0.0;
+  for (int k = 0; k < 4; k++) total += int(bonesA[k]) == b ? slotA[k] : 0.0;
 #ifdef EIGHT
-  for (int k = 0; k < 4; k++) total += int(bonesB[k]) == b ? weightsB[k] : 0.0;
+  for (int k = 0; k < 4; k++) total += int(bonesB[k]) == b ? slotB[k] : 0.0;
 #endif
   return total;
 }
@@ -42,10 +44,12 @@ float weightOf(int b) {
 vec3 boneColor(uint b) { return texelFetch(boneTable, ivec2(int(b) % textureSize(boneTable, 0).x, 0), 0).rgb; }
 
 vec3 mixedBones() {
+  vec4 slotA, slotB;
+  shownWeights(slotA, slotB);
   vec3 total = vec3(0.0);
-  for (int k = 0; k < 4; k++) total += weightsA[k] * boneColor(bonesA[k]);
+  for (int k = 0; k < 4; k++) total += slotA[k] * boneColor(bonesA[k]);
 #ifdef EIGHT
-  for (int k = 0; k < 4; k++) total += weightsB[k] * boneColor(bonesB[k]);
+  for (int k = 0; k < 4; k++) total += slotB[k] * boneColor(bonesB[k]);
 #endif
   return clamp(total, 0.0, 1.0);
 }

@@ -99,6 +99,7 @@ export class ModelView {
   /** Hands the shaders what changes from picture to picture. */
   setUniforms(view, moment, scaleMax) {
     const { wire } = THEMES[view.theme];
+    this.character.showLevel?.(view.level, moment);
     for (const character of [this.beside, this.character]) {
       if (!character) continue;
       const { uniforms } = character;

@@ -1,4 +1,5 @@
 // Reads a pack: one model in one binary. Arrays are views into the bytes that came, nothing is copied.
+import { coarsePack } from "./levels/coarse_pack.js";
 import { SCHEMA, checkPack } from "./pack_schema.js";
 
 const MAGIC = 0x5054534f; // "OSTP", read as a little-endian number
@@ -14,6 +15,10 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @typedef {Float32Array|Int32Array|Uint32Array|Uint16Array|Uint8Array} Numbers
  * @typedef {{kind: string, arrays: Object<string, Numbers>}} Family  A deformer or a displacement, by its own names of arrays.
  * @typedef {{name: string, base_color: number[], double_sided: boolean, texture: number|null}} Material
+ * @typedef {{order: Int32Array, parents: Int32Array, offsets: Float32Array, errors: Float32Array, form: string,
+ *   base: number, samples: number, curve: Object<string, Float32Array>}} LevelClip  As osteon/lod/ stores it, of one clip.
+ * @typedef {{clips: LevelClip[], heirs: number[], numbered: Object<string, number>[], size: number}} Levels  Who takes the
+ *   weight of a slot that goes, the levels that the file names, and the size of the body as it plays.
  * @typedef {object} Pack  What the header holds (pack_schema.json), and what is read from it.
  * @property {"model"|"sequence"|"posed"} kind
  * @property {string} name
@@ -33,6 +38,9 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @property {{label: string, text: string}[]} [plays]  Where a file of the model plays, in words.
  * @property {Family} [deformer]
  * @property {Family[]} displacements
+ * @property {Levels|null} [levels]  Of bones and blends, if there are any.
+ * @property {Pack[]} coarse  Coarser meshes on the same bones.
+ * @property {number[]} coverage  Of the own mesh and of each of these, down to which part of the picture's height it is for.
  * @property {object|null} [report]
  * @property {Object<string, number>|null} [error_percent_by_rank]
  */
@@ -47,13 +55,26 @@ export function readPack(buffer) {
     kind,
     arrays: Object.fromEntries(Object.entries(names).map(([name, place]) => [name, arrays[place]])),
   });
-  return {
+  const pack = {
     ...header,
     ...{ arrays, counts, skinned: header.kind === "model", hasSource: Boolean(arrays.source || arrays.source_u2) },
     ...{ rank: header.rank ?? 0, still: counts.frames < 2 },
     ...(header.deformer && { deformer: family(header.deformer) }),
     displacements: (header.displacements ?? []).map(family),
+    levels: header.levels ? readLevels(header.levels, arrays) : null,
+    coverage: header.coverage ?? [],
   };
+  return { ...pack, coarse: (header.coarse ?? []).map((own, number) => coarsePack(pack, own, number)) };
+}
+
+/** Levels with their arrays, one entry a clip. */
+function readLevels({ clips, ...rest }, arrays) {
+  const part = (owner, names) => Object.fromEntries(names.map((name) => [name, arrays[`levels.${owner}.${name}`]]));
+  const read = (clip, i) => ({
+    ...{ ...clip, ...part(`clip${i}`, ["order", "parents", "offsets", "errors"]) },
+    curve: part(`curve${i}`, ["levels", "bones", "blends", "rms"]),
+  });
+  return { ...rest, clips: clips.map(read) };
 }
 
 /** What a buffer of the pack's form holds, whatever it is for: its header, its arrays by name, and their counts. */

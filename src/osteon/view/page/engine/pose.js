@@ -25,24 +25,36 @@ export function momentInClip(clip, frame) {
 export const wholeFrame = (frame) => ({ first: frame, second: frame, between: 0 });
 
 /**
- * Positions of `vertices` (all when null) at a moment, written one after another.
- * @param {Pack} pack @param {Moment} moment @param {Uint32Array|number[]|null} vertices
+ * What vertices are posed from: all bones as their family has them, about a point, and the slots.
+ * @typedef {{palette: Float64Array, slots: import("./deformers/slots.js").Slots, center: number[]}} BonePose
  */
-export function posePositions(pack, moment, rank = pack.rank, vertices = null) {
+
+/** The bones as they play. @param {Pack} pack @param {Moment} moment @returns {BonePose} */
+export function playedBones(pack, moment) {
+  const palette = paletteAt(deformerOf(pack), pack.arrays.transforms, pack.counts.bones, moment);
+  return { palette, slots: slotsOf(pack), center: [0, 0, 0] };
+}
+
+/**
+ * Positions of `vertices` (all when null) at a moment, written one after another.
+ * @param {Pack} pack @param {Moment} moment @param {Uint32Array|number[]|null} vertices @param {BonePose} bones
+ */
+export function posePositions(pack, moment, rank = pack.rank, vertices = null, bones = playedBones(pack, moment)) {
   const count = vertices ? vertices.length : pack.counts.vertices;
-  const { rest, transforms } = pack.arrays;
+  const { rest } = pack.arrays;
   const family = deformerOf(pack);
-  const palette = paletteAt(family, transforms, pack.counts.bones, moment);
-  const [slots, columns] = [slotsOf(pack), columnsAt(pack, moment, rank)];
+  const { palette, slots, center } = bones;
+  const columns = columnsAt(pack, moment, rank);
   const [m, p] = [new Float64Array(12), new Float64Array(3)];
   const posed = new Float64Array(3 * count);
   for (let i = 0; i < count; i++) {
     const v = vertices ? vertices[i] : i;
-    for (let axis = 0; axis < 3; axis++) p[axis] = rest[3 * v + axis];
+    for (let axis = 0; axis < 3; axis++) p[axis] = rest[3 * v + axis] - center[axis];
     for (const { arrays, code, q } of columns) code.addTo(p, arrays, pack.counts, q, v);
     family.blendVertices(palette, slots, v, v + 1, m);
     for (let axis = 0; axis < 3; axis++) {
       posed[3 * i + axis] = m[4 * axis] * p[0] + m[4 * axis + 1] * p[1] + m[4 * axis + 2] * p[2] + m[4 * axis + 3];
+      posed[3 * i + axis] += center[axis];
     }
   }
   return posed;

@@ -2,7 +2,7 @@
 import { Character } from "./character.js";
 import { addNormals, sourcePositions, wholeFrame } from "./pose.js";
 import { fillFrame } from "./source_texture.js";
-import { FLOAT4, checkFits, makeTiles } from "./tiles.js";
+import { FLOAT4, checkFits, lasting, makeTiles } from "./tiles.js";
 
 /** Arrays that a posed mesh takes over from the model as they are. */
 const KEPT = /^(rest|faces|normals|colors|uvs|triangle_material|image_\d+)$/;
@@ -105,10 +105,4 @@ function lowestOf(positions) {
   let low = Infinity;
   for (let i = 1; i < positions.length; i += 3) low = Math.min(low, positions[i]);
   return low;
-}
-
-/** A texture whose numbers stay in reach: they change. */
-function lasting(texture) {
-  texture.onUpdate = null;
-  return texture;
 }

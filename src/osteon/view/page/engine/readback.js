@@ -24,6 +24,7 @@ const FRAGMENT = "precision highp float; out vec4 outColor; void main() { outCol
 export function readPosed(renderer, character, what) {
   const gl = renderer.getContext();
   const count = character.pack.counts.vertices;
+  if (what.moment) character.showLevel?.(character.level, what.moment);
   renderer.resetState();
   const program = programOf(gl, character, Boolean(what.instance));
   gl.useProgram(program);
@@ -69,6 +70,9 @@ function setUniforms(renderer, gl, program, character, { moment, rank, seconds =
   });
   gl.uniform1i(at("rank"), rank);
   gl.uniform1f(at("seconds"), seconds);
+  const { levelled, ownLevel } = character.uniforms;
+  gl.uniform1i(at("levelled"), Number(levelled?.value ?? 0));
+  if (ownLevel) gl.uniform4f(at("ownLevel"), ...ownLevel.value);
   if (!moment) return;
   gl.uniform2i(at("frames"), moment.first, moment.second);
   gl.uniform1f(at("between"), moment.between);

@@ -1,11 +1,16 @@
 // A model's skeleton over its mesh, seen through it: a bone from each joint to each of its children, a joint as a disc.
 // Both ends of a bone go with their own joints, so that joints that slide stay joined. Sizes are pixels on the screen.
+// At a level the bones that are computed are bold, and those that follow thin and faint.
 import * as THREE from "three";
 
 /** Half widths in CSS pixels: of a bone where it begins and where it ends, of a joint, of the dark line around all. */
 const [THICK, SLIM, DISC, RIM] = [4.2, 1.4, 4.6, 1.4];
 /** Whom a part belongs to where there is none. */
 const NOBODY = -1;
+/** Widths and opacity of a bone that follows, as parts of those of one that is computed. */
+const [FAINT_WIDTH, FAINT] = ["0.4", "0.3"];
+/** In a crowd widths are those of a character so many pixels high, and less for those that are smaller. */
+const FULL_PIXELS = 420;
 
 /** `position` and `other` are the two ends in the rest pose; of a joint both are its place. */
 const VERTEX = (chunk) => `precision highp float;
@@ -18,12 +23,16 @@ uniform mat4 viewMatrix;
 uniform mat4 projectionMatrix;
 uniform vec2 pixels;
 uniform float chosen;
+uniform float diagonal;
 out vec2 inside;                    // across and, of a joint, along; in half widths
 out float wide;
+out float rim;
 out float lit;
+out float bold;
 
 vec4 seen(vec3 point, uint owner) {
-  return projectionMatrix * viewMatrix * vec4(vec4(point, 1.0) * boneMatrix(thisMoment(), int(owner)), 1.0);
+  vec3 posed = vec4(point, 1.0) * boneMatrix(thisMoment(), int(owner));
+  return projectionMatrix * viewMatrix * vec4(placed(posed, false), 1.0);
 }
 
 void main() {
@@ -35,22 +44,30 @@ void main() {
   vec2 side = vec2(-along.y, along.x) * corner.y;
   vec2 out2 = round ? vec2(far ? 1.0 : -1.0, corner.y) : side;
   gl_Position = far ? b : a;
-  gl_Position.xy += out2 * (corner.z + ${RIM.toFixed(1)}) * 2.0 / pixels * gl_Position.w;
+  bold = activity(int(owners.z));
+  float size = 1.0;
+#ifdef CROWD
+  size = clamp(diagonal * projectionMatrix[1][1] * pixels.y / (2.0 * a.w * ${FULL_PIXELS.toFixed(1)}), 0.25, 1.0);
+#endif
+  rim = ${RIM.toFixed(1)} * size;
+  wide = corner.z * mix(${FAINT_WIDTH}, 1.0, bold) * size + rim;
+  gl_Position.xy += out2 * wide * 2.0 / pixels * gl_Position.w;
   inside = vec2(corner.y, round ? (far ? 1.0 : -1.0) : 0.0);
-  wide = corner.z + ${RIM.toFixed(1)};
   lit = float(owners.z) == chosen ? 1.0 : 0.0;
 }`;
 
 const FRAGMENT = `precision highp float;
 in vec2 inside;
 in float wide;
+in float rim;
 in float lit;
+in float bold;
 out vec4 outColor;
 void main() {
   float deep = wide * (1.0 - length(inside));     // pixels from the edge
   vec3 fill = mix(vec3(0.97, 0.96, 0.91), vec3(0.16, 0.5, 1.0), lit);
-  vec3 tint = mix(vec3(0.09, 0.11, 0.15), fill, smoothstep(${(RIM - 0.4).toFixed(1)}, ${(RIM + 0.4).toFixed(1)}, deep));
-  outColor = vec4(tint, 0.95 * smoothstep(0.0, 0.8, deep));
+  vec3 tint = mix(vec3(0.09, 0.11, 0.15), fill, smoothstep(rim - 0.4, rim + 0.4, deep));
+  outColor = vec4(tint, 0.95 * smoothstep(0.0, 0.8, deep) * mix(${FAINT}, 1.0, bold));
 }`;
 
 /** Whether a pack says where its joints are; those of older programs do not. @param {import("./pack.js").Pack} pack */
@@ -60,16 +77,16 @@ export function hasSkeleton(pack) {
 
 /**
  * All bones and joints as one mesh; null without a skeleton.
- * @param {import("./skinned_character.js").SkinnedCharacter} character
+ * @param {import("./skinned_character.js").SkinnedCharacter} character @param {{crowd?: boolean}} where
  */
-export function skeletonMesh(character) {
+export function skeletonMesh(character, { crowd = false } = {}) {
   const { pack, center, uniforms } = character;
   if (!hasSkeleton(pack)) return null;
   const geometry = partsGeometry([...boneParts(pack), ...jointParts(pack)], center);
   const more = { pixels: { value: new THREE.Vector2(1, 1) }, chosen: { value: NOBODY } };
   const material = new THREE.RawShaderMaterial({
     ...{ glslVersion: THREE.GLSL3, vertexShader: VERTEX(character.poseChunk), fragmentShader: FRAGMENT },
-    ...{ defines: character.defines("result"), uniforms: { ...uniforms, ...more } },
+    ...{ defines: character.defines("result", crowd ? { CROWD: 1 } : {}), uniforms: { ...uniforms, ...more } },
     ...{ depthTest: false, depthWrite: false, transparent: true, side: THREE.DoubleSide },
   });
   const mesh = new THREE.Mesh(geometry, material);

@@ -7,6 +7,7 @@
 // Based on: James and Twigg, Skinning Mesh Animations, 2005, eq. 2, 12 and 13.
 import { deformerOf } from "./deformers/index.js";
 import { displacementsOf } from "./displacements/index.js";
+import { levelChunk } from "./levels/level_shader.js";
 
 /** Defines that a shader needs to read a character. @param {import("./character.js").Character} character */
 export function characterDefines({ pack, limits }) {
@@ -17,6 +18,7 @@ export function characterDefines({ pack, limits }) {
     ...(pack.skinned && { SKINNED: 1, BONES: pack.counts.bones }),
     ...(pack.skinned && pack.influences > 4 && { EIGHT: 1 }),
     ...(pack.skinned && deformerOf(pack).defines?.(pack)),
+    ...(pack.levels && { LEVELS: 1, BONE_TEXELS: deformerOf(pack).FLOATS / 4 }),
   };
 }
 
@@ -91,6 +93,7 @@ export function skinChunk(pack) {
   return `
 uniform highp sampler2D palette;       // what a vertex reads of the bones: all bones of a frame, all frames
 uniform int rank;
+${levelChunk(pack)}
 ${deformerOf(pack).GLSL}
 ${found.map(({ kind, arrays, code }) => code.chunk(kind, arrays, pack.counts)).join("\n")}
 ${ownNormals ? MOVE_NORMAL.linear : MOVE_NORMAL.cofactors}

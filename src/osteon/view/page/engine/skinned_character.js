@@ -3,9 +3,14 @@ import { Character } from "./character.js";
 import { deformerOf } from "./deformers/index.js";
 import { paletteTexels, paletteTexture } from "./deformers/palette.js";
 import { displacementsOf } from "./displacements/index.js";
-import { posePositions } from "./pose.js";
+import { CharacterLevels } from "./levels/character_levels.js";
+import { LevelError } from "./levels/level_error.js";
+import { levelUniforms } from "./levels/level_shader.js";
+import { playedBones, posePositions } from "./pose.js";
 import { characterDefines } from "./skin_shader.js";
 import { checkFits } from "./tiles.js";
+
+/** @typedef {import("./levels/level_curve.js").LevelPoint} LevelPoint */
 
 /**
  * What draws a pack: a model by its bones, a sequence by its frames.
@@ -21,7 +26,7 @@ export class SkinnedCharacter extends Character {
     const textures = this.skinTextures();
     this.skinTextureNames = Object.keys(textures);
     const uniforms = Object.entries(textures).map(([name, texture]) => [name, { value: texture }]);
-    return { ...super.makeUniforms(), ...Object.fromEntries(uniforms) };
+    return { ...super.makeUniforms(), ...Object.fromEntries(uniforms), ...(this.pack.levels && levelUniforms()) };
   }
 
   /** Textures of the bones, of the family and of the displacements, by uniform name. */
@@ -31,7 +36,7 @@ export class SkinnedCharacter extends Character {
     const count = (n) => n.toLocaleString("en");
     checkFits(`${count(bones)} bones in ${count(frames)} frames`, paletteTexels(pack), limits);
     return Object.assign(
-      { palette: paletteTexture(pack, limits, center) },
+      { palette: this.shared("palette", () => paletteTexture(pack, limits, center)) },
       deformerOf(pack).textures?.(pack.deformer.arrays, limits, this),
       ...displacementsOf(pack).map(({ kind, arrays, code }) => code.textures(kind, arrays, pack.counts, limits)),
     );
@@ -42,19 +47,61 @@ export class SkinnedCharacter extends Character {
   }
 
   get poseTextures() {
-    return this.skinTextureNames;
+    return [...this.skinTextureNames, ...(this.pack.levels ? ["levelBones", "levelLeads"] : [])];
+  }
+
+  /** Made when they are first looked at; null where the model has none. @returns {CharacterLevels|null} */
+  get levels() {
+    if (this.whole) return this.whole.levels;
+    if (this.pack.levels) this.ownLevels ??= new CharacterLevels(this);
+    return this.ownLevels ?? null;
+  }
+
+  /** Measures levels; null without them. @returns {LevelError|null} */
+  get levelError() {
+    if (this.levels) this.ownLevelError ??= new LevelError(this.levels, this.motion.vertices);
+    return this.ownLevelError ?? null;
+  }
+
+  /** Coarser and coarser meshes on the same bones; made when they are first looked at. @returns {SkinnedCharacter[]} */
+  get coarse() {
+    this.ownCoarse ??= this.pack.coarse.map((pack) => new SkinnedCharacter(pack, this.limits, null, this));
+    return this.ownCoarse;
+  }
+
+  /** Shows it at a level, or as it plays where that is null. @param {LevelPoint|null} point */
+  showLevel(point, moment) {
+    this.level = point && this.levels ? this.levels.within(point) : null;
+    if (this.level) this.levels.show(this.uniforms, this.level, moment);
+    else if (this.pack.levels) this.uniforms.levelled.value = false;
   }
 
   /** @param {import("./character.js").Role} role */
   positionsOf(role, moment, vertices, rank = this.uniforms.rank.value) {
     return role === "source"
       ? super.positionsOf(role, moment, vertices)
-      : posePositions(this.pack, moment, rank, vertices);
+      : posePositions(this.pack, moment, rank, vertices, this.bonesAt(moment));
+  }
+
+  /** The bones that are shown, for posing in script. */
+  bonesAt(moment) {
+    return this.level ? this.levels.bonesAt(this.level, moment, this.pack) : playedBones(this.pack, moment);
   }
 
   /** @param {import("./character.js").Role} role */
   defines(role, extra = {}) {
     if (role === "source") return super.defines(role, extra);
     return { ...characterDefines(this), ...(extra.HAS_SOURCE && this.sourceDefines()), ...extra };
+  }
+
+  dropMaterials() {
+    super.dropMaterials();
+    this.ownCoarse?.forEach((character) => character.dropMaterials());
+  }
+
+  dispose() {
+    this.ownLevels?.dispose();
+    this.ownCoarse?.forEach((character) => character.dispose());
+    super.dispose();
   }
 }

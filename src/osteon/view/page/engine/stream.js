@@ -1,7 +1,8 @@
 // The comparison: the same crowd, but every instance is posed in script and its vertices are sent anew each frame.
 // Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Comparison to vertex buffer objects".
+import { centeredInto } from "./affine.js";
 import { deformerOf } from "./deformers/index.js";
-import { centeredInto, paletteAt } from "./deformers/palette.js";
+import { paletteAt } from "./deformers/palette.js";
 import { columnsAt } from "./displacements/index.js";
 import { PAINT, surfaceFragment } from "./mesh_shader.js";
 import { makeProgram } from "./program.js";

@@ -49,6 +49,25 @@ export function makeTiles(limits, texels, { format, type, channels, ArrayType, i
   return texture;
 }
 
+/** A texture whose numbers stay in reach: they change. */
+export function lasting(texture) {
+  texture.onUpdate = null;
+  return texture;
+}
+
+/** Sends the first texels of a lasting float texture of four channels, and not the rest of it. */
+export function sendTexels(renderer, texture, texels) {
+  const { data, width } = texture.image;
+  const [across, rows] = texels < width ? [texels, 1] : [width, Math.ceil(texels / width)];
+  renderer.initTexture(texture);
+  if (!texels) return;
+  const [gl, { state }] = [renderer.getContext(), renderer];
+  state.bindTexture(gl.TEXTURE_2D, renderer.properties.get(texture).__webglTexture);
+  state.pixelStorei(gl.UNPACK_FLIP_Y_WEBGL, false);
+  state.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, false);
+  gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, across, rows, gl.RGBA, gl.FLOAT, data.subarray(0, 4 * across * rows));
+}
+
 export const FLOAT4 = { format: THREE.RGBAFormat, type: THREE.FloatType, channels: 4, ArrayType: Float32Array };
 export const FLOAT1 = { format: THREE.RedFormat, type: THREE.FloatType, channels: 1, ArrayType: Float32Array };
 export const SHORT4 = {

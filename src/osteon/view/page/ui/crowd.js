@@ -1,16 +1,18 @@
 /** Many characters, each at its own time, drawn in two ways, with what each costs. */
 
 import { choice, emptyState, numeric, slider, toggle } from "./controls.js";
+import { buildCrowdLevels } from "./crowd_levels.js";
 import { make, say, show } from "./dom.js";
-import { bytes, rate, whole } from "./numbers.js";
+import { bytes, milliseconds, rate, whole } from "./numbers.js";
 
 const MOST = 10_000;
 const EVERY = 500; // ms between two readings
 const METHODS = [
-  ["palette", "Matrix palette"],
-  ["stream", "Streamed vertices"],
+  ["palette", "Palette"],
+  ["stream", "Streamed"],
+  ["levels", "Levels"],
 ];
-const ROWS = ["frames / s", "triangles / s", "script / frame", "sent / frame"];
+const ROWS = ["frames / s", "triangles / s", "script", "sent"];
 
 /**
  * @param {import("./store.js").Store} store
@@ -24,18 +26,15 @@ export function buildCrowd(store, engine, act) {
     (at) => setCount(fromPlace(at)),
   );
   const typed = numeric({ label: "Exactly", min: 1, max: MOST, value: 100 }, (value) => setCount(value));
-  const method = choice("Drawn by", METHODS, (value) => {
-    engine.crowdMethod = value;
-    method.sync(value);
-    headings();
-  });
+  const method = choice("Drawn by", METHODS, (value) => setMethod(value));
+  const levels = buildCrowdLevels(store, engine);
   const others = make("fieldset", { class: "others" });
   const cells = ROWS.map(() => METHODS.map(() => make("td", {}, "–")));
   const heads = METHODS.map(([, name]) => make("th", { scope: "col" }, name));
   const table = make(
     "table",
-    {},
-    make("caption", { class: "spoken" }, "What drawing costs"),
+    { class: "costs" },
+    make("caption", { class: "spoken" }, "What drawing a picture costs"),
     make("thead", {}, make("tr", {}, make("td"), heads)),
     make(
       "tbody",
@@ -47,7 +46,7 @@ export function buildCrowd(store, engine, act) {
   const note = make(
     "p",
     { class: "note" },
-    "Matrix palette: bone matrices go to the card once, a vertex shader poses every character. Streamed: vertices are posed by script and sent each frame. Each column keeps its last reading.",
+    "Palette: bone matrices of all frames go to the card once, a vertex shader poses every character. Streamed: vertices are posed by script and sent each frame. Levels: bones are prepared each frame, as many as there is time for. Each column keeps its last reading.",
   );
   const body = make(
     "div",
@@ -55,6 +54,7 @@ export function buildCrowd(store, engine, act) {
     on.element,
     make("div", { class: "count" }, count.element, typed.element),
     method.element,
+    levels.element,
     others,
     table,
     paused,
@@ -69,6 +69,12 @@ export function buildCrowd(store, engine, act) {
   let timer = 0;
   let chosen = /** @type {string[]} */ ([]);
 
+  const setMethod = (value) => {
+    engine.crowdMethod = value;
+    method.sync(value);
+    show(levels.element, value === "levels");
+    headings();
+  };
   const headings = () =>
     heads.forEach((head, i) =>
       head.toggleAttribute("data-now", METHODS[i][0] === engine.crowdMethod && store.state.crowd),
@@ -98,10 +104,11 @@ export function buildCrowd(store, engine, act) {
     const texts = [
       stats.fps.toFixed(1),
       rate(stats.trianglesPerSecond),
-      `${stats.scriptMs.toFixed(2)} ms`,
+      milliseconds(stats.scriptMs),
       bytes(stats.bytesPerFrame),
     ];
     texts.forEach((text, i) => say(cells[i][column], text));
+    levels.read(stats);
   };
 
   store.watch(["crowd"], () => {
@@ -117,6 +124,8 @@ export function buildCrowd(store, engine, act) {
     const there = Boolean(pack) && pack.kind !== "sequence";
     show(body, there);
     show(empty, !there);
+    method.inputs.find(({ value }) => value === "levels").disabled = !pack?.levels;
+    if (!pack?.levels && engine.crowdMethod === "levels") setMethod("palette");
     const rest = scene.models.filter(({ id, kind }) => id !== model && kind === "model");
     chosen = chosen.filter((id) => rest.some((other) => other.id === id));
     show(others, rest.length > 0);
@@ -132,7 +141,7 @@ export function buildCrowd(store, engine, act) {
       }),
     );
   });
-  method.sync(engine.crowdMethod ?? "palette");
+  setMethod(engine.crowdMethod ?? "palette");
   setCount(size);
   return { name: "crowd", title: "Crowd", element: make("div", {}, empty, body) };
 }

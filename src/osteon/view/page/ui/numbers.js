@@ -37,6 +37,11 @@ export function seconds(value) {
   return `${value.toFixed(2)}${THIN}s`;
 }
 
+/** Milliseconds with three digits or so. */
+export function milliseconds(value) {
+  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)}${THIN}ms`;
+}
+
 /** A count of bytes in the unit that fits. */
 export function bytes(count) {
   if (count >= 1e6) return `${(count / 1e6).toFixed(2)}${THIN}MB`;

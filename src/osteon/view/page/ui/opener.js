@@ -159,7 +159,9 @@ export class Opener {
     const { stills } = store.state;
     const known = pack.still && !stills.includes(id) ? { stills: [...stills, id] } : {};
     const fits = fitting({ ...store.state, ...kept }, pack);
-    store.set({ model: id, pack, known: this.packs.known(), ...known, ...fits, ...kept, bone, rank: pack.rank, ...view });
+    const whole = { levels: false, levelMesh: 0, ...mostOf(pack), ...(!stays && { clip: pack.clips[0].name }) };
+    const now = { model: id, pack, known: this.packs.known(), ...known, ...fits, ...kept, bone, rank: pack.rank };
+    store.set({ ...now, ...whole, ...view });
     if (pack.still) engine.pause();
     else if (!stays && !matchMedia("(prefers-reduced-motion: reduce)").matches) engine.play();
     return true;
@@ -181,6 +183,11 @@ function fitting({ mode, paint, against }, pack) {
   const shown = (canCompare(pack) || against) && mode !== "source" ? mode : "result";
   const lost = (paint === "error" && !canCompare(pack)) || (paint === "clusters" && !hasClusters(pack));
   return { mode: shown, paint: lost ? "material" : paint };
+}
+
+/** All bones and blends of a pack with levels. */
+function mostOf({ levels }) {
+  return { levelBones: levels?.clips[0].order.length ?? 1, levelBlends: levels?.heirs.length ?? 1 };
 }
 
 function hasClusters(pack) {

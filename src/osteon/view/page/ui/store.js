@@ -22,6 +22,11 @@
  * @property {"light" | "dark"} theme
  * @property {boolean} shortcuts single keys act
  * @property {boolean} crowd
+ * @property {string} clip name of the one that plays
+ * @property {boolean} levels the model is shown at a level; what follows is which
+ * @property {number} levelBones how many bones, from 1 on; a fraction fades
+ * @property {number} levelBlends likewise
+ * @property {number} levelMesh 0 is the model's own, others are coarser
  * @property {boolean} posing the mesh is being posed; what follows is how that is shown
  * @property {string[]} poseMethods how it can be posed: one of skin, simplex and ssd, perhaps another beside it
  * @property {"skin" | "simplex" | "ssd" | "side" | "swipe"} poseView
@@ -83,6 +88,11 @@ export function firstState() {
     theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
     shortcuts: true,
     crowd: false,
+    clip: "",
+    levels: false,
+    levelBones: 1,
+    levelBlends: 1,
+    levelMesh: 0,
     posing: false,
     poseMethods: ["simplex", "ssd"],
     poseView: "simplex",

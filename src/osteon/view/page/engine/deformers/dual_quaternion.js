@@ -2,9 +2,10 @@
 //
 //   b = sum_k s_k w_k q_k,   A = the rigid motion of b / |r(b)|,   s_k = -1 where r(q_k) . r(q_pivot) < 0, else 1
 //
-// q = r + eps d; the pivot is the bone of the largest weight, which is the first slot. Between two frames each bone goes
-// straight from one screw to the other, the short way round.
+// q = r + eps d; the pivot is the bone of the largest weight, of equal ones the first. Between two frames each bone
+// goes straight from one screw to the other, the short way round.
 // Based on: L. Kavan, S. Collins, J. Zara, C. O'Sullivan, Skinning with dual quaternions, 2007 (DLB, algorithm 1).
+import { quaternionInto } from "../affine.js";
 import { eachSlot } from "./slots.js";
 
 /** r (x y z w), then d (x y z w). */
@@ -23,18 +24,6 @@ export function fromMatrix(m, i, out, at) {
   out[at + 7] = -0.5 * (tx * x + ty * y + tz * z);
 }
 
-/** Unit quaternion of a rotation: the longest row of 4 q q', which has all digits. */
-function quaternionInto(m, i, out) {
-  const xx = m[i], yy = m[i + 5], zz = m[i + 10];
-  const xy = m[i + 1] + m[i + 4], xz = m[i + 2] + m[i + 8], yz = m[i + 6] + m[i + 9];
-  const x = m[i + 9] - m[i + 6], y = m[i + 2] - m[i + 8], z = m[i + 4] - m[i + 1];
-  const squares = [1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz];
-  const best = squares.indexOf(Math.max(...squares));
-  const rows = [[squares[0], xy, xz, x], [xy, squares[1], yz, y], [xz, yz, squares[2], z], [x, y, z, squares[3]]];
-  const length = Math.hypot(...rows[best]);
-  rows[best].forEach((value, k) => (out[k] = value / length));
-}
-
 const dot4 = (a, i, b, j) => a[i] * b[j] + a[i + 1] * b[j + 1] + a[i + 2] * b[j + 2] + a[i + 3] * b[j + 3];
 
 export function mixInto(out, at, next, i, part) {
@@ -48,7 +37,7 @@ const sum = new Float64Array(FLOATS);
 
 export function blendVertices(palette, { bones, weights, stride, count }, from, to, out) {
   for (let v = from, at = 0; v < to; v++, at += 12) {
-    const pivot = FLOATS * bones[stride * v];
+    const pivot = FLOATS * bones[pivotOf(weights, stride * v, count)];
     sum.fill(0);
     for (let k = stride * v, end = k + count; k < end; k++) {
       if (weights[k] === 0) continue;
@@ -56,13 +45,21 @@ export function blendVertices(palette, { bones, weights, stride, count }, from, 
       const w = dot4(palette, b, palette, pivot) < 0 ? -weights[k] : weights[k];
       for (let i = 0; i < FLOATS; i++) sum[i] += w * palette[b + i];
     }
-    matrixInto(sum, out, at);
+    toMatrix(sum, 0, out, at);
   }
 }
 
-/** Rows of the rigid motion of a screw of any length but zero. */
-function matrixInto(q, out, at) {
-  const x = q[0], y = q[1], z = q[2], w = q[3], dx = q[4], dy = q[5], dz = q[6], dw = q[7];
+/** The slot of the largest weight. */
+function pivotOf(weights, from, count) {
+  let pivot = from;
+  for (let k = from + 1; k < from + count; k++) if (weights[k] > weights[pivot]) pivot = k;
+  return pivot;
+}
+
+/** Rows of the rigid motion of a screw q[i …] of any length but zero. */
+export function toMatrix(q, i, out, at) {
+  const x = q[i], y = q[i + 1], z = q[i + 2], w = q[i + 3];
+  const dx = q[i + 4], dy = q[i + 5], dz = q[i + 6], dw = q[i + 7];
   const s = 2 / (x * x + y * y + z * z + w * w);
   out[at] = 1 - s * (y * y + z * z);
   out[at + 1] = s * (x * y - z * w);
@@ -81,12 +78,13 @@ function matrixInto(q, out, at) {
 export const GLSL = `
 struct Screw { vec4 r; vec4 d; };
 
-Screw screwAt(int frame, int bone) {
-  int i = 2 * (frame * BONES + bone);
-  return Screw(texelFetch(palette, tile(i), 0), texelFetch(palette, tile(i + 1), 0));
+Screw screwIn(highp sampler2D list, int i) {
+  return Screw(texelFetch(list, tile(i), 0), texelFetch(list, tile(i + 1), 0));
 }
 
-Screw boneScrew(Moment now, int bone) {
+Screw screwAt(int frame, int bone) { return screwIn(palette, 2 * (frame * BONES + bone)); }
+
+Screw playedScrew(Moment now, int bone) {
   Screw q = screwAt(now.first, bone);
   if (now.between > 0.0) {
     Screw next = screwAt(now.second, bone);
@@ -96,6 +94,26 @@ Screw boneScrew(Moment now, int bone) {
     q = Screw(q.r / size, q.d / size);
   }
   return q;
+}
+
+#ifdef LEVELS
+vec4 turned(vec4 a, vec4 b) { return vec4(a.w * b.xyz + b.w * a.xyz + cross(a.xyz, b.xyz), a.w * b.w - dot(a.xyz, b.xyz)); }
+
+Screw levelScrew(int bone) {
+  Lead lead = leadOf(bone);
+  if (lead.rank < 0) return screwIn(levelLeads, lead.at);
+  Screw q = screwIn(levelBones, firstBone() + BONE_TEXELS * lead.rank);
+  if (lead.plain) return q;
+  Screw o = screwIn(levelLeads, lead.at);
+  return Screw(turned(q.r, o.r), turned(q.r, o.d) + turned(q.d, o.r));
+}
+#endif
+
+Screw boneScrew(Moment now, int bone) {
+#ifdef LEVELS
+  if (levelled) return levelScrew(bone);
+#endif
+  return playedScrew(now, bone);
 }
 
 mat3x4 matrixOf(Screw q) {
@@ -117,8 +135,27 @@ void addScrew(inout Screw total, vec4 pivot, float weight, int bone, Moment now)
   total = Screw(total.r + weight * q.r, total.d + weight * q.d);
 }
 
+// Slots are in the order of their weights, unless they are in that in which levels drop them.
+int pivotBone(vec4 slotA, vec4 slotB) {
+#ifdef LEVELS
+  uvec4 bones = bonesA;
+  vec4 most = slotA;
+#ifdef EIGHT
+  bvec4 less = lessThan(slotA, slotB);
+  bones = uvec4(less.x ? bonesB.x : bones.x, less.y ? bonesB.y : bones.y, less.z ? bonesB.z : bones.z, less.w ? bonesB.w : bones.w);
+  most = max(slotA, slotB);
+#endif
+  uvec2 pair = uvec2(most.z > most.x ? bones.z : bones.x, most.w > most.y ? bones.w : bones.y);
+  return int(max(most.y, most.w) > max(most.x, most.z) ? pair.y : pair.x);
+#else
+  return int(bonesA.x);
+#endif
+}
+
 mat3x4 blendedBones(Moment now) {
-  vec4 pivot = boneScrew(now, int(bonesA.x)).r;
+  vec4 slotA, slotB;
+  shownWeights(slotA, slotB);
+  vec4 pivot = boneScrew(now, pivotBone(slotA, slotB)).r;
   Screw total = Screw(vec4(0.0), vec4(0.0));
 ${eachSlot("addScrew(total, pivot, WEIGHT, BONE, now);")}
   return matrixOf(total);

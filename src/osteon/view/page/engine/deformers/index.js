@@ -7,6 +7,8 @@
 //   blendVertices(palette, slots, from, to, out)   rows of the matrices (n,12) that move vertices, in script
 //   GLSL                                      the same for shaders: mat3x4 boneMatrix(Moment now, int bone) and
 //                                             mat3x4 blendedBones(Moment now), from the texture `palette`
+// if its models can have levels (engine/levels/),
+//   toMatrix(entry, i, out, at)               the inverse of fromMatrix
 // and, if it holds more than bones and weights,
 //   textures(arrays, limits, character)       its own textures by uniform name
 //   defines(pack)                             what its GLSL must know of the model

@@ -1,8 +1,8 @@
 // Linear blend skinning: a vertex is moved by the weighted sum of its bones' matrices, A = sum_k w_k T_k.
-import { BONE_MATRIX, FLOATS, fromMatrix, mixInto } from "./matrices.js";
+import { BONE_MATRIX, FLOATS, fromMatrix, mixInto, toMatrix } from "./matrices.js";
 import { eachSlot } from "./slots.js";
 
-export { FLOATS, fromMatrix, mixInto };
+export { FLOATS, fromMatrix, mixInto, toMatrix };
 
 /** One flat loop: a crowd that is posed in script spends its time here. */
 export function blendVertices(palette, { bones, weights, stride, count }, from, to, out) {
@@ -25,6 +25,8 @@ export function blendVertices(palette, { bones, weights, stride, count }, from, 
 
 export const GLSL = `${BONE_MATRIX}
 mat3x4 blendedBones(Moment now) {
+  vec4 slotA, slotB;
+  shownWeights(slotA, slotB);
   mat3x4 blend = mat3x4(0.0);
 ${eachSlot("if (WEIGHT != 0.0) blend += WEIGHT * boneMatrix(now, BONE);")}
   return blend;

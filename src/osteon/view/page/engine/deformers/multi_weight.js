@@ -4,6 +4,7 @@
 //
 // Frames are moved along when matrices are about another point than the origin; that of the world, reference -1, too.
 // Based on: X. C. Wang, C. Phillips, Multi-weight enveloping, 2002.
+import { inverseInto, product } from "../affine.js";
 import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
 import { BONE_MATRIX, FLOATS, fromMatrix, mixInto } from "./matrices.js";
 
@@ -11,28 +12,6 @@ export { FLOATS, fromMatrix, mixInto };
 
 const ONE = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0];
 const [frame, back, moved, local, half, entry, total] = Array.from({ length: 7 }, () => new Float64Array(12));
-
-/** out = a b of 3x4 matrices, rows one after another. */
-function product(a, i, b, j, out, at) {
-  for (let row = 0; row < 12; row += 4) {
-    for (let column = 0; column < 4; column++) {
-      out[at + row + column] =
-        a[i + row] * b[j + column] + a[i + row + 1] * b[j + 4 + column] + a[i + row + 2] * b[j + 8 + column];
-    }
-    out[at + row + 3] += a[i + row + 3];
-  }
-}
-
-/** The inverse of a rotation and shift that may have lost some digits. */
-function inverseInto(m, out) {
-  const [a, b, c, x, d, e, f, y, g, h, i, z] = m;
-  const [p, q, r] = [e * i - f * h, f * g - d * i, d * h - e * g];
-  const s = 1 / (a * p + b * q + c * r);
-  out.set([s * p, s * (c * h - b * i), s * (b * f - c * e), 0], 0);
-  out.set([s * q, s * (a * i - c * g), s * (c * d - a * f), 0], 4);
-  out.set([s * r, s * (b * g - a * h), s * (a * e - b * d), 0], 8);
-  for (let row = 0; row < 12; row += 4) out[row + 3] = -(out[row] * x + out[row + 1] * y + out[row + 2] * z);
-}
 
 /** Rows of F about `center`; a number below 0 is the world's. */
 function frameInto(frames, bone, center, out) {

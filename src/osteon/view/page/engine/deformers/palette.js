@@ -1,4 +1,5 @@
 // Palettes: what vertices read of the bones, as the family of the model has it, in a texture and in script.
+import { centeredInto } from "../affine.js";
 import { FLOAT4, makeTiles } from "../tiles.js";
 import { deformerOf } from "./index.js";
 
@@ -7,7 +8,7 @@ export function paletteTexels(pack) {
   return (deformerOf(pack).FLOATS / 4) * pack.counts.bones * pack.counts.frames;
 }
 
-/** All frames about `center`, where float32 has its digits: T'(p - c) = T(p) - c, so t' = t + A c - c. */
+/** All frames about `center`. */
 export function paletteTexture(pack, limits, center) {
   const { FLOATS, fromMatrix } = deformerOf(pack);
   const { transforms } = pack.arrays;
@@ -18,14 +19,6 @@ export function paletteTexture(pack, limits, center) {
       fromMatrix(rows, 0, data, at);
     }
   });
-}
-
-/** The matrix at m[i …] about `center`. */
-export function centeredInto(m, i, [cx, cy, cz], out) {
-  for (let k = 0; k < 12; k++) out[k] = m[i + k];
-  out[3] += m[i] * cx + m[i + 1] * cy + m[i + 2] * cz - cx;
-  out[7] += m[i + 4] * cx + m[i + 5] * cy + m[i + 6] * cz - cy;
-  out[11] += m[i + 8] * cx + m[i + 9] * cy + m[i + 10] * cz - cz;
 }
 
 /**

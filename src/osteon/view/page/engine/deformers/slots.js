@@ -1,11 +1,12 @@
-// What families share that hold bones and weights: slots of every vertex, the largest weight first.
+// What families share that hold bones and weights: slots of every vertex, the largest weight first, or where a model has
+// levels in the order in which these drop them.
 import { SLOTS } from "../pack.js";
 
-/** GLSL that repeats a statement for every slot; WEIGHT and BONE stand for those of the slot. */
+/** GLSL that repeats a statement for every slot; WEIGHT and BONE stand for those of the slot, weights are in slotA and slotB. */
 export function eachSlot(statement) {
   const four = (group) =>
     ["x", "y", "z", "w"]
-      .map((c) => `  ${statement.replaceAll("WEIGHT", `weights${group}.${c}`).replaceAll("BONE", `int(bones${group}.${c})`)}`)
+      .map((c) => `  ${statement.replaceAll("WEIGHT", `slot${group}.${c}`).replaceAll("BONE", `int(bones${group}.${c})`)}`)
       .join("\n");
   return `${four("A")}\n#ifdef EIGHT\n${four("B")}\n#endif`;
 }

@@ -1,0 +1,87 @@
+// The progressive hierarchy of a clip: which bone is next, and what every bone follows until it is its turn.
+//
+//   U_b = T_b              the first `count` bones of the order: active
+//   U_b = U_parent O_b     all others; U_b = O_b where the parent is -1
+//
+// A bone that fades in by a part u is at (1 - u) U_parent O_b + u T_b. All is about the center of the character.
+// The same as osteon/lod/bone_order.py and level_pose.py, where the letters are explained.
+// Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.1.2.
+import { centeredInto, product } from "../affine.js";
+
+/** @typedef {{low: number, high: number, part: number}} Fade  So many bones are active, up to `high` by a part 0 … 1. */
+
+export class BoneOrder {
+  /** @param {import("../pack.js").LevelClip} stored @param {number[]} center */
+  constructor({ order, parents, offsets, errors, base, samples }, center) {
+    Object.assign(this, { order, parents, errors, base, samples });
+    this.size = order.length;
+    this.offsets = new Float64Array(offsets.length);
+    for (let i = 0; i < offsets.length; i += 12) centeredInto(offsets, i, center, this.offsets, i);
+    this.ranks = new Int32Array(parents.length).fill(this.size);
+    order.forEach((bone, rank) => (this.ranks[bone] = rank));
+    this.activeCounts = activeCounts(errors);
+    /** How many bones can be active, each number once. */
+    this.steps = [...new Set(this.activeCounts)];
+    this.nextSteps = new Map(this.steps.map((count, i) => [count, this.steps[i + 1] ?? count]));
+  }
+
+  /** Which bones are active and which fade where `count` bones, 0 … n, are allowed. @returns {Fade} */
+  fadeOf(count) {
+    const low = this.activeCounts[Math.min(Math.floor(count), this.size)];
+    const high = this.nextSteps.get(low);
+    const part = high > low ? Math.max(0, count - (high - 1)) : 0;
+    return { low, high: part > 0 ? high : low, part };
+  }
+
+  /** `leaders`, kept until other ones are asked for. */
+  leadersOf(count) {
+    if (this.last?.count !== count) this.last = { count, ...this.leaders(count) };
+    return this.last;
+  }
+
+  /** Which bone, by its rank, every bone follows when `count` are active, -1: none; and (b,12) by which offset. */
+  leaders(count) {
+    const { ranks, parents, offsets } = this;
+    const [leader, whole] = [new Int32Array(ranks.length).fill(-1), new Float64Array(offsets.length)];
+    const byRank = Array.from(ranks.keys()).sort((a, b) => ranks[a] - ranks[b] || a - b);
+    for (const b of byRank) {
+      const above = parents[b];
+      if (ranks[b] < count) {
+        leader[b] = ranks[b];
+        whole[12 * b] = whole[12 * b + 5] = whole[12 * b + 10] = 1;
+      } else if (above < 0) {
+        whole.set(offsets.subarray(12 * b, 12 * b + 12), 12 * b);
+      } else {
+        leader[b] = leader[above];
+        product(whole, 12 * above, offsets, 12 * b, whole, 12 * b);
+      }
+    }
+    return { leader, whole };
+  }
+
+  /** Squared error where `count` bones are allowed; straight between whole numbers. */
+  errorOf(count) {
+    const at = Math.min(Math.floor(count), this.size - 1);
+    const [before, after] = [at, at + 1].map((n) => this.errors[this.activeCounts[n]]);
+    return before + (count - at) * (after - before);
+  }
+
+  /** The same as a part of that of the root alone. */
+  shareOf(count) {
+    return this.base > 0 ? this.errorOf(count) / this.base : 0;
+  }
+
+  /** The same as a root mean square distance. */
+  rmsOf(count) {
+    return Math.sqrt(this.errorOf(count) / this.samples);
+  }
+}
+
+/** (n+1,) how many bones are active where 0 … n are allowed: the most that have the least error up to there. */
+function activeCounts(errors) {
+  let best = 0;
+  return Int32Array.from(errors, (error, count) => {
+    if (error <= errors[best]) best = count;
+    return best;
+  });
+}

@@ -1,0 +1,179 @@
+// One kind of character in a crowd at levels: its own mesh and coarser ones, and one list of prepared bones for all.
+import * as THREE from "three";
+import { crowdMaterial, instanceVectors, instancedGeometry, instancedMesh, releaseInstances } from "../instances.js";
+import { skeletonMesh } from "../skeleton.js";
+import { instanceMoment } from "../stream.js";
+import { FLOAT4, checkFits, lasting, makeTiles, sendTexels } from "../tiles.js";
+import { pointOf } from "./level_curve.js";
+
+/** A mesh is kept until a character is this part smaller or larger than where it changes: none flickers. */
+const STICKS = 0.06;
+
+export class LevelKind {
+  /** @param {import("../skinned_character.js").SkinnedCharacter} character @param {number[]} members  numbers of instances */
+  constructor(character, instances, members) {
+    Object.assign(this, { character, members, levels: character.levels, size: character.pack.levels.size });
+    this.instances = members.map((i) => instances[i]);
+    this.shapes = [character, ...character.coarse];
+    this.vectors = this.instances.map((instance) => ({ ...instanceVectors(character, instance), instanceLevel: [0, 0, 0, 0] }));
+    this.meshes = this.shapes.map((shape) => emptyMesh(shape, this.vectors));
+    this.shapeOf = new Int32Array(members.length).fill(-1);
+    this.counts = { bones: 0, allBones: 0, triangles: 0 };
+    this.middle = character.motion.low.map((low, axis) => (low + character.motion.high[axis]) / 2);
+    this.list = this.makeList();
+  }
+
+  /** Room for the bones of all instances. */
+  makeList() {
+    const { levels, members, character } = this;
+    const texels = levels.texels * levels.most.bones * members.length;
+    checkFits(`${levels.most.bones} bones of ${members.length.toLocaleString("en")} characters`, texels, character.limits);
+    return lasting(makeTiles(character.limits, texels, FLOAT4, () => {}));
+  }
+
+  /** How far an instance is from a point. */
+  distanceTo(point, { place, turn }) {
+    const [s, c] = [Math.sin(turn), Math.cos(turn)];
+    const [x, y, z] = this.middle;
+    return Math.hypot(c * x + s * z + place[0] - point.x, y + place[1] - point.y, c * z - s * x + place[2] - point.z);
+  }
+
+  curveOf({ clip }) {
+    return this.levels.curves[clip];
+  }
+
+  pointAt({ clip }, level) {
+    return pointOf(this.levels.curves[clip], level);
+  }
+
+  /** A part of all bones, and so many blends. */
+  pointBy(part, blends) {
+    return this.levels.within({ bones: part * this.levels.most.bones, blends });
+  }
+
+  /**
+   * Chooses meshes and prepares the bones of all instances.
+   * @param {(i: number) => import("./level_curve.js").LevelPoint} pointFor  of the instance with a number
+   * @param {(i: number) => number} sizeOf  its size as a part of the picture's height
+   */
+  prepare(seconds, pointFor, sizeOf) {
+    this.chooseShapes(sizeOf);
+    this.counts = { bones: 0, allBones: 0, triangles: 0 };
+    this.used = 0;
+    const filled = new Int32Array(this.shapes.length);
+    this.members.forEach((i, m) => {
+      const shape = this.shapeOf[m];
+      this.vectors[m].instanceLevel = this.prepareOne(this.instances[m], seconds, pointFor(i));
+      this.meshes[shape].geometry.attributes.instanceLevel.array.set(this.vectors[m].instanceLevel, 4 * filled[shape]++);
+      this.counts.triangles += this.shapes[shape].pack.counts.triangles;
+    });
+    this.meshes.forEach(({ geometry }, shape) => {
+      geometry.instanceCount = filled[shape];
+      geometry.attributes.instanceLevel.needsUpdate = true;
+    });
+    this.setUniforms(seconds);
+  }
+
+  prepareOne(instance, seconds, { bones, blends }) {
+    const { levels, counts } = this;
+    const fade = levels.orders[instance.clip].fadeOf(bones);
+    const moment = instanceMoment(this.character.pack, instance, seconds);
+    const start = this.used;
+    const made = levels.player.prepare(instance.clip, moment, fade, this.list.image.data, 4 * start);
+    this.used += levels.texels * made;
+    counts.bones += made;
+    counts.allBones += levels.most.bones;
+    return levels.vectorOf(instance.clip, fade, blends, start);
+  }
+
+  /** Meshes by the size on the screen; who goes to another one goes with all that says where it stands. */
+  chooseShapes(sizeOf) {
+    const { coverage } = this.character.pack;
+    let changed = false;
+    this.members.forEach((i, m) => {
+      const shape = shapeFor(coverage, sizeOf(i), this.shapeOf[m]);
+      changed ||= shape !== this.shapeOf[m];
+      this.shapeOf[m] = shape;
+    });
+    if (changed) this.meshes.forEach((mesh, shape) => this.fill(mesh.geometry, shape));
+  }
+
+  fill({ attributes }, shape) {
+    const there = this.vectors.filter((_, m) => this.shapeOf[m] === shape);
+    for (const name of Object.keys(this.vectors[0])) {
+      there.forEach((vector, at) => attributes[name].array.set(vector[name], at * attributes[name].itemSize));
+      attributes[name].needsUpdate = true;
+    }
+  }
+
+  setUniforms(seconds) {
+    for (const { uniforms } of this.shapes) {
+      uniforms.seconds.value = seconds;
+      uniforms.rank.value = this.character.uniforms.rank.value;
+      uniforms.levelled.value = true;
+      uniforms.levelBones.value = this.list;
+      uniforms.levelLeads.value = this.levels.leads.texture;
+    }
+  }
+
+  send(renderer) {
+    sendTexels(renderer, this.list, this.used);
+  }
+
+  /** The skeletons of all instances, as they are prepared now; null without a skeleton. */
+  skeletons(pixels) {
+    this.skeleton ??= instancedSkeleton(this.character, this.vectors);
+    if (!this.skeleton) return null;
+    const { instanceLevel } = this.skeleton.geometry.attributes;
+    this.vectors.forEach((vector, m) => instanceLevel.array.set(vector.instanceLevel, 4 * m));
+    instanceLevel.needsUpdate = true;
+    this.skeleton.material.uniforms.pixels.value.copy(pixels);
+    return this.skeleton;
+  }
+
+  /** Mean square distance of an instance from itself with all bones, part of its squared size. */
+  squaredError(instance, seconds, point) {
+    return this.character.levelError.squaredAt(instance.clip, instanceMoment(this.character.pack, instance, seconds), point);
+  }
+
+  /** By which mesh the instance with a number is drawn now, and its attributes. */
+  drawn(i) {
+    const m = this.members.indexOf(i);
+    return { character: this.shapes[this.shapeOf[m]], vectors: this.vectors[m] };
+  }
+
+  /** Takes up materials that were made anew, once pictures have come. */
+  renew() {
+    this.meshes.forEach((mesh, i) => (mesh.material = crowdMaterial(this.shapes[i])));
+  }
+
+  dispose() {
+    this.list.dispose();
+    this.meshes.forEach(releaseInstances);
+    this.skeleton?.geometry.dispose();
+    this.skeleton?.material.dispose();
+  }
+}
+
+function instancedSkeleton(character, vectors) {
+  const mesh = skeletonMesh(character, { crowd: true });
+  if (mesh) mesh.geometry = instancedGeometry(mesh.geometry, vectors);
+  return mesh;
+}
+
+/** Which mesh a character of a size is drawn by, that of before if it is near where it changes. */
+function shapeFor(coverage, size, before) {
+  const within = (at) => Math.max(0, coverage.findIndex((least) => size * at >= least));
+  if (!coverage.length) return 0;
+  return [within(1 - STICKS), within(1 + STICKS)].includes(before) ? before : within(1);
+}
+
+/** A mesh with room for all instances, of which none is there yet. */
+function emptyMesh(shape, vectors) {
+  const mesh = instancedMesh(shape, vectors);
+  for (const attribute of Object.values(mesh.geometry.attributes)) {
+    if (attribute.isInstancedBufferAttribute) attribute.setUsage(THREE.DynamicDrawUsage);
+  }
+  mesh.geometry.instanceCount = 0;
+  return mesh;
+}

@@ -1,0 +1,68 @@
+// What a character's vertices read of its bones at a level: interpolation, kinematics and palette of active bones only.
+// Bones that are not active cost nothing here: whoever reads one reads its leader, by a constant (leads.js).
+// Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.1.
+import { product } from "../affine.js";
+import { deformerOf } from "../deformers/index.js";
+import { bonesInto, makeKeys } from "./local_keys.js";
+
+export class LevelPlayer {
+  /** @param {import("../pack.js").Pack} pack @param {import("./bone_order.js").BoneOrder[]} orders  one a clip */
+  constructor(pack, orders, center) {
+    Object.assign(this, { pack, orders, center });
+    this.family = deformerOf(pack);
+    this.keys = [];
+    const size = 12 * pack.counts.bones;
+    [this.world, this.exact, this.faded] = [0, 1, 2].map(() => new Float64Array(size));
+    this.entry = new Float64Array(this.family.FLOATS);
+  }
+
+  /**
+   * Palette entries of the first bones of a clip's order, to out[at …].
+   * @param {import("../pose.js").Moment} moment @param {import("./bone_order.js").Fade} fade
+   * @returns {number} how many bones these are
+   */
+  prepare(clip, moment, fade, out, at) {
+    const { family, exact } = this;
+    const { FLOATS } = family;
+    bonesInto(this.keysOf(clip), moment, fade.high, this.world, exact);
+    for (let rank = 0; rank < fade.low; rank++) family.fromMatrix(exact, 12 * rank, out, at + FLOATS * rank);
+    for (let rank = fade.low; rank < fade.high; rank++) this.fade(clip, rank, fade, out, at + FLOATS * rank);
+    return fade.high;
+  }
+
+  /** (b,FLOATS) palette entries of all bones: those that follow are moved by their leads. */
+  prepareAll(clip, moment, fade) {
+    const { family, exact, faded, orders } = this;
+    const { FLOATS } = family;
+    const { leader, whole } = orders[clip].leadersOf(fade.high);
+    const [out, m] = [new Float64Array(FLOATS * leader.length), new Float64Array(12)];
+    this.prepare(clip, moment, fade, out, 0);
+    leader.forEach((rank, b) => {
+      if (rank < 0) m.set(whole.subarray(12 * b, 12 * b + 12));
+      else product(rank < fade.low ? exact : faded, 12 * rank, whole, 12 * b, m, 0);
+      family.fromMatrix(m, 0, out, FLOATS * b);
+    });
+    return out;
+  }
+
+  /** Made when a clip is first played. */
+  keysOf(clip) {
+    const { pack, orders, center } = this;
+    return (this.keys[clip] ??= makeKeys(pack, pack.clips[clip], orders[clip], center));
+  }
+
+  /** A bone on its way: a part from where it would follow to where it is. */
+  fade(clip, rank, { low, part }, out, at) {
+    const { exact, faded, family, entry } = this;
+    const { order, parents, ranks, offsets } = this.orders[clip];
+    const b = order[rank];
+    const above = parents[b] < 0 ? -1 : ranks[parents[b]];
+    if (above < 0) faded.set(offsets.subarray(12 * b, 12 * b + 12), 12 * rank);
+    else product(above < low ? exact : faded, 12 * above, offsets, 12 * b, faded, 12 * rank);
+    family.fromMatrix(faded, 12 * rank, out, at);
+    family.fromMatrix(exact, 12 * rank, entry, 0);
+    family.mixInto(out, at, entry, 0, part);
+    family.toMatrix(out, at, faded, 12 * rank);
+    family.fromMatrix(faded, 12 * rank, out, at); // a mix of two screws has more in it than a motion
+  }
+}

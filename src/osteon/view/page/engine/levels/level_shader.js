@@ -1,0 +1,62 @@
+// Reading a bone at a level, in GLSL: that of its leader, moved by a constant.
+//
+//   U_b = T_leader O   where T is in the list of prepared bones and O in the table of leads
+//
+// Families (deformers/) add what a bone is for them. Packs without levels compile none of this.
+import * as THREE from "three";
+import { blendsChunk } from "./blends.js";
+
+/** What these read, of a character that is not shown at a level yet. */
+export function levelUniforms() {
+  const value = (v) => ({ value: v });
+  return { levelled: value(false), ownLevel: value(new THREE.Vector4()), levelBones: value(null), levelLeads: value(null) };
+}
+
+/** @param {import("../pack.js").Pack} pack */
+export const levelChunk = ({ levels }) => `
+#ifdef LEVELS
+uniform bool levelled;                 // shown at a level, not from the palette of all frames
+uniform highp sampler2D levelBones;    // active bones by rank, one character after the other
+uniform highp sampler2D levelLeads;    // of every bone the offset O, then the ranks of its leader and of its own
+#ifdef CROWD
+in vec4 instanceLevel;                 // see ownLevel
+vec4 levelNow() { return instanceLevel; }
+#else
+uniform vec4 ownLevel;                 // where its bones begin, where its leads begin, blends, active bones
+vec4 levelNow() { return ownLevel; }
+#endif
+
+struct Lead { int at; int rank; bool plain; float own; };
+
+Lead leadOf(int bone) {
+  int at = int(levelNow().y) + (BONE_TEXELS + 1) * bone;
+  vec4 found = texelFetch(levelLeads, tile(at + BONE_TEXELS), 0);
+  return Lead(at, int(found.x), found.x == found.y, found.y);
+}
+
+int firstBone() { return int(levelNow().x); }
+
+// 1 where a bone is computed, 0 where it follows, between them while it fades.
+float activity(int bone) {
+  if (!levelled) return 1.0;
+  Lead lead = leadOf(bone);
+  float count = levelNow().w;
+  return lead.own < floor(count) ? 1.0 : lead.plain ? fract(count) : 0.0;
+}
+${levels ? blendsChunk(levels.heirs) : ""}
+#else
+float activity(int bone) { return 1.0; }
+#endif
+
+void shownWeights(out vec4 a, out vec4 b) {
+  a = weightsA;
+#ifdef EIGHT
+  b = weightsB;
+#else
+  b = vec4(0.0);
+#endif
+#ifdef LEVELS
+  if (levelled) handOver(levelNow().z, a, b);
+#endif
+}
+`;

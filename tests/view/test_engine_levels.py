@@ -1,0 +1,106 @@
+"""A character at a level: the page's shader and its script pose it as Python does, and nothing jumps as levels move."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from osteon.core.model import SkinnedModel
+from osteon.deform.pose import pose_frames
+from osteon.lod.model_levels import ModelLevels
+from osteon.view.pack import pack_model
+
+from ..posable import posable_model
+from .engine_cases import models
+from .engine_page import EnginePage, decode, engine_page
+from .level_cases import at_level, made_levels, played
+from .test_engine import apart
+
+CLOSE = 2e-6  # of the diagonal
+
+
+@cache
+def case(name: str) -> tuple[SkinnedModel, ModelLevels]:
+    model = posable_model(dual=True) if name == "screws" else models()[name]
+    return model, made_levels(model)
+
+
+def most(levels: ModelLevels) -> tuple[int, int]:
+    """All bones that can be active, and all blends."""
+    return levels.skin.n_ordered, levels.skin.blends.n_blends
+
+
+@pytest.fixture(scope="module")
+def page():
+    with engine_page(160, 120) as started:
+        yield started
+
+
+@pytest.fixture
+def engine(page):
+    yield page
+    page.set_view(level=None)
+    assert page.complaints == []
+    assert page.said() == []
+
+
+def shows(engine: EnginePage, bones: float, blends: float, frame: float) -> Any:
+    """(v,3) what the shader makes of a level."""
+    engine.set_view(level={"bones": bones, "blends": blends})
+    engine.run("page.draw()")
+    return engine.positions(frame)
+
+
+@pytest.mark.parametrize("name", ["rigid", "flexible", "full", "eight influences", "mirrored", "screws"])
+def test_positions_at_levels(engine, name):
+    model, levels = case(name)
+    assert engine.load(pack_model(model, levels=levels))
+    assert apart(engine.positions(3), pose_frames(model)[3], model) <= CLOSE  # slots in another order
+    n, k = most(levels)
+    points = ((1, 1), (1.6, k), (2, 1.3), (2.5, 2), (n - 0.25, k - 0.5), (n, k))
+    for (bones, blends), frame in zip(points, (0, 1, 2, 3, 4, model.n_frames - 1), strict=True):
+        expected = at_level(levels, frame, bones, blends)
+        assert apart(shows(engine, bones, blends, frame), expected, model) <= CLOSE, (bones, blends, frame)
+        scripted = decode(engine.run("page.levelPositions(given[0])", frame)).reshape(-1, 3)
+        assert apart(scripted, expected, model) <= CLOSE, (bones, blends, frame)
+
+
+@pytest.mark.parametrize("name", ["rigid", "flexible", "full", "screws"])
+def test_between_frames_keys_are_played(engine, name):
+    model, levels = case(name)
+    engine.load(pack_model(model, levels=levels))
+    n, k = most(levels)
+    for bones, blends in ((1.5, 1.5), (n, k)):
+        found = shows(engine, bones, blends, 2.3)
+        assert apart(found, played(levels, 0, 2.3, bones, blends), model) <= CLOSE
+
+
+def test_all_bones_and_blends_are_the_character_itself(engine):
+    model, levels = case("rigid")
+    engine.load(pack_model(model, levels=levels))
+    engine.set_view(level={"bones": 1e9, "blends": 1e9})
+    engine.run("page.draw()")
+    for frame in range(0, model.n_frames, 3):
+        # The bone that never has its turn moves nothing here but itself.
+        free = ~(model.skin.bones == model.n_bones - 1).any(axis=1)
+        assert apart(engine.positions(frame)[free], pose_frames(model)[frame][free], model) <= CLOSE
+
+
+def test_nothing_jumps(engine):
+    """As the level goes a tenth of a step no vertex goes more than a tenth of the largest way of that step."""
+    model, levels = case("full")
+    engine.load(pack_model(model, levels=levels))
+    k = most(levels)[1]
+    for first, second in (((3, k), (4, k)), ((3, 1), (3, 2)), ((3.5, 2), (3.5, 3))):
+        moved = [shows(engine, *point, 5) for point in steps_between(first, second, 10)]
+        whole = np.linalg.norm(moved[-1] - moved[0], axis=1).max()
+        each = [np.linalg.norm(b - a, axis=1).max() for a, b in pairwise(moved)]
+        assert max(each) <= whole / 10 * 1.01 + 1e-6 * model.diagonal
+
+
+def steps_between(first, second, count):
+    return [tuple(a + i / count * (b - a) for a, b in zip(first, second, strict=True)) for i in range(count + 1)]
