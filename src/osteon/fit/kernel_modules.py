@@ -62,12 +62,15 @@ EIGENSKIN_KERNELS = (
     "osteon.fit.skin.forward_selection",
     "osteon.fit.skin.nonnegative",
 )
-#: Levels of detail: the search for orders of bones, and what plays them.
+#: Levels of detail: the search for orders of bones, what plays them, coarser meshes and what measures those.
 LOD_KERNELS = (
     "osteon.deform.blending",
     "osteon.fit.skin.procrustes",
     "osteon.lod.level_player",
     "osteon.lod.search.offset_fit",
+    *(f"osteon.lod.mesh.{name}" for name in ("collapse", "flips", "heap", "links", "placement")),
+    "osteon.core.box_tree",
+    "osteon.measure.closest_point",
 )
 ALL_KERNELS = tuple(
     dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS))

@@ -1,6 +1,7 @@
 """How far a level is from its source: distances from the vertices of each to the surface of the other, in many frames.
 
-    mean = half of the mean over the level's vertices and half of that over the source's; worst = the largest of all
+    mean = half of the mean over the level's vertices and half of that over the source's; worst = the largest of all;
+    rms squared = half of the mean square of each
 
 Vertices of no triangle have no distance.
 """
@@ -30,6 +31,7 @@ class LevelError:
     mean: float  # of both ways
     level_mean: float  # from the level's vertices to the source
     source_mean: float  # from the source's vertices to the level
+    rms: float  # root mean square of both ways
     worst: Worst  # value, vertex and frame
     worst_side: Side  # whose vertex that is
     frames: Int32  # (f,) of the animation that were looked at
@@ -62,13 +64,14 @@ def measure_level(
     other = _Side(pose_frames(few, threads=threads), source.faces, of_source >= 0, beside)
     there, again = _distances(one, other, threads), _distances(other, one, threads)
     level_mean, source_mean = float(there.mean()), float(again.mean())
+    rms = float(np.sqrt(0.5 * ((there**2).mean() + (again**2).mean())))
     side: Side = "level" if there.max() > again.max() else "source"
     largest = there if side == "level" else again
     at, vertex = np.unravel_index(int(largest.argmax()), largest.shape)
     numbers = np.flatnonzero((one if side == "level" else other).used)
     worst = Worst(float(largest[at, vertex]), int(numbers[vertex]), int(frames[at]))
     return LevelError(
-        0.5 * (level_mean + source_mean), level_mean, source_mean, worst, side, frames, source.diagonal
+        0.5 * (level_mean + source_mean), level_mean, source_mean, rms, worst, side, frames, source.diagonal
     )
 
 
