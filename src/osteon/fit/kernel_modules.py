@@ -9,6 +9,7 @@ __all__ = [
     "COMPARE_KERNELS",
     "EIGENSKIN_KERNELS",
     "ELASTIC_KERNELS",
+    "LEVEL_KERNELS",
     "LOD_KERNELS",
     "RIG_KERNELS",
     "kernels_for",
@@ -62,15 +63,25 @@ EIGENSKIN_KERNELS = (
     "osteon.fit.skin.forward_selection",
     "osteon.fit.skin.nonnegative",
 )
+#: Levels of a mesh with fewer triangles.
+LEVEL_KERNELS = (
+    "osteon.core.box_tree",
+    "osteon.core.normals",
+    "osteon.deform.blending",
+    "osteon.lod.mesh.collapse",
+    "osteon.lod.mesh.flips",
+    "osteon.lod.mesh.heap",
+    "osteon.lod.mesh.links",
+    "osteon.lod.mesh.placement",
+    "osteon.measure.closest_point",
+)
 #: Levels of detail: the search for orders of bones, what plays them, coarser meshes and what measures those.
 LOD_KERNELS = (
     "osteon.deform.blending",
     "osteon.fit.skin.procrustes",
     "osteon.lod.level_player",
     "osteon.lod.search.offset_fit",
-    *(f"osteon.lod.mesh.{name}" for name in ("collapse", "flips", "heap", "links", "placement")),
-    "osteon.core.box_tree",
-    "osteon.measure.closest_point",
+    *LEVEL_KERNELS,
 )
 ALL_KERNELS = tuple(
     dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS))

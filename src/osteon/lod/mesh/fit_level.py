@@ -1,10 +1,12 @@
 """Fit the points of a level to the source: where they lie at rest, and their weights.
 
-    minimise over p, w   sum_f [ sum_s  r(n_s . (x(y_s) - s)) + g sum_v  r(n_v . (x_v - y_v)) ],    x_v = A_v(w) [p_v + d_v; 1]
+    minimise over p, w   sum_f [ sum_s r(n_s . (y_s - s)) + g sum_v r(n_v . (x_v - y_v)) ]
+    where                x_v = A_v(w) [p_v + d_v; 1]
 
-for all source vertices s and the closest points y_s of the level, and for all points x_v of the level and the closest
-points y_v of the source, in every pose f; n are normals of the source. Quadrics put points outside of a surface that
-bulges, so that the planes around them are right; this balances what sticks out against what is cut off.
+for all source vertices s and the closest points y_s of the level, which lie between its points x_v, and for all points
+x_v and the closest points y_v of the source, in every pose f; n are normals of the source. Quadrics put points outside
+of a surface that bulges, so that the planes around them are right; this balances what sticks out against what is cut
+off.
 
 r(e) = e^2 / (|e| + eps), as distances count, not their squares. The closest points of one round give linear equations
 for the step of all places (or of all weights, which stay positive and sum to one); a ridge keeps what nothing holds,
@@ -34,14 +36,15 @@ from scipy.sparse.linalg import cg
 
 from osteon.core.arrays import Bool, Float64, Int32, IntArray
 from osteon.core.normals import vertex_normals
+from osteon.lod.mesh.edge_flips import Samples, better_diagonals
 from osteon.lod.mesh.poses import apply_matrices
 from osteon.lod.mesh.transfer import barycentric
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
 
 __all__ = ["LevelShape", "SourceShape", "fit_level"]
 
-#: Rounds of places and weights.
-ROUNDS = 3
+#: Rounds of places and weights, and those after which edges are turned.
+ROUNDS, TURNED_AFTER = 6, (1, 3)
 #: What all points of the level count, of all vertices of the source.
 LEVEL_SHARE = 0.5
 #: Distances below this, of the diagonal, count as squares.
@@ -76,7 +79,9 @@ class SourceShape:
 class LevelShape:
     """Points of a level and what moves them, in units of the problem."""
 
-    faces: Int32  # (t,3)
+    point_of_corner: Int32  # (c,) of all corners that the level was cut with
+    labels: Int32  # (c,l) how they look
+    corners: IntArray  # (t,3) those that each triangle has by now
     places: Float64  # (n,3)
     carriers: Int32  # (n,k)
     weights: Float64  # (n,k)
@@ -85,6 +90,11 @@ class LevelShape:
     free: Bool  # (n,) those that may change
     stiff: Bool  # (n,) those of borders and seams
     mixes: bool  # whether weights may change
+
+    @property
+    def faces(self) -> Int32:
+        """(t,3) points"""
+        return self.point_of_corner[self.corners]
 
     @property
     def matrices(self) -> Float64:
@@ -103,13 +113,36 @@ class LevelShape:
 def fit_level(level: LevelShape, source: SourceShape, near: Int32, *, threads: int = 0) -> LevelShape:
     """The level with places and weights that fit; `near` (v,) is the point that stands for each source vertex."""
     upright = _normals(level.posed, level.faces)
-    boxes = SurfaceBoxes.of(level.posed[-1], level.faces)
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
+        boxes = SurfaceBoxes.of(level.posed[-1], level.faces)
         for weights in (False, True) if level.mixes and level.weights.shape[1] > 1 else (False,):
             rows = _Rows.of(level, source, boxes, near, threads)
             stepped = _step_weights(level, rows) if weights else _step_places(level, rows)
             level = _without_flips(level, stepped, upright)
+        if turn in TURNED_AFTER:
+            before = level.corners
+            level = replace(level, corners=_turn_edges(level, source, near, threads))
+            changed = (level.corners != before).any(axis=1)
+            upright[:, changed] = _normals(level.posed, level.faces[changed])
     return level
+
+
+def _turn_edges(level: LevelShape, source: SourceShape, near: Int32, threads: int) -> IntArray:
+    """The corners of all triangles after edges that lie better the other way were turned."""
+    boxes = SurfaceBoxes.of(level.posed[-1], level.faces)
+    seen = source.samples[near[source.samples] >= 0]
+    found = [
+        closest_points(boxes.moved(points), source.posed[f, seen], threads=threads)
+        for f, points in enumerate(level.posed)
+    ]
+    samples = Samples(
+        np.repeat(np.arange(len(found)), len(seen)),
+        source.posed[:, seen].reshape(-1, 3),
+        np.concatenate([on.triangles for on in found]),
+        np.concatenate([on.distances for on in found]),
+    )
+    turned = better_diagonals(level.faces, level.labels[level.corners], level.posed, samples)
+    return level.corners.reshape(-1)[turned]
 
 
 @dataclass(frozen=True, slots=True)
