@@ -14,6 +14,7 @@ _HOMES = {
     "BoneTrack": "osteon.core.animation",
     "Clip": "osteon.core.clips",
     "CompareOptions": "osteon.core.compare_options",
+    "EigenSkinOptions": "osteon.core.eigenskin_options",
     "LoadOptions": "osteon.io",
     "LodOptions": "osteon.core.lod_options",
     "MeshSequence": "osteon.core.sequence",
@@ -36,6 +37,7 @@ _HOMES = {
     "fit_progressive": "osteon.lod.fit_progressive",
     "fit_weights": "osteon.fit.skin.weights",
     "join_clips": "osteon.core.sequence",
+    "learn_eigenskin": "osteon.pipeline.eigenskin",
     "load_levels": "osteon.lod.files",
     "load_model": "osteon.io",
     "load_pose_set": "osteon.io.poses",
@@ -45,9 +47,11 @@ _HOMES = {
     "measure_deviation": "osteon.measure.deviation",
     "measure_distortion": "osteon.measure.distortion",
     "model_at_level": "osteon.lod.model_at_level",
+    "pose_character": "osteon.deform.pose",
     "pose_frames": "osteon.deform.pose",
     "pose_model": "osteon.pipeline.pose_model",
     "pose_vertices": "osteon.deform.pose",
+    "rig_of_mesh": "osteon.pipeline.eigenskin",
     "rig_sequence": "osteon.pipeline",
     "save_levels": "osteon.lod.files",
     "save_model": "osteon.io",
@@ -66,6 +70,7 @@ if TYPE_CHECKING:
     from osteon.core.animation import BoneTrack
     from osteon.core.clips import Clip
     from osteon.core.compare_options import CompareOptions
+    from osteon.core.eigenskin_options import EigenSkinOptions
     from osteon.core.errors import OsteonError
     from osteon.core.lod_options import LodOptions
     from osteon.core.model import SkinnedModel
@@ -75,7 +80,7 @@ if TYPE_CHECKING:
     from osteon.core.sequence import MeshSequence, join_clips
     from osteon.core.skin import Skin
     from osteon.core.sticks import StickSkeleton
-    from osteon.deform.pose import pose_frames, pose_vertices
+    from osteon.deform.pose import pose_character, pose_frames, pose_vertices
     from osteon.deform.pose_skeleton import transforms_of_turns, turns_of_transforms
     from osteon.fit.skin.bones import fit_bones
     from osteon.fit.skin.weights import fit_weights
@@ -90,6 +95,7 @@ if TYPE_CHECKING:
     from osteon.measure.distortion import measure_distortion
     from osteon.pipeline import RigFit, SkinFit, rig_sequence, skin_sequence
     from osteon.pipeline.compare import compare_models
+    from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
     from osteon.pipeline.levels import fit_levels
     from osteon.pipeline.pose_model import pose_model, sticks_for
     from osteon.simplex.poser import Poser, PoserOptions

@@ -51,7 +51,8 @@ PLAYED = 24
 def bench_eigenskin(run: BenchRun) -> list[Row]:
     """All rows."""
     rows: list[Row] = []
-    for name, poses in (("hand", measured_hand(run)), ("built-in hand", built_in_hand(run))):
+    for name, simulated in (("hand", measured_hand), ("built-in hand", built_in_hand)):
+        poses = simulated(run)
         if poses is not None:
             rows += _rows_of(run, name, poses)
     return rows

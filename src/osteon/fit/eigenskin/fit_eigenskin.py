@@ -92,9 +92,9 @@ def fit_eigenskin(
     assert character.skeleton is not None  # or else it was refused
     report_progress(progress, "settings", 0.0)
     whole = find_settings(poses.transforms, character.skeleton.parents, poses.names, poses.hinges)
-    whole.check_distinct()
     chosen, left_out = _usable(whole, options)
     poses, settings = poses.take(chosen), whole.take(chosen)
+    settings.check_distinct()
     report_progress(progress, "displacements", 0.1)
     rest = character.mesh.rest.astype(np.float64)
     observed = rest_displacements(character.deformer, rest, poses.frames, poses.transforms)
