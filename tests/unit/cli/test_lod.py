@@ -175,7 +175,7 @@ def test_same_in_same_out(run_here, files):
         np.testing.assert_array_equal(first[name], second[name], err_msg=name)
 
 
-@pytest.mark.skipif(not CHARACTERS.is_dir(), reason="characters of others are not here")
+@pytest.mark.skipif(not CHARACTERS.is_dir(), reason="no shared data beside the repository")
 def test_a_character_of_others(run_here):
     done = run_here("lod", CHARACTERS / "RiggedFigure.glb", "-o", "a.glb", "--levels", "3")
     assert done.returncode == 0, done.stderr
