@@ -3,7 +3,11 @@
 A node at distance d from a bone is held if  d <= reach r(s),  r(s): how far the surface is from the bone there, and if
 its place s along the bone is at least r from a joint at either end (less on short bones): flesh there must give when
 the joint bends. A reach of half a radius, a quarter of the thickness, leaves the rest of the flesh soft. It grows where
-that is not enough to hold the bone against twist.
+that is not enough to hold the bone against twist. A bone in elements larger than it is thick holds the corners of those
+that it passes through: what they carry is rigid but for its joints. A node is held by the bone that is nearest.
+
+A lattice may have several elements in one place, of parts that only come close. The bone is in the fullest one, and
+holds nodes that are joined to its corners within its reach.
 
 Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3 ("position constraints to vertices adjacent to the rigid
 bones").
@@ -18,12 +22,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from osteon.core.arrays import Bool, Float64, Int32
+from osteon.core.arrays import Bool, Float64, Int32, Int64
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import StickSkeleton, project_on_segments
-from osteon.elastic.inside import winding_numbers
+from osteon.elastic.inside import inside_points
 from osteon.elastic.solid import Solid, solid_pieces
+from osteon.elastic.system import node_graph
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
 
 __all__ = ["BoneRoom", "bone_room", "hold_nodes", "holds_all_bones"]
@@ -55,10 +62,8 @@ class BoneRoom:
 
 def bone_room(vertices: Float64, faces: Int32, skeleton: StickSkeleton) -> BoneRoom:
     """Distances to a closed surface; refuses bones that lie outside."""
-    along = np.linspace(0, 1, PLACES)[:, None]
-    places = skeleton.joints[skeleton.bones[:, :1]] + along * skeleton.vectors[:, None]  # (b,p,3)
-    flat = places.reshape(-1, 3)
-    inside = (np.abs(winding_numbers(flat, vertices, faces)) > 0.5).reshape(len(places), PLACES)
+    flat = _places(skeleton).reshape(-1, 3)
+    inside = inside_points(flat, vertices, faces).reshape(-1, PLACES)
     share = inside.mean(axis=1)
     if (share < INSIDE).any():
         out = np.flatnonzero(share < INSIDE)
@@ -71,62 +76,13 @@ def bone_room(vertices: Float64, faces: Int32, skeleton: StickSkeleton) -> BoneR
 
 def hold_nodes(solid: Solid, skeleton: StickSkeleton, room: BoneRoom) -> Int32:
     """(n,) the bone that holds each node, -1 where it is free."""
-    along, distance = _project(solid, skeleton)
-    nearest = np.full(len(solid.points), np.inf)
-    held = np.full(len(solid.points), -1, np.int32)
-    for b in range(skeleton.n_bones):
-        reached = _reach(b, along[:, b], distance[:, b], skeleton, room)
-        if reached is None:
-            raise GeometryError(
-                f"bone '{skeleton.bone_name(b)}' is too thin for the elements around it, so they cannot hold it; "
-                "use smaller elements (a lattice of more --cells), or leave the bone out"
-            )
-        closer = reached & (distance[:, b] < nearest)
-        nearest[closer], held[closer] = distance[closer, b], b
-    _check_held(solid, skeleton, held)
-    return held
-
-
-def holds_all_bones(solid: Solid, skeleton: StickSkeleton, room: BoneRoom) -> bool:
-    """Whether there are enough nodes around every bone."""
-    along, distance = _project(solid, skeleton)
-    return all(_reach(b, along[:, b], distance[:, b], skeleton, room) is not None for b in range(skeleton.n_bones))
-
-
-def _project(solid: Solid, skeleton: StickSkeleton) -> tuple[Float64, Float64]:
-    """(n,b) where along each bone each node is, and how far away."""
-    return project_on_segments(solid.points[:, None], skeleton.joints[skeleton.bones[:, 0]], skeleton.vectors)
-
-
-def _reach(b: int, along: Float64, distance: Float64, skeleton: StickSkeleton, room: BoneRoom) -> Bool | None:
-    """(n,) nodes that bone b would hold if there were no other; None if they do not hold it."""
-    radius = np.interp(along, np.linspace(0, 1, PLACES), room.radii[b])
-    clear = _clear(b, along, skeleton, room)
-    for reach in REACHES:
-        found = np.asarray(clear & (distance <= (1 + ROUNDING) * reach * radius))
-        off = distance[found] / np.maximum(radius[found], 1e-300)
-        if len(off) >= ENOUGH_NODES and np.sqrt((off**2).mean()) >= OFF_AXIS:
-            return found
-    return None
-
-
-def _clear(b: int, along: Float64, skeleton: StickSkeleton, room: BoneRoom) -> Bool:
-    """(n,) whether places along bone b are far enough from joints; free ends need no room."""
-    length = float(np.linalg.norm(skeleton.vectors[b]))
-    free = set(skeleton.free_ends().tolist())
-    start, stop = (
-        0.0 if joint in free else min(CLEARANCE * float(room.radii[b, end]) / length, CLEAR_PART)
-        for joint, end in zip(skeleton.bones[b].tolist(), (0, -1), strict=True)
-    )
-    return np.asarray((along >= start - ROUNDING) & (along <= 1 - stop + ROUNDING))
-
-
-def _check_held(solid: Solid, skeleton: StickSkeleton, held: Int32) -> None:
-    """Refuse bones that others left nothing to hold, and pieces of the solid that hang on no bone."""
-    count = np.bincount(held[held >= 0], minlength=skeleton.n_bones)
-    if (count < 3).any():
-        name = skeleton.bone_name(int(count.argmin()))
-        raise GeometryError(f"bone '{name}' shares all nodes around it with others; use smaller elements")
+    held = _nearest_bones(solid, skeleton, room)
+    slipped = _slipped(solid, skeleton, held)
+    if len(slipped):
+        raise GeometryError(
+            f"bone '{skeleton.bone_name(int(slipped[0]))}' is too small for the elements around it to hold it; "
+            "use smaller elements (a lattice of more --cells), or leave the bone out"
+        )
     piece = solid_pieces(solid)
     loose = np.setdiff1d(piece, piece[held >= 0])
     if len(loose):
@@ -134,3 +90,116 @@ def _check_held(solid: Solid, skeleton: StickSkeleton, held: Int32) -> None:
         raise GeometryError(
             f"solid: {n:,} nodes in {len(loose)} of its pieces hang on no bone; give each a bone, or join them"
         )
+    return held
+
+
+def holds_all_bones(solid: Solid, skeleton: StickSkeleton, room: BoneRoom) -> bool:
+    """Whether there are enough nodes around every bone."""
+    return not len(_slipped(solid, skeleton, _nearest_bones(solid, skeleton, room)))
+
+
+def _places(skeleton: StickSkeleton) -> Float64:
+    """(b,p,3) along each bone."""
+    along = np.linspace(0, 1, PLACES)[:, None]
+    return np.asarray(skeleton.joints[skeleton.bones[:, :1]] + along * skeleton.vectors[:, None])
+
+
+def _nearest_bones(solid: Solid, skeleton: StickSkeleton, room: BoneRoom) -> Int32:
+    along, distance = project_on_segments(
+        solid.points[:, None], skeleton.joints[skeleton.bones[:, 0]], skeleton.vectors
+    )  # (n,b)
+    finder = _Finder.of(solid)
+    nearest = np.full(len(solid.points), np.inf)
+    held = np.full(len(solid.points), -1, np.int32)
+    for b in range(skeleton.n_bones):
+        reached = _reach(_Bone.of(b, skeleton, room), along[:, b], distance[:, b], finder)
+        closer = reached & (distance[:, b] < nearest)
+        nearest[closer], held[closer] = distance[closer, b], b
+    return held
+
+
+def _slipped(solid: Solid, skeleton: StickSkeleton, held: Int32) -> Int64:
+    """Bones that hold too few nodes, or only such in a line."""
+    found = []
+    for b in range(skeleton.n_bones):
+        points = solid.points[held == b]
+        across = np.linalg.svd(points - points.mean(axis=0), compute_uv=False) if len(points) > 2 else np.zeros(3)
+        if across[1] <= ROUNDING * float(np.linalg.norm(skeleton.vectors[b])):
+            found.append(b)
+    return np.array(found, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bone:
+    places: Float64  # (p,3) along the bone
+    radii: Float64  # (p,)
+    clear: tuple[float, float]  # of joints, from where to where along it
+
+    @staticmethod
+    def of(b: int, skeleton: StickSkeleton, room: BoneRoom) -> _Bone:
+        """Free ends need no room."""
+        length = float(np.linalg.norm(skeleton.vectors[b]))
+        free = set(skeleton.free_ends().tolist())
+        start, stop = (
+            0.0 if joint in free else min(CLEARANCE * float(room.radii[b, end]) / length, CLEAR_PART)
+            for joint, end in zip(skeleton.bones[b].tolist(), (0, -1), strict=True)
+        )
+        return _Bone(_places(skeleton)[b], room.radii[b], (start - ROUNDING, 1 - stop + ROUNDING))
+
+    def radius(self, along: Float64) -> Float64:
+        return np.interp(along, np.linspace(0, 1, PLACES), self.radii)
+
+    def is_clear(self, along: Float64) -> Bool:
+        return np.asarray((along >= self.clear[0]) & (along <= self.clear[1]))
+
+
+def _reach(bone: _Bone, along: Float64, distance: Float64, finder: _Finder) -> Bool:
+    """(n,) nodes that a bone would hold if there were no other."""
+    passed = finder.corners_along(bone.places[bone.is_clear(np.linspace(0, 1, PLACES))])
+    radius, clear = bone.radius(along), bone.is_clear(along)
+    joined = finder.joined_to(passed, passed | (distance <= REACHES[-1] * radius))
+    for reach in REACHES:
+        found = np.asarray(clear & joined & (distance <= (1 + ROUNDING) * reach * radius))
+        off = distance[found] / np.maximum(radius[found], 1e-300)
+        if len(off) >= ENOUGH_NODES and np.sqrt((off**2).mean()) >= OFF_AXIS:
+            return found
+    return passed
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Elements of a solid by place, and nodes by what joins them."""
+
+    solid: Solid
+    low: Float64  # (e,3) of the boxes around elements
+    high: Float64
+    inverse: Float64  # (e,3,3) from offsets to weights
+    graph: csr_array  # (n,n) nodes that share an element
+
+    @staticmethod
+    def of(solid: Solid) -> _Finder:
+        corners = solid.points[solid.tets]
+        inverse = np.asarray(np.linalg.inv((corners[:, 1:] - corners[:, :1]).swapaxes(1, 2)), np.float64)
+        return _Finder(
+            solid, corners.min(axis=1), corners.max(axis=1), inverse, node_graph(solid.tets, len(solid.points))
+        )
+
+    def corners_along(self, points: Float64) -> Bool:
+        """(n,) corners of the elements that hold points, of several in one place the fullest."""
+        out = np.zeros(len(self.solid.points), bool)
+        for point in points:
+            near = np.flatnonzero(((self.low <= point) & (self.high >= point)).all(axis=1))
+            offset = point - self.solid.points[self.solid.tets[near, 0]]
+            inner = np.einsum("eij,ej->ei", self.inverse[near], offset)
+            holds = near[(inner >= -ROUNDING).all(axis=1) & (inner.sum(axis=1) <= 1 + ROUNDING)]
+            if len(holds):
+                out[self.solid.tets[holds[self.solid.fill[holds].argmax()]]] = True
+        return out
+
+    def joined_to(self, seeds: Bool, within: Bool) -> Bool:
+        """(n,) nodes that paths through nodes `within` join to the seeds."""
+        at = np.flatnonzero(within)
+        _, label = connected_components(self.graph[at][:, at], directed=False)
+        out = np.zeros_like(within)
+        out[at] = np.isin(label, label[seeds[at]])
+        return out

@@ -1,90 +1,141 @@
-"""Which points of a regular grid lie inside a closed surface, and how often a surface winds around single points.
+"""Which points lie inside a closed surface, by the triangles that a straight line from them goes through.
 
-Of a grid: every column of samples along z is cut by the triangles above it; a sample is inside where the cuts above it,
-counted +1 from below and -1 from above, do not cancel. So shells may overlap, and may all be inside out.
-
-Based on: A. Jacobson, L. Kavan, O. Sorkine, Robust inside-outside segmentation using generalized winding numbers, 2013.
+A point is inside where the cuts of a line that leaves it upward, counted +1 where it leaves the body and -1 where it
+enters, do not cancel. So shells may overlap, and may all be inside out. Points of a regular grid share their lines.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from osteon.core.arrays import Bool, Float64, Int32, Int64
 
-__all__ = ["inside_grid", "winding_numbers"]
+__all__ = ["GridCuts", "inside_points"]
 
-#: Pairs of points and triangles that are asked about at a time.
+#: Pairs of lines and triangles that are asked about at a time.
 BLOCK = 2_000_000
 
+Axes = tuple[Float64, Float64, Float64]
 
-def inside_grid(vertices: Float64, faces: Int32, axes: tuple[Float64, Float64, Float64]) -> Bool:
-    """(x,y,z) of all combinations of positions along three axes, each ascending."""
-    x, y, z = axes
-    cuts = np.zeros((len(x), len(y), len(z) + 1), np.int32)
+
+@dataclass(frozen=True, slots=True)
+class GridCuts:
+    """Where a surface cuts the lines of a grid: all combinations of positions along three axes, each ascending."""
+
+    inside: Bool  # (x,y,z)
+    gaps: tuple[Bool, Bool, Bool]  # along each axis, whether a line leaves the body on the way from a point to the next
+
+    @staticmethod
+    def of(vertices: Float64, faces: Int32, axes: Axes) -> GridCuts:
+        """All cuts of a closed surface."""
+        (_, x), (_, y), (around, z) = (_cuts_along(vertices, faces, axes, k) for k in range(3))
+        return GridCuts(around != 0, (x, y, z))
+
+
+def inside_points(points: Float64, vertices: Float64, faces: Int32) -> Bool:
+    """(n,) whether points lie inside."""
     corners = vertices[faces]
-    low = np.stack([np.searchsorted(axis, corners[:, :, i].min(axis=1)) for i, axis in enumerate((x, y))], axis=1)
-    high = np.stack([np.searchsorted(axis, corners[:, :, i].max(axis=1)) for i, axis in enumerate((x, y))], axis=1)
-    count = (high - low).prod(axis=1)
-    ends = np.cumsum(count)
-    start = 0
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    out = np.zeros(len(points), bool)
+    for n, point in enumerate(points):
+        near = np.flatnonzero((low[:, :2] <= point[:2]).all(axis=1) & (high >= point).all(axis=1))
+        sides = _sides(corners[near], faces[near], np.broadcast_to(point[:2], (len(near), 2)))
+        leaves, crossed, height = _crossing(sides, corners[near])
+        above = height > point[2]
+        out[n] = int(np.where(leaves[crossed][above], 1, -1).sum()) != 0
+    return out
+
+
+def _cuts_along(vertices: Float64, faces: Int32, axes: Axes, along: int) -> tuple[Int32, Bool]:
+    """How often the surface winds around each point, and the gaps, by cuts of the lines along one axis."""
+    order = [(along + 1) % 3, (along + 2) % 3, along]  # an even change of axes keeps signs
+    lines = [axes[k] for k in order]
+    corners = np.ascontiguousarray(vertices[faces][:, :, order])
+    low, high = (
+        np.stack([np.searchsorted(lines[i], end(corners[:, :, i], axis=1)) for i in range(2)], axis=1)
+        for end in (np.min, np.max)
+    )
+    ends = np.cumsum((high - low).prod(axis=1))
+    start, found = 0, []
     while start < len(faces):
-        stop = max(start + 1, int(np.searchsorted(ends, (ends[start - 1] if start else 0) + BLOCK)))
-        now = slice(start, stop)
-        _cut_columns(corners[now], faces[now], axes, low[now], high[now] - low[now], cuts)
-        start = stop
-    above = np.cumsum(cuts[:, :, ::-1], axis=2)[:, :, ::-1][:, :, 1:]
-    return np.asarray(above != 0)
+        done = ends[start - 1] if start else 0
+        now = slice(start, max(start + 1, int(np.searchsorted(ends, done + BLOCK))))
+        found.append(_cut_lines(corners[now], faces[now], lines, low[now], high[now] - low[now]))
+        start = now.stop
+    cuts = _Cuts(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    shape = (len(lines[0]), len(lines[1]), len(lines[2]))
+    around = cuts.winding(shape)
+    back = np.argsort(order)
+    return np.ascontiguousarray(around.transpose(back)), np.ascontiguousarray(cuts.gaps(around).transpose(back))
 
 
-def _cut_columns(
-    corners: Float64,
-    faces: Int32,
-    axes: tuple[Float64, Float64, Float64],
-    low: Int64,
-    size: Int64,
-    cuts: Int32,
-) -> None:
-    """Add the cuts of some triangles; `low` and `size` (t,2) are the columns in the box around each."""
-    triangle = np.repeat(np.arange(len(corners)), size.prod(axis=1))
-    if not len(triangle):
-        return
-    first = np.cumsum(size.prod(axis=1)) - size.prod(axis=1)
-    place = np.arange(len(triangle)) - first[triangle]
+class _Cuts(NamedTuple):
+    """Cuts of the lines along the last axis."""
+
+    i: Int64  # line
+    j: Int64
+    height: Float64
+    at: Int64  # the first point above it
+    sign: Int64  # 1 where a line upward leaves
+
+    def winding(self, shape: tuple[int, int, int]) -> Int32:
+        """(x,y,z) the sum of the signs above each point."""
+        net = np.zeros((shape[0], shape[1], shape[2] + 1), np.int16)
+        np.add.at(net, (self.i, self.j, self.at), self.sign)
+        return np.asarray(np.cumsum(net[:, :, ::-1], axis=2, dtype=np.int32)[:, :, ::-1][:, :, 1:])
+
+    def gaps(self, around: Int32) -> Bool:
+        """(x,y,z-1) whether the winding is zero somewhere between two neighbours."""
+        out = np.zeros((*around.shape[:2], around.shape[2] - 1), bool)
+        between = (self.at > 0) & (self.at < around.shape[2])
+        i, j, at, sign = (part[between] for part in (self.i, self.j, self.at, self.sign))
+        line = np.ravel_multi_index((i, j, at), around.shape)
+        order = np.lexsort((self.height[between], line))
+        i, j, at, sign, line = (part[order] for part in (i, j, at, sign, line))
+        total = np.cumsum(sign)
+        begins = np.flatnonzero(np.diff(line, prepend=-1))
+        before = np.repeat((total - sign)[begins], np.diff(np.append(begins, len(line))))
+        left = (around[i, j, at - 1] - (total - before)) == 0
+        out[i[left], j[left], at[left] - 1] = True
+        return out
+
+
+def _cut_lines(corners: Float64, faces: Int32, lines: list[Float64], low: Int64, size: Int64) -> _Cuts:
+    """Where triangles cut lines; low, size (t,2): the lines in the box of each."""
+    n_lines = size.prod(axis=1)
+    triangle = np.repeat(np.arange(len(corners)), n_lines)
+    place = np.arange(len(triangle)) - np.repeat(np.cumsum(n_lines) - n_lines, n_lines)
     i, j = low[triangle, 0] + place // size[triangle, 1], low[triangle, 1] + place % size[triangle, 1]
-    point = np.stack([axes[0][i], axes[1][j]], axis=1)
-    sides = np.stack([_side(corners, faces, triangle, point, k) for k in range(3)], axis=1)
-    upward = np.asarray((sides > 0).all(axis=1))
-    crossed = np.asarray(upward | (sides < 0).all(axis=1))
+    point = np.stack([lines[0][i], lines[1][j]], axis=1)
+    sides = _sides(corners[triangle], faces[triangle], point)
+    leaves, crossed, height = _crossing(sides, corners[triangle])
+    sign = np.where(leaves[crossed], 1, -1)
+    return _Cuts(i[crossed], j[crossed], height, np.searchsorted(lines[2], height), sign)
+
+
+def _crossing(sides: Float64, corners: Float64) -> tuple[Bool, Bool, Float64]:
+    """Whether a line upward leaves through each triangle, whether it meets it at all, and how high those that do."""
+    leaves = np.asarray((sides > 0).all(axis=1))
+    crossed = np.asarray(leaves | (sides < 0).all(axis=1))
     share = sides[crossed] / sides[crossed].sum(axis=1, keepdims=True)
-    height = np.einsum("ck,ck->c", share, corners[triangle[crossed]][:, [2, 0, 1], 2])
-    at = np.searchsorted(axes[2], height)  # samples below the cut have it above them
-    np.add.at(cuts, (i[crossed], j[crossed], at), np.where(upward[crossed], 1, -1))
+    return leaves, crossed, np.einsum("ck,ck->c", share, corners[crossed][:, [2, 0, 1], 2])
 
 
-def _side(corners: Float64, faces: Int32, triangle: Int64, point: Float64, k: int) -> Float64:
-    """Twice the area of a point with edge k, seen from above; computed alike for both triangles of an edge.
+def _sides(corners: Float64, faces: Int32, point: Float64) -> Float64:
+    """(c,3) twice the area of a point with each edge, seen from above; computed alike for both triangles of an edge.
 
-    A point just on the edge lies on the side of the triangle in which the edge runs up in vertex numbers.
+    A point just on an edge lies on the side of the triangle in which the edge runs up in vertex numbers.
     """
-    a, b = faces[:, k], faces[:, (k + 1) % 3]
-    first = np.where((a < b)[:, None], corners[:, k, :2], corners[:, (k + 1) % 3, :2])
-    along = np.where((a < b)[:, None], corners[:, (k + 1) % 3, :2], corners[:, k, :2]) - first
-    away = point - first[triangle]
-    area = along[triangle, 0] * away[:, 1] - along[triangle, 1] * away[:, 0]
-    area = np.where(area == 0, np.finfo(float).tiny, area)
-    return np.where((a < b)[triangle], area, -area)
-
-
-def winding_numbers(points: Float64, vertices: Float64, faces: Int32) -> Float64:
-    """(n,) about 0 outside and 1 (or -1) inside a closed surface: the solid angle of all triangles, over a sphere's."""
-    out = np.zeros(len(points))
-    block = max(1, BLOCK // max(len(faces), 1))
-    for start in range(0, len(points), block):
-        now = slice(start, start + block)
-        a, b, c = (vertices[faces[:, k]] - points[now, None] for k in range(3))
-        la, lb, lc = (np.linalg.norm(side, axis=2) for side in (a, b, c))
-        volume = np.einsum("nti,nti->nt", a, np.cross(b, c))
-        below = la * lb * lc + (a * b).sum(axis=2) * lc + (b * c).sum(axis=2) * la + (c * a).sum(axis=2) * lb
-        out[now] = np.arctan2(volume, below).sum(axis=1) / (2 * np.pi)
+    out = np.empty((len(point), 3))
+    for k in range(3):
+        m = (k + 1) % 3
+        up = (faces[:, k] < faces[:, m])[:, None]
+        one, other = corners[:, k, :2], corners[:, m, :2]
+        first = np.where(up, one, other)
+        along, away = np.where(up, other, one) - first, point - first
+        area = along[:, 0] * away[:, 1] - along[:, 1] * away[:, 0]
+        out[:, k] = np.where(up[:, 0], 1, -1) * np.where(area == 0, np.finfo(float).tiny, area)
     return out

@@ -5,10 +5,11 @@ edge of that face, so twelve belong to each cube (three faces, four edges each).
 one, in six ways round, which leaves the solid without a grain. A point's tetrahedron is found by looking at its offset
 from the centre of its cube: the longest coordinate tells the face, the next one the edge.
 
-An element at the rim counts as flesh by the part of it that is inside, by samples on a finer grid.
+An element at the rim counts as flesh by the part of it that is inside, by samples on a finer grid. Parts that only come
+close, such as fingers, are not joined: where an element holds pieces of both, there are two (`lattice_copies.py`).
 
 Based on: F. Labelle, J. Shewchuk, Isosurface stuffing, 2007 (the lattice); M. Nesme, P. Kry et al., Preserving topology
-and elasticity for embedded deformable models, 2009 (elements that are filled in part).
+and elasticity for embedded deformable models, 2009 (elements that are filled in part, and several in one place).
 """
 
 from __future__ import annotations
@@ -17,43 +18,49 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.arrays import Float64, Int32, Int64
+from osteon.core.arrays import Float64, Int64
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
-from osteon.core.topology import triangle_neighbors
+from osteon.core.normals import vertex_normals
+from osteon.core.topology import shells, triangle_areas, triangle_neighbors
 from osteon.core.weld import weld_points
-from osteon.elastic.inside import inside_grid
+from osteon.elastic.inside import Axes, GridCuts
+from osteon.elastic.lattice_copies import NodeBoxes, SampledBody, element_copies
 from osteon.elastic.solid import Solid, in_order
 
-__all__ = ["check_closed", "lattice_around"]
+__all__ = ["check_closed", "cube_for_nodes", "lattice_around"]
 
-#: Samples along the edge of a cube; none falls on a plane between elements.
-SAMPLES = 5
-#: Where they lie between multiples of their spacing, so that none does.
+#: Samples along the edge of a cube.
+SAMPLES = 4
+#: Where they lie between multiples of their spacing, so that none falls between elements.
 OFFSETS = (0.137, 0.319, 0.461)
 #: The least part that an element at the rim counts for.
 LEAST_FILL = 0.1
-#: Cubes a lattice may have along its box; beyond, memory ends before patience.
-MOST_CUBES = 1_000_000
+#: Cubes in the box around a mesh; beyond, memory ends before patience.
+MOST_CUBES = 300_000
+#: Nodes of a lattice: so many a cube of volume, and a square of surface.
+NODES_INSIDE, NODES_AT_RIM = 2.0, 1.7
 #: The other two axes of each axis.
 OTHERS = np.array([[1, 2], [2, 0], [0, 1]])
 
 
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class Grid:
+    """Cubes in a box, and the elements between them."""
+
     origin: Float64  # (3,) lowest corner
     cube: float  # edge of a cube
     shape: Int64  # (3,) cubes
 
     @staticmethod
-    def around(vertices: Float64, cube: float) -> _Grid:
-        low = vertices.min(axis=0) - 1.5 * cube
+    def around(vertices: Float64, cube: float) -> Grid:
+        """Room for all vertices and a cube more on every side."""
         shape = np.ceil((np.ptp(vertices, axis=0) + 3 * cube) / cube).astype(np.int64)
-        if shape.prod() > MOST_CUBES:
+        if not shape.prod() <= MOST_CUBES:
             raise GeometryError(
                 f"lattice: {shape.prod():,} cubes around the mesh are too many, at most {MOST_CUBES:,}; ask for fewer"
             )
-        return _Grid(low, cube, shape)
+        return Grid(vertices.min(axis=0) - 1.5 * cube, cube, shape)
 
     def elements_at(self, points: Float64) -> Int64:
         """(n,) number of the element that holds each point: twelve a cube."""
@@ -65,8 +72,7 @@ class _Grid:
         rows = np.arange(len(points))
         cube[rows, face] -= off[rows, face] < 0  # a face belongs to the cube below it
         edge = 2 * (OTHERS[face, 1] == beside) + (off[rows, beside] > 0)
-        flat = (cube[:, 0] * self.shape[1] + cube[:, 1]) * self.shape[2] + cube[:, 2]
-        return np.asarray(12 * flat + 4 * face + edge)
+        return np.asarray(12 * _number(cube, self.shape) + 4 * face + edge)
 
     def nodes_of(self, elements: Int64) -> Int64:
         """(e,4) numbers of nodes: corners of cubes first, then centres."""
@@ -81,12 +87,8 @@ class _Grid:
         other = corner.copy()
         other[rows, along] += 1
         n_corners = int((self.shape + 1).prod())
-        ends = [self._number(corner, self.shape + 1), self._number(other, self.shape + 1)]
-        centres = [n_corners + self._number(c, self.shape) for c in (cube, beyond)]
-        return np.stack([*centres, *ends], axis=1)
-
-    def _number(self, at: Int64, shape: Int64) -> Int64:
-        return np.asarray((at[:, 0] * shape[1] + at[:, 1]) * shape[2] + at[:, 2])
+        ends = [_number(corner, self.shape + 1), _number(other, self.shape + 1)]
+        return np.stack([*(n_corners + _number(c, self.shape) for c in (cube, beyond)), *ends], axis=1)
 
     def places(self, nodes: Int64) -> Float64:
         """(n,3) of nodes."""
@@ -96,18 +98,45 @@ class _Grid:
         centre = np.stack(np.unravel_index(np.where(is_corner, 0, nodes - n_corners), tuple(self.shape)), axis=1)
         return np.asarray(self.origin + self.cube * np.where(is_corner[:, None], corner, centre + 0.5))
 
+    def boxes_of(self, points: Float64) -> NodeBoxes:
+        """The corners and centres that are less than a cube away, in each coordinate."""
+        inner = (points - self.origin) / self.cube
+        cells = np.floor(np.stack([inner, inner - 0.5], axis=1)).astype(np.int64)
+        steps = np.array([[s >> 2, s >> 1 & 1, s & 1] for s in range(8)])
+        shapes = (self.shape + 1, self.shape)
+        starts = (0, int((self.shape + 1).prod()))
+        nodes = [
+            start + _number((cells[:, kind, None] + steps).reshape(-1, 3), shape).reshape(-1, 8)
+            for kind, (start, shape) in enumerate(zip(starts, shapes, strict=True))
+        ]
+        return NodeBoxes(cells, np.concatenate(nodes, axis=1))
+
+    def sample_axes(self) -> Axes:
+        """Where samples lie."""
+        step = self.cube / SAMPLES
+        x, y, z = (self.origin[i] + step * (np.arange(SAMPLES * n) + OFFSETS[i]) for i, n in enumerate(self.shape))
+        return x, y, z
+
+
+def _number(at: Int64, shape: Int64) -> Int64:
+    return np.asarray((at[:, 0] * shape[1] + at[:, 1]) * shape[2] + at[:, 2])
+
 
 def lattice_around(surface: Mesh, cube: float) -> Solid:
     """A solid of cubes with this edge around a closed surface, which it carries."""
-    vertices = surface.rest.astype(np.float64)
     check_closed(surface)
-    grid = _Grid.around(vertices, cube)
-    elements, fill = _filled(grid, vertices, surface.faces)
-    nodes = grid.nodes_of(elements)
-    used, numbered = np.unique(nodes, return_inverse=True)
-    points = grid.places(used)
-    tets = in_order(points, numbered.reshape(-1, 4))
-    corners = tets[np.searchsorted(elements, grid.elements_at(vertices))]
+    vertices = surface.rest.astype(np.float64)
+    grid = Grid.around(vertices, cube)
+    axes = grid.sample_axes()
+    cuts = GridCuts.of(vertices, surface.faces, axes)
+    _, same = weld_points(surface.rest)
+    _, shell = shells(same[surface.faces], len(vertices))
+    body = SampledBody(axes, cuts, vertices, _outward(surface), shell[same])
+    copies = element_copies(body, grid)
+    points = grid.places(copies.lattice_nodes)
+    tets = in_order(points, copies.tets)
+    fill = np.clip(copies.samples / _samples_each()[copies.elements % 12], LEAST_FILL, 1)
+    corners = tets[copies.of_vertex]
     return Solid(points, tets, fill, surface, corners, _barycentric(points[corners], vertices))
 
 
@@ -125,46 +154,39 @@ def check_closed(surface: Mesh) -> None:
         )
 
 
-def _filled(grid: _Grid, vertices: Float64, faces: Int32) -> tuple[Int64, Float64]:
-    """Elements, ascending, that hold flesh or a piece of the surface, and which part of each is flesh."""
-    axes = _sample_axes(grid)
-    inside = np.nonzero(inside_grid(vertices, faces, axes))
-    held, count = np.unique(
-        grid.elements_at(np.stack([axis[i] for axis, i in zip(axes, inside, strict=True)], axis=1)), return_counts=True
-    )
-    elements = np.union1d(held, grid.elements_at(_surface_samples(vertices, faces, grid.cube / 3)))
-    part = np.zeros(len(elements))
-    part[np.searchsorted(elements, held)] = count
-    return elements, np.clip(part / _samples_each()[elements % 12], LEAST_FILL, 1)
+def cube_for_nodes(surface: Mesh, n_nodes: int) -> float:
+    """The edge of cubes with which a lattice has about so many nodes."""
+    volume = abs(_volume(surface))
+    area = float(triangle_areas(surface.rest, surface.faces).sum())
+    low, high = 0.0, float(np.ptp(surface.rest, axis=0).max())
+    for _ in range(60):
+        middle = (low + high) / 2
+        many = NODES_INSIDE * volume / middle**3 + NODES_AT_RIM * area / middle**2 > n_nodes
+        low, high = (middle, high) if many else (low, middle)
+    return high
 
 
-def _sample_axes(grid: _Grid) -> tuple[Float64, Float64, Float64]:
-    step = grid.cube / SAMPLES
-    x, y, z = (grid.origin[i] + step * (np.arange(SAMPLES * n) + OFFSETS[i]) for i, n in enumerate(grid.shape))
-    return x, y, z
+def _volume(surface: Mesh) -> float:
+    a, b, c = (surface.rest[surface.faces[:, k]].astype(np.float64) for k in range(3))
+    return float(np.einsum("ti,ti->", a, np.cross(b, c)) / 6)
+
+
+def _outward(surface: Mesh) -> Float64:
+    """(v,3) unit normals; vertices at one place have one."""
+    _, same = weld_points(surface.rest)
+    points = np.zeros((same.max() + 1, 3))
+    points[same] = surface.rest
+    normals = vertex_normals(points, same[surface.faces])[same].astype(np.float64)
+    return normals if _volume(surface) >= 0 else -normals
 
 
 def _samples_each() -> Int64:
     """(12,) how many samples fall into each element of a cube: counted in the middle of three cubes each way."""
-    grid = _Grid(np.zeros(3), 1.0, np.array([3, 3, 3]))
-    samples = np.stack(np.meshgrid(*_sample_axes(grid), indexing="ij"), axis=-1).reshape(-1, 3)
+    grid = Grid(np.zeros(3), 1.0, np.array([3, 3, 3]))
+    samples = np.stack(np.meshgrid(*grid.sample_axes(), indexing="ij"), axis=-1).reshape(-1, 3)
     inner = samples[((samples > 0.5) & (samples < 2.5)).all(axis=1)]
     middle = 12 * 13  # of 27
     return np.bincount(grid.elements_at(inner), minlength=middle + 12)[middle : middle + 12]
-
-
-def _surface_samples(vertices: Float64, faces: Int32, spacing: float) -> Float64:
-    """(n,3) points all over the triangles, not farther apart than `spacing`, and all vertices."""
-    corners = vertices[faces]
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
-    pieces = np.ceil(longest / spacing).astype(np.int64).clip(1)
-    found = [vertices]
-    for n in np.unique(pieces).tolist():
-        i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
-        inner = (i + j <= n).ravel()
-        weights = np.stack([i.ravel(), j.ravel(), n - i.ravel() - j.ravel()], axis=1)[inner] / n
-        found.append((weights @ corners[pieces == n]).reshape(-1, 3))
-    return np.concatenate(found)
 
 
 def _barycentric(corners: Float64, points: Float64) -> Float64:

@@ -12,7 +12,7 @@ from osteon.core.mesh import Mesh
 from osteon.core.sticks import StickSkeleton
 from osteon.elastic.attachment import BoneRoom, bone_room, holds_all_bones
 from osteon.elastic.body import ElasticBody
-from osteon.elastic.lattice import check_closed, lattice_around
+from osteon.elastic.lattice import check_closed, cube_for_nodes, lattice_around
 from osteon.elastic.material import Material
 from osteon.elastic.options import FleshOptions
 from osteon.elastic.solid import Solid, solid_of_tetrahedra
@@ -22,8 +22,10 @@ from osteon.io.meshes.tetrahedra import SOLID_SUFFIX, LoadedSolid, read_solid
 
 __all__ = ["FleshSource", "load_flesh", "make_body"]
 
-#: Edge of the first cubes that are tried, over the radius of the thinnest bone; what they shrink by until bones hold.
-FIRST_CUBE, SHRINK, TRIES = 1.2, 0.85, 6
+#: A lattice has about as many nodes, unless its cubes would be smaller than this, over the radius of the thinnest bone.
+NODES, FIRST_CUBE = 6000, 1.2
+#: By what cubes shrink until all bones hold, and how often that is tried.
+SHRINK, TRIES = 0.85, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,10 @@ def make_body(source: FleshSource, skeleton: StickSkeleton, options: FleshOption
 
 
 def _lattice(surface: Mesh, skeleton: StickSkeleton, room: BoneRoom, cells: int) -> Solid:
-    """With so many cells along the longest side, or, for 0, as few as hold all bones."""
+    """With so many cells along the longest side, or, for 0, with some thousand nodes, more if bones need it."""
     if cells:
         return lattice_around(surface, float(np.ptp(surface.rest, axis=0).max()) / cells)
-    cube = FIRST_CUBE * room.thinnest
+    cube = max(FIRST_CUBE * room.thinnest, cube_for_nodes(surface, NODES))
     for _ in range(TRIES):
         solid = lattice_around(surface, cube)
         if holds_all_bones(solid, skeleton, room):

@@ -18,7 +18,7 @@ from osteon.core.errors import GeometryError
 from osteon.elastic.elements import TetElements
 from osteon.elastic.material import Material
 
-__all__ = ["StiffnessSystem", "factor_symmetric"]
+__all__ = ["StiffnessSystem", "factor_symmetric", "node_graph"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class StiffnessSystem:
     @staticmethod
     def of(elements: TetElements, held: Bool) -> StiffnessSystem:
         """`held` (n,) are the nodes that are no unknowns."""
-        graph = _graph(elements.tets, len(held))
+        graph = node_graph(elements.tets, len(held))
         apart = np.flatnonzero(~held)
         free: Int32 = np.asarray(apart[_elimination_order(csr_array(graph[apart][:, apart]))], np.int32)
         ordered = csc_array(graph[free][:, free])
@@ -70,7 +70,7 @@ def factor_symmetric(matrix: csc_array, order: str = "MMD_AT_PLUS_A") -> Any:
     return splu(matrix, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
-def _graph(tets: Int32, n_nodes: int) -> csr_array:
+def node_graph(tets: Int32, n_nodes: int) -> csr_array:
     """(n,n) ones where two nodes share an element, and on the diagonal."""
     i, j = np.repeat(tets, 4, axis=1).ravel(), np.tile(tets, (1, 4)).ravel()
     graph = csr_array((np.ones(len(i)), (i, j)), shape=(n_nodes, n_nodes))

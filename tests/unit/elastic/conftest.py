@@ -38,3 +38,10 @@ def box(size=(1.0, 1.0, 1.0), at=(0.0, 0.0, 0.0), name="box") -> Mesh:
     """A closed box of twelve triangles."""
     points, _, faces = make_bar((1, 1, 1), 1.0)
     return Mesh((points + np.array([0, 0.5, 0.5])) * size + at, faces, name=name)
+
+
+def joined(*meshes: Mesh, name="two") -> Mesh:
+    rest = np.concatenate([mesh.rest for mesh in meshes])
+    starts = np.cumsum([0, *(mesh.n_vertices for mesh in meshes)])
+    faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=False)]
+    return Mesh(rest, np.concatenate(faces), name=name)

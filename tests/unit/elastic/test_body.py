@@ -12,10 +12,10 @@ from osteon.elastic.attachment import bone_room, hold_nodes, holds_all_bones
 from osteon.elastic.body import ElasticBody, bone_transforms
 from osteon.elastic.lattice import lattice_around
 from osteon.elastic.newton import NewtonOptions
-from osteon.elastic.solid import solid_of_tetrahedra
+from osteon.elastic.solid import solid_of_tetrahedra, solid_pieces
 from osteon.synth.bar import bar_skeleton, make_bar
 from tests.tolerance import assert_same_points
-from tests.unit.elastic.conftest import box
+from tests.unit.elastic.conftest import box, joined
 
 X, Y = np.array([1.0, 0, 0]), np.array([0, 1.0, 0])
 
@@ -117,12 +117,39 @@ def test_bones_outside_are_named(refused):
 
 
 def test_bones_that_slip_through_are_named(refused):
-    solid = solid_of_tetrahedra(*make_bar((8, 1, 1)))
-    skeleton = bar_skeleton()
+    solid = solid_of_tetrahedra(*make_bar((2, 1, 1)))
+    skeleton = bar_skeleton(8)
     room = bone_room(solid.surface.rest.astype(float), solid.surface.faces, skeleton)
     assert not holds_all_bones(solid, skeleton, room)
-    with refused(GeometryError, "bone 'joint0-joint1' is too thin", "smaller elements"):
+    with refused(GeometryError, "is too small for the elements around it", "smaller elements"):
         hold_nodes(solid, skeleton, room)
+
+
+def test_a_bone_in_large_elements_holds_those_it_passes_through():
+    solid = solid_of_tetrahedra(*make_bar((8, 1, 1)))
+    body = ElasticBody.of(solid, bar_skeleton())
+    assert (np.bincount(body.held[body.held >= 0]) >= 4).all()
+    posed = body.pose({1: rotation_from_axis_angle(X, 0.6)})
+    assert posed.in_balance
+    end = solid.points[:, 0] > 4 - 1e-9
+    (y, z), (u, v) = solid.points[end, 1:].T, posed.places[end, 1:].T
+    assert np.arctan2((y * v - z * u).sum(), (y * u + z * v).sum()) == pytest.approx(0.6, abs=0.1)
+
+
+def test_bones_hold_their_own_part_where_two_come_close():
+    both = [box((4, 1, 1), (0, -0.5, -0.5)), box((4, 1, 1), (0, 0.55, -0.5))]
+    surface = joined(*both)
+    row = bar_skeleton(1).joints
+    joints = np.concatenate([row, row + np.array([0, 1.05, 0])])
+    skeleton = StickSkeleton(joints, [[0, 1], [2, 3]], root=0)
+    solid = lattice_around(surface, 0.4)
+    body = ElasticBody.of(solid, skeleton)
+    piece = solid_pieces(solid)
+    assert [len(set(piece[body.held == b].tolist())) for b in range(2)] == [1, 1]
+    turned = body.pose({2: rotation_from_axis_angle(X, 0.5)})
+    still = solid.surface.rest[:, 1] < 0.5
+    assert_same_points(turned.surface[still], surface.rest[still], 1e-6)
+    assert np.abs(turned.surface[~still] - surface.rest[~still]).max() > 0.2
 
 
 def test_pieces_without_a_bone_are_named(refused):

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
-from osteon.elastic.inside import inside_grid, winding_numbers
+from osteon.elastic.inside import GridCuts, inside_points
 from osteon.elastic.lattice import lattice_around
 from osteon.elastic.solid import signed_volumes, solid_pieces
 from osteon.synth.figure import make_figure
-from tests.unit.elastic.conftest import box
-
-
-def joined(*meshes: Mesh, name="two") -> Mesh:
-    rest = np.concatenate([mesh.rest for mesh in meshes])
-    starts = np.cumsum([0, *(mesh.n_vertices for mesh in meshes)])
-    faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=False)]
-    return Mesh(rest, np.concatenate(faces), name=name)
+from tests.unit.elastic.conftest import box, joined
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +25,8 @@ def figure() -> Mesh:
 def test_it_carries_the_surface(figure, rng):
     solid = lattice_around(figure, 0.1)
     assert solid.surface is figure
-    assert solid.weights.min() > -1e-9  # every vertex lies in its element
+    assert (solid.weights.min(axis=1) > -1e-9).mean() > 0.9  # most vertices lie in their element
+    assert solid.weights.min() > -0.6  # the others in the one below them
     np.testing.assert_allclose(solid.weights.sum(axis=1), 1)
     np.testing.assert_allclose(solid.carry(solid.points), figure.rest, atol=1e-12)
     gradient = rng.normal(size=(3, 3))
@@ -62,7 +58,7 @@ def test_shells_inside_out_and_overlapping():
     flipped = Mesh(both.rest, both.faces[:, ::-1], name="flipped")
     axes = (np.array([0.2, 0.7, 1.2, 1.7]), np.array([0.31, 1.4]), np.array([-0.2, 0.37, 1.1]))
     for mesh in (both, flipped):
-        inside = inside_grid(mesh.rest.astype(float), mesh.faces, axes)
+        inside = GridCuts.of(mesh.rest.astype(float), mesh.faces, axes).inside
         assert inside[:, 0, 1].tolist() == [True, True, True, False]
         assert inside.sum() == 3
     away = joined(box(), box(at=(3, 0, 0)))
@@ -72,21 +68,75 @@ def test_shells_inside_out_and_overlapping():
 def test_grid_and_winding_agree(figure, rng):
     vertices = figure.rest.astype(float)
     low, high = vertices.min(axis=0), vertices.max(axis=0)
-    axes = tuple(np.sort(rng.uniform(low[i], high[i], 9)) for i in range(3))
-    inside = inside_grid(vertices, figure.faces, axes)
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    around = winding_numbers(points, vertices, figure.faces)
+    axes = tuple(np.sort(rng.uniform(low[i], high[i], 6)) for i in range(3))
+    cuts = GridCuts.of(vertices, figure.faces, axes)
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    around = winding_numbers(points.reshape(-1, 3), vertices, figure.faces)
     assert np.abs(around - np.round(around)).max() < 1e-9
-    assert np.array_equal(inside.ravel(), around > 0.5)
-    assert inside.any()
+    assert np.array_equal(cuts.inside.ravel(), around > 0.5)
+    assert np.array_equal(inside_points(points.reshape(-1, 3), vertices, figure.faces), around > 0.5)
+    assert cuts.inside.any()
+
+
+def test_gaps_between_samples_are_seen_and_walls_inside_are_not():
+    line = np.array([0.31, 0.77])
+    apart, overlapping = joined(box(), box(at=(1.1, 0, 0))), joined(box(), box(at=(0.9, 0, 0)))
+    for mesh, gap in ((apart, True), (overlapping, False)):
+        cuts = GridCuts.of(mesh.rest.astype(float), mesh.faces, (np.array([0.6, 0.85, 1.25, 1.5]), line, line))
+        assert cuts.inside.all()
+        assert cuts.gaps[0][1].all() == gap
+        assert not cuts.gaps[0][[0, 2]].any()
+        assert not cuts.gaps[1].any()
+
+
+def winding_numbers(points, vertices, faces):
+    """The solid angle of all triangles, over that of a sphere."""
+    a, b, c = (vertices[faces[:, k]] - points[:, None] for k in range(3))
+    la, lb, lc = (np.linalg.norm(side, axis=2) for side in (a, b, c))
+    volume = np.einsum("nti,nti->nt", a, np.cross(b, c))
+    below = la * lb * lc + (a * b).sum(axis=2) * lc + (b * c).sum(axis=2) * la + (c * a).sum(axis=2) * lb
+    return np.arctan2(volume, below).sum(axis=1) / (2 * np.pi)
 
 
 def test_columns_through_edges_and_vertices_are_cut_once():
     mesh = box()
     grid = np.linspace(0, 1, 5)  # its ends and diagonal lie on edges
-    inside = inside_grid(mesh.rest.astype(float), mesh.faces, (grid[1:-1], grid[1:-1], np.array([-0.5, 0.5, 1.5])))
+    axes = (grid[1:-1], grid[1:-1], np.array([-0.5, 0.5, 1.5]))
+    inside = GridCuts.of(mesh.rest.astype(float), mesh.faces, axes).inside
     assert inside[:, :, 1].all()
     assert not inside[:, :, [0, 2]].any()
+
+
+def test_parts_that_only_come_close_are_not_joined():
+    near = joined(box((2, 1, 1)), box((2, 1, 1), (0, 1.03, 0)))
+    solid = lattice_around(near, 0.3)
+    piece = solid_pieces(solid)
+    assert piece.max() == 1
+    below = near.rest[:, 1] < 1.01
+    of_vertex = piece[solid.corners]
+    assert (of_vertex == of_vertex[:, :1]).all()
+    assert len(set(of_vertex[below].ravel())) == len(set(of_vertex[~below].ravel())) == 1
+    whole = lattice_around(box((2, 1, 1)), 0.3)
+    volumes = signed_volumes(solid.points, solid.tets) * solid.fill
+    assert volumes.sum() == pytest.approx(2 * (signed_volumes(whole.points, whole.tets) * whole.fill).sum(), rel=0.1)
+
+
+def test_a_slit_is_not_bridged():
+    """A body in the shape of a U whose arms nearly touch: one piece, but the arms are apart."""
+    parts = [box((2, 1, 1)), box((2, 1, 1), (0, 1.05, 0)), box((0.5, 1.05, 1), (0, 0.5, 0))]
+    solid = lattice_around(joined(*parts), 0.25)
+    assert solid_pieces(solid).max() == 0
+    ends = solid.points[solid.tets].mean(axis=1)
+    upper, lower = (ends[:, 0] > 1) & (ends[:, 1] > 1.15), (ends[:, 0] > 1) & (ends[:, 1] < 0.9)
+    assert not set(solid.tets[upper].ravel()) & set(solid.tets[lower].ravel())
+    far = solid.points[:, 0] > 1
+    i, j = solid.tets[:, [0, 1, 2]].ravel(), solid.tets[:, [1, 2, 3]].ravel()
+    graph = csr_array((np.ones(len(i)), (i, j)), shape=(len(far), len(far)))[far][:, far]
+    _, label = connected_components(graph, directed=False)
+    number = np.full(len(far), -1)
+    number[far] = label
+    arms = [set(number[solid.tets[part].ravel()].tolist()) - {-1} for part in (upper, lower)]
+    assert not arms[0] & arms[1]
 
 
 def test_seams_count_as_closed():

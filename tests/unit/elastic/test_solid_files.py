@@ -87,8 +87,8 @@ def test_what_cannot_be_used_is_named(bar_files, tmp_path, refused):
     with refused(FileFormatError, "bad.mesh", "names vertices"):
         load_flesh(tmp_path / "bad.mesh", FleshOptions())
     source = load_flesh(bar_files / "bar.obj", FleshOptions())
-    with refused(GeometryError, "bar.obj", "bone 'joint0-joint1' is too thin", "--cells"):
-        make_body(source, bar_skeleton(), FleshOptions(cells=3))
+    with refused(GeometryError, "bar.obj", "is too small", "--cells"):
+        make_body(source, bar_skeleton(8), FleshOptions(cells=3))
 
 
 def tasks(*degrees) -> list[PoseTask]:
