@@ -12,7 +12,7 @@ from osteon.cli.outputs import file_output, plan_outputs
 __all__ = ["warm"]
 
 #: Work that has those kernels compiled which are compiled for what they meet.
-TASKS = tuple(f"osteon.cli.warm:{name}" for name in ("pose_figure", "fit_screws", "draw_triangle"))
+TASKS = tuple(f"osteon.cli.warm:{name}" for name in ("pose_figure", "fit_screws", "draw_triangle", "simplify_ring"))
 
 
 @click.command()
@@ -61,6 +61,17 @@ def fit_screws() -> None:
     from osteon.synth import SUBJECTS
 
     skin_sequence(SUBJECTS["rigid"](), options=SkinOptions(bones=2, bone_type="rigid", model="dqs", rounds=1))
+
+
+def simplify_ring() -> None:
+    """Take a few triangles from a ring that tumbles."""
+    from osteon.core.options import SkinOptions
+    from osteon.lod.mesh.simplify import simplify_model
+    from osteon.pipeline import skin_sequence
+    from osteon.synth import SUBJECTS
+
+    model = skin_sequence(SUBJECTS["rigid"](), options=SkinOptions(bones=1, rounds=1)).model
+    simplify_model(model, triangles=[model.mesh.n_triangles - 2])
 
 
 def draw_triangle() -> None:

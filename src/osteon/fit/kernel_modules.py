@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from osteon.core.options import SkinOptions
 
-__all__ = ["ALL_KERNELS", "COMPARE_KERNELS", "RIG_KERNELS", "kernels_for"]
+__all__ = ["ALL_KERNELS", "COMPARE_KERNELS", "LEVEL_KERNELS", "RIG_KERNELS", "kernels_for"]
 
 #: Every fit, and what measures it.
 SKIN_KERNELS = (
@@ -41,7 +41,19 @@ RIG_KERNELS = (
 )
 #: Comparing models: skeletons, all models, and what measures surfaces.
 COMPARE_KERNELS = tuple(dict.fromkeys((*RIG_KERNELS, *MODEL_KERNELS["as"], *MODEL_KERNELS["mwe"])))
-ALL_KERNELS = tuple(dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS)))
+#: Levels of a mesh with fewer triangles.
+LEVEL_KERNELS = (
+    "osteon.core.box_tree",
+    "osteon.core.normals",
+    "osteon.deform.blending",
+    "osteon.lod.mesh.collapse",
+    "osteon.lod.mesh.flips",
+    "osteon.lod.mesh.heap",
+    "osteon.lod.mesh.links",
+    "osteon.lod.mesh.placement",
+    "osteon.measure.closest_point",
+)
+ALL_KERNELS = tuple(dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *LEVEL_KERNELS)))
 
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:

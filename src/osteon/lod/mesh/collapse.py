@@ -2,8 +2,8 @@
 
     pick the cheapest edge - check that it may go - merge its ends - price the edges around them
 
-An edge that may not go now is dropped; it is priced again whenever one of its ends changes. What it would cut off, which
-takes longer to find, is added to its price when it comes up for the first time.
+An edge that may not go now is dropped; it is priced again whenever one of its ends changes. What it would cut off
+takes longer to find, and is added to its price when it comes up for the first time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ CUT = 4.0
 
 @lean
 def collapse_edges(tables: Tables, room: Room, history: History, left: int, until: int, steps: int) -> int:
-    """Collapse until so few triangles are left, so many steps are done, no edge is or the heap is full; returns the triangles left."""
+    """Collapse until no more triangles than `until` are left of those `left`; returns how many are.
+
+    Stops before that after so many steps, when there are no more edges, or when the heap is full.
+    """
     corners, parts, heads, state, poses, transforms, attributes = tables
     keys, edges, counters, asked, work, slots, places, ring = room
     last = counters[STEPS] + steps

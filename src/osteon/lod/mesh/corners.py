@@ -20,7 +20,18 @@ from osteon.core.asset import Asset
 from osteon.core.mesh import Mesh
 from osteon.core.weld import weld_points
 
-__all__ = ["BORDER", "MANY", "PLAIN", "SEAM", "Corners", "corners_of", "edge_kinds", "edges_of", "following", "weld_moving"]
+__all__ = [
+    "BORDER",
+    "MANY",
+    "PLAIN",
+    "SEAM",
+    "Corners",
+    "corners_of",
+    "edge_kinds",
+    "edges_of",
+    "following",
+    "weld_moving",
+]
 
 #: Vertices stay together if they are never farther apart than this, of the diagonal.
 TOGETHER = 1e-5

@@ -53,7 +53,10 @@ def measure_level(
 ) -> LevelError:
     """Compare a level with its source in some frames; (v,) the level's vertex for each of the source makes it quick."""
     few, fewer = source.take_frames(frames), level.take_frames(frames)
-    of_level, of_source = first_triangles(level.faces, level.n_vertices), first_triangles(source.faces, source.n_vertices)
+    of_level, of_source = (
+        first_triangles(level.faces, level.n_vertices),
+        first_triangles(source.faces, source.n_vertices),
+    )
     beside = np.where(vertex_of_source >= 0, of_level[vertex_of_source], np.int32(-1))
     kept = np.flatnonzero(vertex_of_source >= 0)
     back = np.full(level.n_vertices, -1, np.int32)
@@ -67,9 +70,7 @@ def measure_level(
     at, vertex = np.unravel_index(int(largest.argmax()), largest.shape)
     numbers = np.flatnonzero((one if side == "level" else other).used)
     worst = Worst(float(largest[at, vertex]), int(numbers[vertex]), int(frames[at]))
-    return LevelError(
-        0.5 * (level_mean + source_mean), level_mean, source_mean, worst, side, frames, source.diagonal
-    )
+    return LevelError(0.5 * (level_mean + source_mean), level_mean, source_mean, worst, side, frames, source.diagonal)
 
 
 @dataclass(frozen=True, slots=True)

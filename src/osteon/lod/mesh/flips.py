@@ -38,7 +38,7 @@ def turns_over(corners: Int32, heads: Int32, poses: Float64, places: Float64, i:
         while c >= 0:
             u, w = np.int64(corners[corners[c, NEXT], POINT]), np.int64(corners[corners[c, LAST], POINT])
             c = corners[c, AFTER]
-            if u == i or u == j or w == i or w == j:
+            if u in (i, j) or w in (i, j):
                 continue
             for f in range(poses.shape[1]):
                 x, y, z = poses[u, f, POSED], poses[u, f, POSED + 1], poses[u, f, POSED + 2]
@@ -88,4 +88,5 @@ def _off_triangle(poses: Float64, v: int, f: int, corner: Point, one: Point, oth
     if s + t > 1:
         s, t = s / (s + t), t / (s + t)
     x, y, z = x - s * one[0] - t * other[0], y - s * one[1] - t * other[1], z - s * one[2] - t * other[2]
-    return x * x + y * y + z * z
+    squared: float = x * x + y * y + z * z
+    return squared

@@ -33,7 +33,7 @@ def pop_edge(keys: Float64, edges: Int32, counters: Int64, heads: Int32) -> int:
     """Take the cheapest edge that is not stale away; returns where it was put, -1 if there is none."""
     while counters[HEAP] > 0:
         counters[HEAP] -= 1
-        last, at = counters[HEAP], 0
+        last, at = int(counters[HEAP]), 0
         stale = heads[edges[0, 0], VERSION] != edges[0, 2] or heads[edges[0, 1], VERSION] != edges[0, 3]
         keys[0], keys[last] = keys[last], keys[0]
         for c in range(5):

@@ -18,8 +18,8 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
-from osteon.lod.mesh.fit_level import LevelShape
 from osteon.lod.mesh.level_asset import Ownership, level_asset, numbers
+from osteon.lod.mesh.level_shape import LevelShape
 from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
 from osteon.lod.mesh.tables import carriers_of
@@ -87,8 +87,15 @@ class LevelDraft:
         stiff = np.zeros(self.sequence.corners.n_points, bool)
         stiff[corners[odd]] = stiff[corners[following(odd)]] = True
         moves = carriers_of(self.source, self.sequence.corners, self.poses)
+        part = [
+            k for k in (self.source.asset.triangle_material, self.source.asset.primitive_of_triangle) if k is not None
+        ]
+        triangle = np.repeat(self.sequence.corners.triangles[cut.triangles], 3)
+        looks = (cut.vertex_of_corner.reshape(-1), cut.wedge_of_corner.reshape(-1), *(k[triangle] for k in part))
         return LevelShape(
-            number[cut.point_of_corner],
+            number[corners],
+            np.stack(looks, axis=1).astype(np.int32),
+            np.arange(len(corners)).reshape(-1, 3),
             cut.places[points],
             cut.carriers[points],
             cut.weights[points],
@@ -105,7 +112,9 @@ class LevelDraft:
         chosen, done = self.sequence.corners.vertex_of_point, self.steps
         return tuple(
             {
-                name: self.sequence.mix(array[:, chosen].swapaxes(0, 1).astype(np.float64), done)[self.points].swapaxes(0, 1)
+                name: self.sequence.mix(array[:, chosen].swapaxes(0, 1).astype(np.float64), done)[self.points].swapaxes(
+                    0, 1
+                )
                 for name, array in displacement.arrays().items()
                 if name in ("basis", "normal_basis")
             }
@@ -124,8 +133,10 @@ class LevelDraft:
         source, owned = self.source, Ownership(self.sequence, self.cut)
         places = self.poses.to_rest(shape.places)[self.point_of_vertex]
         rest = np.where(self.touched[:, None], places, source.rest[self.vertices]).astype(np.float32)
-        asset = level_asset(source.asset, owned, self.points, self.vertices, shape.places)
-        faces = numbers(self.vertices, self.sequence.corners.n_vertices)[self.cut.vertex_of_corner]
+        asset = level_asset(source.asset, owned, self.points, self.vertices, shape)
+        faces = numbers(self.vertices, self.sequence.corners.n_vertices)[
+            self.cut.vertex_of_corner.reshape(-1)[shape.corners]
+        ]
         fallback = source.character.fallback
         if fallback is not None:
             on = owned.points(self.points, shape.places)

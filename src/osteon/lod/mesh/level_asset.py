@@ -1,4 +1,4 @@
-"""What a level carries besides positions: texture coordinates by wedges, colours by vertices, materials by triangles."""
+"""What a level carries besides positions: textures by wedges, colours by vertices, materials by triangles."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32, IntArray
 from osteon.core.asset import Asset
+from osteon.lod.mesh.level_shape import LevelShape
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
 from osteon.lod.mesh.transfer import OnSource, closest_of_own
 
@@ -38,8 +39,8 @@ class Ownership:
         return closest_of_own(places, number[owners], self.sequence.places[self.sequence.corners.faces])
 
 
-def level_asset(asset: Asset, owned: Ownership, points: Int32, vertices: Int32, places: Float64) -> Asset:
-    """The asset of a level whose points (n,) and vertices (m,) are left, the points at places (n,3)."""
+def level_asset(asset: Asset, owned: Ownership, points: Int32, vertices: Int32, shape: LevelShape) -> Asset:
+    """The asset of a level of which points (n,) and vertices (m,) are left, the points in the given shape."""
     corners, cut = owned.sequence.corners, owned.cut
     number = numbers(points, corners.n_points)
     triangles = corners.triangles[cut.triangles]
@@ -53,11 +54,11 @@ def level_asset(asset: Asset, owned: Ownership, points: Int32, vertices: Int32, 
         joint_of_vertex=None,
     )
     if asset.uvs is not None:
-        out = replace(out, uvs=_uvs(asset.uvs, owned, number, places))
+        out = replace(out, uvs=_uvs(asset.uvs, owned, number, shape))
     if asset.colors is None and asset.joint_of_vertex is None:
         return out
     point_of_vertex = cut.point_roots[corners.point_of_vertex[vertices]]
-    on = owned.vertices(vertices, places[number[point_of_vertex]])
+    on = owned.vertices(vertices, shape.places[number[point_of_vertex]])
     around, touched = corners.vertices.reshape(-1, 3), cut.touched[point_of_vertex]
     if asset.colors is not None:
         mixed = np.clip(on.mix(asset.colors[around]), 0.0, 1.0)
@@ -68,16 +69,17 @@ def level_asset(asset: Asset, owned: Ownership, points: Int32, vertices: Int32, 
     return out
 
 
-def _uvs(uvs: Float32, owned: Ownership, number: Int32, places: Float64) -> Float32:
+def _uvs(uvs: Float32, owned: Ownership, number: Int32, shape: LevelShape) -> Float32:
     """(t,3,2) those of the source at its own corners, of wedges at points to which something was merged."""
     corners, cut = owned.sequence.corners, owned.cut
     left = np.unique(cut.wedge_of_corner)
     point_of_wedge = np.empty(corners.n_wedges, np.int32)
     point_of_wedge[corners.wedges] = corners.points
-    on = owned.wedges(left, places[number[cut.point_roots[point_of_wedge[left]]]])
+    on = owned.wedges(left, shape.places[number[cut.point_roots[point_of_wedge[left]]]])
     mixed = on.mix(uvs[corners.triangles])[numbers(left, corners.n_wedges)[cut.wedge_of_corner]]
     kept = uvs[corners.triangles[cut.triangles]]
-    return np.where(cut.touched[cut.point_of_corner][:, :, None], mixed, kept).astype(np.float32)
+    out = np.where(cut.touched[cut.point_of_corner][:, :, None], mixed, kept).astype(np.float32)
+    return out.reshape(-1, 2)[shape.corners]
 
 
 def numbers(left: IntArray, count: int) -> Int32:

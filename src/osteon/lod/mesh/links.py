@@ -99,7 +99,7 @@ def keeps_kind(corners: Int32, parts: Int32, heads: Int32, ring: Int32, counters
                 common += 1
             if (u == j or w == j) and v != j:
                 one, other = ring[v, KIND], ring[v, SIDE + KIND]
-                if (one == BORDER or one == SEAM) and (other == BORDER or other == SEAM):
+                if one in (BORDER, SEAM) and other in (BORDER, SEAM):
                     return False
                 thirds += 1 if ring[v, SEEN] != now else 0
                 ring[v, SEEN] = now
@@ -120,15 +120,15 @@ def _parts_stay(corners: Int32, parts: Int32, first: int, j: int, going: int) ->
     """Whether all parts would have triangles left without those that have point j in the list of corners."""
     c = first
     while c >= 0:
-        if corners[corners[c, NEXT], POINT] == j or corners[corners[c, LAST], POINT] == j:
-            if parts[corners[c, PART]] <= going:
-                same, d = 0, first
-                while d >= 0:
-                    goes = corners[corners[d, NEXT], POINT] == j or corners[corners[d, LAST], POINT] == j
-                    same += 1 if goes and corners[d, PART] == corners[c, PART] else 0
-                    d = corners[d, AFTER]
-                if same >= parts[corners[c, PART]]:
-                    return False
+        goes = corners[corners[c, NEXT], POINT] == j or corners[corners[c, LAST], POINT] == j
+        if goes and parts[corners[c, PART]] <= going:
+            same, d = 0, first
+            while d >= 0:
+                goes = corners[corners[d, NEXT], POINT] == j or corners[corners[d, LAST], POINT] == j
+                same += 1 if goes and corners[d, PART] == corners[c, PART] else 0
+                d = corners[d, AFTER]
+            if same >= parts[corners[c, PART]]:
+                return False
         c = corners[c, AFTER]
     return True
 

@@ -159,9 +159,7 @@ def _mix_carriers(heads: Int32, state: Float64, work: Float64, slots: Int32, i: 
 
 
 @compiled_by({"_nrt": False}, "f8.3r f8.3r f8.2 i4.2r i8 i8 f8")
-def _blend_carriers(
-    poses: Float64, transforms: Float64, work: Float64, slots: Int32, i: int, j: int, t: float
-) -> None:
+def _blend_carriers(poses: Float64, transforms: Float64, work: Float64, slots: Int32, i: int, j: int, t: float) -> None:
     """Blends of the carriers tried, with the displacement of each pose in the last column."""
     for f in range(transforms.shape[1]):
         at = MATRICES + f
@@ -246,4 +244,5 @@ def _cost(state: Float64, poses: Float64, work: Float64, i: int, j: int) -> floa
             for axis in range(3):
                 x += work[MATRICES + f, 4 * r + axis] * work[TRIAL, axis]
             spread += x * (total * x - 2 * (poses[i, f, SPREAD + r] + poses[j, f, SPREAD + r]))
-    return max(cost, 0.0) + EVEN * max(spread, 0.0)
+    total_cost: float = max(cost, 0.0) + EVEN * max(spread, 0.0)
+    return total_cost

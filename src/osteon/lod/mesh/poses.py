@@ -120,7 +120,7 @@ class Poses:
         return self.matrices(np.stack([blends_of(deformer, bones) for bones in self.transforms]))
 
     def shifts(self, displacements: tuple[Displacement, ...]) -> Float64:
-        """(f+1,v,3) what is added to the rest pose, in units of the problem; (f+1,0,3) if there are no displacements."""
+        """(f+1,v,3) what is added to the rest pose, in units of the problem; (f+1,0,3) without displacements."""
         if not displacements:
             return np.zeros((self.n_poses, 0, 3))
         moved = sum(np.tensordot(q, d.basis, axes=1) for q, d in zip(self.coefficients, displacements, strict=True))

@@ -13,7 +13,7 @@ wedge misses them by, if it takes the best value s at a place p, is a quadric to
 | symbol | name |
 | --- | --- |
 | n, d, a | unit normal, offset, area of a triangle in a pose |
-| B, W, G | sums over triangles of [g; d][g; d]', of weights, and of [g; d], which `attributes` (w,11+4m) holds in a row |
+| B, W, G | sums over triangles of [g; d][g; d]', of weights, of [g; d]: in this order a row of `attributes` (w,11+4m) |
 
 Based on: Garland and Heckbert, Surface simplification using quadric error metrics, 1997, and Simplifying surfaces with
 color and texture using quadric error metrics, 1998; Hoppe, New quadric metric for simplifying meshes with appearance
@@ -75,7 +75,7 @@ def point_spread(posed: Float64, corners: Corners) -> tuple[Float64, Float64]:
     """(n,1) weights of points as their planes count at rest, and (n,f,4) weighted places and squares in every pose."""
     a, b, c = (posed[-1, corners.faces[:, e]] for e in range(3))
     weights = np.sqrt(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)) / 3
-    total = np.bincount(corners.points, np.repeat(weights, 3), corners.n_points)[:, None]
+    total = np.bincount(corners.points, np.repeat(weights, 3), corners.n_points).astype(np.float64)[:, None]
     places = posed.swapaxes(0, 1)
     squares = np.einsum("nfi,nfi->nf", places, places)
     return total, total[:, :, None] * np.concatenate([places, squares[:, :, None]], axis=2)
@@ -139,7 +139,8 @@ def _plane_rows(normals: Float64, through: Float64, weights: Float64) -> Float64
     """(t,10) weighted quadrics of planes with unit normals (t,3) through points (t,3)."""
     planes = np.concatenate([normals, -np.einsum("ti,ti->t", normals, through)[:, None]], axis=1)
     i, j = np.triu_indices(4)
-    return weights[:, None] * planes[:, i] * planes[:, j]
+    rows: Float64 = weights[:, None] * planes[:, i] * planes[:, j]
+    return rows
 
 
 def _unit(vectors: Float64) -> tuple[Float64, Float64]:
@@ -150,4 +151,5 @@ def _unit(vectors: Float64) -> tuple[Float64, Float64]:
 
 def _off(vectors: Float64, along: Float64) -> Float64:
     """What is left of vectors (t,3) across unit vectors."""
-    return vectors - np.einsum("ti,ti->t", vectors, along)[:, None] * along
+    left: Float64 = vectors - np.einsum("ti,ti->t", vectors, along)[:, None] * along
+    return left

@@ -24,7 +24,20 @@ from osteon.lod.mesh.corners import Corners, edges_of
 from osteon.lod.mesh.heap import throw_out_stale
 from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import Poses
-from osteon.lod.mesh.state import ASKED, CARRIERS, HEAP, POINT, POSED, REST, STEPS, WEIGHTS, History, Tables, make_history, make_room
+from osteon.lod.mesh.state import (
+    ASKED,
+    CARRIERS,
+    HEAP,
+    POINT,
+    POSED,
+    REST,
+    STEPS,
+    WEIGHTS,
+    History,
+    Tables,
+    make_history,
+    make_room,
+)
 from osteon.lod.mesh.tables import tables_of
 
 __all__ = ["CollapseSequence", "Cut", "collapse_model"]
@@ -151,7 +164,11 @@ def collapse_model(
     """Collapse edges, and then drop shells, until no more triangles than `until` are left."""
     tables = tables_of(model, corners, poses, options)
     posed = tables.poses[:, :, POSED : POSED + 3].copy()
-    before = (tables.state[:, REST : REST + 3].copy(), tables.heads[:, CARRIERS:].copy(), tables.state[:, WEIGHTS:].copy())
+    before = (
+        tables.state[:, REST : REST + 3].copy(),
+        tables.heads[:, CARRIERS:].copy(),
+        tables.state[:, WEIGHTS:].copy(),
+    )
     history = make_history(tables, max(corners.n_wedges, corners.n_vertices))
     done = _collapse(tables, history, until, progress)
     shell_of_triangle = shells(corners.faces, corners.n_points)[1][corners.faces[:, 0]]

@@ -17,14 +17,17 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from osteon.core.arrays import Int32
+from osteon.core.compile_kernels import compile_kernels
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
+from osteon.fit.kernel_modules import LEVEL_KERNELS
 from osteon.lod.mesh.corners import corners_of
 from osteon.lod.mesh.error import LevelError, measure_level
-from osteon.lod.mesh.fit_level import SourceShape, fit_level
+from osteon.lod.mesh.fit_level import fit_level
 from osteon.lod.mesh.level import LevelDraft
+from osteon.lod.mesh.level_shape import SourceShape
 from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import Poses, choose_frames
 from osteon.lod.mesh.sequence import CollapseSequence, collapse_model
@@ -66,14 +69,16 @@ def simplify_model(
     *,
     triangles: Sequence[int] = (),
     max_errors: Sequence[float] = (),
-    options: SimplifyOptions = SimplifyOptions(),
+    options: SimplifyOptions | None = None,
     progress: Progress | None = None,
 ) -> MeshLevels:
-    """Levels with no more triangles than asked for, and levels whose worst distance is at most so many % of the diagonal.
+    """Levels of no more triangles than asked for, and levels whose worst distance, in % of the diagonal, is no larger.
 
     A level that cannot be reached is as coarse as borders, seams and shells allow, and says so.
     """
+    options = options or SimplifyOptions()
     _check_asked(model, triangles, max_errors)
+    compile_kernels(LEVEL_KERNELS, progress)
     began = time.perf_counter()
     work = _Work.of(model, 1 if max_errors else min(triangles), options, progress)
     levels = []

@@ -2,18 +2,28 @@
 
 Few tables of many columns instead of many arrays: what a kernel is handed makes most of the time it takes to compile.
 
-| table | rows | columns |
-| --- | --- | --- |
-| corners | corner 3 t + e, the e-th of triangle t | POINT (-1: its triangle is gone), WEDGE, VERTEX, NEXT and LAST (the other corners of its triangle), AFTER (the next corner of the same point, -1: none), PART (the part of its triangle) |
-| parts | part: material and primitive in a shell | how many triangles it has |
-| heads | point | FIRST (a corner of it, -1: none), VERSION (how often it changed, -1: it is gone), LOCKED, from CARRIERS on what moves it |
-| state | point | REST (3), COST (what it costs where it is), WEIGHT (of all points that it stands for), from WEIGHTS on those of its carriers |
-| poses | point, pose | QUADRIC (10), POSED (3), SHIFT (3), and of all points that it stands for the sums NORMAL (3) and, weighted, SPREAD (4): of places and of their squares |
-| transforms | carrier, pose | 3x4 matrix |
-| attributes | wedge | see `quadrics.py` |
-| counters | | NOW (the current mark), HEAP (edges in it), STEPS (done), ASKED (edges to be priced) |
-| ring | point | marks, see `links.py` |
-| work, slots | | scratch of one edge, see `placement.py` |
+corners, of corner 3 t + e, the e-th of triangle t:
+    POINT (-1: its triangle is gone), WEDGE, VERTEX, NEXT and LAST (the other corners of its triangle), AFTER (the next
+    corner of the same point, -1: none), PART (that of its triangle)
+parts, of a material and primitive in a shell:
+    how many triangles it has
+heads, of a point:
+    FIRST (a corner of it, -1: none), VERSION (how often it changed, -1: it is gone), LOCKED, from CARRIERS on what
+    moves it
+state, of a point:
+    REST (3), COST (what it costs where it is), WEIGHT (of all points that it stands for), from WEIGHTS on those of its
+    carriers
+poses, of a point in a pose:
+    QUADRIC (10), POSED (3), SHIFT (3), and of all points that it stands for the sums NORMAL (3) and, weighted, SPREAD
+    (4) of places and of their squares
+transforms, of a carrier in a pose:
+    a 3x4 matrix
+attributes, of a wedge:
+    see `quadrics.py`
+counters:
+    NOW (the current mark), HEAP (edges in it), STEPS (done), ASKED (edges to be priced)
+ring, work, slots:
+    scratch, see `links.py` and `placement.py`
 
 Carriers are bones, or vertices of the source where weights cannot be mixed.
 """

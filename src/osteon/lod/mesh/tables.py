@@ -51,10 +51,17 @@ def tables_of(model: SkinnedModel, corners: Corners, poses: Poses, options: Simp
     posed = apply_matrices(blends, rest, shifts)
     carriers = carriers_of(model, corners, poses)
     heads = np.concatenate(
-        [_first_corners(corners), np.zeros_like(chosen)[:, None], _locked(corners, kinds, options), carriers.names], axis=1
+        [_first_corners(corners), np.zeros_like(chosen)[:, None], _locked(corners, kinds, options), carriers.names],
+        axis=1,
     )
     total, spread = point_spread(posed, corners)
-    memory = [plane_quadrics(posed, corners, kinds), posed.swapaxes(0, 1), shifts.swapaxes(0, 1), point_normals(posed, corners), spread]
+    memory = [
+        plane_quadrics(posed, corners, kinds),
+        posed.swapaxes(0, 1),
+        shifts.swapaxes(0, 1),
+        point_normals(posed, corners),
+        spread,
+    ]
     return Tables(
         *_corner_table(corners, model.asset),
         np.ascontiguousarray(heads, np.int32),

@@ -13,7 +13,7 @@ import numpy as np
 from osteon.core.arrays import Float64, FloatArray, Int32, IntArray
 from osteon.core.skin import Skin
 
-__all__ = ["OnSource", "barycentric", "closest_of_own", "mix_skin"]
+__all__ = ["OnSource", "barycentric", "closest_of_own", "closest_shares", "mix_skin"]
 
 #: Rows of weights that are mixed at a time.
 BLOCK = 4096
@@ -41,7 +41,7 @@ def closest_of_own(places: Float64, owners: IntArray, triangles: Float64) -> OnS
     """Closest points on triangles (t,3,3) to places (n,3); owners (t,3) says whose the corners are, -1: nobody's."""
     corner = np.flatnonzero(owners.reshape(-1) >= 0)
     owner, triangle = owners.reshape(-1)[corner], corner // 3
-    shares = _closest_shares(places[owner], triangles[triangle])
+    shares = closest_shares(places[owner], triangles[triangle])
     points = np.einsum("mc,mci->mi", shares, triangles[triangle])
     distances = ((points - places[owner]) ** 2).sum(axis=1)
     order = np.lexsort((distances, owner))
@@ -50,7 +50,7 @@ def closest_of_own(places: Float64, owners: IntArray, triangles: Float64) -> OnS
     return OnSource(triangle[best].astype(np.int32), shares[best])
 
 
-def _closest_shares(points: Float64, triangles: Float64) -> Float64:
+def closest_shares(points: Float64, triangles: Float64) -> Float64:
     """(m,3) shares of the corners of triangles (m,3,3) at the point of each that is closest to points (m,3)."""
     best = barycentric(points, triangles, clipped=False)
     distances = np.where((best >= 0).all(axis=1), -1.0, np.inf)  # inside, nothing is closer
@@ -69,7 +69,7 @@ def _closest_shares(points: Float64, triangles: Float64) -> Float64:
 
 
 def barycentric(points: Float64, triangles: Float64, *, clipped: bool = True) -> Float64:
-    """(m,3) shares of the corners of triangles (m,3,3) at points (m,3) of their planes; negative outside if not clipped.
+    """(m,3) shares of the corners of triangles (m,3,3) at points (m,3); outside, some are negative if not clipped.
 
     A triangle without area has no inside: its shares are -1, or, clipped, a third each.
     """
