@@ -2,13 +2,15 @@
 
     triangles a b c and b a d, which share the edge ab   ->   a d c and d b c, which share dc
 
-An edge turns if the source's samples around it are then closer in sum over all poses, if both triangles face as before
-in every pose, and if it is no seam, crease, border or edge of parts. The best ones go first; their neighbours wait.
+An edge turns if the source's samples around it are then closer in sum over all poses and its middle is no farther from
+the source, if both triangles face as before in every pose, and if it is no seam, crease, border or edge of parts. The
+best ones go first; their neighbours wait.
 Collapses alone decide how a level is connected otherwise, and the last of them knew nothing of those before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from osteon.core.arrays import Bool, Float64, Int32, Int64, IntArray
 from osteon.core.topology import triangle_neighbors
 from osteon.lod.mesh.corners import following
+from osteon.lod.mesh.level_shape import faces_away, triangle_normals
 from osteon.lod.mesh.transfer import closest_shares
 
 __all__ = ["Samples", "better_diagonals"]
@@ -48,14 +51,25 @@ class _Edges:
         return flat[one], flat[following(one)], flat[following(following(one))], flat[following(following(other))]
 
 
-def better_diagonals(faces: Int32, labels: Int32, posed: Float64, samples: Samples) -> Int64:
+def better_diagonals(
+    faces: Int32,
+    labels: Int32,
+    points: tuple[Float64, Float64],
+    samples: Samples,
+    off_source: Callable[[Float64], Float64],
+) -> Int64:
     """(t,3) the corner, as number 3 t + e, that comes to stand in the place of each corner of faces (t,3).
 
-    Corners with other labels (t,3,l) do not look alike; points are posed (f,n,3).
+    Corners with other labels (t,3,l) do not look alike. Of points: how they are posed (f,n,3), and to where the source
+    faces there (f,n,3). `off_source` tells how far places (f,m,3) are from the source in sum over all poses.
     """
+    posed, facing = points
     out = np.arange(faces.size).reshape(faces.shape)
     edges = _may_turn(faces, labels)
-    edges = _Edges(edges.corners[_faces_as_before(faces, edges, posed)])
+    edges = _Edges(edges.corners[_faces_as_before(faces, edges, posed, facing)])
+    a, b, c, d = edges.points(faces)
+    middles = off_source(np.concatenate([posed[:, a] + posed[:, b], posed[:, c] + posed[:, d]], axis=1) / 2)
+    edges = _Edges(edges.corners[middles[len(a) :] <= middles[: len(a)]])
     gains = _gains(faces, edges, posed, samples)
     busy = np.zeros(len(faces), bool)
     beside = triangle_neighbors(faces)
@@ -96,15 +110,16 @@ def _may_turn(faces: Int32, labels: Int32) -> _Edges:
     return _Edges(edges.corners[free])
 
 
-def _faces_as_before(faces: Int32, edges: _Edges, posed: Float64) -> Bool:
+def _faces_as_before(faces: Int32, edges: _Edges, posed: Float64, facing: Float64) -> Bool:
     """(e,) whether both new triangles face to where the old ones did, in every pose."""
     a, b, c, d = edges.points(faces)
     good = np.ones(len(a), bool)
-    for x in posed:
-        old = np.cross(x[b] - x[a], x[c] - x[a]) + np.cross(x[a] - x[b], x[d] - x[b])
-        for new in (np.cross(x[d] - x[a], x[c] - x[a]), np.cross(x[b] - x[d], x[c] - x[d])):
-            size = np.linalg.norm(old, axis=1) * np.linalg.norm(new, axis=1)
-            good &= np.einsum("ei,ei->e", old, new) > LEAST_COSINE * size
+    x = posed
+    old = np.cross(x[:, b] - x[:, a], x[:, c] - x[:, a]) + np.cross(x[:, a] - x[:, b], x[:, d] - x[:, b])
+    for triangle in (np.stack([a, d, c], axis=1), np.stack([d, b, c], axis=1)):
+        new = triangle_normals(posed, triangle)
+        good &= (np.einsum("fei,fei->fe", old, new) > LEAST_COSINE * np.linalg.norm(old, axis=2)).all(axis=0)
+        good &= ~faces_away(new, triangle, facing).any(axis=0)
     return good
 
 
@@ -123,7 +138,5 @@ def _gains(faces: Int32, edges: _Edges, posed: Float64, samples: Samples) -> Flo
         corners = np.stack([posed[pose, v] for v in triangle], axis=1)
         on = np.einsum("mc,mci->mi", closest_shares(query, corners), corners)
         closest = np.minimum(closest, np.linalg.norm(on - query, axis=1))
-    before = np.bincount(edge, samples.distances[sample], len(edges.corners))
-    after = np.bincount(edge, closest, len(edges.corners))
-    gains: Float64 = ((1 - WORTH_IT) * before - after).astype(np.float64)
-    return gains
+    change = (1 - WORTH_IT) * samples.distances[sample] - closest
+    return np.bincount(edge, change, len(edges.corners)).astype(np.float64)

@@ -34,14 +34,14 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import cg
 
-from osteon.core.arrays import Bool, Float64, Int32, IntArray
-from osteon.core.normals import vertex_normals
+from osteon.core.arrays import Float64, Int32, IntArray
 from osteon.lod.mesh.edge_flips import Samples, better_diagonals
+from osteon.lod.mesh.level_shape import LevelShape, SourceShape, Upright, triangle_normals
 from osteon.lod.mesh.poses import apply_matrices
 from osteon.lod.mesh.transfer import barycentric
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
 
-__all__ = ["LevelShape", "SourceShape", "fit_level"]
+__all__ = ["fit_level"]
 
 #: Rounds of places and weights, and those after which edges are turned.
 ROUNDS, TURNED_AFTER = 6, (1, 3)
@@ -51,68 +51,11 @@ LEVEL_SHARE = 0.5
 SMALL = 3e-4
 #: What holds a place or a weight, and a point of a border or seam, of what a usual one is pulled by.
 RIDGE, STIFF = 1e-2, 1.0
-#: No more vertices of the source are looked at, spread evenly over their numbers.
-SAMPLES = 20_000
-#: Least cosine between normals before and after; below this part of the longest edge squared there is no area.
-LEAST_COSINE, FLAT = 0.2, 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class SourceShape:
-    """The source in all poses, in units of the problem."""
-
-    posed: Float64  # (f,v,3)
-    faces: Int32  # (t,3)
-    boxes: SurfaceBoxes
-    samples: IntArray  # (s,) vertices that are looked at
-    normals: Float64  # (f,s,3) theirs
-
-    @staticmethod
-    def of(posed: Float64, faces: Int32) -> SourceShape:
-        used = np.unique(faces)
-        samples = used[np.unique(np.linspace(0, len(used) - 1, min(SAMPLES, len(used))).round().astype(np.int64))]
-        normals = np.stack([vertex_normals(points, faces)[samples] for points in posed])
-        return SourceShape(posed, faces, SurfaceBoxes.of(posed[-1], faces), samples, normals)
-
-
-@dataclass(frozen=True, slots=True)
-class LevelShape:
-    """Points of a level and what moves them, in units of the problem."""
-
-    point_of_corner: Int32  # (c,) of all corners that the level was cut with
-    labels: Int32  # (c,l) how they look
-    corners: IntArray  # (t,3) those that each triangle has by now
-    places: Float64  # (n,3)
-    carriers: Int32  # (n,k)
-    weights: Float64  # (n,k)
-    transforms: Float64  # (f,c,3,4) of all carriers
-    shifts: Float64  # (f,n,3), or (f,0,3)
-    free: Bool  # (n,) those that may change
-    stiff: Bool  # (n,) those of borders and seams
-    mixes: bool  # whether weights may change
-
-    @property
-    def faces(self) -> Int32:
-        """(t,3) points"""
-        return self.point_of_corner[self.corners]
-
-    @property
-    def matrices(self) -> Float64:
-        """(f,n,3,4)"""
-        out = np.zeros((len(self.transforms), len(self.places), 3, 4))
-        for k in range(self.weights.shape[1]):
-            out += self.weights[:, k, None, None] * self.transforms[:, self.carriers[:, k]]
-        return out
-
-    @property
-    def posed(self) -> Float64:
-        """(f,n,3)"""
-        return apply_matrices(self.matrices, self.places, self.shifts)
 
 
 def fit_level(level: LevelShape, source: SourceShape, near: Int32, *, threads: int = 0) -> LevelShape:
     """The level with places and weights that fit; `near` (v,) is the point that stands for each source vertex."""
-    upright = _normals(level.posed, level.faces)
+    upright = Upright.of(level, source, near)
     for turn in range(ROUNDS):
         boxes = SurfaceBoxes.of(level.posed[-1], level.faces)
         for weights in (False, True) if level.mixes and level.weights.shape[1] > 1 else (False,):
@@ -121,13 +64,12 @@ def fit_level(level: LevelShape, source: SourceShape, near: Int32, *, threads: i
             level = _without_flips(level, stepped, upright)
         if turn in TURNED_AFTER:
             before = level.corners
-            level = replace(level, corners=_turn_edges(level, source, near, threads))
-            changed = (level.corners != before).any(axis=1)
-            upright[:, changed] = _normals(level.posed, level.faces[changed])
+            level = replace(level, corners=_turn_edges(level, source, near, upright.facing, threads))
+            upright = upright.moved(level, (level.corners != before).any(axis=1))
     return level
 
 
-def _turn_edges(level: LevelShape, source: SourceShape, near: Int32, threads: int) -> IntArray:
+def _turn_edges(level: LevelShape, source: SourceShape, near: Int32, facing: Float64, threads: int) -> IntArray:
     """The corners of all triangles after edges that lie better the other way were turned."""
     boxes = SurfaceBoxes.of(level.posed[-1], level.faces)
     seen = source.samples[near[source.samples] >= 0]
@@ -141,7 +83,14 @@ def _turn_edges(level: LevelShape, source: SourceShape, near: Int32, threads: in
         np.concatenate([on.triangles for on in found]),
         np.concatenate([on.distances for on in found]),
     )
-    turned = better_diagonals(level.faces, level.labels[level.corners], level.posed, samples)
+
+    def off_source(points: Float64) -> Float64:
+        boxes = (source.boxes.moved(posed) for posed in source.posed)
+        found = [closest_points(b, p, threads=threads).distances for b, p in zip(boxes, points, strict=True)]
+        total: Float64 = np.sum(found, axis=0)
+        return total
+
+    turned = better_diagonals(level.faces, level.labels[level.corners], (level.posed, facing), samples, off_source)
     return level.corners.reshape(-1)[turned]
 
 
@@ -193,13 +142,13 @@ def _samples(
         seen, upward = source.posed[f, samples], source.normals[f, kept]
         on_level = closest_points(boxes.moved(points), seen, beside, threads=threads)
         corners = level.faces[on_level.triangles]
-        faces = _normals(points[None], level.faces)[0, on_level.triangles]
+        faces = triangle_normals(points[None], level.faces)[0, on_level.triangles]
         ahead = np.einsum("si,si->s", faces, upward) > 0  # else it is the other side of something thin
         missed = np.einsum("si,si->s", upward, seen - on_level.points)
         shares = barycentric(on_level.points, points[corners])
         yield np.full(len(seen), f), corners, shares, upward, missed, ahead.astype(np.float64)
         on_source = closest_points(source.boxes.moved(source.posed[f]), points, first, threads=threads)
-        normals = _normals(source.posed[f][None], source.faces)[0, on_source.triangles]
+        normals = triangle_normals(source.posed[f][None], source.faces)[0, on_source.triangles]
         missed = np.einsum("ni,ni->n", normals, on_source.points - points)
         corners, shares = np.repeat(every[:, None], 3, axis=1), np.tile(alone, (len(every), 1))
         yield np.full(len(every), f), corners.astype(np.int32), shares, normals, missed, np.full(len(every), share)
@@ -228,7 +177,7 @@ def _step_weights(level: LevelShape, rows: _Rows) -> LevelShape:
     return replace(level, weights=np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), level.weights))
 
 
-def _without_flips(before: LevelShape, after: LevelShape, upright: Float64) -> LevelShape:
+def _without_flips(before: LevelShape, after: LevelShape, upright: Upright) -> LevelShape:
     """`after`, with points of triangles that would turn over as they were before, however many that are."""
     moved = before.free.copy()
     while moved.any():
@@ -237,30 +186,10 @@ def _without_flips(before: LevelShape, after: LevelShape, upright: Float64) -> L
             places=np.where(moved[:, None], after.places, before.places),
             weights=np.where(moved[:, None], after.weights, before.weights),
         )
-        bad = _turned(tried.posed, after.faces, upright)
+        bad = upright.turned(tried.posed, after.faces)
         held_back = np.zeros_like(moved)
         held_back[after.faces[bad]] = True
         if not (held_back & moved).any():
             return tried
         moved &= ~held_back
     return before
-
-
-def _turned(posed: Float64, faces: Int32, upright: Float64) -> Bool:
-    """(t,) whether a triangle turned over in some pose, against normals (f,t,3) that are zero where there is none."""
-    bad = np.zeros(len(faces), bool)
-    for points, normals in zip(posed, upright, strict=True):
-        turned = _normals(points[None], faces)[0]
-        known = normals.any(axis=1)
-        bad |= known & (np.einsum("ti,ti->t", turned, normals) <= LEAST_COSINE)
-    return bad
-
-
-def _normals(posed: Float64, faces: Int32) -> Float64:
-    """(f,t,3) unit normals; zero where a triangle has no area."""
-    a, b, c = (posed[:, faces[:, e]] for e in range(3))
-    normals = np.cross(b - a, c - a)
-    longest = np.maximum(((b - a) ** 2).sum(-1), np.maximum(((c - a) ** 2).sum(-1), ((c - b) ** 2).sum(-1)))
-    lengths = np.linalg.norm(normals, axis=2)
-    solid = lengths > FLAT * longest
-    return np.where(solid[..., None], normals / np.where(solid, lengths, 1.0)[..., None], 0.0)

@@ -18,8 +18,8 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
-from osteon.lod.mesh.fit_level import LevelShape
 from osteon.lod.mesh.level_asset import Ownership, level_asset, numbers
+from osteon.lod.mesh.level_shape import LevelShape
 from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
 from osteon.lod.mesh.tables import carriers_of

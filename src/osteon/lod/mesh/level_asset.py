@@ -8,7 +8,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32, IntArray
 from osteon.core.asset import Asset
-from osteon.lod.mesh.fit_level import LevelShape
+from osteon.lod.mesh.level_shape import LevelShape
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
 from osteon.lod.mesh.transfer import OnSource, closest_of_own
 

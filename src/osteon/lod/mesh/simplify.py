@@ -25,8 +25,9 @@ from osteon.core.progress import Progress, report_progress
 from osteon.fit.kernel_modules import LEVEL_KERNELS
 from osteon.lod.mesh.corners import corners_of
 from osteon.lod.mesh.error import LevelError, measure_level
-from osteon.lod.mesh.fit_level import SourceShape, fit_level
+from osteon.lod.mesh.fit_level import fit_level
 from osteon.lod.mesh.level import LevelDraft
+from osteon.lod.mesh.level_shape import SourceShape
 from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import Poses, choose_frames
 from osteon.lod.mesh.sequence import CollapseSequence, collapse_model

@@ -1,0 +1,126 @@
+"""Source and level as a fit sees them: points in all poses, in units of the problem, and where triangles face."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from osteon.core.arrays import Bool, Float64, Int32, IntArray
+from osteon.core.normals import vertex_normals
+from osteon.lod.mesh.poses import apply_matrices
+from osteon.measure.closest_point import SurfaceBoxes
+
+__all__ = ["LevelShape", "SourceShape", "Upright", "faces_away", "triangle_normals"]
+
+#: No more vertices of the source are looked at, spread evenly over their numbers.
+SAMPLES = 20_000
+#: Least cosine between normals before and after; below this part of the longest edge squared there is no area.
+LEAST_COSINE, FLAT = 0.2, 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class SourceShape:
+    """The source in all poses, in units of the problem."""
+
+    posed: Float64  # (f,v,3)
+    faces: Int32  # (t,3)
+    boxes: SurfaceBoxes
+    samples: IntArray  # (s,) vertices that are looked at
+    normals: Float64  # (f,s,3) theirs
+
+    @staticmethod
+    def of(posed: Float64, faces: Int32) -> SourceShape:
+        used = np.unique(faces)
+        samples = used[np.unique(np.linspace(0, len(used) - 1, min(SAMPLES, len(used))).round().astype(np.int64))]
+        normals = np.stack([vertex_normals(points, faces)[samples] for points in posed])
+        return SourceShape(posed, faces, SurfaceBoxes.of(posed[-1], faces), samples, normals)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelShape:
+    """Points of a level and what moves them, in units of the problem."""
+
+    point_of_corner: Int32  # (c,) of all corners that the level was cut with
+    labels: Int32  # (c,l) how they look
+    corners: IntArray  # (t,3) those that each triangle has by now
+    places: Float64  # (n,3)
+    carriers: Int32  # (n,k)
+    weights: Float64  # (n,k)
+    transforms: Float64  # (f,c,3,4) of all carriers
+    shifts: Float64  # (f,n,3), or (f,0,3)
+    free: Bool  # (n,) those that may change
+    stiff: Bool  # (n,) those of borders and seams
+    mixes: bool  # whether weights may change
+
+    @property
+    def faces(self) -> Int32:
+        """(t,3) points"""
+        return self.point_of_corner[self.corners]
+
+    @property
+    def matrices(self) -> Float64:
+        """(f,n,3,4)"""
+        out = np.zeros((len(self.transforms), len(self.places), 3, 4))
+        for k in range(self.weights.shape[1]):
+            out += self.weights[:, k, None, None] * self.transforms[:, self.carriers[:, k]]
+        return out
+
+    @property
+    def posed(self) -> Float64:
+        """(f,n,3)"""
+        return apply_matrices(self.matrices, self.places, self.shifts)
+
+
+@dataclass(frozen=True, slots=True)
+class Upright:
+    """How triangles stand, and to where the source faces at their points: what no step may turn over."""
+
+    normals: Float64  # (f,t,3) of the triangles, zero where there is none
+    facing: Float64  # (f,n,3) sums of the source's normals around all that each point stands for
+    away: Bool  # (f,t) triangles that face away from the source as it is
+
+    @staticmethod
+    def of(level: LevelShape, source: SourceShape, near: Int32) -> Upright:
+        """`near` (v,) is the point that stands for each vertex of the source, -1: none does."""
+        owner, triangle = near[source.faces].reshape(-1), np.repeat(np.arange(len(source.faces)), 3)
+        kept = owner >= 0
+        size = (len(level.places), len(source.faces))
+        around = csr_array((np.ones(int(kept.sum())), (owner[kept], triangle[kept])), shape=size)
+        a, b, c = (source.posed[:, source.faces[:, e]] for e in range(3))
+        facing = np.stack([around @ normals for normals in np.cross(b - a, c - a)])
+        normals = triangle_normals(level.posed, level.faces)
+        return Upright(normals, facing, faces_away(normals, level.faces, facing))
+
+    def moved(self, level: LevelShape, changed: Bool) -> Upright:
+        """The same for a level some of whose triangles (t,) are others by now."""
+        normals, away = self.normals.copy(), self.away.copy()
+        normals[:, changed] = triangle_normals(level.posed, level.faces[changed])
+        away[:, changed] = faces_away(normals[:, changed], level.faces[changed], self.facing)
+        return Upright(normals, self.facing, away)
+
+    def turned(self, posed: Float64, faces: Int32) -> Bool:
+        """(t,) whether a triangle turned over in some pose."""
+        now = triangle_normals(posed, faces)
+        over = np.einsum("fti,fti->ft", now, self.normals) <= LEAST_COSINE
+        bad = (over & self.normals.any(axis=2)) | (faces_away(now, faces, self.facing) & ~self.away)
+        turned: Bool = bad.any(axis=0)
+        return turned
+
+
+def faces_away(normals: Float64, faces: Int32, facing: Float64) -> Bool:
+    """(f,t) whether triangles face away from where the source does at all three of their points."""
+    sides = [np.einsum("fti,fti->ft", normals, facing[:, faces[:, e]]) for e in range(3)]
+    away: Bool = normals.any(axis=2) & (np.max(sides, axis=0) <= 0)
+    return away
+
+
+def triangle_normals(posed: Float64, faces: Int32) -> Float64:
+    """(f,t,3) unit normals; zero where a triangle has no area."""
+    a, b, c = (posed[:, faces[:, e]] for e in range(3))
+    normals = np.cross(b - a, c - a)
+    longest = np.maximum(((b - a) ** 2).sum(-1), np.maximum(((c - a) ** 2).sum(-1), ((c - b) ** 2).sum(-1)))
+    lengths = np.linalg.norm(normals, axis=2)
+    solid = lengths > FLAT * longest
+    return np.where(solid[..., None], normals / np.where(solid, lengths, 1.0)[..., None], 0.0)
