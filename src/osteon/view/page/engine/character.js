@@ -26,6 +26,7 @@ export class Character {
     this.motion = whole?.motion ?? new Motion(pack, this.center);
     this.ownPictures = [];
     this.materials = new Map();
+    this.shaderMaterials = new Set();
     this.split = splitCorners(pack);
     this.indexed = indexedGeometry(pack, this.split, this.center);
     this.flatGeometry = null;
@@ -134,15 +135,19 @@ export class Character {
 
   makeMaterial(role, extra, surfaceUniforms, { picture, cutoff }) {
     const loaded = picture >= 0 ? this.pictures[picture] : null;
-    const defines = this.defines(role, { ...extra, ...(loaded && { TEXTURED: 1 }) });
-    return new THREE.RawShaderMaterial({
-      glslVersion: THREE.GLSL3,
+    return this.shaderMaterial(this.defines(role, { ...extra, ...(loaded && { TEXTURED: 1 }) }), {
       vertexShader: surfaceVertex(this.poseChunk),
       fragmentShader: surfaceFragment,
-      defines,
       uniforms: { ...this.uniformsOf(role), ...surfaceUniforms, picture: { value: loaded ?? null }, cutoff: { value: cutoff } },
-      side: THREE.DoubleSide,
     });
+  }
+
+  /** A material whose shader poses this character; it is known until it is disposed of. */
+  shaderMaterial(defines, options) {
+    const material = new THREE.RawShaderMaterial({ glslVersion: THREE.GLSL3, side: THREE.DoubleSide, defines, ...options });
+    this.shaderMaterials.add(material);
+    material.addEventListener("dispose", () => this.shaderMaterials.delete(material));
+    return material;
   }
 
   /** Decodes the pictures of the materials; surfaces made before show plain colours, so they are made anew. */

@@ -39,10 +39,9 @@ export class Picker {
     let kept = this.meshes.get(role);
     if (kept?.character === character) return kept.mesh;
     kept?.mesh.material.dispose();
-    const material = new THREE.RawShaderMaterial({
-      ...{ glslVersion: THREE.GLSL3, vertexShader: pickVertex(character.poseChunk), fragmentShader: pickFragment },
-      ...{ defines: character.defines(role), uniforms: character.uniforms },
-      ...{ blending: THREE.NoBlending, side: THREE.DoubleSide },
+    const material = character.shaderMaterial(character.defines(role), {
+      ...{ vertexShader: pickVertex(character.poseChunk), fragmentShader: pickFragment },
+      ...{ uniforms: character.uniforms, blending: THREE.NoBlending },
     });
     const mesh = new THREE.Mesh(character.flat, material);
     mesh.frustumCulled = false;
