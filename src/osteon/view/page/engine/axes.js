@@ -50,10 +50,9 @@ export function boneAxes(character) {
   geometry.setAttribute("position", new THREE.Float32BufferAttribute(position, 3));
   geometry.setAttribute("corner", new THREE.Uint32BufferAttribute(corner, 4));
   const lineUniforms = { size: { value: AXIS_LENGTH * pack.diagonal }, pixels: { value: new THREE.Vector2(1, 1) } };
-  const material = new THREE.RawShaderMaterial({
-    ...{ glslVersion: THREE.GLSL3, vertexShader: VERTEX(character.poseChunk), fragmentShader: FRAGMENT },
-    ...{ defines: character.defines("result"), uniforms: { ...uniforms, ...lineUniforms } },
-    ...{ depthTest: false, depthWrite: false, transparent: true, side: THREE.DoubleSide },
+  const material = character.shaderMaterial(character.defines("result"), {
+    ...{ vertexShader: VERTEX(character.poseChunk), fragmentShader: FRAGMENT, uniforms: { ...uniforms, ...lineUniforms } },
+    ...{ depthTest: false, depthWrite: false, transparent: true },
   });
   const mesh = new THREE.Mesh(geometry, material);
   mesh.frustumCulled = false;

@@ -32,6 +32,7 @@ export class Character {
     this.ownPictures = [];
     this.materials = new Map();
     this.parts = new Map();
+    this.shaderMaterials = new Set();
     this.split = splitCorners(pack);
     this.indexed = indexedGeometry(pack, this.split, this.center);
     this.flatGeometry = null;
@@ -165,15 +166,19 @@ export class Character {
 
   makeMaterial(role, extra, surfaceUniforms, { picture, cutoff }) {
     const loaded = picture >= 0 ? this.pictures[picture] : null;
-    const defines = this.defines(role, { ...extra, ...(loaded && { TEXTURED: 1 }) });
-    return new THREE.RawShaderMaterial({
-      glslVersion: THREE.GLSL3,
+    return this.shaderMaterial(this.defines(role, { ...extra, ...(loaded && { TEXTURED: 1 }) }), {
       vertexShader: surfaceVertex(this.chunkOf(role)),
       fragmentShader: surfaceFragment,
-      defines,
       uniforms: { ...this.uniformsOf(role), ...surfaceUniforms, picture: { value: loaded ?? null }, cutoff: { value: cutoff } },
-      side: THREE.DoubleSide,
     });
+  }
+
+  /** A material whose shader poses this character; it is known until it is disposed of. */
+  shaderMaterial(defines, options) {
+    const material = new THREE.RawShaderMaterial({ glslVersion: THREE.GLSL3, side: THREE.DoubleSide, defines, ...options });
+    this.shaderMaterials.add(material);
+    material.addEventListener("dispose", () => this.shaderMaterials.delete(material));
+    return material;
   }
 
   /** Decodes the pictures of the materials; surfaces made before show plain colours, so they are made anew. */

@@ -143,11 +143,10 @@ export class Ground {
 }
 
 function makeShadowMesh(character, role) {
-  const material = new THREE.RawShaderMaterial({
-    ...{ glslVersion: THREE.GLSL3, vertexShader: shadowVertex(character.chunkOf(role)), fragmentShader: shadowFragment },
-    defines: character.defines(role),
+  const material = character.shaderMaterial(character.defines(role), {
+    ...{ vertexShader: shadowVertex(character.chunkOf(role)), fragmentShader: shadowFragment },
     uniforms: { ...character.uniforms, heights: { value: new THREE.Vector2() } },
-    ...{ side: THREE.DoubleSide, depthTest: false, depthWrite: false, transparent: true },
+    ...{ depthTest: false, depthWrite: false, transparent: true },
     ...{ blending: THREE.CustomBlending, blendEquation: THREE.MaxEquation },
     ...{ blendSrc: THREE.OneFactor, blendDst: THREE.OneFactor },
   });

@@ -41,10 +41,9 @@ export class Picker {
   }
 
   makeMesh(character, role) {
-    const material = new THREE.RawShaderMaterial({
-      ...{ glslVersion: THREE.GLSL3, vertexShader: pickVertex(character.chunkOf(role)), fragmentShader: pickFragment },
-      ...{ defines: character.defines(role), uniforms: character.uniforms },
-      ...{ blending: THREE.NoBlending, side: THREE.DoubleSide },
+    const material = character.shaderMaterial(character.defines(role), {
+      ...{ vertexShader: pickVertex(character.chunkOf(role)), fragmentShader: pickFragment },
+      ...{ uniforms: character.uniforms, blending: THREE.NoBlending },
     });
     const mesh = new THREE.Mesh(character.flat, material);
     mesh.frustumCulled = false;

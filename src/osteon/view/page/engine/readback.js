@@ -52,9 +52,9 @@ const programs = new WeakMap();
 function programOf(gl, character, crowd) {
   if (!programs.has(character)) programs.set(character, {});
   const defines = { ...character.defines("result"), ...(crowd && { CROWD: 1 }) };
-  const kept = programs.get(character);
-  kept[crowd] ??= makeProgram(gl, defines, VERTEX(character.poseChunk), FRAGMENT, ["posedPosition", "posedNormal"]);
-  return kept[crowd];
+  const [kept, key] = [programs.get(character), `${crowd} ${"LEVELS" in defines}`];
+  kept[key] ??= makeProgram(gl, defines, VERTEX(character.poseChunk), FRAGMENT, ["posedPosition", "posedNormal"]);
+  return kept[key];
 }
 
 function setUniforms(renderer, gl, program, character, { moment, rank, seconds = 0 }) {

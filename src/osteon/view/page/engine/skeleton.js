@@ -84,10 +84,9 @@ export function skeletonMesh(character, { crowd = false } = {}) {
   if (!hasSkeleton(pack)) return null;
   const geometry = partsGeometry([...boneParts(pack), ...jointParts(pack)], center);
   const more = { pixels: { value: new THREE.Vector2(1, 1) }, chosen: { value: NOBODY } };
-  const material = new THREE.RawShaderMaterial({
-    ...{ glslVersion: THREE.GLSL3, vertexShader: VERTEX(character.poseChunk), fragmentShader: FRAGMENT },
-    ...{ defines: character.defines("result", crowd ? { CROWD: 1 } : {}), uniforms: { ...uniforms, ...more } },
-    ...{ depthTest: false, depthWrite: false, transparent: true, side: THREE.DoubleSide },
+  const material = character.shaderMaterial(character.defines("result", crowd ? { CROWD: 1 } : {}), {
+    ...{ vertexShader: VERTEX(character.poseChunk), fragmentShader: FRAGMENT, uniforms: { ...uniforms, ...more } },
+    ...{ depthTest: false, depthWrite: false, transparent: true },
   });
   const mesh = new THREE.Mesh(geometry, material);
   mesh.frustumCulled = false;

@@ -10,7 +10,7 @@ import { displacementsOf } from "./displacements/index.js";
 import { levelChunk } from "./levels/level_shader.js";
 
 /** Defines that a shader needs to read a character. @param {import("./character.js").Character} character */
-export function characterDefines({ pack, limits }) {
+export function characterDefines({ pack, limits, levelDefines }) {
   return {
     TILE_SHIFT: limits.shift,
     TILE_MASK: limits.width - 1,
@@ -18,7 +18,8 @@ export function characterDefines({ pack, limits }) {
     ...(pack.skinned && { SKINNED: 1, BONES: pack.counts.bones }),
     ...(pack.skinned && pack.influences > 4 && { EIGHT: 1 }),
     ...(pack.skinned && deformerOf(pack).defines?.(pack)),
-    ...(pack.levels && { LEVELS: 1, BONE_TEXELS: deformerOf(pack).FLOATS / 4 }),
+    ...(pack.levels && { SLOTS_BY_LEVEL: 1 }),
+    ...levelDefines,
   };
 }
 

@@ -69,9 +69,20 @@ export class SkinnedCharacter extends Character {
     return this.ownCoarse;
   }
 
+  /** Has all shaders read levels from now on: those who never look at one do not wait for that. */
+  needLevels() {
+    if (this.levelDefines) return;
+    this.levelDefines = { LEVELS: 1, BONE_TEXELS: deformerOf(this.pack).FLOATS / 4 };
+    for (const material of this.shaderMaterials) {
+      if (!material.defines.SHOW_SOURCE) Object.assign(material.defines, this.levelDefines);
+      material.needsUpdate = true;
+    }
+  }
+
   /** Shows it at a level, or as it plays where that is null. @param {LevelPoint|null} point */
   showLevel(point, moment) {
     this.level = point && this.levels ? this.levels.within(point) : null;
+    if (this.level) this.needLevels();
     if (this.level) this.levels.show(this.uniforms, this.level, moment);
     else if (this.pack.levels) this.uniforms.levelled.value = false;
   }

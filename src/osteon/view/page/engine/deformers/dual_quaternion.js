@@ -137,7 +137,7 @@ void addScrew(inout Screw total, vec4 pivot, float weight, int bone, Moment now)
 
 // Slots are in the order of their weights, unless they are in that in which levels drop them.
 int pivotBone(vec4 slotA, vec4 slotB) {
-#ifdef LEVELS
+#ifdef SLOTS_BY_LEVEL
   uvec4 bones = bonesA;
   vec4 most = slotA;
 #ifdef EIGHT

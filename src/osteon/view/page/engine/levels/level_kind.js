@@ -15,6 +15,7 @@ export class LevelKind {
     Object.assign(this, { character, members, levels: character.levels, size: character.pack.levels.size });
     this.instances = members.map((i) => instances[i]);
     this.shapes = [character, ...character.coarse];
+    this.shapes.forEach((shape) => shape.needLevels());
     this.vectors = this.instances.map((instance) => ({ ...instanceVectors(character, instance), instanceLevel: [0, 0, 0, 0] }));
     this.meshes = this.shapes.map((shape) => emptyMesh(shape, this.vectors));
     this.shapeOf = new Int32Array(members.length).fill(-1);

@@ -2,7 +2,7 @@
 //
 //   U_b = T_leader O   where T is in the list of prepared bones and O in the table of leads
 //
-// Families (deformers/) add what a bone is for them. Packs without levels compile none of this.
+// Families (deformers/) add what a bone is for them. What is never shown at a level compiles none of this.
 import * as THREE from "three";
 import { blendsChunk } from "./blends.js";
 
