@@ -116,7 +116,9 @@ def test_folders_of_others_and_inputs_are_not_touched(run):
 def test_ctrl_c_leaves_what_is_done_and_it_goes_on(run):
     sweep = ("--sweep", "--limits", "limits.json", "--each", "40", "--validate", "0", "-o", "poses", "--jobs", "2")
     command = [sys.executable, "-m", "osteon", "simulate", "bar.obj", "bar.tgf", *sweep, "--cells", "18"]
-    with subprocess.Popen(command, cwd=run.folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+    hearing = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # tests may run in the background
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=run.folder, **pipes, **hearing) as child:
         listed = run.folder / "poses" / "poses.json"
         until = time.monotonic() + 60
         while not listed.is_file() and time.monotonic() < until and child.poll() is None:

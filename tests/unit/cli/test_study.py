@@ -49,7 +49,12 @@ class RunningStudy:
         self.facts.unlink(missing_ok=True)
         command = [sys.executable, "-m", "osteon", "study", "run", *map(str, arguments), "--no-browser"]
         self.process = subprocess.Popen(
-            [*command, "--json", "-"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*command, "--json", "-"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests may run in the background
         )
         assert self.process.stdout is not None
         text = ""
