@@ -54,6 +54,8 @@ class ColumnMotion:
 
 def displaced_rest(model: SkinnedModel, start: int, stop: int) -> Float64:
     """(f,v,3) rest positions with displacements of frames start … stop, or (1,v,3) if there are none."""
+    if start == stop:
+        return np.empty((0, model.n_vertices, 3))
     played = model.animation.take_frames(np.arange(start, stop, dtype=np.int32))
     return _added(model, model.character.displacements, played)
 
@@ -110,6 +112,8 @@ def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *,
     stop = model.n_frames if stop is None else stop
     if not 0 <= start <= stop <= model.n_frames:
         raise OptionError(f"frames: expected 0 … {model.n_frames}, got {start} … {stop}")
+    if start == stop:
+        return np.empty((0, model.n_vertices, 3), np.float32)
     played = model.animation.take_frames(np.arange(start, stop, dtype=np.int32))
     by_vertex = [(one, one.by_vertex()) for one in model.character.displacements]
     rest = _added(model, [one for one, columns in by_vertex if columns is None], played)
