@@ -113,7 +113,7 @@ window.page.askedOf = async (url) => {
     new Proxy(thing, { get: (from, name) => (typeof name === "string" && names.add(name), Reflect.get(from, name)) });
   const pack = await readUrl(url);
   pack.arrays = watched(pack.arrays, asked.arrays);
-  engine.load(watched(pack, asked.keys));
+  if (!engine.load(watched(pack, asked.keys))) throw new Error(said.at(-1));
   const paints = ["material", "bones", "weights", "error", "clusters"];
   for (const mode of ["result", "source", "side", "overlay"]) {
     for (const paint of paints) Object.assign(engine.view, { mode, paint, axes: true }) && window.page.draw();

@@ -147,6 +147,7 @@ def test_no_child_outlives_who_asked(far: NativeTask, tmp_path: Path, number: in
         [sys.executable, "-c", code],
         env=os.environ | {"TMPDIR": str(tmp_path / "temporary")},
         stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests may run in the background
     )
     try:
         child = pid_of(tmp_path / "a.pid")

@@ -36,7 +36,7 @@ export class SkinnedCharacter extends Character {
     const count = (n) => n.toLocaleString("en");
     checkFits(`${count(bones)} bones in ${count(frames)} frames`, paletteTexels(pack), limits);
     return Object.assign(
-      { palette: this.shared("palette", () => paletteTexture(pack, limits, center)) },
+      { palette: this.borrowed("palette", () => paletteTexture(pack, limits, center)) },
       deformerOf(pack).textures?.(pack.deformer.arrays, limits, this),
       ...displacementsOf(pack).map(({ kind, arrays, code }) => code.textures(kind, arrays, pack.counts, limits)),
     );
