@@ -24,10 +24,10 @@ _HOMES = {
     "Poser": "osteon.simplex.poser",
     "PoserOptions": "osteon.simplex.poser",
     "ProgressiveSkin": "osteon.lod.progressive_skin",
-    "RigFit": "osteon.pipeline",
+    "RigFit": "osteon.pipeline.skeleton",
     "RigOptions": "osteon.core.rig_options",
     "Skin": "osteon.core.skin",
-    "SkinFit": "osteon.pipeline",
+    "SkinFit": "osteon.pipeline.skin",
     "SkinOptions": "osteon.core.options",
     "SkinnedModel": "osteon.core.model",
     "StickSkeleton": "osteon.core.sticks",
@@ -52,13 +52,13 @@ _HOMES = {
     "pose_model": "osteon.pipeline.pose_model",
     "pose_vertices": "osteon.deform.pose",
     "rig_of_mesh": "osteon.pipeline.eigenskin",
-    "rig_sequence": "osteon.pipeline",
+    "rig_sequence": "osteon.pipeline.skeleton",
     "save_levels": "osteon.lod.files",
     "save_model": "osteon.io",
     "save_pose_set": "osteon.io.poses",
     "save_sequence": "osteon.io",
     "save_skeleton": "osteon.io.skeletons",
-    "skin_sequence": "osteon.pipeline",
+    "skin_sequence": "osteon.pipeline.skin",
     "sticks_for": "osteon.pipeline.pose_model",
     "transforms_of_turns": "osteon.deform.pose_skeleton",
     "turns_of_transforms": "osteon.deform.pose_skeleton",
@@ -93,11 +93,12 @@ if TYPE_CHECKING:
     from osteon.lod.progressive_skin import ProgressiveSkin
     from osteon.measure.deviation import measure_deviation
     from osteon.measure.distortion import measure_distortion
-    from osteon.pipeline import RigFit, SkinFit, rig_sequence, skin_sequence
     from osteon.pipeline.compare import compare_models
     from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
     from osteon.pipeline.levels import fit_levels
     from osteon.pipeline.pose_model import pose_model, sticks_for
+    from osteon.pipeline.skeleton import RigFit, rig_sequence
+    from osteon.pipeline.skin import SkinFit, skin_sequence
     from osteon.simplex.poser import Poser, PoserOptions
 
 

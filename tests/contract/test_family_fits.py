@@ -11,7 +11,7 @@ from osteon.core.options import SkinModel, SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.fit.models.registry import FAMILY_FITS
-from osteon.pipeline import SkinFit, skin_sequence
+from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.synth.baked import BakeOptions, bake_cylinder
 
 BEGIN = "lbs"  # what every fit begins with has no fit of its own

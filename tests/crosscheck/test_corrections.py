@@ -20,7 +20,7 @@ from osteon.fit.corrections.normals import fit_normals
 from osteon.fit.corrections.solve_columns import solve_basis, solve_coefficients
 from osteon.fit.moments import add_blend_moments
 from osteon.fit.problem import FitProblem
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 from ..subjects import blends, corrected_errors, dense, frames_of, random_skin

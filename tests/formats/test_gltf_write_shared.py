@@ -15,7 +15,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_sequence, save_model
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 
 HORSE = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "sequences" / "horse.npz"
 pytestmark = pytest.mark.skipif(not HORSE.is_file(), reason="no shared data beside the repository")

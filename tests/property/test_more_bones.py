@@ -8,7 +8,7 @@ import pytest
 
 from osteon.core.animation import BoneType
 from osteon.core.options import SkinOptions
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.cloth import ClothOptions, make_cloth
 
 #: Part by which an error may be larger than with half the bones.

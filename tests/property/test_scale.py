@@ -15,7 +15,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import nearest_rotation
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.cloth import make_cloth
 
 UNITS = (100.0, 0.01, 1000.0)

@@ -27,7 +27,7 @@ from osteon.fit.problem import pose_problem
 from osteon.fit.skin.procrustes import rotations_of
 from osteon.fit.skin.refine import RefineOptions, refine_skin
 from osteon.fit.skin.seed import seed_bones
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_chain, bake_random_model
 from osteon.synth.shapes import make_ball
 

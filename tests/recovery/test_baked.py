@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.options import SkinOptions
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import (
     Baked,
     BakeOptions,

@@ -11,7 +11,7 @@ from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.columns import SkinState
 from osteon.fit.corrections.fit_corrections import fit_corrections
 from osteon.fit.problem import pose_problem
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import Baked, BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 
 from ..subjects import bent_tube, blends, corrected

@@ -14,7 +14,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.fit.skin.weights import fit_weights
 from osteon.measure.distortion import measure_distortion
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 
 from ..tolerance import RECOVERED, assert_near, assert_plays
 

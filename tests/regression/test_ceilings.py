@@ -10,7 +10,7 @@ import pytest
 
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth import SUBJECTS
 
 CASES = tomllib.loads((Path(__file__).parent / "ceilings.toml").read_text(encoding="utf-8"))

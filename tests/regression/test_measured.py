@@ -16,7 +16,7 @@ from osteon.bench.paper import RANK, TABLE
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.io import load_sequence, save_model
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 
 from ..skip_rules import NO_DATA
 

@@ -11,7 +11,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.shapes import make_sphere
 
 from ..subjects import bent_tube, random_turns, soup

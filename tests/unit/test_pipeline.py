@@ -15,7 +15,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.progress import ProgressEvent
 from osteon.core.sequence import MeshSequence, join_clips
 from osteon.deform.pose import pose_frames
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model, bake_shells
 from osteon.synth.cloth import ClothOptions, make_cloth
 

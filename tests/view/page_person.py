@@ -20,7 +20,7 @@ from osteon.bench.players.browser import ARGUMENTS
 from osteon.bench.players.tools import find_chromium
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.pipeline import SkinFit, skin_sequence
+from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.synth.creature import CreatureOptions, make_creature
 from osteon.view import bundle
 

@@ -18,7 +18,7 @@ import pytest
 from osteon.core.errors import OptionError
 from osteon.core.options import SkinOptions
 from osteon.io import load_model, save_sequence
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import bake_cylinder
 from osteon.view.fit_form import fit_form, fit_options
 from osteon.view.jobs import PageJob, TaskError, Worker, WorkerEnded

@@ -54,7 +54,7 @@ def compress_rows(run: BenchRun) -> list[Row]:
 
 
 def _fit(sequence: MeshSequence, threads: int) -> SkinnedModel:
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     return skin_sequence(sequence, options=SkinOptions(bones=BONES, rank=RANK, threads=threads)).model
 

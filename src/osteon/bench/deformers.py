@@ -116,7 +116,7 @@ def _agreement() -> list[Row]:
 
 def _skinned(run: BenchRun) -> list[Row]:
     from osteon.deform.pose import pose_frames
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     sequence = horse_or_fox(run)
     case = f"{sequence.name}, {BONES} rigid bones"

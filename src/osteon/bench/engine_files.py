@@ -73,7 +73,7 @@ def default_files(run: BenchRun) -> list[Case]:
 
 def _fit(run: BenchRun, kind: BoneType, rank: int, sequence: MeshSequence | None = None) -> SkinnedModel:
     """Of a sequence, or of the fox."""
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
     from osteon.synth import SUBJECTS
 
     options = SkinOptions(bones=BONES, bone_type=kind, influences=INFLUENCES, rank=rank, threads=run.threads)

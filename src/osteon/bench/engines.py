@@ -105,7 +105,7 @@ def _corrected_rows(run: BenchRun, name: str, sequence: MeshSequence, case: str)
 
 
 def _fit(run: BenchRun, name: str, sequence: MeshSequence, kind: BoneType, rank: int = 0) -> PeerFit:
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     bones = FITS[name].bones
     options = SkinOptions(bones=bones, bone_type=kind, influences=INFLUENCES, rank=rank, threads=run.threads)

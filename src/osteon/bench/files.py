@@ -67,7 +67,7 @@ def bench_files(run: BenchRun) -> list[Row]:
 
 
 def _fit(sequence: MeshSequence, rank: int, threads: int) -> SkinnedModel:
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     return skin_sequence(
         sequence, options=SkinOptions(bones=BONES, bone_type="flexible", rank=rank, threads=threads)

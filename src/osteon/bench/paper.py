@@ -110,7 +110,7 @@ def bench_paper(run: BenchRun) -> list[Row]:
 
 
 def _paper_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     row = TABLE[name]
     rows: list[Row] = []
@@ -144,7 +144,7 @@ def _near_rigid_rows(name: str, row: PaperRow, eta: float) -> list[Row]:
 
 
 def _default_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     rows = []
     for bone_type, ceiling in TABLE[name].ceilings.items():
@@ -161,7 +161,7 @@ def _default_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]
 
 def _corrected_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
     """Rank 10, its cut to rank 0, the largest rise from one rank to the next, and full rank."""
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     row = TABLE[name]
     run.say(f"{name}: default preset, rank {RANK}")

@@ -203,14 +203,14 @@ def _options(bone_type: BoneType, threads: int, bones: int) -> SkinOptions:
 
 
 def _run_osteon(sequence: MeshSequence, bone_type: BoneType, threads: int, bones: int) -> PeerFit:
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     report = skin_sequence(sequence, options=_options(bone_type, threads, bones)).report
     return PeerFit(report.seconds["fit"], report.error_percent, report.bones)
 
 
 def _conditioning(sequence: MeshSequence, threads: int) -> float:
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     report = skin_sequence(sequence, options=_options("flexible", threads, BONES["horse"])).report
     return report.smallest_singular_value["percentile_1"]

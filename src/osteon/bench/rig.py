@@ -51,7 +51,7 @@ def bench_rig(run: BenchRun) -> list[Row]:
 
 def _against_rig(run: BenchRun, name: str) -> list[Row]:
     """How close the skeleton is to the one that moved the mesh."""
-    from osteon.pipeline import rig_sequence
+    from osteon.pipeline.skeleton import rig_sequence
 
     known = _cow(run) if name == "cow" else _character(run, name)
     if known is None:
@@ -138,7 +138,7 @@ def _outside(sequence: MeshSequence, places: np.ndarray) -> float:
 
 def _forms(run: BenchRun, name: str) -> list[Row]:
     """What constant lengths cost."""
-    from osteon.pipeline import rig_sequence
+    from osteon.pipeline.skeleton import rig_sequence
 
     sequence = find_sequence(run, name)
     if sequence is None:
@@ -172,7 +172,8 @@ def _shifting_joints(model: SkinnedModel) -> int:
 
 def _times(run: BenchRun) -> list[Row]:
     """Recovery beside a plain skin, in turns."""
-    from osteon.pipeline import rig_sequence, skin_sequence
+    from osteon.pipeline.skeleton import rig_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     horse, bones = horse_or_fox(run), ARTICULATED["horse"][0]
     skinned, rigged = [], []

@@ -94,7 +94,7 @@ def _bundle_rows() -> list[Row]:
 
 
 def _fit(sequence: MeshSequence, threads: int) -> SkinnedModel:
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     return skin_sequence(sequence, options=SkinOptions(bones=BONES, threads=threads)).model
 

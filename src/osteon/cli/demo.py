@@ -16,7 +16,7 @@ from osteon.core.options import SkinOptions
 if TYPE_CHECKING:
     from osteon.core.animation import BoneType
     from osteon.core.sequence import MeshSequence
-    from osteon.pipeline import SkinFit
+    from osteon.pipeline.skin import SkinFit
 
 __all__ = ["demo"]
 
@@ -63,7 +63,7 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     from osteon.fit.kernel_modules import ALL_KERNELS
     from osteon.io import save_model
     from osteon.io.doors.output_batch import written_path
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
     from osteon.report.curves import report_curves
     from osteon.report.html import write_html_report
     from osteon.synth import SUBJECTS

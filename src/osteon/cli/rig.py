@@ -24,7 +24,7 @@ from osteon.io.doors.models import note_lost_pictures
 from osteon.io.doors.output_batch import written_path
 
 if TYPE_CHECKING:
-    from osteon.pipeline import RigFit
+    from osteon.pipeline.skeleton import RigFit
 
 __all__ = ["RigFiles", "rig", "skeleton_rows"]
 
@@ -82,7 +82,7 @@ def rig(
         with clock.stage("load"):
             sequence = load_sequence(list(inputs), options=load, progress=progress)
         with clock.stage("import"):
-            from osteon.pipeline import rig_sequence
+            from osteon.pipeline.skeleton import rig_sequence
         with clock.stage("fit"), naming_input(inputs, sequence.name):
             found = rig_sequence(sequence, options=options, progress=progress)
         clock.split("fit", {name: found.fit.report.seconds[name] for name in ("measure", "fit")}, "other")

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
     from osteon.core.progress import Progress
     from osteon.measure.skin_report import SkinReport
-    from osteon.pipeline import SkinFit
+    from osteon.pipeline.skin import SkinFit
     from osteon.report.curves import ReportCurves
 
 __all__ = ["print_report", "skin", "write_outputs"]
@@ -128,7 +128,7 @@ def skin(
         with clock.stage("load"):
             sequence, rig, notes = _load(inputs, files.rig, load, progress)
         with clock.stage("import"):
-            import osteon.pipeline  # noqa: F401  compiled kernels, which take a while
+            import osteon.pipeline.skin  # noqa: F401  compiled kernels, which take a while
         with clock.stage("fit"), naming_input(inputs, sequence.name):
             options = options if rig is None else _options_for_rig(options, sequence, rig)
             if budget is None:
@@ -209,7 +209,7 @@ def _fit(
     notes: tuple[str, ...],
     progress: Progress | None,
 ) -> SkinFit:
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     fit = skin_sequence(sequence, options=options, rig=rig, progress=progress)
     return replace(fit, report=replace(fit.report, warnings=(*notes, *fit.report.warnings)))
@@ -224,7 +224,7 @@ def _search(
     quiet: bool,
 ) -> Found:
     """The best fit within a bound, telling of every try."""
-    from osteon.pipeline import fit_to_budget
+    from osteon.pipeline.budget import fit_to_budget
 
     out = console(stderr=True)
 

@@ -57,7 +57,7 @@ def pose_figure() -> None:
 def fit_screws() -> None:
     """Fit dual quaternions to a ring that tumbles."""
     from osteon.core.options import SkinOptions
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
     from osteon.synth import SUBJECTS
 
     skin_sequence(SUBJECTS["rigid"](), options=SkinOptions(bones=2, bone_type="rigid", model="dqs", rounds=1))
@@ -67,7 +67,7 @@ def simplify_ring() -> None:
     """Take a few triangles from a ring that tumbles."""
     from osteon.core.options import SkinOptions
     from osteon.lod.mesh.simplify import simplify_model
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
     from osteon.synth import SUBJECTS
 
     model = skin_sequence(SUBJECTS["rigid"](), options=SkinOptions(bones=1, rounds=1)).model

@@ -31,6 +31,7 @@ import numpy as np
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from osteon import __version__
@@ -82,7 +83,6 @@ class KernelCache(_Cache):  # type: ignore[misc]
         return path is not None and path.is_file()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
         path = self._path(sig)
         if path is None:
             return None
@@ -90,6 +90,8 @@ class KernelCache(_Cache):  # type: ignore[misc]
             data = path.read_bytes()
             if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
                 return None
+            # numba would import all that its compiler knows first, 0.3 s: machine code needs no more than its run time.
+            rtsys.initialize(target_context)  # type: ignore[no-untyped-call]
             return CompileResult._rebuild(target_context, *pickle.loads(data[_DIGEST:]))  # type: ignore[no-untyped-call]
         except Exception:  # whatever is wrong with it, it can be compiled again
             return None

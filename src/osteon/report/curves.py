@@ -15,7 +15,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
 from osteon.fit.clustering.cluster_count import sample_triangles
 from osteon.measure.skin_report import SkinReport
-from osteon.pipeline import SkinFit
+from osteon.pipeline.skin import SkinFit
 from osteon.report.trials import SizeOf, Trial, changes_to_try, file_bytes, rig_changes, run_trials
 
 __all__ = ["ReportCurves", "TolerancePoint", "rank_of", "report_curves", "tolerance_curve"]

@@ -13,7 +13,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import shells
-from osteon.pipeline import SkinFit
+from osteon.pipeline.skin import SkinFit
 
 __all__ = ["BoneShare", "Evidence", "bone_shares", "frame_steps", "gather_evidence", "lone_frames", "shared_bones"]
 

@@ -19,7 +19,7 @@ from osteon.core.arrays import Float32, FloatArray, Int32
 from osteon.core.parallel import available_threads
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_vertices
-from osteon.pipeline import SkinFit
+from osteon.pipeline.skin import SkinFit
 from osteon.report.evidence import bone_shares
 from osteon.report.picture import Image, bone_colors, heat_colors
 from osteon.report.raster import Camera, DrawOptions, draw_on_papers, frame_camera

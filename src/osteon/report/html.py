@@ -7,7 +7,7 @@ from html import escape
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.atomic import atomic_file
 from osteon.io.doors.source import PathLike
-from osteon.pipeline import SkinFit
+from osteon.pipeline.skin import SkinFit
 from osteon.report.advice import advise
 from osteon.report.curves import ReportCurves
 from osteon.report.evidence import Evidence, gather_evidence

@@ -32,7 +32,7 @@ from osteon.core.progress import Progress, ProgressEvent
 from osteon.core.sequence import MeshSequence
 from osteon.io import SaveOptions, save_model
 from osteon.measure.skin_report import SkinReport
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 
 __all__ = ["Change", "SizeOf", "Trial", "changes_to_try", "file_bytes", "proposals", "rig_changes", "run_trials"]
 

@@ -52,7 +52,7 @@ def fit_source(
 ) -> dict[str, Any]:
     """Skin a sequence, as `osteon skin` does, and write the pack and the model."""
     from osteon.io import load_sequence, save_model
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
     from osteon.view.pack import Evidence, write_pack
 
     sequence = load_sequence(list(inputs), progress=progress)

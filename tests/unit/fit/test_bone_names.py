@@ -16,7 +16,7 @@ from osteon.core.skin import Skin
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.fit.naming.bone_names import mirror_pairs, name_bones, sparse_weights
 from osteon.io import load_model, load_sequence, save_model
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.creature import CreatureOptions, make_creature
 from osteon.synth.figure import make_figure
 from osteon.synth.shapes import Shape, join_shapes, make_ball, make_grid, make_sphere, make_tube

@@ -14,7 +14,7 @@ from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_
 from osteon.io import save_model
 from osteon.io.gltf.write import keys_between
 from osteon.measure import skin_report
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_cylinder, bake_random_model
 
 

@@ -14,7 +14,7 @@ from osteon.deform.pose import pose_frames
 from osteon.measure.by_rank import error_percent_by_rank
 from osteon.measure.distortion import measure_distortion
 from osteon.measure.skin_report import shown_ranks
-from osteon.pipeline import cut_fit, skin_sequence
+from osteon.pipeline.skin import cut_fit, skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 from ...subjects import bent_tube, corrected

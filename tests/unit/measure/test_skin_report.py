@@ -6,7 +6,7 @@ import pytest
 
 from osteon.core.options import SkinOptions
 from osteon.measure.report import peak_memory_mb
-from osteon.pipeline import SkinFit, skin_sequence
+from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 
 #: DESIGN, section 7: others build on these keys.

@@ -17,7 +17,8 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.io import save_model
-from osteon.pipeline import Budget, BudgetFit, Try, fit_to_budget, skin_sequence
+from osteon.pipeline.budget import Budget, BudgetFit, Try, fit_to_budget
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 from osteon.synth.cloth import ClothOptions, make_cloth
 

@@ -12,7 +12,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.weld import weld_vertices
 from osteon.fit.clustering.cluster_count import cluster_exactly
 from osteon.fit.problem import pose_problem
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.report.evidence import frame_steps
 from osteon.report.views import centering_shifts, distinct_frames
 from osteon.view.pack import pack_sequence

@@ -16,7 +16,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.measure.by_rank import error_percent_by_rank
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import (
     BakeOptions,
     RandomOptions,

@@ -17,7 +17,7 @@ from osteon.core.transforms import compose
 from osteon.deform.pose import pose_frames
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import select_influences
-from osteon.pipeline import SkinFit, skin_sequence
+from osteon.pipeline.skin import SkinFit, skin_sequence
 
 from ...subjects import bent_tube, random_problem
 from ...tolerance import assert_near, assert_plays

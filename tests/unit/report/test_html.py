@@ -18,7 +18,7 @@ from osteon.core.errors import FileFormatError
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.measure.report import Rung
-from osteon.pipeline import SkinFit, skin_sequence
+from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.report import gallery
 from osteon.report.curves import ReportCurves, TolerancePoint
 from osteon.report.html import build_page, write_html_report

@@ -15,8 +15,8 @@ from osteon.core.clips import Clip
 from osteon.core.compare_options import CompareOptions
 from osteon.core.options import SkinOptions
 from osteon.fit.models.contestants import ContestantSweep
-from osteon.pipeline import skin_sequence
 from osteon.pipeline.compare import compare_models
+from osteon.pipeline.skin import skin_sequence
 from osteon.report import compare_gallery
 from osteon.report.compare_page import write_comparison_page
 from osteon.report.curves import ReportCurves, TolerancePoint

@@ -15,7 +15,7 @@ from osteon.core.progress import ProgressEvent
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.report.curves import report_curves, tolerance_curve
 from osteon.report.evidence import bone_shares, frame_steps, gather_evidence, lone_frames, shared_bones
 from osteon.report.gallery import round_up

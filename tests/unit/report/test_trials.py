@@ -17,7 +17,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model
 from osteon.io.doors.sequence_out import save_sequence
-from osteon.pipeline import skin_sequence
+from osteon.pipeline.skin import skin_sequence
 from osteon.report import gallery, trials
 from osteon.report.raster import DrawOptions
 from osteon.report.trials import Change, Trial, changes_to_try, file_bytes, proposals, rig_changes, run_trials

@@ -81,7 +81,7 @@ def make_cases() -> tuple[Case, ...]:
 
 def _recovered() -> SkinnedModel:
     """The tube with a skeleton that was found in its motion."""
-    from osteon.pipeline import rig_sequence
+    from osteon.pipeline.skeleton import rig_sequence
 
     tube = bake_cylinder(2, options=BakeOptions(frames=FRAMES)).sequence
     return rig_sequence(tube, options=RigOptions(bones=3)).model

@@ -10,7 +10,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.fit.corrections.fit_corrections import BLOCK_RANK
 from osteon.fit.corrections.normals import fit_normals, shading_deviation, with_normals
-from osteon.pipeline import SkinFit, skin_sequence
+from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
 from osteon.synth.cloth import ClothOptions, make_cloth
 
