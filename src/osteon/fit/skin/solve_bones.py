@@ -13,9 +13,10 @@
 Based on: the normal equations of James and Twigg, Skinning Mesh Animations, 2005, appendix A, for all bones at once;
 rigid bones by block descent, each bone a weighted Procrustes problem on what the others leave.
 
-Flexible: the matrix is the same for all frames, so one factor serves them all: of Gauss, since the right sides take nearly
-all of the time, and SciPy's Cholesky takes 0.12 s to import, a tenth of the fit of the horse. The stiffness keeps bones well
-conditioned: without it blends come close to singular (smallest singular value 1e-5) and cannot carry corrections.
+Flexible: the matrix is the same for all frames, so one factor serves them all: that of Gauss, since right sides take
+nearly all of the time and SciPy's Cholesky takes 0.12 s to import, a tenth of the fit of the horse. The stiffness keeps
+bones well conditioned: without it blends come close to singular (smallest singular value 1e-5) and cannot carry
+corrections.
 Rigid: with Z'Z and Z'X at hand a sweep over the bones touches no vertex; it costs b^2 f small products.
 
 Notes: E % and 1st percentile of the smallest singular value of the blends, by stiffness. A stiffness that does not know
