@@ -23,6 +23,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.stored_levels import StoredLevels, coarse_model
+from osteon.io.doors.source import quote
 from osteon.lod.bake import bake_level
 from osteon.lod.blend_order import BlendOrder
 from osteon.lod.bone_order import BoneForm
@@ -171,7 +172,8 @@ class ModelLevels:
             coarse = tuple(_coarse(stored, number) for number in range(1, len(stored.coarse) + 1))
             levels = tuple(Level.from_json(each) for each in stored.header["levels"])
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise GeometryError(f"levels: {type(error).__name__} {error}; write the file again") from error
+            said = f"{type(error).__name__}: {quote(str(error))}"
+            raise GeometryError(f"levels: they cannot be used ({said}); write the file again") from error
         return cls(model, skin, levels, coarse)
 
 
