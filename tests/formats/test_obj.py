@@ -173,3 +173,11 @@ def test_names_that_would_break_a_line_are_tamed(tmp_path):
     assert again.asset.materials[0].name == "a_f_1_2_3_"
     assert again.asset.materials[0].base_color == (0.25, 0.5, 1.0, 0.75)
     assert (tmp_path / "one.mtl").exists()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_texts_of_two_bytes_a_letter(tmp_path, encoding):
+    text = "# a box\nv 0 0 0\nv 1 0 0\nv 0 1 0.5\nf 1 2 3\n"
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    (tmp_path / "mesh.obj").write_bytes((mark + text).encode(encoding))
+    assert load_sequence(tmp_path / "mesh.obj").frames[0].tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0.5]]

@@ -171,3 +171,10 @@ def test_a_long_or_odd_name_of_an_element_fits_on_one_line(tmp_path):
             load_sequence(path)
         assert str(caught.value).isprintable()
         assert len(str(caught.value)) < 700 + len(str(path))
+
+
+def test_a_comment_without_its_word_is_forgiven_before_the_first_element(load):
+    data = ply().replace(b"element vertex", b"Created by Blender3D 247, source file: \nelement vertex")
+    assert load(data).n_triangles == 1
+    with pytest.raises(FileFormatError, match="cannot read the header line 'Created"):
+        load(ply().replace(b"end_header", b"Created by somebody\nend_header"))

@@ -27,6 +27,8 @@ TYPES = {
 }
 ENCODINGS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
 
+#: What a line of a header begins with.
+KEYWORDS = ("format", "element", "property")
 #: A header is short; a file without an end of it is not searched to its last gigabyte.
 LONGEST_HEADER = 1 << 20
 
@@ -84,7 +86,7 @@ def parse_header(data: bytes, source: Source) -> Header:
             elements.append(Element(words[1], int(words[2]), ()))
         elif words[0] == "property" and elements and order:
             elements[-1] = _with_property(elements[-1], words, order, source)
-        else:
+        elif elements or words[0] in KEYWORDS:  # before that it is a comment without its word, as old Blenders wrote it
             raise source.format_error(f"cannot read the header line {quote(line)}")
     if not encoding:
         raise source.format_error("the header has no format line")

@@ -22,6 +22,8 @@ __all__ = ["Int64", "Lines", "is_count", "parse_numbers", "parse_rows", "parse_t
 Int64 = NDArray[np.int64]
 
 MOST_DIGITS = 15
+#: What a text of two bytes a letter begins with.
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = 32  # bytes up to the blank separate tokens
 
 
@@ -36,6 +38,8 @@ class Lines:
     @staticmethod
     def of(data: bytes, *, comments: bool) -> Lines:
         """Cut `data` at any kind of line end; with `comments`, a word that starts with # ends its line."""
+        if data.startswith(UTF16_MARKS):
+            data = data.decode("utf-16", "replace").encode("utf-8", "replace")
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if comments and b"#" in data:
