@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench import lod, lod_bones, lod_files, lod_play
+from osteon.bench import lod, lod_bones, lod_files, lod_mesh, lod_play
 from osteon.bench.lod import bench_lod
 from osteon.bench.lod_references import direct_search_seconds, literal_basic_error
 from osteon.bench.run import BenchRun
@@ -23,6 +23,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BenchRun:
     monkeypatch.setattr(lod_play, "LEAST_BONES", 5)
     monkeypatch.setattr(lod_play, "RUNS", 2)
     monkeypatch.setattr(lod_files, "file_rows", lambda run: [])  # tests/players judges files
+    monkeypatch.setattr(lod_mesh, "mesh_rows", lambda run, cases: [])  # test_lod_mesh.py
     return BenchRun(tmp_path / "sequences", 1)
 
 
