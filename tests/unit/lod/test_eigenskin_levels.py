@@ -11,6 +11,7 @@ import pytest
 from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.lod_options import LodOptions
 from osteon.core.model import SkinnedModel
+from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_character, pose_frames
 from osteon.io import load_model, save_model
@@ -20,6 +21,7 @@ from osteon.lod.model_levels import ModelLevels
 from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
 from osteon.pipeline.level_measures import measure_models
 from osteon.pipeline.levels import fit_levels
+from osteon.view.pack import pack_model
 from tests.eigenskin_arm import make_rig, pose_set
 from tests.tolerance import assert_same_points
 
@@ -143,3 +145,21 @@ def test_a_level_alone_keeps_the_motion_of_its_columns(levels: ModelLevels, numb
 
 def _plain_mesh(mesh):
     return replace(mesh, character=replace(mesh.character, displacements=()))
+
+
+def test_both_kinds_of_corrections(arm: SkinnedModel, tmp_path: Path) -> None:
+    """Stored ones beside those that follow joints: in files, in what the page reads, and alone."""
+    wave = 0.02 * np.sin(3 * arm.rest[None, :, ::-1] + np.arange(2)[:, None, None])
+    amounts = np.sin(np.arange(2 * arm.n_frames)).reshape(-1, 2)
+    stored = StoredDisplacement(wave.astype(np.float32))
+    animation = replace(arm.animation, coefficients=amounts.astype(np.float32))
+    both = SkinnedModel(replace(arm.character, displacements=(stored, *arm.character.displacements)), animation)
+    levels = fit_levels(both, options=LodOptions(triangles="50%", threads=1)).levels
+    save_levels(levels, tmp_path / "arm.glb")
+    found = load_levels(tmp_path / "arm.glb")
+    assert found is not None
+    assert [d.kind for d in found.coarse[0].character.displacements] == ["corrections", "eigenskin"]
+    level = levels.levels[1]
+    assert_same_points(pose_frames(found.clip_at(level, "poses")), pose_frames(levels.clip_at(level, "poses")), 1e-5)
+    assert pack_model(levels.model, levels=levels)
+    assert levels.baked(level).rank == 2 + len(columns_of(arm).basis)
