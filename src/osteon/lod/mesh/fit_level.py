@@ -51,21 +51,30 @@ LEVEL_SHARE = 0.5
 SMALL = 3e-4
 #: What holds a place or a weight, and a point of a border or seam, of what a usual one is pulled by.
 RIDGE, STIFF = 1e-2, 1.0
+#: A step that brings nothing is tried again, held so many times as much; one that does eases it by this.
+DAMPED, EASED = 10.0, 3.0
 
 
 def fit_level(level: LevelShape, source: SourceShape, near: Int32, *, threads: int = 0) -> LevelShape:
     """The level with places and weights that fit; `near` (v,) is the point that stands for each source vertex."""
-    upright = Upright.of(level, source, near)
+    upright, rows = Upright.of(level, source, near), _Rows.of(level, source, near, threads)
+    held = [RIDGE, RIDGE]  # places, weights
     for turn in range(ROUNDS):
-        boxes = SurfaceBoxes.of(level.posed[-1], level.faces)
-        for weights in (False, True) if level.mixes and level.weights.shape[1] > 1 else (False,):
-            rows = _Rows.of(level, source, boxes, near, threads)
-            stepped = _step_weights(level, rows) if weights else _step_places(level, rows)
-            level = _without_flips(level, stepped, upright)
+        for kind, step in enumerate(
+            (_step_places, _step_weights) if level.mixes and level.weights.shape[1] > 1 else (_step_places,)
+        ):
+            stepped = _without_flips(level, step(level, rows, held[kind]), upright)
+            tried = _Rows.of(stepped, source, near, threads)
+            if tried.cost < rows.cost:
+                level, rows, held[kind] = stepped, tried, max(RIDGE, held[kind] / EASED)
+            else:
+                held[kind] *= DAMPED
         if turn in TURNED_AFTER:
-            before = level.corners
-            level = replace(level, corners=_turn_edges(level, source, near, upright.facing, threads))
-            upright = upright.moved(level, (level.corners != before).any(axis=1))
+            turned = replace(level, corners=_turn_edges(level, source, near, upright.facing, threads))
+            tried = _Rows.of(turned, source, near, threads)
+            if tried.cost < rows.cost:
+                upright = upright.moved(turned, (turned.corners != level.corners).any(axis=1))
+                level, rows = turned, tried
     return level
 
 
@@ -104,12 +113,14 @@ class _Rows:
     normals: Float64  # (s,3)
     misses: Float64  # (s,) how far the level is behind, along the normal
     counts: Float64  # (s,) root of what the sample counts
+    cost: float  # what is minimised
 
     @staticmethod
-    def of(level: LevelShape, source: SourceShape, boxes: SurfaceBoxes, near: Int32, threads: int) -> _Rows:
-        found = list(_samples(level, source, boxes, near, threads))
-        pose, corners, shares, normals, misses, share = (np.concatenate(column) for column in zip(*found, strict=True))
-        return _Rows(pose, corners, shares, normals, misses, np.sqrt(share / (np.abs(misses) + SMALL)))
+    def of(level: LevelShape, source: SourceShape, near: Int32, threads: int) -> _Rows:
+        found = list(_samples(level, source, near, threads))
+        pose, corners, shares, normals, misses, share, far = map(np.concatenate, zip(*found, strict=True))
+        cost = float((share * far**2 / (far + SMALL)).sum())
+        return _Rows(pose, corners, shares, normals, misses, np.sqrt(share / (np.abs(misses) + SMALL)), cost)
 
     def solve(self, gradients: Float64, held: Float64) -> Float64:
         """(n,u) the step of u unknowns a point, from gradients (s,3,u) of what is seen along the normals."""
@@ -127,9 +138,7 @@ class _Rows:
         return np.asarray(step).reshape(n, u)
 
 
-def _samples(
-    level: LevelShape, source: SourceShape, boxes: SurfaceBoxes, near: Int32, threads: int
-) -> Iterator[tuple[np.ndarray, ...]]:
+def _samples(level: LevelShape, source: SourceShape, near: Int32, threads: int) -> Iterator[tuple[np.ndarray, ...]]:
     """Columns of `_Rows`, pose by pose: from the source to the level, and from the level to the source."""
     kept = near[source.samples] >= 0  # those of shells that are gone pull nothing
     samples = source.samples[kept]
@@ -138,6 +147,7 @@ def _samples(
     first[near[samples]] = first_triangles(source.faces, len(near))[samples]
     every, alone = np.arange(len(level.places)), np.array([1.0, 0.0, 0.0])
     share = LEVEL_SHARE * len(samples) / len(every)
+    boxes = SurfaceBoxes.of(level.posed[-1], level.faces)
     for f, points in enumerate(level.posed):
         seen, upward = source.posed[f, samples], source.normals[f, kept]
         on_level = closest_points(boxes.moved(points), seen, beside, threads=threads)
@@ -146,23 +156,24 @@ def _samples(
         ahead = np.einsum("si,si->s", faces, upward) > 0  # else it is the other side of something thin
         missed = np.einsum("si,si->s", upward, seen - on_level.points)
         shares = barycentric(on_level.points, points[corners])
-        yield np.full(len(seen), f), corners, shares, upward, missed, ahead.astype(np.float64)
+        yield np.full(len(seen), f), corners, shares, upward, missed, ahead.astype(np.float64), on_level.distances
         on_source = closest_points(source.boxes.moved(source.posed[f]), points, first, threads=threads)
         normals = triangle_normals(source.posed[f][None], source.faces)[0, on_source.triangles]
         missed = np.einsum("ni,ni->n", normals, on_source.points - points)
         corners, shares = np.repeat(every[:, None], 3, axis=1), np.tile(alone, (len(every), 1))
-        yield np.full(len(every), f), corners.astype(np.int32), shares, normals, missed, np.full(len(every), share)
+        counts = np.full(len(every), share)
+        yield np.full(len(every), f), corners.astype(np.int32), shares, normals, missed, counts, on_source.distances
 
 
-def _step_places(level: LevelShape, rows: _Rows) -> LevelShape:
+def _step_places(level: LevelShape, rows: _Rows, ridge: float) -> LevelShape:
     linear = level.matrices[..., :3]
     gradients = np.einsum("si,scij->scj", rows.normals, linear[rows.pose[:, None], rows.corners])
-    held = np.repeat(np.where(level.stiff, STIFF, RIDGE)[:, None], 3, axis=1)
+    held = np.repeat(np.where(level.stiff, np.maximum(STIFF, ridge), ridge)[:, None], 3, axis=1)
     step = rows.solve(gradients * level.free[rows.corners][:, :, None], held)
     return replace(level, places=level.places + step * level.free[:, None])
 
 
-def _step_weights(level: LevelShape, rows: _Rows) -> LevelShape:
+def _step_weights(level: LevelShape, rows: _Rows, ridge: float) -> LevelShape:
     """Weights move towards carriers whose own place lies on the right side; none but those that a point has."""
     posed, k = level.posed, level.weights.shape[1]
     gradients = np.empty((*rows.corners.shape, k))
@@ -171,7 +182,7 @@ def _step_weights(level: LevelShape, rows: _Rows) -> LevelShape:
         apart = (carried - posed)[rows.pose[:, None], rows.corners]
         gradients[:, :, slot] = np.einsum("si,sci->sc", rows.normals, apart)
     used = (level.weights > 0) & level.free[:, None]
-    step = rows.solve(gradients * used[rows.corners], np.full(level.weights.shape, RIDGE))
+    step = rows.solve(gradients * used[rows.corners], np.full(level.weights.shape, ridge))
     weights = np.clip(level.weights + step * used, 0.0, None)
     totals = weights.sum(axis=1, keepdims=True)
     return replace(level, weights=np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), level.weights))
