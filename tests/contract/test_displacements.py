@@ -60,6 +60,18 @@ def test_cut_and_taken(model: SkinnedModel) -> None:
     assert np.array_equal(found.take(chosen).basis, found.basis[:, chosen])
 
 
+def test_columns_of_another_mesh(model: SkinnedModel) -> None:
+    """Other vertices, the same coefficients; in 8 bits as closely as those hold."""
+    found = displacement_of(model)
+    smaller, moved = 0.5 * found.basis[:, :5], None if found.normal_basis is None else found.normal_basis[:, 5:10]
+    other = found.on_mesh(smaller, moved)
+    assert type(other) is type(found)
+    assert np.abs(other.basis - smaller).max() <= np.abs(smaller).max() / 100
+    assert (other.normal_basis is None) == (moved is None)
+    assert np.array_equal(other.coefficients(model.animation), found.coefficients(model.animation))
+    assert set(other.arrays()) == set(found.arrays())
+
+
 @pytest.mark.parametrize("suffix", [".npz", ".glb", ".gltf", ".usdc"])
 def test_files_give_it_back(model: SkinnedModel, suffix: str, tmp_path: Path) -> None:
     save_model(model, tmp_path / f"model{suffix}")

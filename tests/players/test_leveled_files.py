@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.bench.lod_files import BAKED, COARSE, MODEL, corrected_model, level_files, measure_file
+from osteon.bench.level_characters import corrected_model, joint_driven_model
+from osteon.bench.lod_files import BAKED, COARSE, MODEL, level_files, measure_file
 from osteon.bench.players.judge import TOLERANCE, Reference, match_corners, worst_deviation
 from osteon.bench.players.tools import why_no_raylib
 from osteon.core.engines import ENGINES
@@ -16,9 +17,10 @@ from osteon.pipeline.levels import fit_levels
 from osteon.synth.jointed import JointedOptions, make_jointed
 
 
-@pytest.fixture(scope="module")
-def levels():
-    model = corrected_model(make_jointed(1, JointedOptions(joints=6, frames=10, influences=4, vertices=40)))
+@pytest.fixture(scope="module", params=[corrected_model, joint_driven_model])
+def levels(request):
+    """Displacements that are stored, and those that follow joints."""
+    model = request.param(make_jointed(1, JointedOptions(joints=6, frames=10, influences=4, vertices=40)))
     return fit_levels(model, options=LodOptions(triangles="50%,25%", threads=1)).levels
 
 

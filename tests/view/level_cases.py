@@ -12,6 +12,7 @@ from osteon.core.character import Character
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
+from osteon.io.metadata.baked import baked_model
 from osteon.lod.bind_pose import BindPose
 from osteon.lod.blend_order import BlendOrder
 from osteon.lod.bone_order import BoneOrder
@@ -85,7 +86,7 @@ def at_level(levels: ModelLevels, frame: int, bones: float, blends: float, mesh:
 
 def played(levels: ModelLevels, clip: int, frame: float, bones: float, blends: float, mesh: int = 0) -> Float64:
     """(v,3) the same between two frames of a clip, by the run time that plays keys."""
-    model, order, run = levels.mesh_model(mesh), levels.skin.orders[clip], levels.model.clips[clip]
+    model, order, run = baked_model(levels.mesh_model(mesh)), levels.skin.orders[clip], levels.model.clips[clip]
     keys = local_keys(levels.model, order, run.start, run.stop)
     screws = model.deformer.bone_types == ("rigid",)
     matrices = LevelPlayer(keys, order, plan_level(order, bones), screws=screws).prepare([frame])

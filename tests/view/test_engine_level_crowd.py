@@ -7,9 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from osteon.bench.level_characters import joint_driven_model
 from osteon.lod.controller import ControllerOptions, ControllerState, SeenCharacter, control_levels
 from osteon.lod.level_curve import LevelCurve
 from osteon.lod.model_levels import ModelLevels
+from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon.view.pack import pack_model
 
 from .engine_cases import models, pack_of
@@ -24,8 +26,10 @@ HALF = {"auto": False, "budget": 1 / 30, "bones": 0.55, "blends": 1.7}
 
 
 @cache
-def levels() -> ModelLevels:
-    return made_levels(models()["full"], parts=(0.5, 0.2))
+def levels(name: str = "full") -> ModelLevels:
+    """Of a model with corrections, or of one whose corrections follow joints."""
+    driven = joint_driven_model(make_jointed(1, JointedOptions(joints=5, influences=4)))
+    return made_levels(models()[name] if name == "full" else driven, parts=(0.5, 0.2))
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +57,15 @@ def in_place(posed, instance, centers):
     return np.stack([c * x + s * z, y, c * z - s * x], axis=1) + instance["place"] + centers[0]
 
 
-def given_points(engine, number, instance, frame):
+def given_points(engine, number, instance, frame, name="full"):
     """(v,3) where an instance with levels should be, by the mesh that it has now."""
-    model = levels().model
+    model = levels(name).model
     clip = model.clips[instance["clip"]]
     at = (frame / model.clips[0].fps * clip.fps + instance["offset"]) % clip.n_frames
     kind = "engine.group.levels.kinds[0]"
     mesh = engine.run(f"{kind}.shapeOf[{kind}.members.indexOf(given[0])]", number)
-    bones = HALF["bones"] * levels().skin.n_ordered
-    posed = played(levels(), instance["clip"], min(at, clip.n_frames - 1), bones, HALF["blends"], mesh)
+    bones = HALF["bones"] * levels(name).skin.n_ordered
+    posed = played(levels(name), instance["clip"], min(at, clip.n_frames - 1), bones, HALF["blends"], mesh)
     return mesh, in_place(posed, instance, engine.run("engine.group.characters.map(({ center }) => center)"))
 
 
@@ -77,6 +81,23 @@ def test_instances_are_where_python_says(engine):
             wanted = expected(engine, instance, 3.3, kinds)
         assert np.linalg.norm(found - wanted, axis=1).max() / kinds[instance["character"]].diagonal < CLOSE
     assert meshes  # the crowd's camera sees them all at about one size
+
+
+@pytest.mark.parametrize("distance", [2, 60])
+def test_columns_that_follow_joints_on_all_meshes(page, distance):
+    made = levels("driven")
+    assert page.load(pack_model(made.model, levels=made))
+    page.run("await page.crowd({ count: given[0], seed: 5 }, [])", 3)
+    page.run("((engine.crowdMethod = 'levels'), (engine.crowdLevels = given[0]))", HALF)
+    page.run("((engine.eye.camera.position.setLength(given[0] * engine.eye.extent)), page.draw())", distance)
+    for number, instance in enumerate(page.run("engine.instances")):
+        mesh, wanted = given_points(page, number, instance, 3.3, "driven")
+        found = page.positions(3.3, instance=number)
+        assert len(found) == len(made.mesh_model(mesh).rest)
+        assert np.linalg.norm(found - wanted, axis=1).max() / made.model.diagonal < CLOSE
+    assert mesh == (2 if distance == 60 else mesh)
+    page.run("(engine.crowdMethod = 'palette', engine.endCrowd())")
+    assert page.complaints == []
 
 
 def test_meshes_change_with_the_size_on_the_screen(engine):

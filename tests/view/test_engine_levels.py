@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from osteon.bench.level_characters import joint_driven_model
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.lod.model_levels import ModelLevels
+from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon.view.pack import pack_model
 
 from ..posable import posable_model
@@ -25,7 +27,10 @@ CLOSE = 2e-6  # of the diagonal
 
 @cache
 def case(name: str) -> tuple[SkinnedModel, ModelLevels]:
-    model = posable_model(dual=True) if name == "screws" else models()[name]
+    if name == "follows joints":
+        model = joint_driven_model(make_jointed(1, JointedOptions(joints=5, influences=4)))
+    else:
+        model = posable_model(dual=True) if name == "screws" else models()[name]
     return model, made_levels(model)
 
 
@@ -55,7 +60,9 @@ def shows(engine: EnginePage, bones: float, blends: float, frame: float) -> Any:
     return engine.positions(frame)
 
 
-@pytest.mark.parametrize("name", ["rigid", "flexible", "full", "eight influences", "mirrored", "screws"])
+@pytest.mark.parametrize(
+    "name", ["rigid", "flexible", "full", "eight influences", "mirrored", "screws", "follows joints"]
+)
 def test_positions_at_levels(engine, name):
     model, levels = case(name)
     assert engine.load(pack_model(model, levels=levels))

@@ -1,4 +1,4 @@
-"""Levels of detail: what fewer bones and blends leave of the error, what the search and a level cost, and no pops.
+"""Levels of detail: what fewer bones, blends and triangles leave, what the search and a level cost, and no pops.
 
 Characters are all with a skin in `characters/` beside the folder of data, and built-in jointed ones. Shares are of the
 squared vertex error with only the root active and all others copying it; a quarter, half and three quarters are of the
@@ -10,6 +10,7 @@ bones that vertices use.
 - `lod_play`: preparing matrices with a quarter of the bones; how far vertices go as the level moves.
 - `lod_files`: every level of every file in Khronos' validator and in three.js.
 - `lod_page`: preparing matrices in the page.
+- `lod_mesh`: fewer triangles beside fast-simplification with transferred weights, on the horse.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ def bench_lod(run: BenchRun) -> list[Row]:
     from osteon.bench.lod_blends import blend_rows
     from osteon.bench.lod_bones import bone_rows, set_rows, time_rows
     from osteon.bench.lod_files import file_rows
+    from osteon.bench.lod_mesh import mesh_rows
     from osteon.bench.lod_page import page_rows
     from osteon.bench.lod_play import play_rows, pop_rows
 
@@ -58,7 +60,7 @@ def bench_lod(run: BenchRun) -> list[Row]:
         rows += bone_rows(case) + blend_rows(case) + pop_rows(case)
     rows += set_rows(run, cases)
     largest = max(cases, key=lambda case: case.model.n_vertices)
-    rows += time_rows(run, largest) + page_rows(run, largest)
+    rows += time_rows(run, largest) + page_rows(run, largest) + mesh_rows(run, cases)
     return rows + [row for case in cases for row in play_rows(run, case)] + file_rows(run)
 
 

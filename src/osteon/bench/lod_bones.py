@@ -10,16 +10,17 @@ from osteon.bench.lod import LevelCase, bounded
 from osteon.bench.lod_references import direct_search_seconds, exhaust, literal_basic_error
 from osteon.bench.rows import Row, at_most, figure
 from osteon.bench.run import BenchRun
+from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.deform.dense_blend import blend_dense
 from osteon.deform.pose import pose_frames
-from osteon.lod.bone_order import BoneOrder
+from osteon.lod.bone_order import BoneForm, BoneOrder
 from osteon.lod.level_pose import pose_at_count
 from osteon.lod.model_at_level import model_at_level
 from osteon.lod.search.fit_orders import FrameRun, fit_order, fit_orders, runs_of
 from osteon.lod.search.merge_state import MergeProblem
 from osteon.lod.search.pair_moments import motion_grams, pair_moments
-from osteon.lod.search.skin_motion import read_skin_motion
+from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
 
 __all__ = ["bone_rows", "set_rows", "time_rows"]
 
@@ -41,29 +42,36 @@ def bone_rows(case: LevelCase) -> list[Row]:
     """Shares of every clip, and the worst of the character beside other forms and posed vertices."""
     motion = read_skin_motion(case.model)
     pairs = pair_moments(motion.owners, motion.holds, motion.n_bones)
-    rows, beside, off, rises, exact = [], [], 0.0, 0, 0.0
+    rows, beside, off, rises, apart = [], [], 0.0, 0, 0.0
     for order, run in zip(case.levels.orders, runs_of(motion), strict=False):
         label = f"{case.name}, {order.clip}, {order.n_ordered} bones"
         for words, (part, bound) in PARTS.items():
             share = 100 * order.shares[order.count_for_share(part)]
             rows.append(bounded(case, label, f"% of the error with {words}", share, bound))
         count = order.count_for_share(0.25)
-        printed = [literal_basic_error(motion, pairs, run, count, mean=mean) for mean in (False, True)]
-        basic = fit_order(motion, pairs, run, "offset")
-        beside.append([*(_over(order, count, e * motion.squared_unit) for e in printed), _over_basic(order, basic)])
-        off = max(off, _disagreement(case, order, run))
-        rises += int((np.diff(order.shares) > 0).sum())
+        printed = [
+            motion.squared_unit * literal_basic_error(motion, pairs, run, count, mean=mean) for mean in (False, True)
+        ]
+        exact = _exact_basics(motion, pairs, run)
+        others = [*printed, *(float(exact[words].shares[count]) * order.base for words in ("copies", "means"))]
+        beside.append([*(_over(order, count, e) for e in others), _over_basic(order, exact["fitted offsets"])])
+        rows += _basic_rows(label, order, printed, exact)
+        posed = _posed_errors(case, order, run)
+        off = max(off, _disagreement(case, order, posed))
+        rises += _rises(case, order, posed)
         whole = pose_frames(case.model, run.start, run.stop)
         same = pose_frames(model_at_level(case.model, case.levels, order.clip, 1.0))
-        exact = max(exact, float(np.abs(whole - same).max()))
-    copy, mean, basic_offset = np.max(beside, axis=0)
+        apart = max(apart, float(np.abs(whole - same).max()))
+    copy, mean, exact_copy, exact_mean, basic_offset = np.max(beside, axis=0)
     return [
         *rows,
         bounded(case, case.name, "error at a quarter / basic, copies, worst clip", copy, COPY),
         bounded(case, case.name, "error at a quarter / basic, means, worst clip", mean, MEAN),
+        figure(case.name, "error at a quarter / basic, copies, active bones exact, worst clip", exact_copy),
+        figure(case.name, "error at a quarter / basic, means, active bones exact, worst clip", exact_mean),
         at_most(case.name, "error / basic with offsets, worst of three levels and clips", basic_offset, 1.0),
         at_most(case.name, "counts at which the error rises", rises, 0),
-        at_most(case.name, "distance from the input with all bones and blends", exact, 0.0),
+        at_most(case.name, "distance from the input with all bones and blends", apart, 0.0),
         at_most(case.name, "moments from posed vertices, of the error", off, AGREEMENT),
     ]
 
@@ -80,22 +88,52 @@ def _over_basic(order: BoneOrder, basic: BoneOrder) -> float:
     return round(max(_over(order, n, float(basic.shares[n]) * order.base) for n in counts), 6)
 
 
-def _disagreement(case: LevelCase, order: BoneOrder, run: FrameRun) -> float:
-    """How far stored errors are from those of posed vertices, in double precision, at three counts."""
-    model, worst = case.model, 0.0
+def _exact_basics(motion: SkinMotion, pairs: Float64, run: FrameRun) -> dict[str, BoneOrder]:
+    """The basic form in its stronger reading: bones that are active have their exact matrices, by who follows how."""
+    forms: dict[str, BoneForm] = {"copies": "copy", "means": "mean", "fitted offsets": "offset"}
+    return {words: fit_order(motion, pairs, run, form) for words, form in forms.items()}
+
+
+def _basic_rows(label: str, order: BoneOrder, printed: list[float], exact: dict[str, BoneOrder]) -> list[Row]:
+    """What a quarter of the bones leaves in the basic form: as printed, and with exact active bones; no bounds."""
+    count, base = order.count_for_share(0.25), max(order.base, 1e-300)
+    shares = {f"{words}, as printed": e / base for words, e in zip(("copies", "means"), printed, strict=True)}
+    shares |= {f"{words}, active bones exact": float(basic.shares[count]) for words, basic in exact.items()}
+    return [figure(label, f"% of the error with a quarter, basic, {words}", 100 * e) for words, e in shares.items()]
+
+
+def _posed_errors(case: LevelCase, order: BoneOrder, run: FrameRun) -> Float64:
+    """(n+1,) squared errors of posed vertices, in double precision, where 0 … n bones are allowed."""
+    model = case.model
     weights, exact = (
         model.skin.dense(model.n_bones),
         model.animation.transforms[run.start : run.stop].astype(np.float64),
     )
-    true = blend_dense(model.rest, weights, exact)
-    for part, _ in PARTS.values():
-        count = order.count_for_share(part)
+    true, found = blend_dense(model.rest, weights, exact), np.empty(order.n_ordered + 1)
+    for count in range(order.n_ordered + 1):
+        same = count > 0 and order.active_counts[count] == order.active_counts[count - 1]
+        if same:
+            found[count] = found[count - 1]
+            continue
         posed = blend_dense(model.rest, weights, pose_at_count(order, exact, count))
-        direct = float(((posed - true) ** 2).sum())
-        found = float(order.errors[order.active_counts[count]])
-        least = order.samples * (ROUNDING * model.diagonal) ** 2
-        worst = max(worst, abs(found - direct) / max(direct, NOTHING * order.base, least))
-    return worst
+        found[count] = float(((posed - true) ** 2).sum())
+    return found
+
+
+def _unseen(case: LevelCase, order: BoneOrder) -> float:
+    """Squared errors below this are what float32 leaves, or cannot be seen."""
+    return max(NOTHING * order.base, order.samples * (ROUNDING * case.model.diagonal) ** 2)
+
+
+def _disagreement(case: LevelCase, order: BoneOrder, posed: Float64) -> float:
+    """How far stored errors are from those of posed vertices, the worst of all counts."""
+    found = order.errors[order.active_counts]
+    return float((np.abs(found - posed) / np.maximum(posed, _unseen(case, order))).max())
+
+
+def _rises(case: LevelCase, order: BoneOrder, posed: Float64) -> int:
+    """Counts at which posed vertices are farther off than with one bone less."""
+    return int((np.diff(posed) > AGREEMENT * np.maximum(posed[1:], _unseen(case, order))).sum())
 
 
 def set_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:

@@ -14,16 +14,18 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from osteon.bench.level_characters import level_characters
 from osteon.bench.players.judge import TOLERANCE, Play, Reference, match_corners, worst_deviation
 from osteon.bench.players.tools import why_no_browser, why_no_validator
 from osteon.bench.rows import Row, at_most
 from osteon.bench.run import BenchRun
+from osteon.core.animation import Animation
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, save_model
@@ -37,7 +39,6 @@ __all__ = [
     "COARSE",
     "MODEL",
     "LevelFile",
-    "corrected_model",
     "file_rows",
     "level_files",
     "measure_file",
@@ -69,7 +70,7 @@ def file_rows(run: BenchRun) -> list[Row]:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name:
         files: dict[str, list[LevelFile]] = {}
-        for case, model in _characters(run):
+        for case, model in level_characters(run):
             run.say(f"{case}: files of levels")
             folder = Path(name) / case.replace(" ", "-")
             folder.mkdir()
@@ -79,40 +80,6 @@ def file_rows(run: BenchRun) -> list[Row]:
                 at_most(f"{case}, levels", "levels that do not come back from a file", _lost(found.levels, folder), 0)
             )
         return rows + _validator_rows(run, files) + _three_rows(run, files)
-
-
-def _characters(run: BenchRun) -> Iterator[tuple[str, SkinnedModel]]:
-    """Characters of others, and built-in ones for what those lack."""
-    from osteon.synth.jointed import JointedOptions, make_jointed
-
-    folder = run.data.parent / "characters"
-    paths = sorted(folder.glob("*.glb"))
-    if not paths:
-        run.miss(f"'{folder}' has no characters; name the folder beside it with --data")
-    yield from ((path.stem, model) for path in paths if (model := load_model(path)).skeleton is not None)
-    jointed = JointedOptions(joints=9, frames=16, influences=4, vertices=60)
-    plain = make_jointed(1, jointed)
-    yield "jointed, corrected", corrected_model(plain)
-    yield "jointed, dual quaternions", _turned(plain)
-    yield "jointed, six influences", make_jointed(2, JointedOptions(joints=9, frames=16, influences=6, vertices=60))
-    yield "jointed, one bone", make_jointed(3, JointedOptions(joints=1, frames=16, vertices=200))
-
-
-def corrected_model(model: SkinnedModel) -> SkinnedModel:
-    """With smooth corrections."""
-    from osteon.core.corrections import Corrections
-    from osteon.synth.motion import smooth_series
-
-    rng = np.random.default_rng(0)
-    waves = np.sin(model.rest @ rng.normal(0, 2.0, (3, 9)) + rng.uniform(0, 6, 9)).reshape(-1, 3, 3)
-    basis = (0.02 * waves.transpose(1, 0, 2)).astype(np.float32)
-    return model.with_parts(corrections=Corrections(basis, smooth_series(rng, model.n_frames, (3,)).astype(np.float32)))
-
-
-def _turned(model: SkinnedModel) -> SkinnedModel:
-    from osteon.deform.dual_quaternion import DualQuaternion
-
-    return model.with_parts(deformer=DualQuaternion(model.skin), fallback=model.skin)
 
 
 def level_files(levels: ModelLevels, folder: Path) -> Iterator[LevelFile]:
@@ -126,7 +93,7 @@ def level_files(levels: ModelLevels, folder: Path) -> Iterator[LevelFile]:
         assert again is not None
         yield LevelFile(MODEL, form, path, _stock(again.model))
         for number, node in enumerate(_coarse_nodes(path), 1):
-            shown = _stock(again.mesh_model(number)).with_parts(corrections=None)
+            shown = _at_rest(_stock(again.mesh_model(number)))
             yield LevelFile(COARSE, form, show_node(path, node, path.with_stem(f"{path.stem}-coarse-{number}")), shown)
         for number, level in enumerate(levels.levels):
             alone = folder / f"alone-{number}-{form.replace(' ', '-')}.glb"
@@ -138,6 +105,12 @@ def _stock(model: SkinnedModel) -> SkinnedModel:
     """As a stock player shows it: by its fallback where it has one."""
     fallback = model.character.fallback
     return model if fallback is None else model.with_parts(skin=fallback, fallback=None)
+
+
+def _at_rest(model: SkinnedModel) -> SkinnedModel:
+    """Without what displaces its rest pose: no channel of a file moves that of coarse meshes."""
+    animation = Animation(model.track, model.clips)
+    return SkinnedModel(replace(model.character, displacements=()), animation)
 
 
 def _root(path: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,12 +12,11 @@ from osteon.bench.rows import Row, at_most, figure
 from osteon.bench.run import BenchRun
 from osteon.core.arrays import Float64
 from osteon.deform.dense_blend import blend_dense
-from osteon.lod.bone_order import BoneOrder
 from osteon.lod.level_player import LevelPlayer, plan_level
 from osteon.lod.level_pose import pose_at_count
 from osteon.lod.local_keys import local_keys
 
-__all__ = ["play_rows", "pop_rows"]
+__all__ = ["largest_pop", "play_rows", "pop_rows"]
 
 #: Time with a quarter of the bones over that with all; characters of fewer bones are mostly overhead.
 COST, LEAST_BONES = 0.35, 12
@@ -65,17 +65,29 @@ def pop_rows(case: LevelCase) -> list[Row]:
     order, clip = case.levels.orders[number], case.model.clips[number]
     frames = np.unique(np.linspace(clip.start, clip.stop - 1, FRAMES).round().astype(np.int64))
     exact = case.model.animation.transforms[frames].astype(np.float64)
-    worst = max(_largest_pop(case, order, exact, count) for count in range(order.n_ordered))
-    return [at_most(case.name, "way for 1 % of a step / 1 % of its largest way", round(worst, 6), 1.0)]
+    weights, blends = case.model.skin.dense(case.model.n_bones), case.levels.blends
+
+    def with_bones(count: float) -> Float64:
+        return blend_dense(case.model.rest, weights, pose_at_count(order, exact, count))
+
+    def with_blends(count: float) -> Float64:
+        fewer, slots = np.zeros(weights.shape), blends.skin.weights.astype(np.float64) @ blends.shares(count)
+        np.add.at(fewer, (np.arange(len(fewer))[:, None], blends.bones), slots)  # files round them to float32
+        return blend_dense(case.model.rest, fewer, exact)
+
+    seen = UNSEEN * case.model.diagonal
+    of_bones = max(largest_pop(with_bones, count, seen) for count in range(order.n_ordered))
+    of_blends = max((largest_pop(with_blends, count, seen) for count in range(1, blends.n_blends)), default=0.0)
+    return [
+        at_most(case.name, "way for 1 % of a step / 1 % of its largest way", round(of_bones, 6), 1.0),
+        at_most(case.name, "the same for a step of blends", round(of_blends, 6), 1.0),
+    ]
 
 
-def _largest_pop(case: LevelCase, order: BoneOrder, exact: Float64, count: int) -> float:
-    def posed(at: float) -> Float64:
-        return blend_dense(case.model.rest, weights, pose_at_count(order, exact, at))
-
-    weights = case.model.skin.dense(case.model.n_bones)
+def largest_pop(posed: Callable[[float], Float64], count: int, seen: float) -> float:
+    """The largest way of a vertex for 1 % of the step to the next count, over 1 % of the largest way of that step."""
     largest = _way(posed(count), posed(count + 1))
-    if largest <= UNSEEN * case.model.diagonal:
+    if largest <= seen:
         return 0.0
     return max(_way(posed(count + a), posed(count + b)) for a, b in STEPS) / (0.01 * largest)
 

@@ -16,6 +16,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int64
 from osteon.core.kernels import kernel_as_met
 from osteon.core.kinematics import parents_first
+from osteon.core.parallel import single_threaded_blas
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
 from osteon.lod.search.fit_orders import FrameRun, mean_transform
 from osteon.lod.search.follow_state import start_following
@@ -47,10 +48,11 @@ def literal_basic_error(motion: SkinMotion, pairs: Float64, run: FrameRun, count
             posed[:, b] = own if above < 0 else compose(posed[:, above], own)
         return error_of_matrices(pairs, posed - exact)
 
-    active = {min(motion.roots.tolist(), key=lambda root: error({root}))}
-    while len(active) < count:
-        active.add(min(set(range(motion.n_bones)) - active, key=lambda b: error(active | {b})))
-    return error(active)
+    with single_threaded_blas():  # its products are small
+        active = {min(motion.roots.tolist(), key=lambda root: error({root}))}
+        while len(active) < count:
+            active.add(min(set(range(motion.n_bones)) - active, key=lambda b: error(active | {b})))
+        return error(active)
 
 
 @dataclass(frozen=True, slots=True)

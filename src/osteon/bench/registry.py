@@ -37,7 +37,8 @@ BENCHES = {
     "rig": Bench("skeletons from meshes alone, against the rigs that moved them; articulated against free bones"),
     "compare": Bench("models on poses that they have not seen; closest points against libigl"),
     "lod": Bench(
-        "fewer bones and blends: what is left of the error, cost of the search and of levels, no pops", ("data",)
+        "fewer bones, blends and triangles: what is left of the error, cost of the search and of levels, no pops",
+        ("data",),
     ),
     "fuzz": Bench("damaged files: inputs, lines run, crashes and hangs of every reader", ("threads", "inputs")),
     "firstrun": Bench("what compiling costs the first run, beside another checkout", ("against",)),

@@ -155,6 +155,10 @@ class Displacement(Protocol):
         """Only the first `rank` columns."""
         ...
 
+    def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
+        """The same columns of another mesh: as many, with the same coefficients, stored as precisely."""
+        ...
+
 
 def deformer_class(kind: str) -> type[Deformer]:
     """The family of a kind."""

@@ -62,3 +62,7 @@ class StoredDisplacement:
 
     def cut(self, rank: int) -> Self:
         return type(self)(self.basis[:rank], None if self.normal_basis is None else self.normal_basis[:rank])
+
+    def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
+        """The same columns of another mesh."""
+        return type(self)(basis, normal_basis)

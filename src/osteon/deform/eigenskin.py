@@ -102,6 +102,10 @@ class EigenSkin:
         """The first columns alone."""
         return self._changed(lambda columns: columns[:rank], self.rbf.cut(rank))
 
+    def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
+        """The same columns of another mesh, in bytes if these are."""
+        return self._with(basis, self.rbf, normal_basis)
+
     def in_8_bits(self) -> Self:
         """The same with a basis of bytes."""
         whole = [columns for columns in (self.basis, self.normal_basis) if columns is not None]
@@ -117,5 +121,9 @@ class EigenSkin:
 
     def _changed(self, change: Callable[[Float32], Float32], rbf: JointRbf) -> Self:
         normals = None if self.normal_basis is None else change(self.normal_basis)
-        changed = type(self)(change(self.basis), rbf, normals)
+        return self._with(change(self.basis), rbf, normals)
+
+    def _with(self, basis: Float32, rbf: JointRbf, normal_basis: Float32 | None) -> Self:
+        """Other columns, in bytes if these are."""
+        changed = type(self)(basis, rbf, normal_basis)
         return changed.in_8_bits() if self.packed else changed

@@ -180,7 +180,12 @@ class _Level:
         return SkinnedModel(baked, Animation(track, self.model.clips, coefficients))
 
     def _corrections(self, bind_from_rest: Float64) -> tuple[tuple[Displacement, ...], Float32 | None]:
-        """All displacements as corrections of the new rest pose, which turn with it, and their coefficients."""
+        """All displacements as corrections of the new rest pose, which turn with it, and their coefficients.
+
+        Where no bone is gone they stay as they are, so that what follows joints still does.
+        """
+        if self.is_whole and len(self.active) == self.model.n_bones:
+            return self.model.character.displacements, self.model.animation.coefficients
         found = [d for d in self.model.character.displacements if d.basis.shape[0]]
         if not found:
             return (), None

@@ -1,6 +1,8 @@
 """A model as it plays at a level: one number in, matrices and weights out.
 
 What comes out is a model again, of one clip, with as many bones: it can be posed, measured and saved like any other.
+With fewer bones, displacements that follow joints (EigenSkin) play as with all of them: a bone that follows another
+tells nothing of how its joint is turned. Their coefficients are a table of the clip then, as stored ones are.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1.2 and 4.2.
 """
@@ -15,6 +17,7 @@ from osteon.core.clips import Clip
 from osteon.core.deformer import Deformer, restore_deformer
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
+from osteon.io.metadata.baked import baked_model
 from osteon.lod.level_curve import LevelPoint
 from osteon.lod.level_pose import pose_at_count
 from osteon.lod.progressive_skin import ProgressiveSkin
@@ -31,6 +34,8 @@ def model_at_level(model: SkinnedModel, levels: ProgressiveSkin, clip: str, at: 
     screws = deformer.bone_types == ("rigid",)
     exact = model.animation.transforms[run.start : run.stop]
     posed = pose_at_count(order, exact, point.bones, screws=screws).astype(np.float32)
+    if not np.array_equal(posed, exact):
+        model = baked_model(model)
     kind = "rigid" if screws else bone_type_of(posed)
     coefficients = model.animation.coefficients
     animation = Animation(

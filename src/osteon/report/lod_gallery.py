@@ -152,7 +152,8 @@ def _skeleton_picture(scene: _Scene, number: int) -> Picture:
     def paint(image: Image, camera: Camera) -> Image:
         return draw_bones(image, joints, sticks, camera, style=BoneStyle(np.tile(BONE, (len(sticks), 1)), size=0.8))
 
-    caption = f"level {number}: {level.bones} bones, {blends_word(level.blends)}"
+    bones = "1 bone" if level.bones == 1 else f"{level.bones} bones"
+    caption = f"level {number}: {bones}, {blends_word(level.blends)}"
     drawn = _drawn(scene, level, PALE, paint)
     return Picture(*drawn, scene.options.width, scene.options.height, f"The skeleton at {caption}", caption)
 

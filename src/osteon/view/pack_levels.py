@@ -17,7 +17,7 @@ from osteon.core.arrays import Float32
 from osteon.core.character import Character
 from osteon.core.deformer import Arrays
 from osteon.core.skin import Skin
-from osteon.view.pack_arrays import card_slots, deformer_arrays, family_arrays, mesh_arrays, used_slots
+from osteon.view.pack_arrays import card_slots, deformer_arrays, mesh_arrays, used_slots
 from osteon.view.pack_schema import SLOTS
 
 if TYPE_CHECKING:  # imports numba
@@ -71,11 +71,15 @@ def _coarse_mesh(mesh: CoarseMesh) -> tuple[dict[str, Any], Arrays]:
 
 
 def _own(character: Character) -> Arrays:
-    """What a family holds besides bones and weights, and the columns of its displacements."""
+    """What a family holds besides bones and weights, and the columns of its displacements.
+
+    Their coefficients, and tables that tell these, are those of the whole model.
+    """
     found = {f"deformer.{name}": array for name, array in deformer_arrays(character.deformer).items()}
     for displacement in character.displacements:
         if displacement.basis.shape[0]:
-            found |= {f"{displacement.kind}.{name}": array for name, array in family_arrays(displacement).items()}
+            columns = {"basis": displacement.basis, "normal_basis": displacement.normal_basis}
+            found |= {f"{displacement.kind}.{name}": array for name, array in columns.items() if array is not None}
     return found
 
 

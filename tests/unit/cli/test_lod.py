@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.bench.level_characters import joint_driven_model
 from osteon.core.lod_options import LodOptions
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import pose_frames
@@ -102,6 +103,19 @@ def test_dual_quaternions(run_here, files):
     assert {mesh.character.deformer.kind for mesh in found.coarse} <= {"dual_quaternion"}
     assert run_here("lod", "a.glb", "-o", "b.glb", "--bake-level", "2", "-q").returncode == 0
     assert load_model(run_here.folder / "b.glb").deformer.kind == "dual_quaternion"
+
+
+def test_corrections_that_follow_joints(run_here):
+    save_model(joint_driven_model(make_jointed(2, JOINTED)), run_here.folder / "driven.glb")
+    done = run_here("lod", "driven.glb", "-o", "a.glb", "-o", "a.npz", "--triangles", "50%")
+    assert done.returncode == 0, done.stderr
+    for name in ("a.glb", "a.npz"):
+        found = load_levels(run_here.folder / name)
+        assert {d.kind for mesh in found.coarse for d in mesh.character.displacements} == {"eigenskin"}
+    for level, kind in (("0", "eigenskin"), ("1", "corrections"), ("40%", "corrections")):
+        done = run_here("lod", "a.glb", "-o", "b.glb", "--bake-level", level, "--force", "-q")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert [d.kind for d in load_model(run_here.folder / "b.glb").character.displacements] == [kind], level
 
 
 def test_a_bound_that_cannot_be_reached(run_here, files):

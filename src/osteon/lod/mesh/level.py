@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from osteon.core.arrays import Bool, Float64, Int32
-from osteon.core.deformer import Deformer, Displacement, restore_displacement
+from osteon.core.arrays import Bool, Float32, Float64, Int32
+from osteon.core.deformer import Deformer, Displacement
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
@@ -107,25 +107,23 @@ class LevelDraft:
         )
 
     @cached_property
-    def _bases(self) -> tuple[dict[str, Float64], ...]:
-        """(r,n,3) arrays of every displacement, mixed as the points were."""
-        chosen, done = self.sequence.corners.vertex_of_point, self.steps
+    def _columns(self) -> tuple[tuple[Float64, Float64 | None], ...]:
+        """(r,n,3) columns of every displacement and of its normals, mixed as the points were."""
+        found = self.source.character.displacements
         return tuple(
-            {
-                name: self.sequence.mix(array[:, chosen].swapaxes(0, 1).astype(np.float64), done)[self.points].swapaxes(
-                    0, 1
-                )
-                for name, array in displacement.arrays().items()
-                if name in ("basis", "normal_basis")
-            }
-            for displacement in self.source.character.displacements
+            (self._mixed(d.basis), None if d.normal_basis is None else self._mixed(d.normal_basis)) for d in found
         )
 
+    def _mixed(self, columns: Float32) -> Float64:
+        """(r,n,3) from columns of the source's vertices (r,v,3)."""
+        of_points = columns[:, self.sequence.corners.vertex_of_point].swapaxes(0, 1).astype(np.float64)
+        return self.sequence.mix(of_points, self.steps)[self.points].swapaxes(0, 1)
+
     def _shifts(self) -> Float64:
-        if not self._bases:
+        if not self._columns:
             return np.zeros((self.poses.n_poses, 0, 3))
-        pairs = zip(self.poses.coefficients, self._bases, strict=True)
-        moved = sum(np.tensordot(q, arrays["basis"], axes=1) for q, arrays in pairs)
+        pairs = zip(self.poses.coefficients, self._columns, strict=True)
+        moved = sum(np.tensordot(q, basis, axes=1) for q, (basis, _) in pairs)
         return (self.poses.scale / self.poses.diagonal) * np.asarray(moved)
 
     def model(self, shape: LevelShape) -> SkinnedModel:
@@ -165,11 +163,15 @@ class LevelDraft:
         return Skin(np.where(own, mixed.bones, kept.bones), np.where(own, mixed.weights, kept.weights))
 
     def _displacements(self) -> tuple[Displacement, ...]:
+        """Those of the source on the level's vertices; its own where nothing was merged."""
         out = []
-        for displacement, mixed in zip(self.source.character.displacements, self._bases, strict=True):
-            arrays = displacement.arrays()
-            for name, of_points in mixed.items():
-                new, old = of_points[:, self.point_of_vertex], arrays[name][:, self.vertices]
-                arrays[name] = np.where(self.touched[:, None], new, old).astype(np.float32)
-            out.append(restore_displacement(displacement.kind, arrays))
+        for displacement, (basis, normals) in zip(self.source.character.displacements, self._columns, strict=True):
+            own = displacement.normal_basis
+            moved = None if own is None or normals is None else self._on_vertices(normals, own)
+            out.append(displacement.on_mesh(self._on_vertices(basis, displacement.basis), moved))
         return tuple(out)
+
+    def _on_vertices(self, of_points: Float64, of_source: Float32) -> Float32:
+        """(r,m,3) columns of vertices from those of points (r,n,3) and of the source's vertices (r,v,3)."""
+        new, old = of_points[:, self.point_of_vertex], of_source[:, self.vertices]
+        return np.where(self.touched[:, None], new, old).astype(np.float32)

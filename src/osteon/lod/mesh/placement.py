@@ -71,6 +71,11 @@ def place_edge(
     for a in range(k):
         same = same and heads[i, CARRIERS + a] == heads[j, CARRIERS + a]
         same = same and state[i, WEIGHTS + a] == state[j, WEIGHTS + a]
+    f = 0
+    while same and f < poses.shape[1]:
+        for axis in range(SHIFT, SHIFT + 3):
+            same = same and poses[i, f, axis] == poses[j, f, axis]
+        f += 1
     start, stop = (TRIED // 2, TRIED // 2 + 1) if same else (0, TRIED)
     if what != FREE:
         start, stop = (0, 1) if what == KEEP_FIRST else (TRIED - 1, TRIED)
