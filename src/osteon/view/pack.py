@@ -35,6 +35,7 @@ from osteon.view.pack_arrays import (
 )
 from osteon.view.pack_form import pack_pieces
 from osteon.view.pack_levels import NO_LEVELS, level_parts
+from osteon.view.pack_poses import NO_POSES, ShownPoses, pose_parts
 from osteon.view.pack_schema import SLOTS
 
 if TYPE_CHECKING:  # all import numba
@@ -57,6 +58,7 @@ class Evidence:
     report: SkinReport | None = None
     clusters: Int32 | None = None  # (t,) near-rigid cluster, -1 outlier
     levels: ModelLevels | None = None  # of bones, blends and triangles
+    poses: ShownPoses | None = None  # meshes in known poses of its joints
 
 
 def pack_model(
@@ -96,9 +98,15 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
     header, arrays = _mesh_part(model.mesh, model.clips, evidence.clusters)
     families, family_arrays = _families(model)
     arrays |= bone_arrays(model) | joint_arrays(model) | family_arrays
-    if evidence.source is not None:
-        arrays |= source_arrays(evidence.source, model.n_frames, model.n_vertices)
-    header |= _bone_header(model) | families | _evidence_header(evidence) | NO_LEVELS
+    source = evidence.source
+    header |= _bone_header(model) | families | _evidence_header(evidence) | NO_LEVELS | NO_POSES
+    if evidence.poses is not None:
+        pose_header, pose_arrays, played = pose_parts(model, evidence.poses)
+        header |= pose_header
+        arrays |= pose_arrays
+        source = source if played is None else played
+    if source is not None:
+        arrays |= source_arrays(source, model.n_frames, model.n_vertices)
     if evidence.levels is not None:
         level_header, found = level_parts(evidence.levels)
         header |= level_header
