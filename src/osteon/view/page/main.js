@@ -9,6 +9,7 @@ import { modeOf as poseModeOf } from "./pose/methods.js";
 import { PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
 import { buildTurnNames } from "./turn/names.js";
 import { buildEigenskin } from "./turn/panel.js";
+import { supportNames } from "./turn/panel_paint.js";
 import { describeTurnedPoint } from "./turn/point.js";
 import { turnedView } from "./turn/turned_view.js";
 import { Turning } from "./turn/turning.js";
@@ -115,7 +116,8 @@ class Page {
     this.posing = new Posing({ engine, store, client, stage, canvas, ...act, clear: () => notices.clear() });
     this.pose = buildPose(store, client, this.posing, { ...act, ...colors });
     this.turning = new Turning({ engine, store, canvas });
-    const eigenskin = buildEigenskin(store, this.turning, { swatch: (color) => css(color, 0) });
+    const swatch = (color) => css(color, 0);
+    const eigenskin = buildEigenskin(store, this.turning, { swatch });
     this.turnNames = buildTurnNames(stage, store, this.turning, engine);
     const panels = [this.compare, this.bones, corrections, eigenskin, levels, crowd, fit, this.pose, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
@@ -126,7 +128,8 @@ class Page {
       { choose, open: (files) => this.take(files), frame: () => this.seeAll() },
       mode === "server",
     );
-    buildLegend(stage, store, colors.color, css);
+    const supports = () => supportNames(this.turning, swatch);
+    buildLegend(stage, store, colors.color, css, supports);
     showPainted(store);
     const read = (text) => [this.compare, this.bones].forEach((panel) => panel.probe(text));
     const describePosed = (found) => describePosedPoint(found, this.posing, store.state);

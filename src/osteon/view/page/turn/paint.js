@@ -4,6 +4,8 @@ import { boneColors } from "../engine/colors.js";
 /** Vertices that nothing moves, and how much of its colour a vertex has that is hardly moved. */
 const BARE = [0.83, 0.83, 0.82];
 const LEAST = 0.45;
+/** The grey of no displacement, where colours are directions. */
+const MIDDLE = 0.6;
 
 /** sRGB of each driver: joints first, so that they differ most. @param {import("../engine/displacements/supports.js").Driver[]} drivers */
 export function driverColors(drivers) {
@@ -37,7 +39,8 @@ export function paintColumn(supports, column) {
   const [lengths, moved] = [supports.lengths(column), supports.displacements(column)];
   const longest = lengths.reduce((a, b) => Math.max(a, b), 0) || 1;
   const most = moved.reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
-  const one = moved.map((x) => 0.5 + (0.5 * x) / most);
+  // Square roots: short displacements have a direction, too.
+  const one = moved.map((x) => MIDDLE + 0.4 * Math.sign(x) * Math.sqrt(Math.abs(x) / most));
   return { one, two: one, amount: lengths.map((far) => far / longest), longest };
 }
 

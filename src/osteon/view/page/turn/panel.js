@@ -4,7 +4,7 @@ import { eigenskinOf } from "../engine/displacements/supports.js";
 import { hasSkeleton } from "../engine/skeleton.js";
 import { choice, slider, toggle } from "../ui/controls.js";
 import { make, show } from "../ui/dom.js";
-import { figuresBox } from "./panel_figures.js";
+import { countPlot, figuresBox } from "./panel_figures.js";
 import { jointBox } from "./panel_joints.js";
 import { paintBox } from "./panel_paint.js";
 import { poseBox } from "./panel_poses.js";
@@ -15,7 +15,7 @@ const VIEWS = [
   ["plain", "SSD"],
   ["result", "EigenSkin"],
   ["source", "Truth"],
-  ["overlay", "Truth over EigenSkin"],
+  ["overlay", "Overlay"],
 ];
 const NEEDS_TRUTH = ["source", "overlay"];
 
@@ -47,12 +47,13 @@ export function buildEigenskin(store, turning, act) {
 function buildBody(store, turning, act) {
   const poses = poseBox(turning);
   const view = choice("Show", VIEWS, (value) => store.set({ turnView: value }));
-  view.element.classList.add("halves");
+  view.element.classList.add("thirds");
   const count = slider(
     { label: "Eigendisplacements a joint", text: (n) => `${n} of ${turning.most}` },
     (n) => store.set({ turnCount: n }),
   );
   const figures = figuresBox(store, turning);
+  const plot = countPlot(store, turning);
   const paint = paintBox(store, turning, act);
   const joints = jointBox(turning);
   const handles = toggle("Joints can be dragged", (on) => store.set({ turnHandles: on }));
@@ -68,12 +69,13 @@ function buildBody(store, turning, act) {
     }
     count.sync(turnCount, turning.most);
     figures.sync();
+    plot.sync();
     paint.sync();
     joints.sync();
     handles.sync(turnHandles);
   };
   turning.watch(sync);
   store.watch(["turning", "turnView", "turnPaint", "turnCount", "turnStyle", "turnHandles", "turnTruth", "turnMax"], sync);
-  const parts = [poses, view, count, figures, paint, handles, joints];
+  const parts = [poses, view, count, figures, paint, joints, handles, plot];
   return make("div", { class: "groups" }, ...parts.map((part) => part.element));
 }

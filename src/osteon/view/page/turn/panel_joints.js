@@ -4,13 +4,15 @@ import { slider } from "../ui/controls.js";
 import { make } from "../ui/dom.js";
 import { namesOf } from "../ui/bones.js";
 import { angleIn } from "./freedoms.js";
+import { AT_REST } from "./turning.js";
 
 const text = (angle) => `${angle.toFixed(0)}°`.replace("-", "−").replace(/^−0°/, "0°");
 
 /** @param {import("./turning.js").Turning} turning */
 export function jointBox(turning) {
   const home = make("div", { class: "joints" });
-  const element = make("div", { class: "groups" }, make("h3", {}, "Joints"), home);
+  const rest = make("button", { type: "button", onclick: () => turning.choose(AT_REST) }, "To rest");
+  const element = make("div", { class: "groups" }, make("div", { class: "title-row" }, make("h3", {}, "Joints"), rest), home);
   let [listed, sliders] = [null, []];
   const build = () => {
     const names = namesOf(turning.pack);
@@ -24,6 +26,7 @@ export function jointBox(turning) {
   const sync = () => {
     if (listed !== turning.pack) build();
     listed = turning.pack;
+    rest.disabled = turning.known === AT_REST;
     for (const { freedom, input, sync: write } of sliders)
       if (document.activeElement !== input || !input.matches(":active")) write(angleIn(freedom, turning.pose));
   };

@@ -84,21 +84,29 @@ export function paintBox(store, turning, act) {
 
 function rowsOf(pack, drivers, color) {
   const row = (driver, name, ...more) => make("li", { role: "option", "data-driver": driver }, ...more, make("span", {}, name));
-  const swatch = (one) => {
-    const square = make("i", { class: "swatch" });
-    square.style.background = color(one);
-    return square;
-  };
+  const swatch = (one) => swatchOf(color(one));
   return [row(ALL, "All joints"), ...drivers.map((one, i) => row(i, driverName(pack, one), swatch(one), make("small", {}, one.columns.length)))];
+}
+
+function swatchOf(color) {
+  const square = make("i", { class: "swatch" });
+  square.style.background = color; // an attribute would be against the page's policy
+  return square;
+}
+
+/** The painted supports by colour, for the legend. @param {import("./turning.js").Turning} turning */
+export function supportNames({ pack, colors, painted }, swatch) {
+  const row = (one) => make("li", {}, swatchOf(swatch(colors.get(one))), driverName(pack, one));
+  return make("ul", { class: "names" }, painted().map(row));
 }
 
 /** How much of the mesh is seen in colour, and what it means. */
 function wordsOf(state, { supports, painted, pack }) {
   if (state.turnPaint === "column")
     return `At most ${share(state.turnReach)} of the diagonal in the poses it was learned from.`;
-  const among = state.turnDriver < 0 ? supports.drivers.filter(({ joints }) => joints.length === 1) : [supports.drivers[state.turnDriver]];
-  const all = Array.from({ length: pack.counts.vertices }, (_, v) => among.filter((one) => supports.reach(one)[v] > 0).length);
-  const part = (least) => share(all.filter((n) => n >= least).length / all.length);
+  const counts = new Uint8Array(pack.counts.vertices);
+  for (const one of painted()) supports.reach(one).forEach((far, v) => (counts[v] += Number(far > 0)));
+  const part = (least) => share(counts.filter((n) => n >= least).length / counts.length);
   if (state.turnDriver >= 0) return `Moves ${part(1)} of the vertices.`;
-  return `${part(1)} of the vertices lie in supports, ${part(2)} in two or more: there the two strongest make stripes.`;
+  return `${part(1)} of the vertices lie in supports, ${part(2)} in two or more; stripes are of the two that move most.`;
 }

@@ -16,7 +16,6 @@ export function poseBox(turning) {
     turning.choose(Math.min(last, Math.max(0, at + by)));
   };
   const [back, on] = [iconButton("back", "Pose before", () => step(-1)), iconButton("forward", "Next pose", () => step(1))];
-  const rest = make("button", { type: "button", onclick: () => turning.choose(AT_REST) }, "Rest");
   const field = make("div", { class: "field" }, make("label", { for: id }, "Pose"), make("div", { class: "row tight pose-row" }, input, back, on));
   const none = emptyState(
     "No poses came with this character, so there is no truth to hold it against. Give their folder: ",
@@ -24,7 +23,7 @@ export function poseBox(turning) {
     ".",
   );
   const note = make("p", { class: "note", role: "status" });
-  const element = make("div", { class: "groups" }, field, none, note, rest);
+  const element = make("div", { class: "groups" }, field, none, note);
   let listed = null;
   const sync = () => {
     const { pack, known } = turning;
@@ -33,7 +32,6 @@ export function poseBox(turning) {
     listed = pack;
     show(field, some);
     show(none, !some);
-    rest.disabled = known === AT_REST;
     back.disabled = known === 0;
     on.disabled = known === pack.poses.length - 1;
     show(input.querySelector(`[value="${BY_HAND}"]`), known === BY_HAND);

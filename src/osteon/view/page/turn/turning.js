@@ -159,10 +159,11 @@ export class Turning {
   }
 
   /** Drivers that are painted: one of them, or all joints. */
-  painted({ turnDriver } = this.store.state) {
+  painted = () => {
     const { drivers } = this.supports;
+    const { turnDriver } = this.store.state;
     return turnDriver < 0 ? drivers.filter(({ joints }) => joints.length === 1) : [drivers[turnDriver]];
-  }
+  };
 
   #paint() {
     const { turnPaint, turnColumn, turnDriver, turnMax } = this.store.state;

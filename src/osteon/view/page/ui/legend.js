@@ -34,8 +34,9 @@ export function showPainted(store) {
  * @param {import("./store.js").Store} store
  * @param {(at: number) => string} color of the heat map
  * @param {(table: Float32Array, index: number) => string} css a colour of a table
+ * @param {() => HTMLElement} supports names of those that are painted, by colour
  */
-export function buildLegend(stage, store, color, css) {
+export function buildLegend(stage, store, color, css, supports) {
   const title = make("p");
   const home = make("div");
   const element = make("div", { class: "legend", hidden: true }, title, home);
@@ -76,10 +77,10 @@ export function buildLegend(stage, store, color, css) {
     element.dataset.paint = paint;
     if (element.hidden) return;
     say(title, words[paint](store.state));
-    const now = scale ? `${paint} ${scale.what} ${scale.most}` : paint;
+    const now = scale ? `${paint} ${scale.what} ${scale.most}` : `${paint} ${store.state.turnDriver} ${store.state.model}`;
     if (now === drawn) return;
     drawn = now;
-    home.replaceChildren(...(scale ? [drawScale(scale)] : []));
+    home.replaceChildren(...(scale ? [drawScale(scale)] : paint === "supports" ? [supports()] : []));
   });
 }
 
