@@ -128,6 +128,7 @@ export class Engine {
     if (!this.character || this.posed || this.turned || this.group || this.shelf.isFull(pack)) return;
     const { renderer, eye, model } = this;
     const character = this.shelf.take(pack, this.limits, true);
+    character.displace?.(renderer);
     const scene = model.sceneOf(character, this.view);
     if (renderer.extensions.has("KHR_parallel_shader_compile")) await renderer.compileAsync(scene, eye.camera);
     if (!this.shelf.holds(character)) return;
@@ -291,6 +292,7 @@ export class Engine {
 
   setUniforms() {
     this.model.setUniforms(this.view, this.clock.moment, () => this.scaleMax);
+    for (const character of [this.model.beside, this.model.character]) character?.displace?.(this.renderer);
   }
 
   /** Width over height of one view. */

@@ -96,6 +96,15 @@ export class TurnedCharacter extends SkinnedCharacter {
     this.#fillSource();
   }
 
+  /** Has the camera leave room for meshes (v,3) too, when it is set anew. */
+  keepInView(meshes) {
+    const { motion, center } = this;
+    for (const mesh of meshes) {
+      const positions = motion.vertices.flatMap((v) => [0, 1, 2].map((i) => mesh[3 * v + i] - center[i]));
+      motion.frames.push({ ...motion.frames[0], positions });
+    }
+  }
+
   /** Gives vertices two colours (v,3), the share of the second one (v), and a number from 0 to 1 (v). */
   paintVertices({ one, two, share, amount }) {
     const texture = this.uniforms.vertexTable.value;

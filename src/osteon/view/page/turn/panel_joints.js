@@ -18,7 +18,7 @@ export function jointBox(turning) {
     const names = namesOf(turning.pack);
     sliders = turning.freedoms.map((freedom) => {
       const { joint, name, low, high } = freedom;
-      const options = { label: [names[joint], name].filter(Boolean).join(", "), min: low, max: high, step: "any", text };
+      const options = { label: [names[joint], name].filter(Boolean).join(" "), min: low, max: high, step: "any", text };
       return { freedom, ...slider(options, (angle) => turning.setAngle(freedom, angle)) };
     });
     home.replaceChildren(...sliders.map((one) => one.element));

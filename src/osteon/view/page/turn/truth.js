@@ -1,9 +1,6 @@
 /** How far skin and EigenSkin are from the meshes of known poses: RMS and worst of the surface, parts of the diagonal. */
 import { posePositions, sourcePositions, wholeFrame } from "../engine/pose.js";
 
-/** Vertices times poses that are measured to find how long the scale of the heat map must be. */
-const AT_ONCE = 2_000_000;
-
 /** (v,3) the mesh of pose number p. @param {import("../engine/pack.js").Pack} pack */
 export function truthOf(pack, p) {
   const { pose_meshes: meshes } = pack.arrays;
@@ -35,19 +32,4 @@ export function distanceOf(posed, truth, surface, diagonal) {
 export function posedWith(pack, coefficients) {
   const [{ kind, arrays }] = pack.displacements;
   return posePositions({ ...pack, displacements: [{ kind, arrays: { ...arrays, coefficients } }] }, wholeFrame(0), 0);
-}
-
-/**
- * The largest distance of the skin alone in all poses, or in as many as can be measured at once, evenly spread.
- * @param {import("../engine/pack.js").Pack} pack @param {(p: number) => Float64Array} bonesOf transforms in a pose
- */
-export function largestDistance(pack, bonesOf, surface) {
-  const step = Math.max(1, Math.ceil((pack.poses.length * pack.counts.vertices) / AT_ONCE));
-  let most = 0;
-  for (let p = 0; p < pack.poses.length; p += step) {
-    const arrays = { ...pack.arrays, transforms: bonesOf(p) };
-    const posed = posePositions({ ...pack, arrays, displacements: [] }, wholeFrame(0), 0);
-    most = Math.max(most, distanceOf(posed, truthOf(pack, p), surface, pack.diagonal).worst);
-  }
-  return most;
 }

@@ -12,12 +12,15 @@ import { roundUp } from "../ui/numbers.js";
 import { freedomsOf, withAngle } from "./freedoms.js";
 import { knownPose, placeBones, restPose } from "./joints.js";
 import { driverColors, paintColumn, paintSupports } from "./paint.js";
-import { distanceOf, largestDistance, posedWith, surfaceOf, truthOf } from "./truth.js";
+import { distanceOf, posedWith, surfaceOf, truthOf } from "./truth.js";
 import { placedPoints, pulled, turnRig } from "./turn_rig.js";
 
 /** No pose of the list. */
 export const BY_HAND = -1;
 export const AT_REST = -2;
+
+/** Poses that the camera leaves room for, about. */
+const IN_VIEW = 24;
 
 export class Turning {
   #listeners = [];
@@ -63,6 +66,10 @@ export class Turning {
   resume(pack) {
     if (this.pack !== pack) this.#take(pack);
     if (this.engine.turned || !this.engine.beginTurning()) return;
+    const every = Math.ceil(pack.poses.length / IN_VIEW);
+    const spread = pack.poses.flatMap((_, p) => (p % every === 0 ? [truthOf(pack, p)] : []));
+    this.engine.turned.keepInView(spread);
+    this.engine.fit();
     this.store.set({ turning: true, crowd: false });
     this.#showHandles();
     this.#turn();
@@ -137,7 +144,9 @@ export class Turning {
     if (this.truth) engine.turned.showTruth(this.truth);
     if (moved || !this.byCount) this.byCount = this.truth && this.#errorsByCount();
     this.handles.show(this.rig, { joints: this.points, lines: [], pins: [] });
-    this.store.set({ turnTruth: Boolean(this.truth) });
+    // One scale for all roles and numbers of columns: up to the worst of the skin alone.
+    const turnMax = this.byCount ? roundUp(this.byCount[0].worst) || 1e-6 : null;
+    this.store.set({ turnTruth: Boolean(this.truth), turnMax });
     engine.refresh();
     this.#changed();
   }
@@ -166,9 +175,8 @@ export class Turning {
   };
 
   #paint() {
-    const { turnPaint, turnColumn, turnDriver, turnMax } = this.store.state;
+    const { turnPaint, turnColumn, turnDriver } = this.store.state;
     const { turned } = this.engine;
-    if (turnPaint === "error" && turnMax === null) this.#scale();
     if (turnPaint === "supports")
       turned.paintVertices(paintSupports(this.supports, new Map(this.painted().map((one) => [one, this.colors.get(one)]))));
     if (turnPaint === "column") {
@@ -179,12 +187,6 @@ export class Turning {
     }
     this.engine.refresh();
     this.#changed();
-  }
-
-  /** One scale for all poses: up to the largest error of the skin alone. */
-  #scale() {
-    const bonesOf = (p) => placeBones(this.pack, knownPose(this.pack, p)).transforms;
-    this.store.set({ turnMax: roundUp(largestDistance(this.pack, bonesOf, this.surface)) || 1e-6 });
   }
 
   // ---- drawing ----------------------------------------------------------------------------------------------------
