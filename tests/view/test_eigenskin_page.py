@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from osteon.deform.pose import pose_character
-from osteon.io import save_model
+from osteon.cli.main import main
+from osteon.deform.pose import pose_character, pose_frames
+from osteon.io import load_model, save_model, save_sequence
 from osteon.pipeline.rig_poses import poses_of_rig
 from osteon.view.collection import Collection, prepare_item
 from osteon.view.export import export_view
 from tests.tolerance import assert_same_points
 
 from .eigenskin_case import ELBOW, arm, cut_to, posed_by_osteon, with_clip, write_arm
-from .page_person import Person
+from .page_person import Person, fox
 from .serving import served
 from .test_page_panels import CUT, SMALL, TARGETS, drawn, point_on_mesh
 from .test_pose_page import handle, place
@@ -132,7 +135,7 @@ def test_fewer_eigendisplacements_are_a_model_that_was_cut(person: Person) -> No
         panel_of(person).get_by_role("slider", name="Eigendisplacements a joint").fill(str(count))
         shapes.append(shader(person))
         assert_same_points(shapes[-1], posed_by_osteon(cut_to(learned.model.character, count), pose), CLOSE)
-    assert all(np.abs(a - b).max() > 1e-5 for a, b in zip(shapes, shapes[1:], strict=False))
+    assert all(np.abs(a - b).max() > 1e-5 for a, b in pairwise(shapes))
     person.page.keyboard.press("Escape")
     person.page.evaluate("() => window.osteon.store.set({ panel: 'eigenskin' })")
     person.page.locator("#canvas").focus()
@@ -376,3 +379,44 @@ def test_a_page_in_one_file_turns_joints_too(chromium: Any, tmp_path: Path, file
     assert_same_points(shader(person), pose_character(learned.model.character, known.transforms)[0], CLOSE)
     assert len(names_over_mesh(person)) == 3
     person.leaves()
+
+
+def test_a_saved_comparison_shows_what_it_measured(
+    chromium: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EigenSkin among the models of a comparison: the same shapes and the same error, and its panel for it alone."""
+    save_sequence(fox()[0], tmp_path / "fox.npz")
+    words = [
+        "compare",
+        "fox.npz",
+        "--models",
+        "ssd,eigenskin",
+        "--train",
+        "8",
+        "--bones",
+        "8",
+        "--save",
+        "models",
+        "-q",
+    ]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["osteon", *words])
+    main()
+    model = load_model(tmp_path / "models" / "eigenskin.npz")
+    with served(tmp_path / "view", models=(str(tmp_path / "models"), str(tmp_path / "fox.npz"))) as running:
+        person = Person(chromium, running.server.address, "small", reduced_motion="reduce")
+        person.sees_model()
+        assert person.page.locator("#tabs").get_by_role("button", name="EigenSkin").is_hidden()  # of ssd
+        person.page.locator("#panel-compare").get_by_role("option", name=re.compile("eigenskin, EigenSkin")).click()
+        person.waits_for("s.pack.displacements.length === 1")
+        for frame in (0, 5, 11):
+            posed = person.page.evaluate("async (f) => [...(await window.osteon.engine.readPositions(f))]", frame)
+            assert_same_points(np.array(posed).reshape(-1, 3), pose_frames(model, frame, frame + 1)[0], CLOSE)
+        person.measures_all()
+        rms = np.array(person.page.evaluate("() => [...window.osteon.page.tracker.track.rms]"))
+        off = np.linalg.norm(pose_frames(model) - fox()[0].frames, axis=2) / model.mesh.diagonal
+        np.testing.assert_allclose(rms, np.sqrt((off**2).mean(axis=1)), rtol=1e-3)
+        panel = person.opens("EigenSkin")
+        assert "no truth" in panel.inner_text()
+        person.page.keyboard.press("Escape")
+        person.leaves()

@@ -14,8 +14,8 @@ from osteon.cli.error_words import naming_input
 from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
-from osteon.core.compile_kernels import start_compiling
 from osteon.core.command_text import command_text
+from osteon.core.compile_kernels import start_compiling
 from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.option_checks import drop_unused

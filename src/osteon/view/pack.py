@@ -70,7 +70,7 @@ def pack_model(
     levels: ModelLevels | None = None,
     poses: ShownPoses | None = None,
 ) -> bytes:
-    """The bytes of a skinned model, with the frames of its source (f,v,3), its levels and its poses if they are known."""
+    """The bytes of a skinned model, with the frames of its source (f,v,3), its levels and poses if they are known."""
     frames = source.source if isinstance(source, MeshSequence) else source
     return b"".join(_model_pieces(model, Evidence(frames, distortion, report, clusters, levels, poses)))
 
