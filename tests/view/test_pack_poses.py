@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from osteon.cli.main import main
+from osteon.core.errors import OptionError
 from osteon.core.quaternions import matrices_from_quaternions
 from osteon.deform.pose_skeleton import transforms_of_turns
 from osteon.io import save_model
 from osteon.pipeline.rig_poses import poses_of_rig
-from osteon.view.collection import Collection
+from osteon.view.collection import Collection, prepare_item
 from osteon.view.model_files import find_models
 from osteon.view.model_set import prepare_models
 from osteon.view.pack import pack_model
@@ -73,6 +76,18 @@ def test_what_is_a_folder_of_poses(files: tuple[Path, Path], tmp_path: Path) -> 
     assert holds_poses(str(files[1] / "poses.json"))
     assert not holds_poses(str(files[0]))
     assert not holds_poses(str(tmp_path))
+
+
+def test_poses_without_a_use_are_refused(files: tuple[Path, Path], tmp_path: Path, refused: Any) -> None:
+    model = arm()[1].model
+    plain = type(model)(replace(model.character, displacements=()), model.animation)
+    for name, one in (("plays", plain), ("nods", with_clip(plain))):
+        save_model(one, tmp_path / f"{name}.npz")
+    pack, poses = tmp_path / "pack.bin", (str(files[1]),)
+    assert prepare_item("m1", (str(tmp_path / "plays.npz"),), pack, source=poses).kind == "model"
+    assert "source" in read_pack(pack.read_bytes())[1]
+    with refused(OptionError, "poses", "no EigenSkin", "osteon eigenskin"):
+        prepare_item("m1", (str(tmp_path / "nods.npz"),), pack, source=poses)
 
 
 def test_poses_of_another_character_are_refused_in_a_line(

@@ -14,6 +14,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Int64
 from osteon.core.deformer import Arrays
+from osteon.core.errors import OptionError
 from osteon.core.joint_limits import JointLimit
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress
@@ -25,7 +26,7 @@ from osteon.io.skeletons.rig import printable_names
 if TYPE_CHECKING:  # imports numba
     from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 
-__all__ = ["NO_POSES", "ShownPoses", "holds_poses", "load_poses_of", "pose_parts"]
+__all__ = ["NO_POSES", "ShownPoses", "check_use", "holds_poses", "load_poses_of", "pose_parts"]
 
 #: Header of a model without poses.
 NO_POSES: dict[str, Any] = {"poses": [], "joint_limits": []}
@@ -59,6 +60,16 @@ def load_poses_of(model: SkinnedModel, path: str, progress: Progress | None = No
     return ShownPoses(known, poses.kinds, read_pose_list(file).limits)
 
 
+def check_use(model: SkinnedModel, shown: ShownPoses, path: str) -> None:
+    """Refuse poses of which nothing would be seen: the model neither follows its joints nor plays them."""
+    follows = any(one.kind == "eigenskin" for one in model.character.displacements)
+    if not follows and not _plays(model, _played_in(model, shown.known)):
+        raise OptionError(
+            f"{path}: is a folder of poses, and '{model.name}' has no EigenSkin to hold against them; "
+            "osteon eigenskin learns it from them"
+        )
+
+
 def pose_parts(model: SkinnedModel, shown: ShownPoses) -> tuple[dict[str, Any], Arrays, Float32 | None]:
     """Header and arrays of the poses; and the frames of the model's source, if what it plays is these poses."""
     from osteon.deform.pose_skeleton import turns_of_transforms
@@ -76,7 +87,7 @@ def pose_parts(model: SkinnedModel, shown: ShownPoses) -> tuple[dict[str, Any], 
         "pose_shifts": np.ascontiguousarray(shifts[:, 0]).astype(np.float32),
     }
     source = None
-    if len(frames) and sorted(frames.tolist()) == list(range(model.n_frames)):
+    if _plays(model, frames):
         source = np.ascontiguousarray(known.frames[np.argsort(frames)])
     else:
         arrays["pose_meshes"] = known.frames
@@ -96,6 +107,11 @@ def _played_in(model: SkinnedModel, known: KnownPoses) -> Int64:
         if free[f] and off[f] <= SAME_POSE:
             out[p], free[f] = f, False
     return np.asarray(out, np.int64)
+
+
+def _plays(model: SkinnedModel, frames: Int64) -> bool:
+    """Whether every frame of a model is one of the poses, and each of these once."""
+    return sorted(frames.tolist()) == list(range(model.n_frames))
 
 
 def _limits(skeleton: Skeleton, limits: tuple[JointLimit, ...]) -> list[dict[str, Any]]:

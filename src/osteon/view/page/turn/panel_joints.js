@@ -19,7 +19,9 @@ export function jointBox(turning) {
     sliders = turning.freedoms.map((freedom) => {
       const { joint, name, low, high } = freedom;
       const options = { label: [names[joint], name].filter(Boolean).join(" "), min: low, max: high, step: "any", text };
-      return { freedom, ...slider(options, (angle) => turning.setAngle(freedom, angle)) };
+      const made = slider(options, (angle) => turning.setAngle(freedom, angle));
+      made.element.title = options.label; // long names are cut
+      return { freedom, ...made };
     });
     home.replaceChildren(...sliders.map((one) => one.element));
   };
