@@ -7,7 +7,7 @@ import gzip
 import numpy as np
 import pytest
 
-from osteon.bench import browser_pages, crowd, lod_page, view
+from osteon.bench import browser_pages, crowd, eigenskin_page, lod_page, view
 from osteon.bench.lod import LevelCase
 from osteon.bench.run import BenchRun
 from osteon.core.errors import FileFormatError
@@ -17,6 +17,7 @@ from osteon.view import bundle
 
 from ..posable import posable_model
 from ..tolerance import assert_same_points
+from .eigenskin_case import arm
 from .engine_page import why_no_engine
 from .level_cases import made_levels
 
@@ -133,4 +134,20 @@ def test_the_bundle_is_measured_without_a_browser(small, monkeypatch, tmp_path):
     monkeypatch.setattr(browser_pages, "find_chromium", lambda: None)
     run = BenchRun(tmp_path, 1)
     assert {row.case for row in view.bench_view(run)} == {"bundle"}
+    assert any("Chromium" in line for line in run.missing)
+
+
+def test_eigenskin_is_measured_in_the_pages_shader(tmp_path, monkeypatch):
+    if why_no_engine() or not (browser_pages.PACKAGES / "esbuild").is_dir():
+        pytest.skip("the page was not built here")
+    monkeypatch.setattr(eigenskin_page, "ROUNDS", 2)
+    monkeypatch.setattr(eigenskin_page, "TIMES", 2)
+    rows = {row.metric: row for row in eigenskin_page.shader_rows(BenchRun(tmp_path, 1), "arm", arm()[1].model)}
+    (bound,) = (row for row in rows.values() if row.bound is not None)
+    assert (bound.bound, bound.kind) == (1.25, "max")
+    assert 0.2 < bound.value < 5
+    assert all(row.value > 0 for row in rows.values())
+    monkeypatch.setattr(browser_pages, "find_chromium", lambda: None)
+    run = BenchRun(tmp_path, 1)
+    assert eigenskin_page.shader_rows(run, "arm", arm()[1].model) == []
     assert any("Chromium" in line for line in run.missing)

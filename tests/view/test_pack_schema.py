@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 from osteon.core.asset import Asset, Image, Material
+from osteon.core.joint_limits import JointLimit
 from osteon.core.mesh import Mesh
 from osteon.core.skeleton import Skeleton
+from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.measure.distortion import measure_distortion
 from osteon.synth.baked import bake_cylinder
 from osteon.view import pack_arrays
 from osteon.view.pack import pack_model, pack_sequence
 from osteon.view.pack_form import pack_pieces
+from osteon.view.pack_poses import ShownPoses
 from osteon.view.pack_schema import SCHEMA, PackError, check_pack
 
 from .engine_cases import models, source_of
@@ -47,7 +50,10 @@ def full_pack() -> tuple[dict, dict[str, np.ndarray]]:
     found = measure_distortion(source, model.faces, lambda a, b: source[a:b])
     clusters = np.zeros(len(model.faces), np.int32)
     levels = made_levels(model, parts=(0.5,))
-    return read_pack(pack_model(levels.model, source, found, clusters=clusters, levels=levels))
+    still = np.tile(np.eye(3, 4), (1, model.n_bones, 1, 1))
+    known = KnownPoses(model.rest[None], still, ("rest",), np.zeros((model.n_bones, 3)))
+    poses = ShownPoses(known, ("validate",), (JointLimit(model.track.names[0], (0.0, 0.0, 1.0), -10.0, 20.0),))
+    return read_pack(pack_model(levels.model, source, found, clusters=clusters, levels=levels, poses=poses))
 
 
 def scripts() -> dict[str, str]:

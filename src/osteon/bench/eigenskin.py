@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.bench.eigenskin_hands import built_in_hand, measured_hand
+from osteon.bench.eigenskin_page import shader_rows
 from osteon.bench.files import player_rows
 from osteon.bench.players.cases import Case
 from osteon.bench.rows import Row, at_least, at_most, figure
@@ -67,7 +68,7 @@ def _rows_of(run: BenchRun, name: str, poses: PoseSet) -> list[Row]:
     rows += _refit_rows(case, poses)
     rows += _byte_rows(case, usual, _learn(poses, basis_bits=8))
     run.say(f"{name}: posing")
-    rows += _cost_rows(case, _learn(poses, per_joint=5), run.threads)
+    rows += _cost_rows(case, five := _learn(poses, per_joint=5), run.threads) + shader_rows(run, case, five.model)
     run.say(f"{name}: players")
     return rows + _player_rows(run, name, usual)
 

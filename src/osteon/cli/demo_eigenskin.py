@@ -119,5 +119,5 @@ def _print_next_steps(folder: Path, facts: dict[str, Any]) -> None:
         f"never saw {found:.0f} % of the skin's error is gone. Written to {folder}/: {', '.join(NAMES)}. Try:"
     )
     rest, poses, model = folder / POSES / "rest.ply", folder / POSES, folder / NAMES[0]
-    click.echo(f"  {command_text('osteon', 'view', model)}")
+    click.echo(f"  {command_text('osteon', 'view', model, poses)}")
     click.echo(f"  {command_text('osteon', 'eigenskin', rest, poses, '--per-joint', 3, '-o', folder / 'more.glb')}")

@@ -14,6 +14,7 @@ from osteon.cli.error_words import naming_input
 from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
+from osteon.core.command_text import command_text
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.errors import BoundNotReached, OptionError
@@ -113,7 +114,7 @@ def eigenskin(
             write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
-        _print(facts, files.outputs, plays)
+        _print(facts, files.outputs, poses, plays)
     left, wanted = facts["quality"]["relative_training_error"], options.max_error
     if wanted and left > wanted:
         reach = f"supports of {100 * options.threshold:g} % leave {100 * left:.2f} %"
@@ -147,7 +148,7 @@ def _load(
     return known, rig_of_mesh(mesh, sticks, options)
 
 
-def _print(facts: dict[str, Any], outputs: tuple[str, ...], plays: list[FilePlays]) -> None:
+def _print(facts: dict[str, Any], outputs: tuple[str, ...], poses: str, plays: list[FilePlays]) -> None:
     """What a person wants to know."""
     out, quality, method, given = console(), facts["quality"], facts["method"], facts["input"]
     rows = [
@@ -166,7 +167,7 @@ def _print(facts: dict[str, Any], outputs: tuple[str, ...], plays: list[FilePlay
         out.print(f"[dim]{name:<{width}}[/]  {text}")
     for note in facts["warnings"]:
         out.print(f"[yellow]note:[/] {note}")
-    out.print(f"[dim]look at it:[/] osteon view {outputs[0]}")
+    out.print(f"[dim]look at it:[/] {command_text('osteon', 'view', outputs[0], poses)}")
 
 
 def _idle(names: list[str]) -> str:

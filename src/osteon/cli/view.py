@@ -54,7 +54,8 @@ def view(
     FILE is a model that Osteon wrote, any glTF or USD that moves by skin or morph targets, or a sequence: a folder of
     meshes, a pattern, an animated file. One mesh alone can be posed. SOURCE is the sequence to compare a model with.
     Of several files the last is the source; the models before it are swapped while they play. A folder of models
-    stands for all of them. Ctrl-C ends it.
+    stands for all of them. Of a character with EigenSkin, SOURCE may be the folder of poses that it learned from:
+    its joints are turned in the page, beside the skin alone and what was simulated. Ctrl-C ends it.
 
     \b
     osteon view horse.glb horse/
@@ -62,6 +63,7 @@ def view(
     osteon view arm.obj --skeleton arm.tgf
     osteon view models/ horse/                after: osteon compare horse/ --save models
     osteon view mine.glb models/as.npz horse/
+    osteon view hand.glb poses/               after: osteon eigenskin poses/rest.obj poses/ -o hand.glb
     osteon view horse.glb horse/ --export horse.html
     osteon view horse.glb horse/ --export page/
     """

@@ -17,6 +17,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
 from osteon.io.comparisons.summary import ComparedModel
 from osteon.view.pack import Evidence, write_pack
+from osteon.view.pack_poses import check_use, holds_poses, load_poses_of
 
 if TYPE_CHECKING:  # imports numba
     from osteon.lod.model_levels import ModelLevels
@@ -114,6 +115,11 @@ def prepare_item(
         labels = find_clusters(shown, progress) if clusters else None
         write_pack(pack, shown, Evidence(clusters=labels))
         return Item(item_id, shown.name, "sequence", pack, inputs, inputs=inputs, skeleton=skeleton)
+    if len(source) == 1 and holds_poses(source[0]):
+        known = load_poses_of(shown, source[0], progress)
+        check_use(shown, known, source[0])
+        write_pack(pack, shown, Evidence(levels=levels_of(shown, inputs[0]), poses=known))
+        return Item(item_id, shown.name, "model", pack, inputs=inputs, skeleton=skeleton)
     compared = _load_source(source, shown, progress) if source else None
     labels = find_clusters(compared, progress) if clusters and compared is not None else None
     frames = None if compared is None else compared.source

@@ -1,7 +1,7 @@
 """Several models of one source, as items of a collection that can be shown in place of each other.
 
 The frames of the source, by far the most of a pack, lie in the pack of the first model only; the page takes them from
-there for all.
+there for all. A folder of poses in place of the source is matched to the bones and vertices of each model.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from osteon.io import load_model, load_sequence
 from osteon.view.collection import Collection, Item, Peers, check_source, find_clusters
 from osteon.view.model_files import ModelFile, NamedModels
 from osteon.view.pack import Evidence, write_pack
+from osteon.view.pack_poses import holds_poses, load_poses_of
 
 __all__ = ["prepare_models"]
 
@@ -21,7 +22,8 @@ def prepare_models(
     collection: Collection, named: NamedModels, *, clusters: bool = False, progress: Progress | None = None
 ) -> None:
     """Read models and their source, write their packs, and add them to the collection."""
-    source = None if named.source is None else load_sequence([named.source], progress=progress)
+    posed = named.source if named.source is not None and holds_poses(named.source) else None
+    source = None if named.source is None or posed else load_sequence([named.source], progress=progress)
     models = [_load(named, i, progress) for i in range(len(named.models))]
     for file, model in zip(named.models, models, strict=True):
         if source is not None and named.source is not None:
@@ -32,10 +34,11 @@ def prepare_models(
     group = ""
     for file, model in zip(named.models, models, strict=True):
         item_id = collection.new_id()
-        write_pack(collection.pack_of(item_id), model, Evidence() if group else held)
+        own = Evidence() if posed is None else Evidence(poses=load_poses_of(model, posed))
+        write_pack(collection.pack_of(item_id), model, own if posed or group else held)
         about = file.compared.title if file.compared else _about(model)
         peers = Peers(group or item_id, group if source is not None else "", file.label, about, file.compared)
-        compared = () if named.source is None else (named.source,)
+        compared = () if named.source is None or posed else (named.source,)
         name, inputs, pack = f"{file.label}: {about}", (str(file.path),), collection.pack_of(item_id)
         collection.add(Item(item_id, name, "model", pack, compared, inputs=inputs, peers=peers))
         group = group or item_id

@@ -35,6 +35,7 @@ from osteon.view.pack_arrays import (
 )
 from osteon.view.pack_form import pack_pieces
 from osteon.view.pack_levels import NO_LEVELS, level_parts
+from osteon.view.pack_poses import NO_POSES, ShownPoses, pose_parts
 from osteon.view.pack_schema import SLOTS
 
 if TYPE_CHECKING:  # all import numba
@@ -57,6 +58,7 @@ class Evidence:
     report: SkinReport | None = None
     clusters: Int32 | None = None  # (t,) near-rigid cluster, -1 outlier
     levels: ModelLevels | None = None  # of bones, blends and triangles
+    poses: ShownPoses | None = None  # meshes in known poses of its joints
 
 
 def pack_model(
@@ -66,10 +68,11 @@ def pack_model(
     report: SkinReport | None = None,
     clusters: Int32 | None = None,
     levels: ModelLevels | None = None,
+    poses: ShownPoses | None = None,
 ) -> bytes:
-    """The bytes of a skinned model, with the frames of its source (f,v,3) and its levels if they are known."""
+    """The bytes of a skinned model, with the frames of its source (f,v,3), its levels and poses if they are known."""
     frames = source.source if isinstance(source, MeshSequence) else source
-    return b"".join(_model_pieces(model, Evidence(frames, distortion, report, clusters, levels)))
+    return b"".join(_model_pieces(model, Evidence(frames, distortion, report, clusters, levels, poses)))
 
 
 def pack_sequence(sequence: MeshSequence, clusters: Int32 | None = None) -> bytes:
@@ -96,9 +99,15 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
     header, arrays = _mesh_part(model.mesh, model.clips, evidence.clusters)
     families, family_arrays = _families(model)
     arrays |= bone_arrays(model) | joint_arrays(model) | family_arrays
-    if evidence.source is not None:
-        arrays |= source_arrays(evidence.source, model.n_frames, model.n_vertices)
-    header |= _bone_header(model) | families | _evidence_header(evidence) | NO_LEVELS
+    source = evidence.source
+    header |= _bone_header(model) | families | _evidence_header(evidence) | NO_LEVELS | NO_POSES
+    if evidence.poses is not None:
+        pose_header, pose_arrays, played = pose_parts(model, evidence.poses)
+        header |= pose_header
+        arrays |= pose_arrays
+        source = source if played is None else played
+    if source is not None:
+        arrays |= source_arrays(source, model.n_frames, model.n_vertices)
     if evidence.levels is not None:
         level_header, found = level_parts(evidence.levels)
         header |= level_header

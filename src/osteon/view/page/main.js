@@ -7,6 +7,12 @@ import { buildPose } from "./pose/panel.js";
 import { describePosedPoint } from "./pose/panel_paint.js";
 import { modeOf as poseModeOf } from "./pose/methods.js";
 import { PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
+import { buildTurnNames } from "./turn/names.js";
+import { buildEigenskin } from "./turn/panel.js";
+import { supportNames } from "./turn/panel_paint.js";
+import { describeTurnedPoint } from "./turn/point.js";
+import { turnedView } from "./turn/turned_view.js";
+import { Turning } from "./turn/turning.js";
 import { buildAbout } from "./ui/about.js";
 import { buildBar } from "./ui/bar.js";
 import { buildBones, nBones } from "./ui/bones.js";
@@ -34,6 +40,7 @@ import { listenToTurns } from "./ui/turn.js";
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
 const LEVEL_VIEW = ["levels", "levelBones", "levelBlends", "levelMesh"];
 const POSE_VIEW = ["posing", "poseView", "poseMethods", "posePaint", "poseMeasure", "poseMax"];
+const TURN_VIEW = ["turning", "turnView", "turnPaint", "turnStyle", "turnTruth", "turnMax"];
 
 const find = (id) => /** @type {any} */ (document.getElementById(id));
 const [stage, canvas] = [find("stage"), find("canvas")];
@@ -70,9 +77,10 @@ class Page {
     listenToKeys(store, this.#keys());
     listenToTurns(canvas, engine);
     new ResizeObserver(() => this.resize()).observe(stage);
-    store.watch([...VIEW, ...LEVEL_VIEW, ...POSE_VIEW], () => this.draw());
+    store.watch([...VIEW, ...LEVEL_VIEW, ...POSE_VIEW, ...TURN_VIEW], () => this.draw());
     store.watch(["posing"], () => document.body.classList.toggle("posing", store.state.posing));
-    store.watch(["rank", "pack", ...LEVEL_VIEW], () => this.measure());
+    store.watch(["turning"], () => document.body.classList.toggle("turning", store.state.turning));
+    store.watch(["rank", "pack", "turning", ...LEVEL_VIEW], () => this.measure());
     store.watch(["known", "panel", "pack"], () => this.measureOthers());
     store.watch(["paint", "pack"], () => this.setHeat());
     store.watch(["pack"], () => this.name());
@@ -107,7 +115,11 @@ class Page {
     };
     this.posing = new Posing({ engine, store, client, stage, canvas, ...act, clear: () => notices.clear() });
     this.pose = buildPose(store, client, this.posing, { ...act, ...colors });
-    const panels = [this.compare, this.bones, corrections, levels, crowd, fit, this.pose, buildAbout(store)];
+    this.turning = new Turning({ engine, store, canvas });
+    const swatch = (color) => css(color, 0);
+    const eigenskin = buildEigenskin(store, this.turning, { swatch });
+    this.turnNames = buildTurnNames(stage, store, this.turning, engine);
+    const panels = [this.compare, this.bones, corrections, eigenskin, levels, crowd, fit, this.pose, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
     const choose = (id) => opener.show(id);
     buildBar(
@@ -116,11 +128,13 @@ class Page {
       { choose, open: (files) => this.take(files), frame: () => this.seeAll() },
       mode === "server",
     );
-    buildLegend(stage, store, colors.color, css);
+    const supports = () => supportNames(this.turning, swatch);
+    buildLegend(stage, store, colors.color, css, supports);
     showPainted(store);
     const read = (text) => [this.compare, this.bones].forEach((panel) => panel.probe(text));
     const describePosed = (found) => describePosedPoint(found, this.posing, store.state);
-    return buildStage(stage, canvas, store, engine, { ...act, read, describePosed });
+    const describeTurned = (found) => describeTurnedPoint(found, this.turning);
+    return buildStage(stage, canvas, store, engine, { ...act, read, describePosed, describeTurned });
   }
 
   /** Files that were dropped or chosen; a skeleton alone is for the mesh that is shown. */
@@ -174,7 +188,9 @@ class Page {
     for (const key of VIEW) this.engine.view[key] = store.state[key];
     const { levels, levelBones: bones, levelBlends: blends, levelMesh } = store.state;
     Object.assign(this.engine.view, { level: levels ? { bones, blends } : null, mesh: levels ? levelMesh : 0 });
+    this.engine.view.sides = ["source", "result"];
     if (store.state.posing) Object.assign(this.engine.view, posedView(store.state));
+    else if (store.state.turning) Object.assign(this.engine.view, turnedView(store.state));
     if (store.state.pack) this.engine.refresh();
   }
 
@@ -216,9 +232,11 @@ class Page {
 
   onFrame(info) {
     this.posing?.place();
+    this.turning?.place();
+    this.turnNames?.place();
     this.tip?.follow();
-    stage.classList.toggle("stacked", this.engine.stacked);
-    if (store.state.posing) return;
+    stage.classList.toggle("stacked", this.engine.stacked && !store.state.turning);
+    if (store.state.posing || store.state.turning) return;
     store.set({ clip: info.clip });
     this.timeline?.update(info);
     if (!this.timeline || this.timeline.frame === this.#frame) return;
@@ -250,7 +268,7 @@ class Page {
 
   #keys() {
     const flip = (paint) => store.set({ paint: store.state.paint === paint ? "material" : paint });
-    const shown = () => store.state.pack && !store.state.posing;
+    const shown = () => store.state.pack && !store.state.posing && !store.state.turning;
     const plays = () => shown() && !store.state.pack.still;
     return {
       toggle: () => plays() && this.timeline.toggle(),
@@ -258,10 +276,10 @@ class Page {
       nth: (key) => shown() && this.showNth(Number(key)),
       step: (key) => plays() && this.timeline.step(key === "ArrowLeft" ? -1 : 1),
       ends: (key) => plays() && (key === "Home" ? this.timeline.first() : this.timeline.last()),
-      rank: (key) =>
-        store.set({
-          rank: Math.min(store.state.pack?.rank ?? 0, Math.max(0, store.state.rank + (key === "[" ? -1 : 1))),
-        }),
+      rank: (key) => {
+        const [name, most] = store.state.turning ? ["turnCount", this.turning.most] : ["rank", store.state.pack?.rank ?? 0];
+        store.set({ [name]: Math.min(most, Math.max(0, store.state[name] + (key === "[" ? -1 : 1))) });
+      },
       wireframe: () => store.set({ wireframe: !store.state.wireframe }),
       bones: () => shown() && nBones(store.state.pack) && flip("bones"),
       skeleton: () => shown() && hasSkeleton(store.state.pack) && store.set({ skeleton: !store.state.skeleton }),

@@ -11,6 +11,7 @@ import { Picker, weightsOf } from "./pick.js";
 import { momentInClip, sourcePositions } from "./pose.js";
 import { PairedCharacter } from "./paired_character.js";
 import { PosedCharacter } from "./posed_character.js";
+import { TurnedCharacter } from "./turned_character.js";
 import { readPosed } from "./readback.js";
 import { Shelf } from "./shelf.js";
 import { characterOf } from "./skinned_character.js";
@@ -22,11 +23,12 @@ const LONGEST_STEP = 0.25;
 const NO_ERROR = 1e-6;
 
 /**
- * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe", swipe: number, wireframe: boolean,
- *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles", bone: number, rank: number, axes: boolean,
+ * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe"|"plain", swipe: number, wireframe: boolean,
+ *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles"|"supports"|"column", bone: number, rank: number,
+ *   axes: boolean, sides: string[],
  *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number,
- *   level: import("./levels/level_curve.js").LevelPoint|null, mesh: number}} View  `shade` 0 shows bare colours, `level`
- *   null all bones, `mesh` 0 the model's own and others coarser ones.
+ *   level: import("./levels/level_curve.js").LevelPoint|null, mesh: number}} View  `shade` 0 shows bare colours, `sides` are
+ *   what stands beside each other, `level` null all bones, `mesh` 0 the model's own and others coarser ones.
  * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
  *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
  */
@@ -41,6 +43,7 @@ export class Engine {
     this.view = {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
       ...{ skeleton: false, theme: "light", heatMax: null, shade: 1, level: null, mesh: 0 },
+      sides: ["source", "result"],
     };
     /** @type {number[]|null} From where a model is seen when it is framed; null: from where it is well seen. */
     this.direction = null;
@@ -70,6 +73,8 @@ export class Engine {
     this.eye = new Eye(canvas, () => this.refresh());
     /** @type {PosedCharacter|null} */
     this.posed = null;
+    /** @type {TurnedCharacter|null} */
+    this.turned = null;
     this.lost = () => onError("The graphics card was reset; reload the page.");
     canvas.addEventListener("webglcontextlost", this.lost);
     this.resize();
@@ -95,6 +100,7 @@ export class Engine {
       const character = copy ? new PairedCharacter(pack, copy, this.limits) : this.shelf.take(pack, this.limits, stays);
       this.endCrowd();
       this.endPosing();
+      this.endTurning();
       const [left, frame] = [this.character, this.clock?.frame ?? 0];
       this.character = character;
       if (left && !this.shelf.holds(left)) left.dispose();
@@ -119,9 +125,10 @@ export class Engine {
 
   /** Makes ready what a model of the same source needs to be shown as the present one is: its first picture is quick. */
   async warm(pack) {
-    if (!this.character || this.posed || this.group || this.shelf.isFull(pack)) return;
+    if (!this.character || this.posed || this.turned || this.group || this.shelf.isFull(pack)) return;
     const { renderer, eye, model } = this;
     const character = this.shelf.take(pack, this.limits, true);
+    character.displace?.(renderer);
     const scene = model.sceneOf(character, this.view);
     if (renderer.extensions.has("KHR_parallel_shader_compile")) await renderer.compileAsync(scene, eye.camera);
     if (!this.shelf.holds(character)) return;
@@ -136,7 +143,7 @@ export class Engine {
     return this.guarded(() => {
       this.beside = pack && this.shelf.take(pack, this.limits, true);
       this.shelf.makeRoom([this.character, this.beside]);
-      this.model.beside = this.posed ? null : this.beside;
+      this.model.beside = this.posed || this.turned ? null : this.beside;
       if (this.beside?.pack.images.length && !this.beside.pictures.length) this.loadPictures(this.beside);
       this.refresh();
     });
@@ -285,22 +292,23 @@ export class Engine {
 
   setUniforms() {
     this.model.setUniforms(this.view, this.clock.moment, () => this.scaleMax);
+    for (const character of [this.model.beside, this.model.character]) character?.displace?.(this.renderer);
   }
 
   /** Width over height of one view. */
   get aspect() {
-    const side = this.character && !this.group && this.model.modeOf(this.view) === "side";
-    return (this.width * (side ? (this.stacked ? 2 : 0.5) : 1)) / Math.max(1, this.height);
+    const abreast = this.character && !this.group ? this.model.abreast(this.view) : 1;
+    return (this.width * (this.stacked ? abreast : 1 / abreast)) / Math.max(1, this.height);
   }
 
-  /** Whether two views stand one above the other. */
+  /** Whether views stand one above the other. */
   get stacked() {
     return Boolean(this.character && !this.group) && this.model.stacked(this.view, this.width, this.height);
   }
 
   /** Whether there are a result and a source, so that there are errors. */
   get comparable() {
-    return Boolean(this.character?.pack.skinned && this.character.pack.hasSource);
+    return Boolean(this.errors && this.character?.pack.skinned && this.character.pack.hasSource);
   }
 
   get rank() {
@@ -388,7 +396,7 @@ export class Engine {
     const pass = this.model.passes(this.view, this.width, this.height).find(holds);
     if (!pass) return null;
     this.setUniforms();
-    const role = pass.roles.includes("source") ? "source" : "result";
+    const [role] = pass.roles;
     const owner = this.ownerOf(role);
     const [left, top] = [x - pass.left, y - pass.top];
     const at = { role: owner.role, camera: this.eye.camera, x: left, y: top, width: pass.span, height: pass.tall };
@@ -523,25 +531,45 @@ export class Engine {
   /** Shows the rest mesh in place of the model, to be posed; the model comes back with `endPosing`. */
   beginPosing() {
     if (!this.character || this.posed) return this.posed;
-    this.guarded(() => {
-      const posed = new PosedCharacter(this.character.pack, this.limits);
-      this.endCrowd();
-      this.pause();
-      this.away = { character: this.character, clock: this.clock, errors: this.errors, marked: this.marked };
-      this.#stage({ character: posed, clock: new Clock(posed.pack.clips), errors: null, marked: null });
-      this.posed = posed;
-      if (posed.pack.images.length) this.loadPictures(posed);
-    });
+    this.endTurning();
+    this.guarded(() => (this.posed = this.#putAway(new PosedCharacter(this.character.pack, this.limits))));
     return this.posed;
   }
 
   endPosing() {
-    if (!this.posed) return;
     const { posed } = this;
     this.posed = null;
+    if (posed) this.#bringBack(posed);
+  }
+
+  /** Shows the model with joints that can be turned; as it was, it comes back with `endTurning`. */
+  beginTurning() {
+    if (!this.character || this.turned) return this.turned;
+    this.endPosing();
+    this.guarded(() => (this.turned = this.#putAway(new TurnedCharacter(this.character.pack, this.limits))));
+    return this.turned;
+  }
+
+  endTurning() {
+    const { turned } = this;
+    this.turned = null;
+    if (turned) this.#bringBack(turned);
+  }
+
+  /** Puts a character that stands still in place of the one that is shown. */
+  #putAway(character) {
+    this.endCrowd();
+    this.pause();
+    this.away = { character: this.character, clock: this.clock, errors: this.errors, marked: this.marked };
+    this.#stage({ character, clock: new Clock(character.pack.clips), errors: null, marked: null });
+    if (character.pack.images.length) this.loadPictures(character);
+    return character;
+  }
+
+  #bringBack(left) {
     this.#stage(this.away);
     this.away = null;
-    posed.dispose();
+    left.dispose();
   }
 
   #stage(shown) {
@@ -566,6 +594,7 @@ export class Engine {
     cancelAnimationFrame(this.asked);
     this.endCrowd();
     this.endPosing();
+    this.endTurning();
     cancelAnimationFrame(this.asked);
     this.model.dispose();
     if (!this.shelf.holds(this.character)) this.character?.dispose();

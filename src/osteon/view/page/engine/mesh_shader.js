@@ -1,7 +1,9 @@
 // Shaders of everything that is drawn as a surface: result, source, crowd, shadow and picking.
 
 /** Values of the uniform `paint`. */
-export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5, triangles: 6 };
+export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5, triangles: 6, supports: 7, column: 8 };
+/** Pixels from stripe to stripe where two supports overlap. */
+const STRIPES = "11.0";
 
 const HEAD = "precision highp float;\nprecision highp int;\n";
 
@@ -15,6 +17,10 @@ out vec3 corner;
 #ifdef TRIANGLE_TABLE
 uniform highp sampler2D triangleTable; // two values and the segment of each triangle
 #endif
+#endif
+#ifdef VERTEX_TABLE
+uniform highp sampler2D vertexTable;   // two colours of each vertex, the share of the second one, and a number
+out vec4 second;
 #endif
 uniform mat4 viewMatrix;
 uniform mat4 projectionMatrix;
@@ -72,6 +78,13 @@ void main() {
   if (paint == ${PAINT.bones}) tint = vec4(mixedBones(), 1.0);
   if (paint == ${PAINT.weights}) amount = weightOf(bone);
 #endif
+#ifdef VERTEX_TABLE
+  vec4 one = texelFetch(vertexTable, tile(2 * int(vertexNumber)), 0);
+  vec4 other = texelFetch(vertexTable, tile(2 * int(vertexNumber) + 1), 0);
+  second = vec4(other.rgb, one.a);
+  if (paint == ${PAINT.supports}) tint = vec4(one.rgb, 1.0);
+  if (paint == ${PAINT.column}) amount = other.a;
+#endif
 #ifdef CROWD
   p = placed(p, false);
   n = placed(n, true);
@@ -120,6 +133,9 @@ in vec3 facing;
 in vec4 tint;
 in vec2 place;
 in float amount;
+#ifdef VERTEX_TABLE
+in vec4 second;
+#endif
 #ifdef FLAT
 flat in uint ofCluster;
 in vec3 corner;
@@ -152,7 +168,13 @@ vec3 bare() {
   }
 #endif
   if (paint == ${PAINT.error} || paint == ${PAINT.triangles}) return fromTable(heatTable, amount / heatMax);
-  if (paint == ${PAINT.weights}) return fromTable(weightTable, amount);
+  if (paint == ${PAINT.weights} || paint == ${PAINT.column}) return fromTable(weightTable, amount);
+#ifdef VERTEX_TABLE
+  if (paint == ${PAINT.supports} && second.a > 0.0) {
+    float wave = 2.0 * abs(fract((gl_FragCoord.x + gl_FragCoord.y) / ${STRIPES}) - 0.5);
+    return mix(tint.rgb, second.rgb, smoothstep(-0.1, 0.1, second.a - wave));
+  }
+#endif
   return tint.rgb;
 }
 

@@ -54,7 +54,12 @@ export class ModelView {
     return needs[paint] === false ? "material" : paint;
   }
 
-  /** Whether two views stand one above the other: on a phone, side by side would leave each a thin strip. */
+  /** How many views a picture has beside each other. */
+  abreast(view) {
+    return this.modeOf(view) === "side" ? view.sides.length : 1;
+  }
+
+  /** Whether views stand one above the other: on a phone, side by side would leave each a thin strip. */
   stacked(view, width, height) {
     return this.modeOf(view) === "side" && width < NARROW && height >= LOWEST * width;
   }
@@ -66,7 +71,6 @@ export class ModelView {
    */
   passes(view, width, height) {
     const border = Math.round(Math.min(Math.max(view.swipe, 0), 1) * width);
-    const half = Math.round(width / 2);
     const whole = { from: 0, to: width, left: 0, span: width, top: 0, tall: height };
     switch (this.modeOf(view)) {
       case "source":
@@ -78,22 +82,24 @@ export class ModelView {
           { ...whole, to: border, roles: ["source"] },
           { ...whole, from: border, roles: ["result"] },
         ];
-      case "side": {
-        if (this.stacked(view, width, height)) {
-          const upper = Math.round(height / 2);
-          return [
-            { ...whole, tall: upper, roles: ["source"] },
-            { ...whole, top: upper, tall: height - upper, roles: ["result"] },
-          ];
-        }
-        return [
-          { ...whole, to: half, span: half, roles: ["source"] },
-          { ...whole, from: half, left: half, span: width - half, roles: ["result"] },
-        ];
-      }
+      case "side":
+        return view.sides.map((role, i) => ({ ...this.place(view, i, width, height), roles: [role] }));
+      case "plain":
+        return [{ ...whole, roles: ["plain"] }];
       default:
         return [{ ...whole, roles: ["result"] }];
     }
+  }
+
+  /** Where view number i of those beside each other, or one above the other, lies. */
+  place(view, i, width, height) {
+    const cut = (size, n) => Math.round((n * size) / view.sides.length);
+    if (this.stacked(view, width, height)) {
+      const top = cut(height, i);
+      return { from: 0, to: width, left: 0, span: width, top, tall: cut(height, i + 1) - top };
+    }
+    const [from, to] = [cut(width, i), cut(width, i + 1)];
+    return { from, to, left: from, span: to - from, top: 0, tall: height };
   }
 
   /** Hands the shaders what changes from picture to picture. */
@@ -191,10 +197,10 @@ export class ModelView {
   }
 
   /** A model as it is painted. */
-  dressModel(mesh, character, view) {
+  dressModel(mesh, character, view, role = "result") {
     const paint = this.paintOf(view, character);
     const flat = view.wireframe || BY_TRIANGLE.includes(paint);
-    this.dress(mesh, character, character.surface("result", { flat, error: paint === "error" }), paint, flat);
+    this.dress(mesh, character, character.surface(role, { flat, error: paint === "error" }), paint, flat);
   }
 
   dress_source(view) {
@@ -203,6 +209,12 @@ export class ModelView {
     const paint = BY_TRIANGLE.includes(this.paintOf(view)) ? this.paintOf(view) : "material";
     const flat = view.wireframe || BY_TRIANGLE.includes(paint);
     this.dress(this.source, this.character, this.character.surface("source", { flat }), paint, flat);
+  }
+
+  /** A model without what is added to its rest pose. */
+  dress_plain(view) {
+    this.source.renderOrder = 0;
+    this.dressModel(this.source, this.character, view, "plain");
   }
 
   dress_ghost() {

@@ -41,6 +41,9 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @property {Levels|null} [levels]  Of bones and blends, if there are any.
  * @property {Pack[]} coarse  Coarser meshes on the same bones.
  * @property {number[]} coverage  Of the own mesh and of each of these, down to which part of the picture's height it is for.
+ * @property {{name: string, kind: "train"|"pair"|"validate", frame: number}[]} poses  Known ones of its joints, and where
+ *   their meshes are: in the frames of the source, or among those of poses.
+ * @property {{joint: number, name: string, axis: number[], low: number, high: number}[]} joint_limits  Degrees.
  * @property {object|null} [report]
  * @property {Object<string, number>|null} [error_percent_by_rank]
  */
@@ -63,6 +66,7 @@ export function readPack(buffer) {
     displacements: (header.displacements ?? []).map(family),
     levels: header.levels ? readLevels(header.levels, arrays) : null,
     coverage: header.coverage ?? [],
+    ...{ poses: header.poses ?? [], joint_limits: header.joint_limits ?? [] },
   };
   return { ...pack, coarse: (header.coarse ?? []).map((own, number) => coarsePack(pack, own, number)) };
 }

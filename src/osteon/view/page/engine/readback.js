@@ -25,6 +25,7 @@ export function readPosed(renderer, character, what) {
   const gl = renderer.getContext();
   const count = character.pack.counts.vertices;
   if (what.moment) character.showLevel?.(character.level, what.moment);
+  if (what.moment && !what.instance) displaceAt(renderer, character, what.moment);
   renderer.resetState();
   const program = programOf(gl, character, Boolean(what.instance));
   gl.useProgram(program);
@@ -46,6 +47,17 @@ export function readPosed(renderer, character, what) {
   return { positions, normals };
 }
 
+/** Has a character find what it finds once, at a moment that need not be the one that is shown. */
+function displaceAt(renderer, character, moment) {
+  const { frames, between } = character.uniforms;
+  const shown = [frames.value.x, frames.value.y, between.value];
+  frames.value.set(moment.first, moment.second);
+  between.value = moment.between;
+  character.displace?.(renderer);
+  frames.value.set(shown[0], shown[1]);
+  between.value = shown[2];
+}
+
 /** Programs by character, alone and in a crowd; a character that is dropped takes them along. */
 const programs = new WeakMap();
 
@@ -61,7 +73,8 @@ function setUniforms(renderer, gl, program, character, { moment, rank, seconds =
   const at = (name) => gl.getUniformLocation(program, name);
   const names = character.poseTextures.filter((name) => character.uniforms[name].value && at(name));
   // All of them first: three.js binds what it uploads to the first unit.
-  names.forEach((name) => renderer.initTexture(character.uniforms[name].value));
+  const held = names.map((name) => character.uniforms[name].value).filter((texture) => !texture.isRenderTargetTexture);
+  held.forEach((texture) => renderer.initTexture(texture));
   names.forEach((name, unit) => {
     const texture = character.uniforms[name].value;
     gl.activeTexture(gl.TEXTURE0 + unit);

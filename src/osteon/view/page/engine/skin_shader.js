@@ -85,15 +85,28 @@ const MOVE_NORMAL = {
 }`,
 };
 
+/** Reads what was found once for this picture; in a crowd, whose members are at moments of their own, finds it. */
+const foundOnce = (calls, ownNormals) => `#if defined(DISPLACED) && !defined(CROWD)
+  p += texelFetch(displacedRest, tile(int(vertexNumber)), 0).xyz;
+${ownNormals ? "  n += texelFetch(displacedNormals, tile(int(vertexNumber)), 0).xyz;" : ""}
+#else
+${calls.join("\n")}
+#endif`;
+
 /** GLSL of `void skin(Moment now, out vec3 p, out vec3 n)` for a model. @param {import("./pack.js").Pack} pack */
 export function skinChunk(pack) {
   const found = displacementsOf(pack);
   const columns = ({ code, arrays }) => (code.cut ? "rank" : code.columnsOf(arrays, pack.counts));
-  const calls = found.map((displacement) => `  displace_${displacement.kind}(now, ${columns(displacement)}, p, n);`);
+  const call = (displacement) => `  displace_${displacement.kind}(now, ${columns(displacement)}, p, n);`;
+  const [once, calls] = [true, false].map((wanted) => found.filter(({ code }) => Boolean(code.once) === wanted).map(call));
   const ownNormals = found.some(({ arrays }) => arrays.normal_basis);
   return `
 uniform highp sampler2D palette;       // what a vertex reads of the bones: all bones of a frame, all frames
 uniform int rank;
+#ifdef DISPLACED
+uniform highp sampler2D displacedRest; // of each vertex, found once for a picture (displaced_rest.js)
+uniform highp sampler2D displacedNormals;
+#endif
 ${levelChunk(pack)}
 ${deformerOf(pack).GLSL}
 ${found.map(({ kind, arrays, code }) => code.chunk(kind, arrays, pack.counts)).join("\n")}
@@ -103,6 +116,7 @@ void skin(Moment now, out vec3 p, out vec3 n) {
   p = position;
   n = normal;
 ${calls.join("\n")}
+${once.length ? foundOnce(once, ownNormals) : ""}
   mat3x4 blend = blendedBones(now);
   p = vec4(p, 1.0) * blend;
   n = moveNormal(blend, n);

@@ -3,6 +3,7 @@ import { Character } from "./character.js";
 import { deformerOf } from "./deformers/index.js";
 import { paletteTexels, paletteTexture } from "./deformers/palette.js";
 import { displacementsOf } from "./displacements/index.js";
+import { DisplacedRest, canDisplaceOnce } from "./displaced_rest.js";
 import { CharacterLevels } from "./levels/character_levels.js";
 import { LevelError } from "./levels/level_error.js";
 import { levelUniforms } from "./levels/level_shader.js";
@@ -23,7 +24,8 @@ export function characterOf(pack, limits, shared = null) {
 
 export class SkinnedCharacter extends Character {
   makeUniforms() {
-    const textures = this.skinTextures();
+    this.displaced = canDisplaceOnce(this.pack, this.limits) ? new DisplacedRest(this.pack, this.limits) : null;
+    const textures = { ...this.skinTextures(), ...this.displaced?.textures };
     this.skinTextureNames = Object.keys(textures);
     const uniforms = Object.entries(textures).map(([name, texture]) => [name, { value: texture }]);
     return { ...super.makeUniforms(), ...Object.fromEntries(uniforms), ...(this.pack.levels && levelUniforms()) };
@@ -102,7 +104,13 @@ export class SkinnedCharacter extends Character {
   /** @param {import("./character.js").Role} role */
   defines(role, extra = {}) {
     if (role === "source") return super.defines(role, extra);
-    return { ...characterDefines(this), ...(extra.HAS_SOURCE && this.sourceDefines()), ...extra };
+    const once = this.displaced ? { DISPLACED: 1 } : {};
+    return { ...characterDefines(this), ...once, ...(extra.HAS_SOURCE && this.sourceDefines()), ...extra };
+  }
+
+  /** Finds what can be found once for a picture, at the moment that the uniforms tell. */
+  displace(renderer) {
+    this.displaced?.update(renderer, this.uniforms);
   }
 
   dropMaterials() {
@@ -112,6 +120,7 @@ export class SkinnedCharacter extends Character {
 
   dispose() {
     this.ownLevels?.dispose();
+    this.displaced?.dispose();
     this.ownCoarse?.forEach((character) => character.dispose());
     super.dispose();
   }

@@ -8,7 +8,8 @@ const MAX_WIDTH = 4096;
 export function textureLimits(renderer) {
   const size = renderer.capabilities.maxTextureSize;
   const shift = Math.min(Math.log2(MAX_WIDTH), Math.floor(Math.log2(size)));
-  return { width: 1 << shift, shift, texels: (1 << shift) * size };
+  const floatTargets = renderer.extensions.has("EXT_color_buffer_float");
+  return { width: 1 << shift, shift, texels: (1 << shift) * size, floatTargets };
 }
 
 /**

@@ -92,8 +92,10 @@ export class Handles {
     const { rig, pose } = this;
     const of = (kind, list) => Array.from(list, (_, index) => ({ kind, index }));
     const ends = pose.lines.flatMap((_, index) => [0, 1].map((end) => ({ kind: "end", index, end })));
-    const joints = of("joint", rig.names);
-    return [...of("bone", rig.bones), ...of("line", pose.lines), ...joints, ...ends, ...of("pin", pose.pins)];
+    const able = (joint) => rig.movable?.[joint] ?? true;
+    const joints = of("joint", rig.names).filter(({ index }) => able(index));
+    const bones = of("bone", rig.bones).filter(({ index }) => able(rig.far[index]));
+    return [...bones, ...of("line", pose.lines), ...joints, ...ends, ...of("pin", pose.pins)];
   }
 
   #name({ kind, index, end }) {

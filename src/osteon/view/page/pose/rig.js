@@ -9,6 +9,7 @@
  * @property {number[]} boneAbove (j) the bone to that joint, -1 at a root
  * @property {number[]} far (b) the end away from the root
  * @property {number[][]} branch (j) the joint and all below it
+ * @property {boolean[]} [movable] (j) whether a joint can be dragged; absent where all can
  * @property {boolean} rigid of a skin: bones that begin at one joint turn as one, and none changes its length
  */
 

@@ -2,6 +2,7 @@
 
 import { weightTable } from "../engine/colors.js";
 import { MEASURES } from "../pose/panel_paint.js";
+import { turnedPaint } from "../turn/turned_view.js";
 import { namesOf } from "./bones.js";
 import { make, say, show } from "./dom.js";
 import { heatScale } from "./scale.js";
@@ -12,9 +13,11 @@ const WIDTH = 160;
 const OF_RESULT = ["bones", "weights", "error"];
 
 /** What colours the mesh as it is drawn: a crowd wears its material, and so does the source without its result. */
-export function shownPaint({ pack, crowd, posing, posePaint, mode, paint }) {
+export function shownPaint(state) {
+  const { pack, crowd, posing, posePaint, turning, mode, paint } = state;
   if (!pack || crowd) return "material";
   if (posing) return posePaint;
+  if (turning) return turnedPaint(state);
   return mode === "source" && OF_RESULT.includes(paint) ? "material" : paint;
 }
 
@@ -31,8 +34,9 @@ export function showPainted(store) {
  * @param {import("./store.js").Store} store
  * @param {(at: number) => string} color of the heat map
  * @param {(table: Float32Array, index: number) => string} css a colour of a table
+ * @param {() => HTMLElement} supports names of those that are painted, by colour
  */
-export function buildLegend(stage, store, color, css) {
+export function buildLegend(stage, store, color, css, supports) {
   const title = make("p");
   const home = make("div");
   const element = make("div", { class: "legend", hidden: true }, title, home);
@@ -42,7 +46,12 @@ export function buildLegend(stage, store, color, css) {
   let weights = null;
 
   const scaleOf = {
-    error: ({ heatMax }) => heatMax > 0 && { color, most: heatMax },
+    error: ({ heatMax, turning, turnMax }) => {
+      const most = turning ? turnMax : heatMax;
+      return most > 0 && { color, most };
+    },
+    column: ({ turnReach, turnStyle }) =>
+      turnStyle === "length" && { color: weight, most: turnReach, label: "Displacements from none to the longest; darker is longer" },
     weights: () => ({ color: weight, most: 1, text: String, label: "Weights from 0 to 1; darker is more" }),
     distortion: ({ poseMeasure, poseMax }) => {
       const { text, says } = MEASURES[poseMeasure];
@@ -54,21 +63,24 @@ export function buildLegend(stage, store, color, css) {
     clusters: () => "near-rigid parts by colour, outliers black",
     segments: () => "each segment in its colour",
     error: () => "error, of the diagonal",
+    supports: ({ turnDriver }) => (turnDriver < 0 ? "supports of joints, striped where two overlap" : "its support, paler where it hardly moves"),
+    column: ({ turnStyle }) => (turnStyle === "xyz" ? "x, y, z as red, green, blue; grey is none" : "longest displacement, of the diagonal"),
     weights: ({ pack, bone }) => `weights of ${namesOf(pack)[bone]}`,
     distortion: ({ poseMeasure }) => MEASURES[poseMeasure].says,
   };
   const keys = ["pack", "crowd", "posing", "posePaint", "poseMeasure", "poseMax", "mode", "paint", "bone", "heatMax"];
+  keys.push("turning", "turnPaint", "turnDriver", "turnStyle", "turnReach", "turnTruth", "turnMax");
   store.watch(keys, () => {
     const paint = shownPaint(store.state);
     const scale = scaleOf[paint]?.(store.state);
-    show(element, paint in words && scale !== false);
+    show(element, paint in words && (scale !== false || paint === "column"));
     element.dataset.paint = paint;
     if (element.hidden) return;
     say(title, words[paint](store.state));
-    const now = scale ? `${paint} ${scale.what} ${scale.most}` : paint;
+    const now = scale ? `${paint} ${scale.what} ${scale.most}` : `${paint} ${store.state.turnDriver} ${store.state.model}`;
     if (now === drawn) return;
     drawn = now;
-    home.replaceChildren(...(scale ? [drawScale(scale)] : []));
+    home.replaceChildren(...(scale ? [drawScale(scale)] : paint === "supports" ? [supports()] : []));
   });
 }
 

@@ -1,6 +1,7 @@
 /** Models come and go: from the scene, from files that are dropped, from a fit. */
 
 import { readPack } from "../engine/pack.js";
+import { canTurn } from "../turn/panel.js";
 import { nBones } from "./bones.js";
 import { canCompare } from "./compare.js";
 import { idle } from "./idle.js";
@@ -33,6 +34,8 @@ export class Opener {
       const several = peersOf(scene, first.id).length > 1;
       await this.show(first.id, several ? { panel: "compare", mode: first.has_source ? "side" : "result" } : {});
       const { pack } = this.store.state;
+      // Whoever names poses came to hold EigenSkin against them.
+      if (canTurn(pack) && pack.poses.length && !several) return this.store.set({ panel: "eigenskin" });
       // Whoever names a skeleton, or a mesh that stands still, came to pose; the first picture is there already.
       if (pack && (first.has_skeleton || pack.still)) this.#openPanel("pose");
     });

@@ -5,7 +5,8 @@ import { make, show } from "./dom.js";
 import { makeGrip } from "./grip.js";
 
 /**
- * @typedef {{name: string, title: string, element: HTMLElement}} Panel
+ * @typedef {{name: string, title: string, element: HTMLElement, offered?: (state: import("./store.js").State) => boolean}} Panel
+ *   `offered` says whether what is shown has any use for it
  *
  * @param {HTMLElement} tabs
  * @param {HTMLElement} home
@@ -33,6 +34,11 @@ export function buildPanels(tabs, home, panels, store) {
   });
   tabs.append(...buttons);
   home.append(...sheets);
+  store.watch(["pack"], () => {
+    const left = panels.map(({ offered }) => offered !== undefined && !offered(store.state));
+    buttons.forEach((button, i) => show(button, !left[i]));
+    if (panels.some(({ name }, i) => left[i] && name === store.state.panel)) store.set({ panel: "" });
+  });
   store.watch(["panel"], () => {
     const open = store.state.panel;
     panels.forEach(({ name }, i) => {

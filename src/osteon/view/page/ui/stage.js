@@ -12,7 +12,8 @@ import { Tip } from "./tip.js";
  * @param {HTMLCanvasElement} canvas
  * @param {import("./store.js").Store} store
  * @param {import("../engine/engine.js").Engine} engine
- * @param {{read(text: string): void, announce(text: string): void, describePosed(found: object): string}} act
+ * @param {{read(text: string): void, announce(text: string): void, describePosed(found: object): string,
+ *   describeTurned(found: object): string}} act
  */
 export function buildStage(stage, canvas, store, engine, act) {
   const left = make("span", { class: "side-name" });
@@ -20,7 +21,10 @@ export function buildStage(stage, canvas, store, engine, act) {
   const handle = swipeHandle(stage, store);
   const tip = new Tip(canvas, store, engine, {
     read: act.read,
-    describe: (found) => (store.state.posing ? act.describePosed(found) : describePoint(found, found.pack)),
+    describe: (found) => {
+      if (store.state.turning) return act.describeTurned(found);
+      return store.state.posing ? act.describePosed(found) : describePoint(found, found.pack);
+    },
     choose: ({ bone }) => store.state.panel === "bones" && store.set({ bone, paint: "weights" }),
   });
   const empty = make(
@@ -31,8 +35,9 @@ export function buildStage(stage, canvas, store, engine, act) {
   const veil = make("div", { class: "veil", hidden: true, "aria-hidden": "true" }, make("p", {}, "Let go to open"));
   stage.append(left, right, handle, empty, tip.element, veil);
 
-  store.watch(["mode", "pack", "scene", "model", "against", "crowd", "swipe", "posing", "poseView", "poseMethods"], () => {
-    const { pack, crowd, swipe, posing, poseView } = store.state;
+  store.watch(["mode", "pack", "scene", "model", "against", "crowd", "swipe", "posing", "poseView", "poseMethods", "turning"], () => {
+    const { pack, swipe, posing, poseView, turning } = store.state;
+    const crowd = store.state.crowd || turning; // has other names, or none
     const [first, second] = sidesOf(store.state);
     const mode = posing ? poseView : store.state.mode;
     const two = Boolean(pack) && !crowd && (mode === "side" || mode === "swipe");

@@ -33,6 +33,17 @@
  * @property {"material" | "segments" | "distortion"} posePaint
  * @property {"area" | "angle" | "strain"} poseMeasure
  * @property {Record<string, number>} poseMax end of the scale of each measure
+ * @property {boolean} turning joints of a character with EigenSkin are turned; what follows is how that is shown
+ * @property {"side" | "result" | "plain" | "source" | "overlay"} turnView
+ * @property {"material" | "error" | "supports" | "column"} turnPaint
+ * @property {number} turnCount how many eigendisplacements of each joint are used
+ * @property {number} turnDriver whose support or eigendisplacement is painted; -1 all joints
+ * @property {number} turnColumn which of its eigendisplacements
+ * @property {"length" | "xyz"} turnStyle how an eigendisplacement is painted
+ * @property {number} turnReach the longest displacement that is painted, fraction of the diagonal
+ * @property {boolean} turnTruth the mesh of the pose is known
+ * @property {boolean} turnHandles joints can be dragged
+ * @property {number | null} turnMax end of the scale of errors, fraction of the diagonal
  *
  * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean,
  *   group?: string, source_in?: string, label?: string, about?: string,
@@ -99,5 +110,16 @@ export function firstState() {
     posePaint: "material",
     poseMeasure: "area",
     poseMax: { area: 0.5, angle: 1, strain: 0.5 },
+    turning: false,
+    turnView: "side",
+    turnPaint: "material",
+    turnCount: 0,
+    turnDriver: -1,
+    turnColumn: 0,
+    turnStyle: "length",
+    turnReach: 0,
+    turnTruth: false,
+    turnHandles: true,
+    turnMax: null,
   };
 }

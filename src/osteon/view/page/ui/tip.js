@@ -27,7 +27,7 @@ export class Tip {
     Object.assign(this, { canvas, store, engine, act });
     this.element = make("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.#listen();
-    store.watch(["pack", "mode", "against", "crowd", "posing", "poseView", "posePaint", "panel"], () => this.hide());
+    store.watch(["pack", "mode", "against", "crowd", "posing", "poseView", "posePaint", "panel", "turning", "turnView", "turnTruth"], () => this.hide());
   }
 
   /** Read a point of the canvas in words; `near` shows them there too. */

@@ -10,6 +10,8 @@ export { jointValues } from "./joint_rbf.js";
 
 /** All of them are used: the rank that people choose counts corrections. */
 export const cut = false;
+/** Many columns that all vertices read with the same coefficients: found once for a picture, where the card can. */
+export const once = true;
 
 const texelsOf = ({ normal_basis: normals }) => (normals ? 2 : 1);
 

@@ -6,6 +6,7 @@
 //   chunk(kind, arrays, counts)               GLSL of void displace_KIND(Moment now, int columns, inout vec3 p, inout vec3 n)
 //   coefficientsAt(arrays, counts, moment, columns)    in script: how much of each column there is at a moment
 //   addTo(p, arrays, counts, q, v)            in script: moves the rest position p of vertex v
+//   once                                      true where a pass of its own may find it once for a picture
 //   cut                                       true where the rank that people choose counts its columns
 import * as corrections from "./corrections.js";
 import * as eigenskin from "./eigenskin.js";

@@ -11,33 +11,53 @@ const CLOSE = 1e-14;
 
 /**
  * How much of each column there is when bones are at posed_from_rest transforms, twelve numbers each, rows first.
- * @param {Object<string, ArrayLike<number>>} tables arrays of the displacement @param {ArrayLike<number>} transforms
+ * @param {Object<string, any>} tables arrays of the displacement @param {ArrayLike<number>} transforms
  */
 export function jointValues(tables, transforms) {
-  const { joints, radii, counts, centres, driver, weights } = tables;
   const turnOf = cached((joint) => turnOfJoint(transforms, tables.parents[joint], joint));
-  const shapes = [];
-  for (let d = 0, first = 0; d < radii.length; first += counts[d++]) {
-    const pair = [joints[2 * d], joints[2 * d + 1]].filter((joint) => joint !== NO_JOINT);
-    const values = Float64Array.from({ length: counts[d] }, (_, q) => {
-      let [apart, growth] = [0, 1];
-      pair.forEach((joint, slot) => {
-        const at = 4 * (2 * (first + q) + slot);
-        const found = compareTurns(turnOf(joint), centres.subarray(at, at + 4), axisOf(tables, joint));
-        apart += found.apart;
-        growth *= found.product;
-      });
-      return Math.exp(-apart / radii[d]) * (pair.length > 1 ? growth : 1);
-    });
-    shapes.push(values);
-  }
+  const known = driverTables(tables).map((driver) => shapesAt(driver, driver.joints.map(turnOf)));
   let at = 0;
-  return Float64Array.from(driver, (d) => shapes[d].reduce((sum, shape) => sum + shape * weights[at++], 0));
+  return Float64Array.from(tables.driver, (d) => known[d].reduce((sum, shape) => sum + shape * tables.weights[at++], 0));
 }
 
-function axisOf({ axes }, joint) {
-  const axis = axes.subarray(3 * joint, 3 * joint + 3);
-  return axis.some((x) => x !== 0) ? axis : null;
+/** (r,) the largest that each column becomes where something is known about it: at the centres of its driver. */
+export function largestValues(tables) {
+  const known = driverTables(tables).map((driver) => driver.centres.map((centre) => shapesAt(driver, centre)));
+  let at = 0;
+  return Float64Array.from(tables.driver, (d) => {
+    const own = tables.weights.subarray(at, (at += tables.counts[d]));
+    const values = known[d].map((shapes) => shapes.reduce((sum, shape, q) => sum + shape * own[q], 0));
+    return values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  });
+}
+
+/**
+ * The drivers: their joints with the axes of hinges, null where a joint turns freely, and at each of their centres the
+ * turns of these joints. @returns {{joints: number[], axes: (Float32Array|null)[], radius: number, centres: any[][]}[]}
+ */
+export function driverTables({ joints, axes, radii, counts, centres }) {
+  const axisOf = (joint) => {
+    const axis = axes.subarray(3 * joint, 3 * joint + 3);
+    return axis.some((x) => x !== 0) ? axis : null;
+  };
+  let first = 0;
+  return Array.from(radii, (radius, d) => {
+    const own = [joints[2 * d], joints[2 * d + 1]].filter((joint) => joint !== NO_JOINT);
+    const turns = (q) => own.map((_, slot) => centres.subarray(8 * q + 4 * slot, 8 * q + 4 * slot + 4));
+    const begin = first;
+    first += counts[d];
+    return { joints: own, axes: own.map(axisOf), radius, centres: Array.from({ length: counts[d] }, (_, q) => turns(begin + q)) };
+  });
+}
+
+/** (q,) what the weights of a driver multiply when its joints are at some turns. */
+function shapesAt({ axes, radius, centres }, turns) {
+  return centres.map((centre) => {
+    const found = centre.map((turn, slot) => compareTurns(turns[slot], turn, axes[slot]));
+    const apart = found.reduce((sum, one) => sum + one.apart, 0);
+    const growth = found.length > 1 ? found.reduce((product, one) => product * one.product, 1) : 1;
+    return Math.exp(-apart / radius) * growth;
+  });
 }
 
 /** The angle between two turns, and their product as rotation vectors; of a hinge only what is about its axis. */
@@ -59,9 +79,11 @@ function compareTurns(turn, centre, axis) {
 
 const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
 
-const hingeAngle = ([x, y, z, w], axis) => wrapped(2 * Math.atan2(x * axis[0] + y * axis[1] + z * axis[2], w));
+/** Radians of a turn about an axis. */
+export const hingeAngle = ([x, y, z, w], axis) => wrapped(2 * Math.atan2(x * axis[0] + y * axis[1] + z * axis[2], w));
 
-function rotationVector([x, y, z, w]) {
+/** Axis times angle, up to half a turn. */
+export function rotationVector([x, y, z, w]) {
   const length = Math.hypot(x, y, z);
   const factor = (w < 0 ? -1 : 1) * (length > 0 ? (2 * Math.atan2(length, Math.abs(w))) / length : 2);
   return [x * factor, y * factor, z * factor];

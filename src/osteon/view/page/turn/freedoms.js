@@ -1,0 +1,101 @@
+/**
+ * The ways in which joints of a model turn, each a slider: an axis of the rest pose and a range of degrees. They are the
+ * limits that came with its poses; of joints without any, what the tables of EigenSkin cover: a hinge by its axis, other
+ * joints by the axes of the scene. Angles of a joint with several ways are parts of one rotation vector along their axes.
+ *
+ * @typedef {{joint: number, name: string, axis: number[], low: number, high: number, mates: Freedom[]}} Freedom
+ *   in degrees; `mates` are all freedoms of the joint
+ */
+import { Quaternion, Vector3 } from "three";
+import { driverTables, hingeAngle, rotationVector } from "../engine/displacements/joint_rbf.js";
+import { eigenskinOf } from "../engine/displacements/supports.js";
+import { knownPose, turnOf, withTurn } from "./joints.js";
+
+const DEGREES = 180 / Math.PI;
+/** Ranges below this many degrees are none. */
+const STILL = 1;
+const SCENE = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
+
+/** @param {import("../engine/pack.js").Pack} pack  with EigenSkin @returns {Freedom[]} */
+export function freedomsOf(pack) {
+  const limited = new Set(pack.joint_limits.map(({ joint }) => joint));
+  const single = driverTables(eigenskinOf(pack).arrays).filter(({ joints: [j, other] }) => other === undefined && !limited.has(j));
+  const found = [...pack.joint_limits, ...single.flatMap(coveredBy)].sort((a, b) => a.joint - b.joint);
+  const freedoms = found.map((way) => ({ ...way, mates: [] }));
+  for (const freedom of freedoms) freedom.mates = freedoms.filter(({ joint }) => joint === freedom.joint);
+  for (let p = 0; p < pack.poses.length; p++) {
+    const pose = knownPose(pack, p);
+    for (const freedom of freedoms) widen(freedom, angleIn(freedom, pose));
+  }
+  return freedoms;
+}
+
+/** What the centres of a joint cover. */
+function coveredBy({ joints: [joint], axes: [axis], centres }) {
+  const ways = axis ? { "": [...axis] } : SCENE;
+  return Object.entries(ways)
+    .map(([name, along], i) => {
+      const angles = centres.map(([turn]) => DEGREES * (axis ? hingeAngle(turn, axis) : rotationVector(turn)[i]));
+      return { joint, name, axis: along, low: Math.min(0, ...angles), high: Math.max(0, ...angles) };
+    })
+    .filter(({ low, high }) => high - low > STILL);
+}
+
+function widen(freedom, angle) {
+  if (angle < freedom.low - STILL) freedom.low = Math.floor(angle);
+  if (angle > freedom.high + STILL) freedom.high = Math.ceil(angle);
+}
+
+/** Degrees of a freedom in a pose. @param {Freedom} freedom @param {import("./joints.js").TurnedPose} pose */
+export function angleIn(freedom, pose) {
+  return anglesOf(freedom.mates, turnOf(pose, freedom.joint))[freedom.mates.indexOf(freedom)];
+}
+
+/** The pose with another angle of a freedom; what its joint does besides stays. */
+export function withAngle(freedom, pose, degrees) {
+  const { joint, axis, mates } = freedom;
+  const by = (degrees - angleIn(freedom, pose)) / DEGREES;
+  const turn = turnOf(pose, joint);
+  if (mates.length === 1) return withTurn(pose, joint, turn.multiply(about(new Vector3(...axis), by)));
+  const vector = new Vector3(...rotationVector(turn.toArray())).addScaledVector(new Vector3(...axis), by);
+  return withTurn(pose, joint, about(vector, vector.length()));
+}
+
+/** The pose with a turn of a joint, or as near to it as its freedoms let it come. @param {Freedom[]} mates */
+export function withFreeTurn(mates, pose, turn) {
+  const angles = anglesOf(mates, turn).map((angle, i) => Math.min(mates[i].high, Math.max(mates[i].low, angle)) / DEGREES);
+  const vector = new Vector3();
+  mates.forEach(({ axis }, i) => vector.addScaledVector(new Vector3(...axis), angles[i]));
+  return withTurn(pose, mates[0].joint, about(vector, vector.length()));
+}
+
+/** Degrees along the axes of freedoms, whose sum comes nearest to a turn. */
+function anglesOf(mates, turn) {
+  const axes = mates.map(({ axis }) => new Vector3(...axis));
+  if (mates.length === 1) return [DEGREES * hingeAngle(turn.toArray(), mates[0].axis)];
+  const vector = new Vector3(...rotationVector(turn.toArray()));
+  return solve(axes.map((a) => axes.map((b) => a.dot(b))), axes.map((a) => a.dot(vector))).map((x) => DEGREES * x);
+}
+
+function about(axis, angle) {
+  const length = axis.length();
+  return length > 0 ? new Quaternion().setFromAxisAngle(axis.clone().divideScalar(length), angle) : new Quaternion();
+}
+
+/** x of a small positive system A x = b, by elimination. */
+function solve(a, b) {
+  const n = b.length;
+  const rows = a.map((row, i) => [...row, b[i]]);
+  for (let i = 0; i < n; i++) {
+    for (let k = i + 1; k < n; k++) {
+      const factor = rows[i][i] ? rows[k][i] / rows[i][i] : 0;
+      for (let c = i; c <= n; c++) rows[k][c] -= factor * rows[i][c];
+    }
+  }
+  const x = new Array(n).fill(0);
+  for (let i = n - 1; i >= 0; i--) {
+    const known = x.reduce((sum, value, c) => sum + (c > i ? rows[i][c] * value : 0), 0);
+    x[i] = Math.abs(rows[i][i]) > 1e-9 ? (rows[i][n] - known) / rows[i][i] : 0;
+  }
+  return x;
+}

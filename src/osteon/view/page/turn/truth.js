@@ -1,0 +1,35 @@
+/** How far skin and EigenSkin are from the meshes of known poses: RMS and worst of the surface, parts of the diagonal. */
+import { posePositions, sourcePositions, wholeFrame } from "../engine/pose.js";
+
+/** (v,3) the mesh of pose number p. @param {import("../engine/pack.js").Pack} pack */
+export function truthOf(pack, p) {
+  const { pose_meshes: meshes } = pack.arrays;
+  if (!meshes) return sourcePositions(pack, wholeFrame(pack.poses[p].frame));
+  const size = 3 * pack.counts.vertices;
+  return meshes.subarray(p * size, (p + 1) * size);
+}
+
+/** Vertices that triangles use, once each: others are not seen. */
+export function surfaceOf({ arrays, counts }) {
+  const used = new Uint8Array(counts.vertices);
+  for (const v of arrays.faces) used[v] = 1;
+  return Uint32Array.from(used.keys()).filter((v) => used[v]);
+}
+
+/** @returns {{rms: number, worst: number}} */
+export function distanceOf(posed, truth, surface, diagonal) {
+  let [sum, most] = [0, 0];
+  for (const v of surface) {
+    let squared = 0;
+    for (let i = 3 * v; i < 3 * v + 3; i++) squared += (posed[i] - truth[i]) ** 2;
+    sum += squared;
+    most = Math.max(most, squared);
+  }
+  return { rms: Math.sqrt(sum / Math.max(1, surface.length)) / diagonal, worst: Math.sqrt(most) / diagonal };
+}
+
+/** The model as it stands, with other amounts of its columns. */
+export function posedWith(pack, coefficients) {
+  const [{ kind, arrays }] = pack.displacements;
+  return posePositions({ ...pack, displacements: [{ kind, arrays: { ...arrays, coefficients } }] }, wholeFrame(0), 0);
+}
