@@ -75,7 +75,7 @@ def mesh_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
 
 def _sequence_rows(sequence: MeshSequence) -> list[Row]:
     """The horse with its bounds; what stands in for it has none."""
-    from osteon.pipeline import skin_sequence
+    from osteon.pipeline.skin import skin_sequence
 
     distinct = distinct_poses(pose_distances(sequence))
     frames = distinct[np.linspace(0, len(distinct) - 1, min(FRAMES, len(distinct))).round().astype(np.int64)]

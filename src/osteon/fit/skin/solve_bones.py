@@ -120,7 +120,8 @@ def _solve_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Float64
     aim = transforms.copy()
     aim[..., :3] = rotations_of(transforms)
     right = zx + pull[:, None] * stack_transforms(aim)
-    return unstack_transforms(np.linalg.solve(zz + np.diag(pull), right))
+    solved = np.linalg.solve(zz + np.diag(pull), right).astype(np.float64, copy=False)
+    return unstack_transforms(solved)
 
 
 def solve_frame_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Float64) -> Float64:
