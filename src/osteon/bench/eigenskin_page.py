@@ -7,8 +7,8 @@ than arithmetic: linear blending reads 12 texels a vertex, an entry of EigenSkin
 a vertex is shaded, a picture took 1.07 of the skin alone on the measured hand (3.9 entries a vertex) and 1.27 to 1.47
 on the built-in one (8.4). Tried there, each within the noise of a machine that did much else: displacement, normal and
 column in one texel of 128 bits; coefficients as uniforms; ten entries as vertex attributes, which left 1.5 of posing
-and no attribute for eight influences. Finding displacements once for a picture (engine/displaced_rest.js): 0.9 to 1.0
-and 1.1. Reading positions back without a picture shades each vertex once, so nothing is shared: 1.2 to 1.5 and 1.5 to
+and no attribute for eight influences. Finding displacements once for a picture (engine/displaced_rest.js): 0.9 to 1.1
+on both. Reading positions back without a picture shades each vertex once, so nothing is shared: 1.2 to 1.6 and 1.5 to
 1.9.
 """
 

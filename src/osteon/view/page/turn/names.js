@@ -8,7 +8,7 @@ import { roleNames, rolesShown, turnedMode } from "./turned_view.js";
  * @param {import("./turning.js").Turning} turning @param {import("../engine/engine.js").Engine} engine
  */
 export function buildTurnNames(stage, store, turning, engine) {
-  const names = [0, 1, 2].map(() => make("span", { class: "side-name turn-name", hidden: true }));
+  const names = [0, 1, 2].map(() => make("span", { class: "turn-name", hidden: true }));
   stage.append(...names);
   const text = (role) => {
     const { pack } = store.state;

@@ -33,10 +33,9 @@ export class Turning {
   constructor(services) {
     Object.assign(this, services);
     this.screen = new Screen(this.engine);
-    this.layer = draw("svg", { class: "handles", role: "group", "aria-label": "Joints to turn", hidden: true });
+    this.layer = draw("svg", { class: "handles", role: "group", "aria-label": "Joints to turn" });
     const home = draw("g");
     this.layer.append(home);
-    this.canvas.after(this.layer);
     this.handles = new Handles(home, this.screen);
     this.pack = null;
     listenToHandles(home, this.handles, this.canvas, {
@@ -197,8 +196,9 @@ export class Turning {
   }
 
   #showHandles() {
-    const shown = this.active && this.store.state.turnHandles;
-    this.layer.toggleAttribute("hidden", !shown);
+    if (!this.active || !this.store.state.turnHandles) return this.layer.remove();
+    this.canvas.after(this.layer);
+    this.handles.place();
   }
 
   #changed() {
