@@ -64,17 +64,16 @@ DAMPED, EASED = 10.0, 3.0
 def fit_level(level: LevelShape, source: SourceShape, near: Int32, *, threads: int = 0) -> LevelShape:
     """The level with places and weights that fit; `near` (v,) is the point that stands for each source vertex."""
     upright, rows = Upright.of(level, source, near), _Rows.of(level, source, near, threads)
-    held = [RIDGE, RIDGE]  # places, weights
+    steps = (_step_places, _step_weights) if level.mixes and level.weights.shape[1] > 1 else (_step_places,)
+    held = dict.fromkeys(steps, RIDGE)
     for turn in range(ROUNDS):
-        for kind, step in enumerate(
-            (_step_places, _step_weights) if level.mixes and level.weights.shape[1] > 1 else (_step_places,)
-        ):
-            stepped = _without_flips(level, step(level, rows, held[kind]), upright)
+        for step in steps:
+            stepped = _without_flips(level, step(level, rows, held[step]), upright)
             tried = _Rows.of(stepped, source, near, threads)
             if tried.cost < rows.cost:
-                level, rows, held[kind] = stepped, tried, max(RIDGE, held[kind] / EASED)
+                level, rows, held[step] = stepped, tried, max(RIDGE, held[step] / EASED)
             else:
-                held[kind] *= DAMPED
+                held[step] *= DAMPED
         if turn in TURNED_AFTER:
             turned = replace(level, corners=_turn_edges(level, source, near, upright.facing, threads))
             tried = _Rows.of(turned, source, near, threads)
