@@ -113,6 +113,17 @@ def _wrapped(angles: Float64) -> Float64:
     return np.asarray(angles - 2 * np.pi * np.round(angles / (2 * np.pi)))
 
 
+def _hinges_apart(turns: Float64, axes: FloatArray, joints: Int64, centres: Float64) -> Float64:
+    """(f,c) angles between turns (f,n,4) of hinges with axes (n,3) and centres (c,4), each of one of these joints."""
+    return np.asarray(np.abs(_wrapped(hinge_angles(turns, axes)[:, joints] - hinge_angles(centres, axes[joints]))))
+
+
+def _turns_apart(turns: Float64, _axes: FloatArray, joints: Int64, centres: Float64) -> Float64:
+    """(f,c) the same of joints that turn freely. Near a centre eight digits are left, more than coefficients have."""
+    cosine = np.abs(np.einsum("fci,ci->fc", turns[:, joints], centres))
+    return np.asarray(2 * np.arccos(np.minimum(cosine, 1.0)))
+
+
 def driver_shapes(turns: Float64, centres: Float64, axes: FloatArray, radius: FloatArray | float) -> Float64:
     """(…) what weights multiply: turns (…,j,4) of the joints of a driver against centres (…,j,4), with axes (…,j,3)."""
     apart, product = compare_turns(turns, centres, axes)
@@ -168,19 +179,26 @@ class JointRbf:
             return np.zeros((len(transforms), self.n_columns))
         if transforms.shape[1] <= max(int(used.max()), int(self.parents[used].max())):
             raise GeometryError(f"bones: joint {int(used.max())} has no bone; there are {transforms.shape[1]}")
-        turns = joint_turns(transforms, self.parents, used, rigid=rigid)
-        return self._shapes(turns, used) @ self._weight_table()
+        return self.values_at(joint_turns(transforms, self.parents, used, rigid=rigid), used)
+
+    def values_at(self, turns: Float64, joints: Int64) -> Float64:
+        """(f,r) a where joints, ascending, all that drivers name among them, are turned (f,n,4)."""
+        return self._shapes(turns, joints) @ self._weight_table()
 
     def _shapes(self, turns: Float64, used: Int64) -> Float64:
         """(f,c) what weights multiply, at all centres, from turns (f,n,4) of the joints in use."""
         owner = np.repeat(np.arange(self.n_drivers), self.counts)
+        radii, centres = self.radii[owner].astype(np.float64), self.centres.astype(np.float64)
+        place = np.searchsorted(used, self.joints[owner])
         out = np.empty((len(turns), len(owner)))
-        pairs = self.joints[owner, 1] != NO_JOINT
-        for count, chosen in ((1, ~pairs), (2, pairs)):
-            if chosen.any():
-                joints = self.joints[owner[chosen], :count]
-                now, known = turns[:, np.searchsorted(used, joints)], self.centres[chosen, :count].astype(np.float64)
-                out[:, chosen] = driver_shapes(now, known, self.axes[joints], self.radii[owner[chosen]])
+        pair = self.joints[owner, 1] != NO_JOINT
+        if pair.any():
+            axes = self.axes[self.joints[owner[pair]]]
+            out[:, pair] = driver_shapes(turns[:, place[pair]], centres[pair], axes, radii[pair])
+        hinge = np.any(self.axes[self.joints[owner, 0]], axis=1)
+        for chosen, compare in ((~pair & hinge, _hinges_apart), (~pair & ~hinge, _turns_apart)):
+            apart = compare(turns, self.axes[used], place[chosen, 0], centres[chosen, 0])
+            out[:, chosen] = np.exp(-apart / radii[chosen])
         return out
 
     def _weight_table(self) -> Float64:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations, product
 
 import numpy as np
 
@@ -31,6 +32,8 @@ __all__ = ["PlannedPose", "join_plans", "plan_given", "plan_sweep"]
 
 #: Angles (entries of a rotation) and ways (over the skeleton's size) below this are rounding.
 NOTHING = 1e-7
+#: How far joints turn in poses of two ways or of two joints, of all their way.
+PARTS = (0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,13 @@ def plan_sweep(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], options:
         if joint not in {limit.joint for limit in limits}:
             known = ", ".join(dict.fromkeys(limit.joint for limit in limits))
             raise OptionError(f"joints: '{joint}' has no limits; those with limits are {known}")
+    ways: dict[int, list[JointLimit]] = {}
+    for limit in chosen:
+        ways.setdefault(number[limit.joint], []).append(limit)
     poses = [pose for limit in chosen for pose in _single(limit, number, options.each)]
+    poses += [pose for mine in ways.values() for pose in _both_ways(mine, number)]
     if options.pairs:
-        poses += _pairs(skeleton, chosen, number)
+        poses += _pairs(skeleton, ways)
     poses += _random(chosen, number, options)
     return _with_names(poses)
 
@@ -109,18 +116,46 @@ def _single(limit: JointLimit, number: Mapping[str, int], each: int) -> list[Pla
     ]
 
 
-def _pairs(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], number: Mapping[str, int]) -> list[PlannedPose]:
-    """Each pair in the way in which its joints turn farthest, half as far."""
-    farthest: dict[int, tuple[float, Float64]] = {}
-    for limit in limits:
-        end = max(limit.high, limit.low, key=abs)
-        if abs(end) > farthest.get(number[limit.joint], (0.0, None))[0]:
-            farthest[number[limit.joint]] = (abs(end), limit.turn(end / 2))
-    return [
-        PlannedPose(f"{skeleton.names[above]}+{skeleton.names[j]}", "pair", {k: farthest[k][1] for k in (above, j)})
-        for j in sorted(farthest)
-        if (above := int(skeleton.tree.above[j])) in farthest
-    ]
+def _both_ways(ways: list[JointLimit], number: Mapping[str, int]) -> list[PlannedPose]:
+    """A joint that turns in several ways, in two of them at once: each end of one, with the other half and all its
+    way to its far end."""
+    poses = []
+    for two in combinations(ways, 2):
+        far, other = sorted(two, key=lambda way: -abs(way.far))
+        for part, end in product(PARTS, (other.low, other.high)):
+            degrees = {far: part * far.far, other: end}
+            turn = two[1].turn(degrees[two[1]]) @ two[0].turn(degrees[two[0]])
+            name = f"{far.joint}_{far.name}{degrees[far]:+.4g}_{other.name}{end:+.4g}"
+            poses += [PlannedPose(name, "train", {number[far.joint]: turn})] if end else []
+    return poses
+
+
+def _pairs(skeleton: StickSkeleton, ways: Mapping[int, list[JointLimit]]) -> list[PlannedPose]:
+    """Each pair in the way in which its joints turn farthest, half as far and all the way."""
+    farthest = {joint: max(mine, key=lambda way: abs(way.far)) for joint, mine in ways.items()}
+    poses = []
+    for one, other in _neighbours(skeleton, sorted(farthest)):
+        for part, word in zip(PARTS, ("half", "full"), strict=True):
+            turns = {j: farthest[j].turn(part * farthest[j].far) for j in (one, other)}
+            poses.append(PlannedPose(f"{skeleton.names[one]}+{skeleton.names[other]}_{word}", "pair", turns))
+    return poses
+
+
+def _neighbours(skeleton: StickSkeleton, joints: list[int]) -> list[tuple[int, int]]:
+    """Pairs of joints with no other of them between: one hangs on the other, or both on the same; bones that stay as
+    they are between them count as one."""
+    carrier = {j: _next_above(skeleton, j, joints) for j in joints}
+    hanging = [(above, j) for j, above in carrier.items() if above in joints]
+    beside = [(j, k) for j, k in combinations(joints, 2) if carrier[j] == carrier[k]]
+    return hanging + beside
+
+
+def _next_above(skeleton: StickSkeleton, joint: int, joints: list[int]) -> int:
+    """The first of `joints` on the way from a joint to the root, or the root."""
+    above = int(skeleton.tree.above[joint])
+    while above >= 0 and above not in joints and skeleton.tree.above[above] >= 0:
+        above = int(skeleton.tree.above[above])
+    return above
 
 
 def _random(limits: tuple[JointLimit, ...], number: Mapping[str, int], options: SweepOptions) -> list[PlannedPose]:

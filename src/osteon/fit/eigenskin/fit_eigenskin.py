@@ -38,7 +38,9 @@ from osteon.fit.eigenskin.vertex_limit import limit_columns
 __all__ = ["EigenSkinFit", "KnownPoses", "fit_eigenskin"]
 
 #: As printed: one radius, and poses are met.
-PAPER_RBF = RbfOptions((RADIUS,), (0.0,))
+PAPER_RBF = RbfOptions((RADIUS,), (0.0,), smooth=False)
+#: Poses that turn all joints, by which columns are limited.
+IMAGINED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,9 @@ def fit_eigenskin(
     counts = choose_counts(bases, options)
     report_progress(progress, "coordinates", 0.6)
     functions = [fit_settings(b.field.turns, b.coordinates, b.field.axes, rbf, b.sizes) for b in bases]
-    columns, tables = _assemble(settings, bases, counts, functions, options.limit)
+    columns, tables, reach = _assemble(settings, bases, counts, functions)
+    if options.limit and len(columns):
+        columns = limit_columns(columns, reach, options.limit, _typical(settings, tables))
     report_progress(progress, "normals", 0.7)
     a, surface = tables.values(poses.transforms), (rest, character.mesh.faces)
     normals = None
@@ -168,14 +172,11 @@ def _assemble(
     bases: list[Eigenbasis],
     counts: list[int],
     functions: list[SettingsFit],
-    limit: int,
-) -> tuple[Float64, JointRbf]:
-    """Columns (r,v,3), the first of all drivers first, and the tables of their coefficients."""
+) -> tuple[Float64, JointRbf, Float64]:
+    """Columns (r,v,3), the first of all drivers first, the tables of their coefficients, and how far drivers reach."""
     order = sorted((k, d) for d, count in enumerate(counts) for k in range(count))
     n_vertices = len(bases[0].support) if bases else 0
     columns = np.stack([np.zeros((n_vertices, 3)), *(bases[d].columns[k] for k, d in order)])[1:]
-    if limit:
-        columns = limit_columns(columns, np.array([bases[d].field.reach for _, d in order]), limit)
     axes = np.zeros((len(settings.parents), 3))
     axes[settings.joints] = settings.axes
     used = sorted({d for _, d in order})
@@ -192,7 +193,20 @@ def _assemble(
         np.array([number[d] for _, d in order], np.int32),
         np.concatenate([np.zeros(0), *(functions[d].weights[:, k] for k, d in order)]).astype(np.float32),
     )
-    return columns, tables
+    return columns, tables, np.array([bases[d].field.reach for _, d in order])
+
+
+def _typical(settings: JointSettings, tables: JointRbf) -> Float64:
+    """(p,r) coefficients in poses that were seen, and in others that turn every joint as it was seen somewhere."""
+    rng = np.random.default_rng(0)
+    turns = np.zeros((IMAGINED, len(settings.joints), 4))
+    turns[..., 3] = 1.0
+    for n in range(len(settings.joints)):
+        seen = np.flatnonzero(settings.moved[:, n])
+        if len(seen):
+            turns[:, n] = settings.turns[rng.choice(seen, IMAGINED), n]
+    both = [tables.values_at(poses, settings.joints) for poses in (settings.turns, turns)]
+    return np.concatenate([a / np.sqrt(len(a)) for a in both])
 
 
 def _bones(settings: JointSettings, basis: Eigenbasis) -> list[int]:
