@@ -1,11 +1,21 @@
 """Which poses a character is simulated in: each joint through its range, neighbouring joints together, all at random.
 
 Of a joint that turns from `low` to `high` degrees come `each` poses at even angles, both ends among them and rest not.
-A pair of neighbours (joints with one bone between them) turns half as far as each can, at once. Random poses turn every
-way of every joint, even over its range.
+A joint that turns in two ways does so at once too: each end of one with the other half and all its way. A pair of
+neighbours turns half as far as each can, and all the way, at once. Neighbours are joints with no other that turns
+between them: one hangs on the other, or both on the same, as the fingers of a hand. Random poses turn every way of
+every joint, even over its range.
 
 Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3: "half a dozen poses … for each joint degree of freedom,
-and 25 additional poses … for validation". Differs from the paper: the pairs, from which coupled joints are learned.
+and 25 additional poses … for validation". Differs from the paper: poses of two ways and the pairs, from which coupled
+joints are learned.
+
+Notes, share of the skin's error that EigenSkin removes in random poses, mean and worst, two columns a joint. Measured
+hand: pairs that hang on each other, half way, 94.1, 83.4; those beside each other too 95.4, 85.4; half and all the way
+96.6, 95.8 (index finger: what two joints at 80 degrees do to each other is nine times what they do at 40, and
+elsewhere). Built-in hand, all columns on all vertices: hanging pairs 85.6, 80.9; beside each other too 88.1, 82.7; two
+ways at once, half way 90.6, 86.5, at both ends too 93.5, 88.4; pairs all the way 93.5, 88.3. Pairs in their other ways,
+50 poses more, added nothing.
 """
 
 from __future__ import annotations

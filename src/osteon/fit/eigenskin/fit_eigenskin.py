@@ -39,6 +39,8 @@ __all__ = ["EigenSkinFit", "KnownPoses", "fit_eigenskin"]
 
 #: As printed: one radius, and poses are met.
 PAPER_RBF = RbfOptions((RADIUS,), (0.0,), smooth=False)
+#: How far a vertex may be off where no joint turns, of the diagonal.
+AT_REST = 1e-2
 #: Poses that turn all joints, by which columns are limited.
 IMAGINED = 256
 
@@ -95,6 +97,7 @@ def fit_eigenskin(
     report_progress(progress, "settings", 0.0)
     whole = find_settings(poses.transforms, character.skeleton.parents, poses.names, poses.hinges)
     chosen, left_out = _usable(whole, options)
+    _check_still(character, poses, whole)
     poses, settings = poses.take(chosen), whole.take(chosen)
     settings.check_distinct()
     report_progress(progress, "displacements", 0.1)
@@ -132,6 +135,19 @@ def _check(character: Character, poses: KnownPoses) -> None:
         raise GeometryError(f"transforms: {len(poses.hinges)} bones, but the skeleton has {len(skeleton.names)} joints")
     if poses.frames.shape[1] != n_vertices:
         raise GeometryError(f"frames: {poses.frames.shape[1]} vertices, but '{character.mesh.name}' has {n_vertices}")
+
+
+def _check_still(character: Character, poses: KnownPoses, settings: JointSettings) -> None:
+    """Refuse a mesh that is not at rest in a pose that turns no joint: nobody said how it is turned."""
+    still = np.flatnonzero(~settings.moved.any(axis=1))
+    rest = character.mesh.rest.astype(np.float64)
+    for p in still.tolist():
+        one = poses.take([p])
+        off = rest_displacements(character.deformer, rest, one.frames, one.transforms).values
+        if np.abs(off).max(initial=0.0) > AT_REST * character.mesh.diagonal:
+            raise GeometryError(
+                f"pose '{poses.names[p]}': no joint is turned, but its mesh is not at rest; say how joints are turned"
+            )
 
 
 def _usable(settings: JointSettings, options: EigenSkinOptions) -> tuple[Int64, tuple[str, ...]]:

@@ -18,10 +18,10 @@ Differs from the paper: columns are fitted again to what all of them together di
 Notes, limit 10, share of the skin's error removed in poses unseen, mean and worst. Built-in hand, 82 columns of which
 16 lie on a vertex: no limit 93.4, 89.1; masks alone, by longest displacements 90.7, 87.4, by root mean squares 91.0,
 87.6, with the eighth power instead of the square 92.0, 88.6; fitted again with FADE of 1 90.4, 86.8, of 0.1 92.2,
-88.3, of 0.01 92.5, 88.5, but columns then end three times as steeply; with 0.1 to poses seen alone 91.9, 88.3. Elastic hand, 30
-columns, 4.5 a vertex: 97.3 without a limit and with any of these. How rough columns are differs by less than a percent.
-LEAST, with five columns a joint, entries a vertex: nothing 7.5, 1/2000 5.3, 1/1000 4.9, 1/500 4.5; the last leaves 0.07
-points more of poses that were seen.
+88.3, of 0.01 92.5, 88.5, but columns then end three times as steeply; with 0.1 to poses seen alone 91.9, 88.3.
+Elastic hand, 30 columns, 4.5 a vertex: 97.3 without a limit and with any of these. How rough columns are differs by
+less than a percent. LEAST, with five columns a joint, entries a vertex: nothing 7.5, 1/2000 5.3, 1/1000 4.9, 1/500 4.5;
+the last leaves 0.07 points more of poses that were seen.
 """
 
 from __future__ import annotations
