@@ -120,7 +120,8 @@ def _hinges_apart(turns: Float64, axes: FloatArray, joints: Int64, centres: Floa
 
 def _turns_apart(turns: Float64, _axes: FloatArray, joints: Int64, centres: Float64) -> Float64:
     """(f,c) the same of joints that turn freely. Near a centre eight digits are left, more than coefficients have."""
-    cosine = np.abs(np.einsum("fci,ci->fc", turns[:, joints], centres))
+    unit = centres / np.linalg.norm(centres, axis=1, keepdims=True)  # stored in single precision
+    cosine = np.abs(np.einsum("fci,ci->fc", turns[:, joints], unit))
     return np.asarray(2 * np.arccos(np.minimum(cosine, 1.0)))
 
 

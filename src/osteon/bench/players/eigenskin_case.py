@@ -37,7 +37,7 @@ def with_eigenskin(model: SkinnedModel) -> SkinnedModel:
         drivers,
         np.full(len(drivers), 1.0, np.float32),
         np.full(len(drivers), len(CENTRES), np.int32),
-        _centres(model, parents, drivers),
+        _centres(model, parents, drivers).astype(np.float32),
         column_driver,
         rng.uniform(-1, 1, len(column_driver) * len(CENTRES)).astype(np.float32),
     )
