@@ -125,6 +125,16 @@ def _turns_apart(turns: Float64, _axes: FloatArray, joints: Int64, centres: Floa
     return np.asarray(2 * np.arccos(np.minimum(cosine, 1.0)))
 
 
+def _hinge_products(turns: Float64, axes: FloatArray, joints: Int64, centres: Float64) -> Float64:
+    """(f,c) angles of hinges times those of centres."""
+    return np.asarray(hinge_angles(turns, axes)[:, joints] * hinge_angles(centres, axes[joints]))
+
+
+def _turn_products(turns: Float64, _axes: FloatArray, joints: Int64, centres: Float64) -> Float64:
+    """(f,c) products of rotation vectors."""
+    return np.asarray(np.einsum("fci,ci->fc", rotation_vectors(turns)[:, joints], rotation_vectors(centres)))
+
+
 def driver_shapes(turns: Float64, centres: Float64, axes: FloatArray, radius: FloatArray | float) -> Float64:
     """(…) what weights multiply: turns (…,j,4) of the joints of a driver against centres (…,j,4), with axes (…,j,3)."""
     apart, product = compare_turns(turns, centres, axes)
@@ -184,32 +194,28 @@ class JointRbf:
 
     def values_at(self, turns: Float64, joints: Int64) -> Float64:
         """(f,r) a where joints, ascending, all that drivers name among them, are turned (f,n,4)."""
-        return self._shapes(turns, joints) @ self._weight_table()
+        shapes = self._shapes(turns, joints)
+        stop, first = np.cumsum(self.counts), np.cumsum(self.counts[self.driver]) - self.counts[self.driver]
+        out = np.zeros((len(turns), self.n_columns))
+        for d in np.unique(self.driver).tolist():
+            columns, count = np.flatnonzero(self.driver == d), int(self.counts[d])
+            weights = self.weights[first[columns] + np.arange(count)[:, None]].astype(np.float64)
+            out[:, columns] = shapes[:, stop[d] - count : stop[d]] @ weights
+        return out
 
     def _shapes(self, turns: Float64, used: Int64) -> Float64:
         """(f,c) what weights multiply, at all centres, from turns (f,n,4) of the joints in use."""
-        owner = np.repeat(np.arange(self.n_drivers), self.counts)
-        radii, centres = self.radii[owner].astype(np.float64), self.centres.astype(np.float64)
-        place = np.searchsorted(used, self.joints[owner])
-        out = np.empty((len(turns), len(owner)))
-        pair = self.joints[owner, 1] != NO_JOINT
-        if pair.any():
-            axes = self.axes[self.joints[owner[pair]]]
-            out[:, pair] = driver_shapes(turns[:, place[pair]], centres[pair], axes, radii[pair])
-        hinge = np.any(self.axes[self.joints[owner, 0]], axis=1)
-        for chosen, compare in ((~pair & hinge, _hinges_apart), (~pair & ~hinge, _turns_apart)):
-            apart = compare(turns, self.axes[used], place[chosen, 0], centres[chosen, 0])
-            out[:, chosen] = np.exp(-apart / radii[chosen])
-        return out
-
-    def _weight_table(self) -> Float64:
-        """(c,r) weights of every centre in every column, zero at centres of other drivers."""
-        first, counts = np.cumsum([0, *self.counts])[:-1], self.counts[self.driver]
-        column = np.repeat(np.arange(self.n_columns), counts)
-        within = np.arange(len(column)) - np.repeat(np.cumsum([0, *counts])[:-1], counts)
-        out = np.zeros((len(self.centres), self.n_columns))
-        out[first[self.driver[column]] + within, column] = self.weights
-        return out
+        joints = np.repeat(self.joints, self.counts, axis=0)
+        place, centres, axes = np.searchsorted(used, joints), self.centres.astype(np.float64), self.axes[used]
+        apart = np.zeros((len(turns), len(joints)))
+        growth, pair = np.ones_like(apart), joints[:, 1] != NO_JOINT
+        for slot in (0, 1):
+            there, hinge = joints[:, slot] != NO_JOINT, np.any(self.axes, axis=1)[joints[:, slot]]
+            for chosen, compare in ((there & hinge, _hinges_apart), (there & ~hinge, _turns_apart)):
+                apart[:, chosen] += compare(turns, axes, place[chosen, slot], centres[chosen, slot])
+            for chosen, multiply in ((pair & hinge, _hinge_products), (pair & ~hinge, _turn_products)):
+                growth[:, chosen] *= multiply(turns, axes, place[chosen, slot], centres[chosen, slot])
+        return np.asarray(np.exp(-apart / np.repeat(self.radii, self.counts).astype(np.float64)) * growth)
 
     def cut(self, n_columns: int) -> Self:
         """The first columns alone."""
