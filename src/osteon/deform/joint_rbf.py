@@ -22,6 +22,8 @@ Notes, elastic hand, 8 joints, 10 poses of all of them, two columns a joint and 
 skin's error that is removed: without pairs 92.1 %. Pairs as a plain sum of phi with zeros where one joint rests: 93.4
 (straight distance), 93.9 (sum of angles); growing with both turns, as here: 95.1. Between r0 of 2 and of 100 radians
 pairs gain 0.3.
+Built-in hand, 265 centres, 240 frames, a busy machine: both kinds of angle for every centre and all weights as one
+matrix 81 ms; angles and rotation vectors once a joint, weights driver by driver 11 ms.
 """
 
 from __future__ import annotations
