@@ -30,7 +30,7 @@ class EigenSkinOptions:
     )
     per_joint: int = option(
         2,
-        help="Eigendisplacements of each joint.",
+        help="Eigendisplacements of each joint, for each axis that it turns about.",
         flags=("--per-joint", "-n"),
         minimum=0,
         needs=(
@@ -57,7 +57,7 @@ class EigenSkinOptions:
         shown_default="no bound",
     )
     per_pair: int = option(
-        1,
+        2,
         help="Eigendisplacements of each pair of joints that moves together in some pose; 0: joints alone.",
         flags=("--per-pair",),
         minimum=0,

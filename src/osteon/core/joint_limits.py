@@ -38,6 +38,11 @@ class JointLimit:
                 f"got [{self.low:g}, {self.high:g}]"
             )
 
+    @property
+    def far(self) -> float:
+        """The end that is farther from rest, degrees."""
+        return max(self.high, self.low, key=abs)
+
     def turn(self, degrees: float) -> Float64:
         """(3,3) about the axis."""
         return rotation_from_axis_angle(np.array(self.axis), np.deg2rad(degrees))

@@ -1,11 +1,21 @@
 """Which poses a character is simulated in: each joint through its range, neighbouring joints together, all at random.
 
 Of a joint that turns from `low` to `high` degrees come `each` poses at even angles, both ends among them and rest not.
-A pair of neighbours (joints with one bone between them) turns half as far as each can, at once. Random poses turn every
-way of every joint, even over its range.
+A joint that turns in two ways does so at once too: each end of one with the other half and all its way. A pair of
+neighbours turns half as far as each can, and all the way, at once. Neighbours are joints with no other that turns
+between them: one hangs on the other, or both on the same, as the fingers of a hand. Random poses turn every way of
+every joint, even over its range.
 
 Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3: "half a dozen poses … for each joint degree of freedom,
-and 25 additional poses … for validation". Differs from the paper: the pairs, from which coupled joints are learned.
+and 25 additional poses … for validation". Differs from the paper: poses of two ways and the pairs, from which coupled
+joints are learned.
+
+Notes, share of the skin's error that EigenSkin removes in random poses, mean and worst, two columns a joint. Measured
+hand: pairs that hang on each other, half way, 94.1, 83.4; those beside each other too 95.4, 85.4; half and all the way
+96.6, 95.8 (index finger: what two joints at 80 degrees do to each other is nine times what they do at 40, and
+elsewhere). Built-in hand, all columns on all vertices: hanging pairs 85.6, 80.9; beside each other too 88.1, 82.7; two
+ways at once, half way 90.6, 86.5, at both ends too 93.5, 88.4; pairs all the way 93.5, 88.3. Pairs in their other ways,
+50 poses more, added nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations, product
 
 import numpy as np
 
@@ -31,6 +42,8 @@ __all__ = ["PlannedPose", "join_plans", "plan_given", "plan_sweep"]
 
 #: Angles (entries of a rotation) and ways (over the skeleton's size) below this are rounding.
 NOTHING = 1e-7
+#: How far joints turn in poses of two ways or of two joints, of all their way.
+PARTS = (0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +64,13 @@ def plan_sweep(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], options:
         if joint not in {limit.joint for limit in limits}:
             known = ", ".join(dict.fromkeys(limit.joint for limit in limits))
             raise OptionError(f"joints: '{joint}' has no limits; those with limits are {known}")
+    ways: dict[int, list[JointLimit]] = {}
+    for limit in chosen:
+        ways.setdefault(number[limit.joint], []).append(limit)
     poses = [pose for limit in chosen for pose in _single(limit, number, options.each)]
+    poses += [pose for mine in ways.values() for pose in _both_ways(mine, number)]
     if options.pairs:
-        poses += _pairs(skeleton, chosen, number)
+        poses += _pairs(skeleton, ways)
     poses += _random(chosen, number, options)
     return _with_names(poses)
 
@@ -109,18 +126,46 @@ def _single(limit: JointLimit, number: Mapping[str, int], each: int) -> list[Pla
     ]
 
 
-def _pairs(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], number: Mapping[str, int]) -> list[PlannedPose]:
-    """Each pair in the way in which its joints turn farthest, half as far."""
-    farthest: dict[int, tuple[float, Float64]] = {}
-    for limit in limits:
-        end = max(limit.high, limit.low, key=abs)
-        if abs(end) > farthest.get(number[limit.joint], (0.0, None))[0]:
-            farthest[number[limit.joint]] = (abs(end), limit.turn(end / 2))
-    return [
-        PlannedPose(f"{skeleton.names[above]}+{skeleton.names[j]}", "pair", {k: farthest[k][1] for k in (above, j)})
-        for j in sorted(farthest)
-        if (above := int(skeleton.tree.above[j])) in farthest
-    ]
+def _both_ways(ways: list[JointLimit], number: Mapping[str, int]) -> list[PlannedPose]:
+    """A joint that turns in several ways, in two of them at once: each end of one, with the other half and all its
+    way to its far end."""
+    poses = []
+    for two in combinations(ways, 2):
+        far, other = sorted(two, key=lambda way: -abs(way.far))
+        for part, end in product(PARTS, (other.low, other.high)):
+            degrees = {far: part * far.far, other: end}
+            turn = two[1].turn(degrees[two[1]]) @ two[0].turn(degrees[two[0]])
+            name = f"{far.joint}_{far.name}{degrees[far]:+.4g}_{other.name}{end:+.4g}"
+            poses += [PlannedPose(name, "train", {number[far.joint]: turn})] if end else []
+    return poses
+
+
+def _pairs(skeleton: StickSkeleton, ways: Mapping[int, list[JointLimit]]) -> list[PlannedPose]:
+    """Each pair in the way in which its joints turn farthest, half as far and all the way."""
+    farthest = {joint: max(mine, key=lambda way: abs(way.far)) for joint, mine in ways.items()}
+    poses = []
+    for one, other in _neighbours(skeleton, sorted(farthest)):
+        for part, word in zip(PARTS, ("half", "full"), strict=True):
+            turns = {j: farthest[j].turn(part * farthest[j].far) for j in (one, other)}
+            poses.append(PlannedPose(f"{skeleton.names[one]}+{skeleton.names[other]}_{word}", "pair", turns))
+    return poses
+
+
+def _neighbours(skeleton: StickSkeleton, joints: list[int]) -> list[tuple[int, int]]:
+    """Pairs of joints with no other of them between: one hangs on the other, or both on the same; bones that stay as
+    they are between them count as one."""
+    carrier = {j: _next_above(skeleton, j, joints) for j in joints}
+    hanging = [(above, j) for j, above in carrier.items() if above in joints]
+    beside = [(j, k) for j, k in combinations(joints, 2) if carrier[j] == carrier[k]]
+    return hanging + beside
+
+
+def _next_above(skeleton: StickSkeleton, joint: int, joints: list[int]) -> int:
+    """The first of `joints` on the way from a joint to the root, or the root."""
+    above = int(skeleton.tree.above[joint])
+    while above >= 0 and above not in joints and skeleton.tree.above[above] >= 0:
+        above = int(skeleton.tree.above[above])
+    return above
 
 
 def _random(limits: tuple[JointLimit, ...], number: Mapping[str, int], options: SweepOptions) -> list[PlannedPose]:

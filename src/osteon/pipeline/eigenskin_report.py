@@ -59,12 +59,12 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
 
 
 def ladder_of(bases: list[Eigenbasis]) -> list[dict[str, Any]]:
-    """Relative training error of the poses of single joints, without any limit, by columns a joint."""
+    """Relative training error of the poses of single joints, without any limit, by columns a joint and axis."""
     alone = [basis for basis in bases if not basis.is_pair]
-    most = max((len(basis.singular) for basis in alone), default=0)
+    most = max((-(-len(basis.singular) // basis.ways) for basis in alone), default=0)
     rungs = []
     for n in range(most + 1):
-        counts = [min(n, len(basis.singular)) for basis in alone]
+        counts = [min(n * basis.ways, len(basis.singular)) for basis in alone]
         rungs.append({"of": "eigendisplacements a joint", "value": n, "relative_error": left_by_counts(alone, counts)})
     return rungs
 

@@ -111,6 +111,20 @@ def test_refuses_in_one_line(run, poses, arguments, code, says):
     assert "Traceback" not in done.stderr
 
 
+def test_a_joint_that_never_moves_is_told(run, poses, tmp_path):
+    import shutil
+
+    folder = tmp_path / "still wrist"
+    shutil.copytree(poses, folder)
+    told = json.loads((folder / "poses.json").read_text())
+    told["poses"] = [pose for pose in told["poses"] if "wrist" not in pose["rotate"]]
+    assert len(told["poses"]) == 5
+    (folder / "poses.json").write_text(json.dumps(told))
+    done = run("eigenskin", poses / "rest.obj", folder, "-o", "arm.npz")
+    assert done.returncode == 0, done.stderr
+    assert "never moved: wrist" in done.stdout
+
+
 def test_poses_of_other_meshes_and_joints_are_named(run, poses, tmp_path):
     import shutil
 
@@ -138,6 +152,9 @@ def test_poses_of_other_meshes_and_joints_are_named(run, poses, tmp_path):
     def unknown(told, folder):
         told["poses"][1]["rotate"] = {"knee": {"axis": [1, 0, 0], "degrees": 5}}
 
+    def missing(told, folder):
+        del told["poses"][1]["rotate"]
+
     def not_a_number(told, folder):
         path = folder / told["poses"][3]["file"]
         first, rest = path.read_text().split("\nv ", 1)
@@ -148,3 +165,4 @@ def test_poses_of_other_meshes_and_joints_are_named(run, poses, tmp_path):
     assert "no joint turns" in spoiled("still", still)
     assert "knee" in spoiled("unknown", unknown)
     assert "pose3" in spoiled("nan", not_a_number)
+    assert "no joint is turned, but its mesh is not at rest" in spoiled("missing", missing)

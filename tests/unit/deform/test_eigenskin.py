@@ -15,6 +15,7 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.column_rows import ColumnRows
 from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.eigenskin import EigenSkin
+from osteon.deform.joint_rbf import driver_shapes, joint_turns
 from osteon.deform.packed_columns import PackedColumns
 from osteon.deform.pose import displaced_rest, pose_character, pose_frames, pose_points
 from osteon.io import load_model, save_model
@@ -49,6 +50,20 @@ def test_rows_of_columns_pose_as_the_whole_basis_does(repeats: int) -> None:
     assert np.abs(pose_frames(model) - expected).max() <= 1e-6 * model.diagonal
     part = pose_frames(model, 2, 5)
     assert np.abs(part - expected[2:5]).max() <= 1e-6 * model.diagonal
+
+
+def test_coefficients_of_all_joints_at_once_are_those_of_each_driver() -> None:
+    model = DISPLACEMENT_CASES["eigenskin"]()
+    rbf, transforms = displacement_of(model).rbf, model.track.transforms
+    used = np.unique(rbf.joints[rbf.joints >= 0]).astype(np.int64)
+    turns, stop, at = joint_turns(transforms, rbf.parents, used), np.cumsum(rbf.counts), 0
+    for column, d in enumerate(rbf.driver.tolist()):
+        joints, count = rbf.joints_of(d), int(rbf.counts[d])
+        centres = rbf.centres[stop[d] - count : stop[d], : len(joints)].astype(np.float64)
+        now = turns[:, None, np.searchsorted(used, joints)]
+        shapes = driver_shapes(now, centres[None], rbf.axes[joints], float(rbf.radii[d]))
+        assert np.allclose(rbf.values(transforms)[:, column], shapes @ rbf.weights[at : at + count], atol=1e-7)
+        at += count
 
 
 def test_rows_hold_what_is_not_zero() -> None:

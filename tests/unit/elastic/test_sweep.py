@@ -34,19 +34,39 @@ def degrees(turn) -> float:
 def test_a_sweep_has_poses_of_each_kind():
     poses = plan_sweep(ROW, LIMITS, SweepOptions(sweep=True))
     kinds = [pose.kind for pose in poses]
-    assert [kinds.count(kind) for kind in ("train", "pair", "validate")] == [18, 1, 25]
+    assert [kinds.count(kind) for kind in ("train", "pair", "validate")] == [22, 2, 25]
     assert len({pose.name for pose in poses}) == len(poses)
     singles = {pose.name: degrees(pose.turns[2]) for pose in poses if pose.name.startswith("joint2_")}
     assert singles == pytest.approx({f"joint2_+{d}": d for d in (10, 20, 30, 40, 50, 60)})
-    sways = [pose.name for pose in poses if "sway" in pose.name]
+    sways = [pose.name for pose in poses if "_sway_" in pose.name]
     assert sways == [f"joint1_sway_{d:+d}" for d in (-30, -20, -10, 10, 20, 30)]
-    ends = [pose.name for pose in poses if "bend" in pose.name]
+    ends = [pose.name for pose in poses if "_bend_" in pose.name]
     assert (ends[0], ends[-1]) == ("joint1_bend_-15", "joint1_bend_+80")
-    (pair,) = (pose for pose in poses if pose.kind == "pair")
-    assert {j: round(degrees(turn)) for j, turn in pair.turns.items()} == {1: 40, 2: 30}
+    pairs = [pose.turns for pose in poses if pose.kind == "pair"]
+    assert [{j: round(degrees(turn)) for j, turn in pair.items()} for pair in pairs] == [{1: 40, 2: 30}, {1: 80, 2: 60}]
     for pose in poses[-25:]:
         assert set(pose.turns) == {1, 2}
         assert degrees(pose.turns[2]) <= 60
+
+
+def test_two_ways_of_a_joint_at_once_are_turned_as_random_poses_turn_them():
+    poses = {pose.name: pose for pose in plan_sweep(ROW, LIMITS, SweepOptions(sweep=True, validate=0))}
+    names = [name for name in poses if "bend" in name and "sway" in name]
+    assert names == [f"joint1_bend+{b}_sway{s:+d}" for b in (40, 80) for s in (-30, 30)]
+    assert {poses[name].kind for name in names} == {"train"}
+    bend, sway = LIMITS[:2]
+    assert np.allclose(poses[names[-1]].turns[1], sway.turn(30) @ bend.turn(80))
+
+
+def test_joints_are_neighbours_across_bones_that_stay_as_they_are():
+    """Joints of two branches, with a joint between that has no limits."""
+    places = np.array([[0.0, 0, 0], [0, 1, 0], [-1, 2, 0], [-1, 3, 0], [1, 2, 0], [1, 3, 0], [1, 4, 0]])
+    bones = np.array([[0, 1], [1, 2], [2, 3], [1, 4], [4, 5], [5, 6]])
+    skeleton = StickSkeleton(places, bones, ("root", "fork", "left", "left end", "right", "right2", "right end"))
+    limits = tuple(JointLimit(joint, (1, 0, 0), 0, 60) for joint in ("left", "right", "right2"))
+    poses = plan_sweep(skeleton, limits, SweepOptions(sweep=True, each=1, validate=0))
+    pairs = {tuple(sorted(skeleton.names[j] for j in pose.turns)) for pose in poses if pose.kind == "pair"}
+    assert pairs == {("right", "right2"), ("left", "right")}
 
 
 def test_a_seed_makes_the_same_poses_again():
@@ -67,7 +87,7 @@ def test_some_joints_only():
 def test_the_hand_is_swept_as_in_the_paper():
     poses = plan_sweep(hand_skeleton(), hand_limits(), SweepOptions(sweep=True))
     kinds = [pose.kind for pose in poses]
-    assert [kinds.count(kind) for kind in ("train", "pair", "validate")] == [120, 10, 25]
+    assert [kinds.count(kind) for kind in ("train", "pair", "validate")] == [140, 40, 25]
 
 
 def given(tmp_path, *poses, **options):

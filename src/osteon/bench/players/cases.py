@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from osteon.bench.players.eigenskin_case import with_eigenskin
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64
 from osteon.core.asset import Asset, Image, Material
@@ -69,6 +70,7 @@ def make_cases() -> tuple[Case, ...]:
         "mirrored": _mirrored(flexible),
         "scaled": _stretched(_cylinder()),
         "scaled corrections": _corrected(_stretched(_cylinder())),
+        "eigenskin": with_eigenskin(jointed(_cylinder(), np.zeros(3))),
     }
     plain = [Case(name, model) for name, model in models.items()]
     small = [Case(f"{name} quantised", model, SaveOptions(quantize=True)) for name, model in models.items()]

@@ -8,8 +8,8 @@ that coordinates lie in -1 … 1: morph targets are shapes that are seen.
 
 Based on: Kry, James and Pai, EigenSkin, 2002, sections 2.2 and 2.3.
 Differs from the paper: a number of columns in all, or a bound of what they leave, shares them out by D^2, which is best
-because poses of one driver say nothing about others; supports of pairs are twice as large, because what they add is
-small everywhere.
+because poses of one driver say nothing about others; a joint that turns about two axes counts as two; supports of pairs
+are twice as large, because what they add is small everywhere.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from osteon.core.arrays import Bool, Float64
 from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.fit.eigenskin.driver_fields import DriverField
+from osteon.fit.eigenskin.smooth_settings import count_ways
 
 __all__ = ["Eigenbasis", "choose_counts", "eigendisplacements", "left_by_counts"]
 
@@ -43,6 +44,11 @@ class Eigenbasis:
     @property
     def is_pair(self) -> bool:
         return len(self.field.joints) > 1
+
+    @property
+    def ways(self) -> int:
+        """Axes about which a joint was seen turning: as many joints in one."""
+        return 1 if self.field.axes.any() else count_ways(self.field.turns[:, 0])
 
     @property
     def sizes(self) -> Float64:
@@ -68,7 +74,7 @@ def eigendisplacements(field: DriverField, threshold: float) -> Eigenbasis:
 def choose_counts(bases: list[Eigenbasis], options: EigenSkinOptions) -> list[int]:
     """How many eigendisplacements each driver keeps."""
     if not options.total and not options.max_error:
-        wanted = [options.per_pair if basis.is_pair else options.per_joint for basis in bases]
+        wanted = [options.per_pair if basis.is_pair else options.per_joint * basis.ways for basis in bases]
         return [min(count, len(basis.singular)) for count, basis in zip(wanted, bases, strict=True)]
     most = options.total or sum(len(basis.singular) for basis in bases)
     gains = [(float(d), i) for i, basis in enumerate(bases) for d in basis.singular**2]

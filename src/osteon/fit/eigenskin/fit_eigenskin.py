@@ -38,7 +38,11 @@ from osteon.fit.eigenskin.vertex_limit import limit_columns
 __all__ = ["EigenSkinFit", "KnownPoses", "fit_eigenskin"]
 
 #: As printed: one radius, and poses are met.
-PAPER_RBF = RbfOptions((RADIUS,), (0.0,))
+PAPER_RBF = RbfOptions((RADIUS,), (0.0,), smooth=False)
+#: How far a vertex may be off where no joint turns, of the diagonal.
+AT_REST = 1e-2
+#: Poses that turn all joints, by which columns are limited.
+IMAGINED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,7 @@ def fit_eigenskin(
     report_progress(progress, "settings", 0.0)
     whole = find_settings(poses.transforms, character.skeleton.parents, poses.names, poses.hinges)
     chosen, left_out = _usable(whole, options)
+    _check_still(character, poses, whole)
     poses, settings = poses.take(chosen), whole.take(chosen)
     settings.check_distinct()
     report_progress(progress, "displacements", 0.1)
@@ -106,7 +111,9 @@ def fit_eigenskin(
     counts = choose_counts(bases, options)
     report_progress(progress, "coordinates", 0.6)
     functions = [fit_settings(b.field.turns, b.coordinates, b.field.axes, rbf, b.sizes) for b in bases]
-    columns, tables = _assemble(settings, bases, counts, functions, options.limit)
+    columns, tables, reach = _assemble(settings, bases, counts, functions)
+    if options.limit and len(columns):
+        columns = limit_columns(columns, reach, options.limit, _typical(settings, tables))
     report_progress(progress, "normals", 0.7)
     a, surface = tables.values(poses.transforms), (rest, character.mesh.faces)
     normals = None
@@ -128,6 +135,19 @@ def _check(character: Character, poses: KnownPoses) -> None:
         raise GeometryError(f"transforms: {len(poses.hinges)} bones, but the skeleton has {len(skeleton.names)} joints")
     if poses.frames.shape[1] != n_vertices:
         raise GeometryError(f"frames: {poses.frames.shape[1]} vertices, but '{character.mesh.name}' has {n_vertices}")
+
+
+def _check_still(character: Character, poses: KnownPoses, settings: JointSettings) -> None:
+    """Refuse a mesh that is not at rest in a pose that turns no joint: nobody said how it is turned."""
+    still = np.flatnonzero(~settings.moved.any(axis=1))
+    rest = character.mesh.rest.astype(np.float64)
+    for p in still.tolist():
+        one = poses.take([p])
+        off = rest_displacements(character.deformer, rest, one.frames, one.transforms).values
+        if np.abs(off).max(initial=0.0) > AT_REST * character.mesh.diagonal:
+            raise GeometryError(
+                f"pose '{poses.names[p]}': no joint is turned, but its mesh is not at rest; say how joints are turned"
+            )
 
 
 def _usable(settings: JointSettings, options: EigenSkinOptions) -> tuple[Int64, tuple[str, ...]]:
@@ -168,14 +188,11 @@ def _assemble(
     bases: list[Eigenbasis],
     counts: list[int],
     functions: list[SettingsFit],
-    limit: int,
-) -> tuple[Float64, JointRbf]:
-    """Columns (r,v,3), the first of all drivers first, and the tables of their coefficients."""
+) -> tuple[Float64, JointRbf, Float64]:
+    """Columns (r,v,3), the first of all drivers first, the tables of their coefficients, and how far drivers reach."""
     order = sorted((k, d) for d, count in enumerate(counts) for k in range(count))
     n_vertices = len(bases[0].support) if bases else 0
     columns = np.stack([np.zeros((n_vertices, 3)), *(bases[d].columns[k] for k, d in order)])[1:]
-    if limit:
-        columns = limit_columns(columns, np.array([bases[d].field.reach for _, d in order]), limit)
     axes = np.zeros((len(settings.parents), 3))
     axes[settings.joints] = settings.axes
     used = sorted({d for _, d in order})
@@ -192,7 +209,20 @@ def _assemble(
         np.array([number[d] for _, d in order], np.int32),
         np.concatenate([np.zeros(0), *(functions[d].weights[:, k] for k, d in order)]).astype(np.float32),
     )
-    return columns, tables
+    return columns, tables, np.array([bases[d].field.reach for _, d in order])
+
+
+def _typical(settings: JointSettings, tables: JointRbf) -> Float64:
+    """(p,r) coefficients in poses that were seen, and in others that turn every joint as it was seen somewhere."""
+    rng = np.random.default_rng(0)
+    turns = np.zeros((IMAGINED, len(settings.joints), 4))
+    turns[..., 3] = 1.0
+    for n in range(len(settings.joints)):
+        seen = np.flatnonzero(settings.moved[:, n])
+        if len(seen):
+            turns[:, n] = settings.turns[rng.choice(seen, IMAGINED), n]
+    both = [tables.values_at(poses, settings.joints) for poses in (settings.turns, turns)]
+    return np.concatenate([a / np.sqrt(len(a)) for a in both])
 
 
 def _bones(settings: JointSettings, basis: Eigenbasis) -> list[int]:

@@ -7,7 +7,9 @@ those that predict settings best which were left out, one at a time: with C = (K
 out setting misses it by (C a)_q / C_qq, so that nothing is solved twice.
 
 Based on: Kry, James and Pai, EigenSkin, 2002, section 2.4.
-Differs from the paper: radius and ridge by leave-one-out; the paper's own is any radius and no ridge.
+Differs from the paper: radius and ridge by leave-one-out; the paper's own is any radius and no ridge. Of joints that
+turn freely settings between those that were seen are added (`smooth_settings.py`), unless a ridge says that there is
+noise.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.deform.joint_rbf import driver_shapes
+from osteon.fit.eigenskin.smooth_settings import smooth_settings
 
 __all__ = ["RbfOptions", "SettingsFit", "fit_settings"]
 
 #: Radians.
-RADIUS, PAIR_RADIUS = 1.0, 8.0
+RADIUS, PAIR_RADIUS, SMOOTH_RADIUS = 1.0, 8.0, 4.0
 RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
 RIDGES = (0.0, 1e-4, 1e-3, 1e-2)
 #: A ridge must lower what is left out by this part, or settings that were seen are met exactly.
@@ -37,6 +40,7 @@ class RbfOptions:
 
     radii: tuple[float, ...] = (RADIUS, *(r for r in RADII if r != RADIUS))
     ridges: tuple[float, ...] = RIDGES
+    smooth: bool = True  # settings between those that were seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,10 @@ def fit_settings(
         rest = np.array([[[0.0, 0.0, 0.0, 1.0]]])
         centres, known = np.concatenate([rest, turns]), np.concatenate([np.zeros((1, values.shape[1])), values])
         radius, ridge = _chosen(centres, known if sizes is None else known * sizes, axes, options)
+        if options.smooth and not ridge and not axes.any() and len(centres) > LEAST:
+            added, foretold = smooth_settings(centres[:, 0], known, sizes)
+            centres, known = np.concatenate([centres, added[:, None]]), np.concatenate([known, foretold])
+            radius = SMOOTH_RADIUS if len(added) else radius
     weights = np.linalg.solve(_system(centres, axes, radius, ridge), known)
     return SettingsFit(centres, axes, np.asarray(weights, np.float64), radius, ridge)
 

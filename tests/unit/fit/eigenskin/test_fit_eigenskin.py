@@ -242,7 +242,7 @@ def test_a_rig_without_joints_is_refused(rig: Character) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"preset": "paper", "per_pair": 2}, "the paper has no pairs"),
+        ({"preset": "paper", "per_pair": 1}, "the paper has no pairs"),
         ({"total": 3, "per_joint": 3}, "--total shares out"),
         ({"max_error": 0.1, "total": 3}, "--max-error takes as many"),
         ({"support": 2.0}, "support"),
