@@ -122,7 +122,8 @@ def test_sliders_reach_as_far_as_is_known(person: Person) -> None:
         for name in ("elbow", "wrist x", "wrist y", "wrist z")
     }
     assert reach["elbow"] == ELBOW  # told by the list of poses
-    np.testing.assert_allclose([reach["wrist x"], reach["wrist y"]], [[0, 60], [-25, 25]], atol=0.01)
+    # told by the tables: settings that were seen, and the box of their principal axes, which is a little turned
+    np.testing.assert_allclose([reach["wrist x"], reach["wrist y"]], [[0, 60], [-25, 25]], atol=2)
 
 
 def test_fewer_eigendisplacements_are_a_model_that_was_cut(person: Person) -> None:
