@@ -1,9 +1,9 @@
 """Columns of displacements in bytes: only vertices that a column moves, three bytes each and a scale.
 
-    U_rv = n_rv scale_r / 127,     scale = peak_r 2^(-s / 16) for every `TOGETHER` vertices that follow each other
+    U_rv = n_rv peak_r 2^(-s_rv / 16) / 127
 
-n is -127 … 127 and s a byte. Displacements fade out over a support; with one scale for all of a column their small
-parts would be lost.
+n is -127 … 127 and s a byte of every vertex that the column moves. Displacements fade out over a support; with one
+scale for all of a column their small parts would be lost.
 
 Notes, elastic hand, 24 columns, error in poses unseen over that of single precision: one scale a column 1.072, one an
 axis 1.037, numbers to the power of 1.5 1.013, a scale for 64, 16, 8, 4 vertices 1.025, 1.014, 1.010, 1.008. With
@@ -26,7 +26,8 @@ from osteon.core.errors import GeometryError
 
 __all__ = ["PackedColumns"]
 
-TOGETHER = 1
+#: Vertices that shared a scale in files of before.
+ONCE_TOGETHER = 4
 #: The largest number of steps, and how many scales there are from one to twice as much.
 MOST, SCALES = 127, 16
 
@@ -38,16 +39,16 @@ class PackedColumns:
     n_vertices: int
     moved: NDArray[np.uint8]  # (r,bytes) a bit for each vertex, set where the column moves it
     numbers: NDArray[np.int8]  # (n,3) n of these vertices, column after column
-    scales: NDArray[np.uint8]  # (m,) s of every TOGETHER of them, beginning anew with each column
+    scales: NDArray[np.uint8]  # (n,) s of these
     peaks: Float32  # (r,)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "moved", checked("moved", self.moved, (None, -(-self.n_vertices // 8)), np.uint8))
         put(self, "peaks", checked("peaks", self.peaks, (len(self.moved),)))
-        counts = self._bits().sum(axis=1)
-        put(self, "numbers", checked("numbers", self.numbers, (int(counts.sum()), 3), np.int8))
-        put(self, "scales", checked("scales", self.scales, (int((-(-counts // TOGETHER)).sum()),), np.uint8))
+        n_moved = int(self._counts().sum())
+        put(self, "numbers", checked("numbers", self.numbers, (n_moved, 3), np.int8))
+        put(self, "scales", checked("scales", self.scales, (n_moved,), np.uint8))
         if not (self.peaks >= 0).all():
             raise GeometryError("peaks: expected no negative numbers")
 
@@ -56,26 +57,21 @@ class PackedColumns:
         """Columns (r,v,3), rounded."""
         bits = np.any(columns, axis=2)
         peaks = np.abs(columns).max(axis=(1, 2), initial=0.0).astype(np.float32)
-        counts = bits.sum(axis=1)
-        block = _blocks(counts)
         vectors = columns[bits].astype(np.float64)
-        largest = np.zeros(int(block.max(initial=-1)) + 1)
-        np.maximum.at(largest, block, np.abs(vectors).max(axis=1, initial=0.0))
-        peak = np.repeat(peaks.astype(np.float64), -(-counts // TOGETHER))
+        peak = np.repeat(peaks.astype(np.float64), bits.sum(axis=1))
         with np.errstate(divide="ignore"):
-            fine = np.floor(-SCALES * np.log2(np.minimum(largest / np.where(peak > 0, peak, 1.0), 1.0)))
+            parts = np.abs(vectors).max(axis=1, initial=0.0) / np.where(peak > 0, peak, 1.0)
+            fine = np.floor(-SCALES * np.log2(np.minimum(parts, 1.0)))
         scales = np.clip(fine, 0, 255).astype(np.uint8)
-        steps = _steps(peak, scales)[block]
-        numbers = np.rint(vectors / steps[:, None]).clip(-MOST, MOST).astype(np.int8)
+        numbers = np.rint(vectors / _steps(peak, scales)[:, None]).clip(-MOST, MOST).astype(np.int8)
         return PackedColumns(columns.shape[1], np.packbits(bits, axis=1), numbers, scales, peaks)
 
     def columns(self) -> Float32:
         """(r,v,3)"""
         bits = self._bits()
-        counts = bits.sum(axis=1)
-        peak = np.repeat(self.peaks.astype(np.float64), -(-counts // TOGETHER))
+        peak = np.repeat(self.peaks.astype(np.float64), self._counts())
         out = np.zeros((*bits.shape, 3), np.float32)
-        out[bits] = self.numbers * _steps(peak, self.scales)[_blocks(counts)][:, None]
+        out[bits] = self.numbers * _steps(peak, self.scales)[:, None]
         return out
 
     def arrays(self, name: str) -> Arrays:
@@ -86,8 +82,12 @@ class PackedColumns:
 
     @classmethod
     def from_arrays(cls, name: str, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        parts = [arrays[f"{name}_{key}"] for key in ("moved", "numbers", "scales", "peaks")]
-        return cls(int(arrays[f"{name}_vertices"]), *parts)
+        moved, numbers, scales, peaks = (arrays[f"{name}_{key}"] for key in ("moved", "numbers", "scales", "peaks"))
+        n_vertices = int(arrays[f"{name}_vertices"])
+        moved = checked("moved", moved, (None, -(-n_vertices // 8)), np.uint8)
+        if len(scales) < len(numbers):
+            scales = _each(scales, np.unpackbits(moved, axis=1, count=n_vertices).sum(axis=1, dtype=np.int64))
+        return cls(n_vertices, moved, numbers, scales, peaks)
 
     @property
     def n_bytes(self) -> int:
@@ -96,16 +96,21 @@ class PackedColumns:
     def _bits(self) -> Bool:
         return np.unpackbits(self.moved, axis=1, count=self.n_vertices).astype(bool)
 
+    def _counts(self) -> Int64:
+        """(r,) vertices that each column moves."""
+        return np.asarray(self._bits().sum(axis=1), np.int64)
 
-def _blocks(counts: Int64) -> Int64:
-    """(n,) the scale of each vertex, for columns that move so many."""
-    blocks = -(-counts // TOGETHER)
-    first = np.cumsum(blocks) - blocks
+
+def _each(scales: NDArray[np.uint8], counts: Int64) -> NDArray[np.uint8]:
+    """(n,) the scale of each vertex, where some that follow each other in a column share one; as they are if not so."""
+    shared = -(-counts // ONCE_TOGETHER)
+    if len(scales) != int(shared.sum()):
+        return scales
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.asarray(np.repeat(first, counts) + within // TOGETHER, np.int64)
+    return np.asarray(scales[np.repeat(np.cumsum(shared) - shared, counts) + within // ONCE_TOGETHER])
 
 
 def _steps(peak: Float64, scales: NDArray[np.uint8]) -> Float64:
-    """(m,) what a number counts."""
+    """(n,) what a number counts."""
     steps: Float64 = np.where(peak > 0, peak, 1.0) * 2.0 ** (-scales.astype(np.float64) / SCALES) / MOST
     return steps

@@ -11,6 +11,7 @@ import pytest
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.character import Character
 from osteon.core.deformer import restore_displacement
+from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.deform.column_rows import ColumnRows
 from osteon.deform.corrections import StoredDisplacement
@@ -125,6 +126,18 @@ def test_small_parts_of_a_column_keep_their_digits() -> None:
     packed = PackedColumns.of(columns).columns()
     off = np.linalg.norm(packed - columns, axis=2)[0].reshape(-1, 4).max(axis=1)
     assert (off <= 0.03 * np.linalg.norm(columns[0], axis=1).reshape(-1, 4).max(axis=1)).all()
+
+
+def test_scales_of_four_vertices_are_read() -> None:
+    """As files of before have them, beginning anew with each column."""
+    columns = np.random.default_rng(2).normal(size=(2, 11, 3))
+    columns[1, 3:5] = 0
+    arrays = PackedColumns.of(columns).arrays("basis")
+    shared = np.array([10, 20, 30, 40, 50, 60], np.uint8)
+    found = PackedColumns.from_arrays("basis", arrays | {"basis_scales": shared})
+    assert found.scales.tolist() == [10] * 4 + [20] * 4 + [30] * 3 + [40] * 4 + [50] * 4 + [60]
+    with pytest.raises(GeometryError, match="scales"):
+        PackedColumns.from_arrays("basis", arrays | {"basis_scales": shared[:5]})
 
 
 def test_packed_in_an_npz(tmp_path: Path) -> None:
