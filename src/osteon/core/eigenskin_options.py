@@ -25,12 +25,12 @@ class EigenSkinOptions:
 
     preset: EigenSkinPreset = option(
         "default",
-        help="Paper: EigenSkin as printed, supports of 4 %, joints alone, one radius.",
+        help="Paper: EigenSkin as printed, supports of 4 %, joints alone, equal numbers, one radius.",
         flags=("--preset",),
     )
     per_joint: int = option(
         2,
-        help="Eigendisplacements of each joint, for each axis that it turns about.",
+        help="Eigendisplacements a joint, for each axis that it turns about; as many in all, each where it helps most.",
         flags=("--per-joint", "-n"),
         minimum=0,
         needs=(
@@ -40,10 +40,10 @@ class EigenSkinOptions:
     )
     total: int = option(
         0,
-        help="Eigendisplacements in all, each where it helps most, instead of as many for each joint.",
+        help="Eigendisplacements in all, each where it helps most.",
         flags=("--total",),
         minimum=0,
-        shown_default="as many for each joint",
+        shown_default="as --per-joint makes",
         needs=(need(max_error=0.0, says="--max-error takes as many as it needs; leave one of them away"),),
     )
     max_error: float = option(
@@ -58,7 +58,7 @@ class EigenSkinOptions:
     )
     per_pair: int = option(
         2,
-        help="Eigendisplacements of each pair of joints that moves together in some pose; 0: joints alone.",
+        help="Eigendisplacements a pair of joints that moves together in some pose; 0: joints alone.",
         flags=("--per-pair",),
         minimum=0,
         needs=(need(preset="default", says=_PAIRS),),
