@@ -79,7 +79,7 @@ def _learn(poses: PoseSet, **options: object) -> LearnedSkin:
 
 
 def _training_rows(case: str, poses: PoseSet, support: float) -> list[Row]:
-    left = [rung["relative_error"] for rung in ladder_of(_learn(poses, support=support, per_pair=0).fit.bases)]
+    left = [rung["relative_error"] for rung in ladder_of(_learn(poses, support=support, per_pair=0))]
     case = f"{case}, supports of {100 * support:g} %"
     rows = [
         at_most(case, f"left of single joints by {n} a joint", left[n], LEFT[support][n])

@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from osteon import __version__
-from osteon.fit.eigenskin.eigenbasis import Eigenbasis, left_by_counts
+from osteon.fit.eigenskin.eigenbasis import choose_counts, left_by_counts
 from osteon.measure.report import peak_memory_mb
 from osteon.pipeline.eigenskin import LearnedSkin
 
@@ -50,7 +50,7 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
             "inverses_bounded": fit.observed.bounded,
             "smallest_singular_value": fit.observed.flattest,
         },
-        "ladder": ladder_of(fit.bases),
+        "ladder": ladder_of(learned),
         "warnings": list(learned.notes),
         "seconds": learned.seconds,
         "peak_memory_mb": peak_memory_mb(),
@@ -58,13 +58,20 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
     }
 
 
-def ladder_of(bases: list[Eigenbasis]) -> list[dict[str, Any]]:
-    """Relative training error of the poses of single joints, without any limit, by columns a joint and axis."""
-    alone = [basis for basis in bases if not basis.is_pair]
+def ladder_of(learned: LearnedSkin) -> list[dict[str, Any]]:
+    """Relative training error of the poses of single joints, without any limit, by columns a joint and axis.
+
+    It ends where one more would be rounding.
+    """
+    alone = [basis for basis in learned.fit.bases if not basis.is_pair]
     most = max((-(-len(basis.singular) // basis.ways) for basis in alone), default=0)
-    rungs = []
+    rungs: list[dict[str, Any]] = []
+    last: list[int] = []
     for n in range(most + 1):
-        counts = [min(n * basis.ways, len(basis.singular)) for basis in alone]
+        counts = choose_counts(alone, replace(learned.options, per_joint=n, total=0, max_error=0.0))
+        if counts == last:
+            break
+        last = counts
         rungs.append({"of": "eigendisplacements a joint", "value": n, "relative_error": left_by_counts(alone, counts)})
     return rungs
 
