@@ -42,7 +42,7 @@ TURN = rotation_from_axis_angle(np.array([1.0, -2.0, 0.5]), 1.9)
 #: A bar that bends far under its load: nodes each way, length, force over Young's modulus.
 CANTILEVER = ((24, 3, 3), 8.0, 0.004)
 #: Joints of the hand that Osteon makes, and the lattice around it: small enough for every run.
-MADE_SWEEP = SweepOptions(sweep=True, joints=("index.1", "index.2", "thumb.2"), each=2, validate=2)
+MADE_SWEEP = SweepOptions(sweep=True, joints=("index.1", "index.2", "thumb.1", "thumb.2"), each=2, validate=2)
 MADE_CUBE = 0.07
 
 

@@ -49,7 +49,7 @@ PALM = (
 )
 #: Degrees of the three joints of fingers and of the thumb, and how far the first spreads.
 FINGER_BENDS, FINGER_SPREAD = ((-10.0, 80.0), (0.0, 90.0), (0.0, 65.0)), (-12.0, 12.0)
-THUMB_BENDS, THUMB_SPREAD = ((-15.0, 40.0), (0.0, 50.0), (-10.0, 70.0)), (-15.0, 35.0)
+THUMB_BENDS, THUMB_SPREAD = ((-15.0, 35.0), (0.0, 50.0), (-10.0, 70.0)), (-15.0, 35.0)
 # fmt: on
 #: How far a finger goes on beyond its last joint, over its radius there; and into the palm before its first.
 BEYOND, BEFORE = 0.15, 0.12
