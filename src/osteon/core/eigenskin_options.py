@@ -25,7 +25,7 @@ class EigenSkinOptions:
 
     preset: EigenSkinPreset = option(
         "default",
-        help="Paper: EigenSkin as printed, supports of 4 %, joints alone, equal numbers, one radius.",
+        help="Paper: EigenSkin as printed, supports of 4 %, joints alone, the same number for each, one radius.",
         flags=("--preset",),
     )
     per_joint: int = option(

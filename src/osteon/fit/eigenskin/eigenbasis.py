@@ -82,10 +82,10 @@ def choose_counts(bases: list[Eigenbasis], options: EigenSkinOptions) -> list[in
         return _share_out(bases, sum(len(basis.singular) for basis in bases), options.max_error)
     if options.total:
         return _share_out(bases, options.total)
+    if options.preset == "paper":
+        return [min(options.per_joint, len(basis.singular)) for basis in bases]
     equal = [options.per_pair if basis.is_pair else options.per_joint * basis.ways for basis in bases]
     equal = [min(count, len(basis.singular)) for count, basis in zip(equal, bases, strict=True)]
-    if options.preset == "paper":
-        return equal
     shared = iter(_share_out([basis for basis, count in zip(bases, equal, strict=True) if count], sum(equal)))
     return [next(shared) if count else 0 for count in equal]
 

@@ -252,3 +252,13 @@ def test_a_rig_without_joints_is_refused(rig: Character) -> None:
 def test_options_without_effect_are_refused(options: dict[str, object], says: str) -> None:
     with pytest.raises(OptionError, match=says):
         EigenSkinOptions(**options)
+
+
+def test_columns_are_shared_out_by_axes_and_as_printed_by_joints(rig: Character) -> None:
+    """The elbow has one axis, the wrist several: as many columns in all, and the same number for each in the paper."""
+    poses = known_poses(rig)
+    shared = fit_eigenskin(rig, poses, options=EigenSkinOptions(per_joint=1, per_pair=0))
+    printed = fit_eigenskin(rig, poses, options=EigenSkinOptions(preset="paper", per_joint=1))
+    alone = [basis for basis in shared.bases if not basis.is_pair]
+    assert sum(shared.counts) == sum(basis.ways for basis in alone) > len(alone)
+    assert list(printed.counts) == [1, 1]
