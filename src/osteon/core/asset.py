@@ -79,6 +79,7 @@ class Asset:
     uvs: Float32 | None = None  # (t,3,2) one texture coordinate per triangle corner, origin at the bottom left
     colors: Float32 | None = None  # (v,4) RGBA in 0 … 1
     normals: CornerNormals | None = None  # authored or fitted; None: smooth ones of the rest pose
+    faceted: bool = False  # triangles are shaded flat, without normals
     materials: tuple[Material, ...] = ()
     triangle_material: Int32 | None = None  # (t,) index into materials
     polygon_of_triangle: Int32 | None = None  # (t,) consecutive triangles of one fan share a number
