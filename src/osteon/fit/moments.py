@@ -52,7 +52,7 @@ def products(points: Float64) -> Float64:
 
 @dataclass(frozen=True, slots=True)
 class PredictionMoments:
-    """All that the weights of every vertex depend on: w'G w with G_bc = product.forms_bc - cross_b - cross_c + energy."""
+    """What weights depend on: the error of a vertex is w'G w, G_bc = product.forms_bc - cross_b - cross_c + energy."""
 
     product: Float64  # (v,10) the products of the rest moment
     forms: Float64  # (b,b,10) of p' M_bc p

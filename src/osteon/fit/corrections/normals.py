@@ -1,9 +1,10 @@
 """The normals of a model: those of the rest pose, and columns of their own that correct them in every frame.
 
-    minimise over N, q:   sum_n sum_f  rho || M_n^f (n_n + N_n q^f) - m_n^f ||^2,        M = L / |L (n + N q)|
+    minimise over n, N, q:   sum_n sum_f  rho || M_n^f (n_n + N_n q^f) - m_n^f ||^2,        M = L / |L (n + N q)|
 
-rho = 1 / chord, which makes the squares angles, with L the linear part of the blend that stock players show and m the source's normal. Rest normals n first, which cost
-nothing (`skin/rest_normals.py`), then as many columns as are asked for, or as the shading needs.
+with L the linear part of the blend that stock players show, m the source's normal, and rho = 1 / chord, which makes the
+squares angles. Rest normals n come first, which cost nothing (`skin/rest_normals.py`), then as many columns as are
+requested, or as the shading needs.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13 in its linear form: coefficients of the
 normals' own. L does not depend on the corrections of positions, so neither do these columns: a model that is cut to a
@@ -27,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, Int64
+from osteon.core.arrays import Float32, Float64, FloatArray, Int64, IntArray
 from osteon.core.corrections import Corrections
 from osteon.core.frame_blocks import FrameBlock, frame_blocks
 from osteon.core.frames import FrameSource
@@ -82,7 +83,7 @@ def normals_of_frames(source: SourceNormals, frames: FrameSource, threads: int =
     return out.reshape(source.count, -1)
 
 
-def normal_rows(source: SourceNormals, frames: FrameSource, row_of_vertex: Int64, threads: int = 0) -> NormalRows:
+def normal_rows(source: SourceNormals, frames: FrameSource, row_of_vertex: IntArray, threads: int = 0) -> NormalRows:
     """The normals of a source as rows of a fit whose vertices are numbered by `row_of_vertex (v,)`."""
     vertex = row_of_vertex[source.vertex].astype(np.int64)
     order = np.argsort(vertex, kind="stable")
@@ -170,7 +171,7 @@ _PLACE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 class _Maps:
     """What bones and weights do to some normals, in blocks."""
 
-    def __init__(self, rows: NormalRows, skin: Skin, transforms: Float64) -> None:
+    def __init__(self, rows: NormalRows, skin: Skin, transforms: FloatArray) -> None:
         self.rows, self.transforms = rows, np.ascontiguousarray(transforms, np.float64)
         self.bones, self.weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
         self.skin, self.n_frames, self.count = skin, len(transforms), len(rows.vertex)

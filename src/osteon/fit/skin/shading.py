@@ -2,9 +2,9 @@
 
     minimise over T, w, n:   sum_v sum_f |A p - x|^2 + h^2 sum_n sum_f |L n - m|^2,   E at most 1 + allowed of before
 
-with A = [L | t] the blend of a vertex (symbols: `problem.py`). The right h is a fraction of the motion, not of the body,
-so it weighs itself by the residuals: h^2 is such that the normals' term is BALANCE times that of the positions, and less
-where E would grow by more than is allowed. A round is the bones, the weights, then the rest normals, each with the
+with A = [L | t] the blend of a vertex (symbols: `problem.py`). The right h is a fraction of the motion, not of the
+body, so it weighs itself by the residuals: h^2 is such that the normals' term is BALANCE times that of the positions,
+and less where E would grow by more than is allowed. A round is the bones, the weights, then the rest normals, each with the
 others fixed; bones go on past their new place by a part of their last step. Meshes of many vertices go through the
 rounds on a sample first. The round of least normal error within the bound is given back; the start is one of them.
 
