@@ -51,8 +51,8 @@ DAMPING = 1e-3
 #: Rounds of coefficients and basis on a sample of the normals, at least and at most, and pairs of a normal and a frame
 #: that all of them see; rounds of the basis on all normals.
 ROUNDS, ROUND_WORK, FULL_ROUNDS = (3, 10), 600_000, 2
-#: Normals that the coefficients are found on.
-SAMPLE = 2_500
+#: Normals that the coefficients are found on: so many pairs with a frame, at least and at most so many normals.
+SAMPLE_PAIRS, SAMPLE = 120_000, (800, 2_500)
 #: A rest normal that is shorter than this, of what is shown, keeps its direction.
 SHORTEST_REST = 0.05
 #: Chords below this, about a degree, count as this long.
@@ -64,7 +64,7 @@ REST_ITERATIONS = 6
 #: Columns of the automatic choice at most, and the mean degrees from which on there is none.
 MOST_AUTOMATIC, GOOD_SHADING = 5, 3.0
 #: Part of the degrees that a column of the automatic choice must take away.
-WORTH_A_COLUMN = 0.08
+WORTH_A_COLUMN = 0.03
 
 
 def normals_of_frames(source: SourceNormals, frames: FrameSource, threads: int = 0) -> Float32:
@@ -351,9 +351,9 @@ def fit_model_normals(
         unit, transforms.astype(np.float64), bones, weights, iterations=REST_ITERATIONS, threads=threads
     )
     maps = _Maps(unit, skin, transforms)
-    chosen = np.arange(maps.count)
-    if maps.count > 1.25 * SAMPLE:
-        chosen = np.sort(np.random.default_rng(0).permutation(maps.count)[:SAMPLE])
+    chosen, sample = np.arange(maps.count), int(np.clip(SAMPLE_PAIRS // maps.n_frames, *SAMPLE))
+    if maps.count > 1.25 * sample:
+        chosen = np.sort(np.random.default_rng(0).permutation(maps.count)[:sample])
     some = maps.subset(chosen)
     columns = _needed_columns(some, rest[chosen], threads) if rank is None else rank
     fit = _fit_columns(some, rest[chosen], columns, threads)
