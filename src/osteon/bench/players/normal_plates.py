@@ -10,7 +10,7 @@ joints leave the plate in that plane, and only the angle of the shaded normal, c
 | blend of the bones' inverse transposes | 71.6 | 58.0 | 63.4 |
 | the surface's own turn, here none (the stored normal keeps its angle to the surface) | 45 | 45 | 45 |
 
-A fan of plates that nothing moves has normals of known angles; what a player shows of them says which shade is which angle.
+A fan of plates that nothing moves has normals of known angles; it tells which shade of a player is which angle.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ from scipy.linalg import polar
 from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64
+from osteon.core.engines import NormalForm
 from osteon.io.gltf.write.buffer import BufferWriter, glb_bytes
 
-__all__ = ["CASES", "FAN", "NORMAL_FORMS", "NormalForm", "PlateCase", "Target", "write_fan", "write_plate"]
+__all__ = ["CASES", "FAN", "PlateCase", "Target", "direction", "fan_places", "write_fan", "write_plate"]
 
-NormalForm = Literal["linear", "inverse transpose", "inverse transposes blended", "surface"]
-NORMAL_FORMS: tuple[NormalForm, ...] = ("linear", "inverse transpose", "inverse transposes blended", "surface")
-#: How a morph target of normals stores that it moves no vertex, and one of positions that it turns no normal: an accessor
-#: without a buffer view, which glTF says is zero; a sparse one of a single entry; numbers; or no attribute at all.
+#: How a morph target of normals stores that it moves no vertex, and one of positions that it turns no normal: an
+#: accessor without a buffer view, which glTF says is zero; a sparse one of a single entry; numbers; or no attribute.
 Zeros = Literal["empty accessor", "sparse accessor", "stored zeros", "nothing"]
 ZEROS: tuple[Zeros, ...] = ("empty accessor", "sparse accessor", "stored zeros", "nothing")
 
@@ -82,22 +81,27 @@ class PlateCase:
     targets: tuple[Target, ...] = ()
     shown: tuple[int, ...] = ()  # targets whose weight goes to 1
 
-    def angle(self, form: NormalForm, morphed: bool = True) -> float:
+    def angle(self, form: NormalForm) -> float:
         """Degrees at which the normal stands from the second key on, if it is turned in this form."""
         normal = direction(REST)
-        for number in self.shown if morphed else ():
+        for number in self.shown:
             angle = self.targets[number].angle
             normal = normal if angle is None else normal + direction(angle) - direction(REST)
         parts = np.array([bone.linear for bone in self.bones])
         blend = parts.mean(axis=0)
         matrix = {
-            "linear": blend,
-            "inverse transpose": np.linalg.inv(blend).T,
-            "inverse transposes blended": np.linalg.inv(parts).transpose(0, 2, 1).mean(axis=0),
-            "surface": polar(blend)[0],
+            "the linear part": blend,
+            "its inverse transpose": np.linalg.inv(blend).T,
+            "the bones' inverse transposes": np.linalg.inv(parts).transpose(0, 2, 1).mean(axis=0),
+            "the surface": polar(blend)[0],
         }[form]
         x, _, z = matrix @ normal
         return float(np.degrees(np.arctan2(x, z)))
+
+    @property
+    def zeros(self) -> Zeros:
+        """How its targets store what they do not change."""
+        return self.targets[0].other if self.targets else "nothing"
 
     @property
     def middle(self) -> float:
@@ -139,7 +143,7 @@ CASES = (
 def write_plate(case: PlateCase, path: Path) -> Path:
     """The file of a case: one mesh, one skin, one clip."""
     buffer = BufferWriter()
-    joints = [{"name": f"joint {b}"} for b in range(len(case.bones))]
+    joints, numbers = [{"name": f"joint {b}"} for b in range(len(case.bones))], list(range(len(case.bones)))
     primitive = _primitive(buffer, np.zeros(3), REST)
     primitive["attributes"] |= _influences(buffer, len(case.bones))
     if case.targets:
@@ -149,10 +153,10 @@ def write_plate(case: PlateCase, path: Path) -> Path:
         mesh["weights"] = [0.0] * len(case.targets)
     inverse_binds = buffer.add(np.tile(np.eye(4).ravel(), (len(joints), 1)), "bind")
     root = {
-        "nodes": [*joints, {"name": "plate", "mesh": 0, "skin": 0}],
+        "nodes": [*joints, {"name": "plate", "mesh": 0, "skin": 0}, {"name": "root", "children": numbers}],
         "meshes": [mesh],
-        "skins": [{"joints": list(range(len(joints))), "inverseBindMatrices": inverse_binds}],
-        "scenes": [{"nodes": list(range(len(joints) + 1))}],
+        "skins": [{"joints": numbers, "inverseBindMatrices": inverse_binds}],
+        "scenes": [{"nodes": [len(joints), len(joints) + 1]}],
         "animations": [_clip(buffer, case)],
     }
     return _save(root, buffer, path)
@@ -220,7 +224,9 @@ def _zeros(buffer: BufferWriter, kind: Zeros) -> int:
         return buffer.add(np.zeros((4, 3)), "vertices", bounds=True)
     entry: dict[str, Any] = {"componentType": 5126, "count": 4, "type": "VEC3", "min": [0, 0, 0], "max": [0, 0, 0]}
     if kind == "sparse accessor":
-        first, values = (buffer.accessors[buffer.add(np.zeros((1, n), t))] for n, t in ((1, np.uint16), (3, np.float32)))
+        first, values = (
+            buffer.accessors[buffer.add(np.zeros((1, n), t))] for n, t in ((1, np.uint16), (3, np.float32))
+        )
         del buffer.accessors[-2:]
         entry["sparse"] = {
             "count": 1,

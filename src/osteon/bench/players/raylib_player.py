@@ -75,7 +75,9 @@ def _pose(lib: Any, model: Any, animation: Any, frame: float) -> None:
 def _corners(ffi: Any, meshes: list[Any], faces: list[Int32], shown: str) -> Float32:
     """(c,3) corners of all meshes."""
     pointers = [mesh.animNormals if shown == "normals" else mesh.animVertices for mesh in meshes]
-    posed = [_array(ffi, p, 3 * m.vertexCount, np.float32).reshape(-1, 3) for p, m in zip(pointers, meshes, strict=True)]
+    posed = [
+        _array(ffi, p, 3 * m.vertexCount, np.float32).reshape(-1, 3) for p, m in zip(pointers, meshes, strict=True)
+    ]
     return np.concatenate([values[corners] for values, corners in zip(posed, faces, strict=True)])
 
 

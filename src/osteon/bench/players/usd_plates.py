@@ -71,7 +71,7 @@ def _offsets(target: Target) -> tuple[Any, Any]:
     zeros = np.zeros((4, 3), np.float32)
     none = target.other == "nothing"
     shift = zeros + np.array([target.shift_x or 0.0, 0.0, 0.0], np.float32)
-    positions = [] if target.shift_x is None and none else shift
+    positions: Any = [] if target.shift_x is None and none else shift
     if target.angle is None:
         return positions, None if none else zeros
     return positions, zeros + (direction(target.angle) - direction(REST)).astype(np.float32)
