@@ -1,6 +1,6 @@
-"""What Blender shows of plates: `python blender_plates.py SECONDS FILE…` in an environment with bpy and without Osteon.
+"""What Blender shows of plates: `python blender_plates.py ANSWER SECONDS FILE…` in an environment with bpy and without Osteon.
 
-Prints a JSON list, for each file the angles of the corners' normals and where the plate is, or the error that the
+Writes a JSON list, for each file the angles of the corners' normals and where the plate is, or the error that the
 importer ends with. Corner normals of the evaluated mesh are what Blender shades with.
 """
 
@@ -10,6 +10,7 @@ import json
 import logging
 import math
 import sys
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -39,5 +40,5 @@ def shown(path: str, seconds: float) -> dict[str, Any]:
 
 if __name__ == "__main__":
     logging.disable(logging.WARNING)
-    found = [shown(path, float(sys.argv[1])) for path in sys.argv[2:]]
-    print("\n" + json.dumps(found))  # noqa: T201
+    found = [shown(path, float(sys.argv[2])) for path in sys.argv[3:]]
+    Path(sys.argv[1]).write_text(json.dumps(found))

@@ -132,8 +132,9 @@ def _read_usd(cases: Sequence[PlateCase], folder: Path) -> list[PlateReading]:
 
 def _read_blender(cases: Sequence[PlateCase], folder: Path) -> list[PlateReading]:
     files = [str(write_plate(case, folder / f"plate{number}.glb")) for number, case in enumerate(cases)]
-    said = run_engine([str(find_blender()), str(SCRIPTS / "blender_plates.py"), str(MOMENT), *files], "Blender")
-    return [PlateReading(**reading) for reading in json.loads(said.strip().splitlines()[-1])]
+    answer = folder / "answer.json"
+    run_engine([str(find_blender()), str(SCRIPTS / "blender_plates.py"), str(answer), str(MOMENT), *files], "Blender")
+    return [PlateReading(**reading) for reading in json.loads(answer.read_text())]
 
 
 def _mean_angle(normals: NDArray[Any]) -> float:

@@ -3,6 +3,7 @@ import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { MeshoptDecoder } from "/packages/meshoptimizer/meshopt_decoder.mjs";
 import { encode, pixels } from "./encode.mjs";
+import { draw, openSurface, surfacePicture } from "./pictures.mjs";
 import { EightInfluences, addSecondSet } from "./eight_influences.mjs";
 
 const WIDTH = 256; // pixels a row of the target that vertices are drawn into
@@ -157,4 +158,15 @@ function shades(clip, time, size) {
   return found;
 }
 
-window.player = { open, positions, shades, revision: THREE.REVISION };
+// The file at some seconds of a clip, lit and textured; see pictures.mjs.
+function picture(clip, time, view) {
+  const { gltf, mixer } = shown;
+  start(clip);
+  if (clip !== null) mixer.setTime(time);
+  return draw(gltf.scene, view);
+}
+
+// A surface of other vertices, with the materials of the file.
+const openSurfaceOfFile = (url, layout) => openSurface(url, layout, shown.meshes.map((mesh) => mesh.material));
+
+window.player = { open, positions, shades, picture, openSurface: openSurfaceOfFile, surfacePicture, revision: THREE.REVISION };
