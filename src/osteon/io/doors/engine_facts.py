@@ -20,8 +20,8 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions, *, coarse
         suffix=suffix,
         bone_type=model.track.bone_type,
         influences=used,
-        targets=model.rank,
-        attributes=_attributes(model, options) + model.rank * each if gltf else 0,
+        targets=model.n_columns,
+        attributes=_attributes(model, options) + model.n_columns * each if gltf else 0,
         vertices=model.n_vertices,
         quantized_positions=gltf and options.whole_numbers,
         short_rotations=gltf
@@ -52,7 +52,7 @@ def target_attributes(model: SkinnedModel, options: SaveOptions) -> int:
     corrections = model.corrections
     if not options.normals or corrections is None or corrections.normal_basis is None:
         return 1
-    return 2 if engine_of(options.engine).has_room(_attributes(model, options) + 2 * model.rank) else 1
+    return 2 if engine_of(options.engine).has_room(_attributes(model, options) + 2 * model.n_columns) else 1
 
 
 def _attributes(model: SkinnedModel, options: SaveOptions) -> int:

@@ -67,7 +67,7 @@ class Grid:
     def of(models: Sequence[SkinnedModel], step: float | None = None) -> Grid:
         """The smallest that holds all that is stored of some meshes."""
         reach = 0.0
-        for corrections in (model.corrections for model in models if model.rank):
+        for corrections in (model.corrections for model in models if model.n_columns):
             if corrections is not None:
                 sizes = np.abs(corrections.basis).max(axis=(1, 2), initial=0.0).astype(np.float64)
                 reach = max(reach, float((_needed(corrections) * sizes).max()))
@@ -117,7 +117,7 @@ def _needed(corrections: Corrections) -> Float64:
 def _lowest(model: SkinnedModel) -> Float64:
     """(v,3) the rest pose with every correction at its least coefficient."""
     corrections, points = model.corrections, model.rest.astype(np.float64)
-    if corrections is None or not model.rank:
+    if corrections is None or not model.n_columns:
         return points
     return np.asarray(points + np.tensordot(_low(corrections), corrections.basis.astype(np.float64), axes=1))
 
@@ -125,7 +125,7 @@ def _lowest(model: SkinnedModel) -> Float64:
 def pack_mesh(model: SkinnedModel, normals: Float64 | None, grid: Grid = REAL_NUMBERS) -> PackedMesh:
     """The mesh with its corrections as they are stored; `normals (v,3)` of the rest pose, or None."""
     corrections, points = model.corrections, _lowest(model)
-    if corrections is None or not model.rank:
+    if corrections is None or not model.n_columns:
         nothing, none = MorphRange(np.zeros(0), np.ones(0)), np.zeros((0, *points.shape), np.float32)
         return PackedMesh(points, normals, nothing, none, None, grid.cube)
     dequantize = grid.cube

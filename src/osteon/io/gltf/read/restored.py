@@ -157,7 +157,7 @@ def _unpacked(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> tu
     stored = generic.corrections
     if stored is None or "low" not in metadata.entries:
         return generic.rest, stored
-    nothing = [0.0] * stored.rank
+    nothing = [0.0] * stored.n_columns
     morph_range = MorphRange(np.array(metadata.numbers("low", nothing)), np.array(metadata.numbers("span", nothing)))
     if not (morph_range.span > 0).all():
         raise metadata.document.error("'span' of Osteon's notes is not positive; write the file again")

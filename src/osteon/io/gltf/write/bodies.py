@@ -55,7 +55,7 @@ class Body:
 
     def tracks(self, node: int, animation: Animation, small: CompactForm) -> list[NodeTrack]:
         """The motion of its corrections at a node, if it has any; `animation` has a frame for each key."""
-        if animation.coefficients is None or not self.model.rank:
+        if animation.coefficients is None or not self.model.n_columns:
             return []
         morph_range = self.mesh.packed.morph_range
         return [weights_track(node, morph_range.weights(animation.coefficients), morph_range.rest, small.precision)]

@@ -61,7 +61,7 @@ def reduce_keys(keyed: KeyedModel, error: float) -> KeptKeys:
     """Keys to keep so that no vertex is off by more than the part `error` of the diagonal, in any frame."""
     model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
     distance = error * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
-    share = CORRECTIONS_PART if model.rank else 0.0
+    share = CORRECTIONS_PART if model.n_columns else 0.0
     order, depth = parents_first(joints.parents), 1 + max(depths_of(joints.parents))
     each = distance * (1 - share) / depth
     strictness = error * (1 - share) / PLAYERS_APART
@@ -79,7 +79,7 @@ def reduce_keys(keyed: KeyedModel, error: float) -> KeptKeys:
             joint = _reduce_joint(MovingJoint((tracks, tracks), place, int(keyed.has_key[now, b].sum()), {}), each)
             world[b] = joint.linear()
             kept |= {(number, f"{b} {name}"): keys for name, keys in joint.kept.items()}
-        if model.corrections is not None and model.rank:
+        if model.corrections is not None and model.n_columns:
             keys = _reduce_weights(model, model.corrections, (now, moments), distance * share)
             kept |= {} if keys is None else {(number, "weights"): keys}
     return kept
@@ -88,7 +88,7 @@ def reduce_keys(keyed: KeyedModel, error: float) -> KeptKeys:
 def _boxes(model: SkinnedModel, joints: Joints, order: list[int]) -> tuple[Float64, Float64]:
     """(b,3) lowest and highest corner of all points that a joint carries, in its own space, in any frame."""
     lowest = highest = model.rest.astype(np.float64)
-    if model.corrections is not None and model.rank:
+    if model.corrections is not None and model.n_columns:
         coefficients = model.corrections.coefficients.astype(np.float64)
         for column, q in zip(model.corrections.basis.astype(np.float64), coefficients.T, strict=True):
             ends = np.stack([column * q.min(), column * q.max()])
@@ -166,7 +166,7 @@ def _reduce_weights(
     """Keys of the morph weights in a clip's frames and moments, or None for all of them."""
     frames, moments = clip
     coefficients = corrections.coefficients[frames].astype(np.float64)
-    basis = corrections.basis.astype(np.float64).reshape(corrections.rank, -1)
+    basis = corrections.basis.astype(np.float64).reshape(corrections.n_columns, -1)
     linear = model.track.transforms[frames, :, :, :3].astype(np.float64)
     stretch = np.linalg.norm(linear, ord=2, axis=(-2, -1))  # (f,b)
     step = max(1, BLOCK_VALUES // basis.shape[1])
@@ -185,4 +185,4 @@ def _reduce_weights(
     if distances(still).max() <= allowance:
         return still
     n_keys = int((moments % 1 == 0).sum())
-    return _fewest_keys(len(coefficients), distances, allowance, _worth(n_keys, 4 * corrections.rank))
+    return _fewest_keys(len(coefficients), distances, allowance, _worth(n_keys, 4 * corrections.n_columns))

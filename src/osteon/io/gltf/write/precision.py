@@ -94,7 +94,7 @@ def _with_shares(trial: Trial, parts: dict[str, float], last: Precision) -> Prec
 def _tight(model: SkinnedModel) -> SkinnedModel:
     """The same positions in all frames, with coefficients in 0 … 1, as `morph_range` stores them."""
     corrections = model.corrections
-    if corrections is None or not model.rank:
+    if corrections is None or not model.n_columns:
         return model.with_parts(corrections=None)
     morph_range = tight_range(corrections)
     basis = corrections.basis.astype(np.float64)
@@ -139,7 +139,7 @@ def _exponential(trial: Trial, name: TrackKind, allowed: float, last: Packing | 
     if name == "morphs":
         if corrections is None:
             return None
-        largest, together = 1.0, corrections.rank if corrections.rank <= MOST_TOGETHER else 1
+        largest, together = 1.0, corrections.n_columns if corrections.n_columns <= MOST_TOGETHER else 1
     else:
         largest = float(np.abs(getattr(tracks, name)).max(initial=1.0))
     bits = 0 if last is None else last.bits
