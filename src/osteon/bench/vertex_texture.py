@@ -40,6 +40,7 @@ class VertexTexture:
     keys: Float64  # (k,) the frames that are kept
     positions: Float64  # (k,v,3) rounded
     normals: Float64  # (k,v,3) rounded, unit
+    bits: TextureBits
     nbytes: int  # of samples and indices
 
     def at(self, frame: float) -> tuple[Float64, Float64]:
@@ -70,7 +71,7 @@ def bake_vertex_texture(
     steps = 2**bits - 1
     positions = np.round((frames[kept] - low) / span * steps) / steps * span + low
     size = n_keys * _frame_bytes(frames.shape[1], bits) + _index_bytes(frames.shape[1], faces)
-    return VertexTexture(keys, positions, _octahedral(normals[kept]), size)
+    return VertexTexture(keys, positions, _octahedral(normals[kept]), bits, size)
 
 
 def _frame_bytes(n_vertices: int, bits: TextureBits) -> int:
