@@ -117,5 +117,3 @@ def _frames(points: Float64, edges: Int32, normals: Float64) -> tuple[Float64, F
     along -= np.einsum("ki,ki->k", along, normals)[:, None] * normals
     length = np.linalg.norm(along, axis=1, keepdims=True)
     return normals, np.asarray(along / np.where(length > 0, length, 1))
-
-

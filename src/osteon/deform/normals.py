@@ -20,7 +20,15 @@ from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
 from osteon.deform.pose import linear_parts
 
-__all__ = ["NormalForm", "displaced_normals", "normal_map", "pose_normals", "rest_normals", "unit_vectors", "vertices_of_normals"]
+__all__ = [
+    "NormalForm",
+    "displaced_normals",
+    "normal_map",
+    "pose_normals",
+    "rest_normals",
+    "unit_vectors",
+    "vertices_of_normals",
+]
 
 NormalForm = Literal["linear", "inverse_transpose"]
 

@@ -52,12 +52,21 @@ def products(points: Float64) -> Float64:
 
 @dataclass(frozen=True, slots=True)
 class PredictionMoments:
-    """All that the weights of every vertex depend on: w'G w with G_bc = product.forms_bc - cross_b - cross_c + energy."""
+    """What weights depend on: the error of a vertex is w'G w, G_bc = product.forms_bc - cross_b - cross_c + energy."""
 
     product: Float64  # (v,10) the products of the rest moment
     forms: Float64  # (b,b,10) of p' M_bc p
     cross: Float64  # (v,b) p' h_b
     energy: Float64  # (v,) squared norm of the targets
+    of_normals: PredictionMoments | None = None  # the part of normals alone, without their weight
+
+    def errors(self, bones: NDArray[np.int64], weights: Float64) -> Float64:
+        """(v,) squared error of every vertex with bones and weights (v,k)."""
+        pairs = (weights[:, :, None] * weights[:, None, :])[..., None]
+        mixed = (pairs * self.forms[bones[:, :, None], bones[:, None, :]]).sum(axis=(1, 2))
+        cross = (weights * np.take_along_axis(self.cross, bones, axis=1)).sum(axis=1)
+        squared: Float64 = np.einsum("vi,vi->v", mixed, self.product) - 2 * cross + self.energy
+        return np.maximum(squared, 0)
 
     @property
     def gamma(self) -> Float64:
@@ -96,11 +105,18 @@ def _with_normals(plain: PredictionMoments, rows: NormalRows, stacked: Float64, 
 
     for_blocks(work, len(cross), 1024, threads)
     product = products(np.concatenate([rows.rest, np.zeros((len(cross), 1))], axis=1))
-    return PredictionMoments(
-        plain.product + rows.weight * _sums_by_vertex(product, rows.vertex, len(plain.product)),
+    alone = PredictionMoments(
+        _sums_by_vertex(product, rows.vertex, len(plain.product)),
         plain.forms,
-        plain.cross + rows.weight * _sums_by_vertex(cross, rows.vertex, len(plain.cross)),
-        plain.energy + rows.weight * np.bincount(rows.vertex, rows.energy, len(plain.energy)),
+        _sums_by_vertex(cross, rows.vertex, len(plain.cross)),
+        np.bincount(rows.vertex, rows.energy, len(plain.energy)).astype(np.float64),
+    )
+    return PredictionMoments(
+        plain.product + rows.weight * alone.product,
+        plain.forms,
+        plain.cross + rows.weight * alone.cross,
+        plain.energy + rows.weight * alone.energy,
+        alone,
     )
 
 

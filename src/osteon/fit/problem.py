@@ -51,6 +51,11 @@ class NormalRows:
         """(n,) squared norm of a row of targets."""
         return np.asarray(np.einsum("nf,nf->n", self.targets, self.targets, dtype=np.float64))
 
+    def take_frames(self, frames: Int64) -> NormalRows:
+        """The same rows with only the given frames."""
+        some = self.targets.reshape(len(self.targets), -1, 3)[:, frames]
+        return replace(self, targets=np.ascontiguousarray(some).reshape(len(some), -1))
+
     def subset(self, vertices: Int32) -> NormalRows:
         """The rows of some vertices, which are then numbered anew; `vertices` ascend."""
         chosen = np.flatnonzero(np.isin(self.vertex, vertices))

@@ -1,8 +1,8 @@
 """Shading as players show it: the angle between the normals of a played model and those of its source.
 
 A stock player shades with the linear part of the blend times the stored normal, L n (`deform/normals.py`). That is not
-the angle between the two surfaces, which `distortion.py` measures: on a sheet the surface may be right while L turns its
-normals anywhere.
+the angle between the two surfaces, which `distortion.py` measures: on a sheet the surface may be right while L turns
+its normals anywhere.
 """
 
 from __future__ import annotations

@@ -176,9 +176,7 @@ def _shading_degrees(shading: Shading, rank: int) -> dict[str, float]:
     return {"mean": shading.mean, "p95": shading.p95, "rank_0": shading.mean, f"rank_{rank}": shading.mean}
 
 
-def cut_skin_report(
-    report: SkinReport, model: SkinnedModel, distortion: Distortion, shading: Shading
-) -> SkinReport:
+def cut_skin_report(report: SkinReport, model: SkinnedModel, distortion: Distortion, shading: Shading) -> SkinReport:
     """The report of the same fit cut to the rank of `model`."""
     old = report.quality.smallest_singular_value
     facts = FitFacts(

@@ -71,9 +71,7 @@ def shade_solution(task: SkinTask, solution: Solution) -> Solution:
     )
 
 
-def shade_model(
-    model: SkinnedModel, sequence: MeshSequence, task: SkinTask, rig: SkinnedModel | None
-) -> SkinnedModel:
+def shade_model(model: SkinnedModel, sequence: MeshSequence, task: SkinTask, rig: SkinnedModel | None) -> SkinnedModel:
     """The model with the normals that its options ask for, fitted to the frames that took part."""
     options, source = task.options, task.source_normals
     if source is None:

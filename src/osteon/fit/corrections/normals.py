@@ -1,9 +1,10 @@
 """The normals of a model: those of the rest pose, and columns of their own that correct them in every frame.
 
-    minimise over N, q:   sum_n sum_f  rho || M_n^f (n_n + N_n q^f) - m_n^f ||^2,        M = L / |L (n + N q)|
+    minimise over n, N, q:   sum_n sum_f  rho || M_n^f (n_n + N_n q^f) - m_n^f ||^2,        M = L / |L (n + N q)|
 
-rho = 1 / chord, which makes the squares angles, with L the linear part of the blend that stock players show and m the source's normal. Rest normals n first, which cost
-nothing (`skin/rest_normals.py`), then as many columns as are asked for, or as the shading needs.
+with L the linear part of the blend that stock players show, m the source's normal, and rho = 1 / chord, which makes the
+squares angles. Rest normals n come first, which cost nothing (`skin/rest_normals.py`), then as many columns as are
+requested, or as the shading needs.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13 in its linear form: coefficients of the
 normals' own. L does not depend on the corrections of positions, so neither do these columns: a model that is cut to a
@@ -27,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, Int64
+from osteon.core.arrays import Float32, Float64, FloatArray, Int64, IntArray
 from osteon.core.corrections import Corrections
 from osteon.core.frame_blocks import FrameBlock, frame_blocks
 from osteon.core.frames import FrameSource
@@ -50,8 +51,8 @@ DAMPING = 1e-3
 #: Rounds of coefficients and basis on a sample of the normals, at least and at most, and pairs of a normal and a frame
 #: that all of them see; rounds of the basis on all normals.
 ROUNDS, ROUND_WORK, FULL_ROUNDS = (3, 10), 600_000, 2
-#: Normals that the coefficients are found on.
-SAMPLE = 2_500
+#: Normals that the coefficients are found on: so many pairs with a frame, at least and at most so many normals.
+SAMPLE_PAIRS, SAMPLE = 120_000, (800, 2_500)
 #: A rest normal that is shorter than this, of what is shown, keeps its direction.
 SHORTEST_REST = 0.05
 #: Chords below this, about a degree, count as this long.
@@ -63,7 +64,7 @@ REST_ITERATIONS = 6
 #: Columns of the automatic choice at most, and the mean degrees from which on there is none.
 MOST_AUTOMATIC, GOOD_SHADING = 5, 3.0
 #: Part of the degrees that a column of the automatic choice must take away.
-WORTH_A_COLUMN = 0.08
+WORTH_A_COLUMN = 0.03
 
 
 def normals_of_frames(source: SourceNormals, frames: FrameSource, threads: int = 0) -> Float32:
@@ -82,7 +83,7 @@ def normals_of_frames(source: SourceNormals, frames: FrameSource, threads: int =
     return out.reshape(source.count, -1)
 
 
-def normal_rows(source: SourceNormals, frames: FrameSource, row_of_vertex: Int64, threads: int = 0) -> NormalRows:
+def normal_rows(source: SourceNormals, frames: FrameSource, row_of_vertex: IntArray, threads: int = 0) -> NormalRows:
     """The normals of a source as rows of a fit whose vertices are numbered by `row_of_vertex (v,)`."""
     vertex = row_of_vertex[source.vertex].astype(np.int64)
     order = np.argsort(vertex, kind="stable")
@@ -170,7 +171,7 @@ _PLACE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 class _Maps:
     """What bones and weights do to some normals, in blocks."""
 
-    def __init__(self, rows: NormalRows, skin: Skin, transforms: Float64) -> None:
+    def __init__(self, rows: NormalRows, skin: Skin, transforms: FloatArray) -> None:
         self.rows, self.transforms = rows, np.ascontiguousarray(transforms, np.float64)
         self.bones, self.weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
         self.skin, self.n_frames, self.count = skin, len(transforms), len(rows.vertex)
@@ -350,9 +351,9 @@ def fit_model_normals(
         unit, transforms.astype(np.float64), bones, weights, iterations=REST_ITERATIONS, threads=threads
     )
     maps = _Maps(unit, skin, transforms)
-    chosen = np.arange(maps.count)
-    if maps.count > 1.25 * SAMPLE:
-        chosen = np.sort(np.random.default_rng(0).permutation(maps.count)[:SAMPLE])
+    chosen, sample = np.arange(maps.count), int(np.clip(SAMPLE_PAIRS // maps.n_frames, *SAMPLE))
+    if maps.count > 1.25 * sample:
+        chosen = np.sort(np.random.default_rng(0).permutation(maps.count)[:sample])
     some = maps.subset(chosen)
     columns = _needed_columns(some, rest[chosen], threads) if rank is None else rank
     fit = _fit_columns(some, rest[chosen], columns, threads)

@@ -27,7 +27,8 @@ class Influences:
 
     bones: NDArray[np.int64]  # (v,k)
     weights: Float64  # (v,k)
-    errors: Float64  # (v,) squared
+    errors: Float64  # (v,) squared, of positions
+    normal_errors: Float64 | None = None  # (v,) squared, of normals that took part, without their weight
 
     @property
     def squared_error(self) -> float:
@@ -68,7 +69,7 @@ def select_influences(
     """At most `n_influences` bones a vertex with non-negative weights that sum to one.
 
     `earlier` influences are where the search begins. `thorough` searches longer. With `pull` > 0 the weights are drawn
-    towards `wanted` (v,b). The errors are those of positions, and of normals that take part, not of the pull.
+    towards `wanted` (v,b). The errors do not count it.
     """
     if not 1 <= n_influences <= MAX_INFLUENCES:
         raise OptionError(f"influences: expected 1 … {MAX_INFLUENCES}, got {n_influences}")
@@ -90,4 +91,7 @@ def select_influences(
         select_forward(search, slice(start, stop), bones, weights, errors)
 
     for_blocks(work, problem.n_vertices, 512, threads)
-    return Influences(bones, weights, errors)
+    if problem.normals is None or sums.of_normals is None:
+        return Influences(bones, weights, errors)
+    of_normals = sums.of_normals.errors(bones, weights)
+    return Influences(bones, weights, np.maximum(errors - problem.normals.weight * of_normals, 0), of_normals)

@@ -2,11 +2,12 @@
 
     minimise over T, w, n:   sum_v sum_f |A p - x|^2 + h^2 sum_n sum_f |L n - m|^2,   E at most 1 + allowed of before
 
-with A = [L | t] the blend of a vertex (symbols: `problem.py`). The right h is a fraction of the motion, not of the body,
-so it weighs itself by the residuals: h^2 is such that the normals' term is BALANCE times that of the positions, and less
-where E would grow by more than is allowed. A round is the bones, the weights, then the rest normals, each with the
-others fixed; bones go on past their new place by a part of their last step. Meshes of many vertices go through the
-rounds on a sample first. The round of least normal error within the bound is given back; the start is one of them.
+with A = [L | t] the blend of a vertex (symbols: `problem.py`). The right h is a fraction of the motion, not of the
+body, so it weighs itself by the residuals: h^2 is such that the normals' term is BALANCE times that of the positions,
+and less where E would grow by more than is allowed. A round is the bones, the weights, then the rest normals, each
+with the others fixed; bones go on past their new place by a part of their last step. Meshes of many vertices go
+through the rounds on a sample first. The round of least normal error within the bound is given back; the start is one
+of them.
 
 Based on: alternating least squares as in `refine.py`; section 6 of James and Twigg, Skinning Mesh Animations, 2005, for
 what normals a player shows.
@@ -26,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64, Int32
@@ -48,6 +50,8 @@ UNSEEN = 3e-6
 BETA = 0.9
 #: Iterations of the rest normals at the start, in a round, and at the end.
 FIRST_ITERATIONS, ROUND_ITERATIONS, LAST_ITERATIONS = 1, 1, 4
+#: Frames that rest normals look at in a round.
+ROUND_FRAMES = 32
 #: Rounds on all vertices that follow the rounds on a sample.
 FULL_ROUNDS = 3
 
@@ -180,12 +184,22 @@ def _weighed(
     found = select_influences(
         problem, transforms, options.influences, earlier=state.influences, threads=options.threads
     )
-    normals, errors = fit_rest_normals(
-        rows, transforms, found.bones, found.weights, iterations=ROUND_ITERATIONS, threads=options.threads
+    some = _some_frames(len(transforms))
+    normals, _ = fit_rest_normals(
+        rows.take_frames(some),
+        transforms[some],
+        found.bones,
+        found.weights,
+        iterations=ROUND_ITERATIONS,
+        threads=options.threads,
     )
-    by_vertex = np.bincount(rows.vertex, errors[:, 0], problem.n_vertices)
-    positions = replace(found, errors=np.maximum(found.errors - weight * by_vertex, 0))
-    return ShadedSkin(transforms, positions, normals, float(errors[:, 1].sum()), weight)
+    error = 0.0 if found.normal_errors is None else float(found.normal_errors.sum())
+    return ShadedSkin(transforms, found, normals, error, weight)
+
+
+def _some_frames(n_frames: int) -> NDArray[np.int64]:
+    """Frames, evenly spread, that rest normals look at between rounds."""
+    return np.unique(np.linspace(0, n_frames - 1, ROUND_FRAMES).astype(np.int64))
 
 
 def _with_rest_normals(skin: ShadedSkin, rows: NormalRows, options: ShadingOptions, iterations: int) -> ShadedSkin:

@@ -48,11 +48,12 @@ def packs_rotations(engine: Engine) -> bool:
 
 
 def target_attributes(model: SkinnedModel, options: SaveOptions) -> int:
-    """How many attributes a morph target has: two where normals go along and the engine has room for them."""
+    """How many attributes a morph target has: two where normals go along and the engine that is named has room."""
     corrections = model.corrections
     if not options.normals or corrections is None or corrections.normal_basis is None:
         return 1
-    return 2 if engine_of(options.engine).has_room(_attributes(model, options) + 2 * model.n_columns) else 1
+    engine = engine_of(options.engine)
+    return 2 if engine.name == "any" or engine.has_room(_attributes(model, options) + 2 * model.n_columns) else 1
 
 
 def _attributes(model: SkinnedModel, options: SaveOptions) -> int:

@@ -10,6 +10,9 @@ A stored normal must have length one, so n + sum low N is divided by its length 
 scale normals after all else (see `pack_normals`). At the weights of the rest pose the stored normals then have the
 length 1 / l, which gives l back.
 
+Columns that move normals only have low = 0 and weights in -1 … 1: the stored normals stay those of the rest pose, which
+programs show that know no normals of targets; those that cut weights are among them.
+
 With float32 a span is a power of two, so that U comes back to the last digit. With 16 bits it is what makes a target
 fill -1 … 1, and weights stay far below one.
 """
@@ -105,13 +108,17 @@ def tight_range(corrections: Corrections) -> MorphRange:
 
 
 def _low(corrections: Corrections) -> Float64:
-    """(r,) the least coefficients, or 0."""
-    return np.asarray(corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64))
+    """(r,) the least coefficients, or 0; 0 of columns that move normals only."""
+    low = corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64)
+    low[corrections.rank :] = 0
+    return np.asarray(low)
 
 
 def _needed(corrections: Corrections) -> Float64:
-    """(r,) from the least coefficients to the largest."""
-    return np.asarray(corrections.coefficients.max(axis=0, initial=0.0) - _low(corrections))
+    """(r,) from the least coefficients to the largest; the largest of columns that move normals only."""
+    needed = corrections.coefficients.max(axis=0, initial=0.0) - _low(corrections)
+    needed[corrections.rank :] = np.abs(corrections.coefficients[:, corrections.rank :]).max(axis=0, initial=0.0)
+    return np.asarray(needed)
 
 
 def _lowest(model: SkinnedModel) -> Float64:

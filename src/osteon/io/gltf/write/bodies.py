@@ -74,6 +74,10 @@ class Body:
             found["polygons"] = buffer.add(asset.polygon_of_triangle.astype(np.uint32))
         if asset.primitive_of_triangle is not None:
             found["primitives"] = [group.primitive for group in layout.groups]
+        if asset.faceted:
+            found["faceted"] = True
+        elif asset.normals is not None:
+            found["normals"] = True
         if not layout.has_materials:
             found["plain"] = len(asset.materials)
         if packed.dequantize is not None:

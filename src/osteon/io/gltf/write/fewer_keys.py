@@ -54,6 +54,9 @@ BLOCK_VALUES = 2_000_000
 #: Part of the diagonal by which the two ways of turning may differ: half of what players may.
 PLAYERS_APART = 5e-6
 
+#: Radians by which fewer keys may turn a normal: as much as is allowed of positions, about half a degree.
+LARGEST_TURN = 0.01
+
 _CORNERS = np.array(list(product((0, 1), repeat=3)), bool)
 
 
@@ -167,6 +170,9 @@ def _reduce_weights(
     frames, moments = clip
     coefficients = corrections.coefficients[frames].astype(np.float64)
     basis = corrections.basis.astype(np.float64).reshape(corrections.n_columns, -1)
+    turns = np.zeros((corrections.n_columns, 3))
+    if corrections.normal_basis is not None:
+        turns = corrections.normal_basis.astype(np.float64).reshape(corrections.n_columns, -1)
     linear = model.track.transforms[frames, :, :, :3].astype(np.float64)
     stretch = np.linalg.norm(linear, ord=2, axis=(-2, -1))  # (f,b)
     step = max(1, BLOCK_VALUES // basis.shape[1])
@@ -179,6 +185,8 @@ def _reduce_weights(
             lengths = np.linalg.norm((off[now] @ basis).reshape(len(off[now]), -1, 3), axis=-1)
             factor = np.einsum("fvk,vk->fv", stretch[now][:, model.skin.bones], model.skin.weights)
             out[now] = (lengths * factor).max(axis=1)
+            turned = np.linalg.norm((off[now] @ turns).reshape(len(off[now]), -1, 3), axis=-1).max(axis=1)
+            out[now] = np.maximum(out[now], turned * (allowance / LARGEST_TURN))
         return out
 
     still = np.zeros(1, np.int64)

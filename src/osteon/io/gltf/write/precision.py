@@ -41,6 +41,8 @@ MOST_GENEROUS, NEXT_GENEROUS, LEAST_GENEROUS = 2.2, 0.9, 0.1
 ALMOST = 0.99
 #: Bits that are tried: first and last.
 WEIGHT_BITS, ROTATION_BITS = (7, 16), (6, 16)
+#: Bits after the point of morph weights that move normals only: a normal is then off by a tenth of a degree at most.
+NORMAL_WEIGHT_BITS = 9
 #: Frames, evenly spread, that shares are tried on. In the end all frames are looked at; the worst one joins these.
 FRAMES = 16
 #: A stream has elements of at most so many real numbers.
@@ -143,6 +145,8 @@ def _exponential(trial: Trial, name: TrackKind, allowed: float, last: Packing | 
     else:
         largest = float(np.abs(getattr(tracks, name)).max(initial=1.0))
     bits = 0 if last is None else last.bits
+    if name == "morphs" and trial.exact.model.normal_rank:
+        bits = max(bits, NORMAL_WEIGHT_BITS)  # what vertices do tells nothing of these
     while largest * 2.0**bits < MOST_STEPS:
         packing = Packing("EXPONENTIAL", bits, together)
         if (moved := trial.moved(_only(name, packing))) <= allowed:
