@@ -12,7 +12,7 @@ async function open(url) {
   if (shown) scene.primitives.remove(shown.model);
   const model = await C.Model.fromGltfAsync({ url: `${url}?${Math.random()}`, incrementallyLoadTextures: false });
   scene.primitives.add(model);
-  scene.rethrowRenderErrors = true;
+  scene.rethrowRenderErrors = true; // otherwise the model is never ready, and nobody says why
   for (let tries = 0; !model.ready; tries++) {
     if (tries > 2000) throw new Error("Cesium never gets the model ready");
     render();
