@@ -72,6 +72,7 @@ class Asset:
     primitive_names: tuple[str, ...] = ()
     joint_of_vertex: Int32 | None = None  # (v,) the joint of the input's own rig that moved it most; never written
     joint_names: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()  # what the file held and reading it left out, one sentence each; never written
 
     def with_pictures(self, kinds: Container[str] = PLAIN_PICTURES) -> Asset:
         """The same asset with pictures of these kinds only; those that are of none of them are left out."""

@@ -66,7 +66,10 @@ def load_outline(paths: Sequence[PathLike], *, options: LoadOptions = DEFAULT_LO
     whole = (options.rest, options.faces, options.frames, options.step) == (None, None, None, 1)
     if len(takes) > 1 or not whole or not isinstance(found, SequenceFormat) or found.outline is None:
         return None
-    return found.outline(takes[0].files[0], ReadRequest(options))
+    outline = found.outline(takes[0].files[0], ReadRequest(options))
+    if not outline.mesh.n_triangles:
+        raise GeometryError(f"{paths[0]}: {NO_TRIANGLES}")
+    return outline
 
 
 def _read_take(take: Take, request: ReadRequest) -> MeshSequence:
@@ -81,7 +84,7 @@ def _read_frames(takes: list[Take], request: ReadRequest) -> MeshSequence:
     if request.options.clips:
         raise OptionError("clips: frames in a file each are one clip; leave out the folders that are not wanted")
     total = sum(len(take.files) for take in takes)
-    first = read_mesh_file(takes[0].files[0], 0, request.connectivity)
+    first = read_mesh_file(takes[0].files[0], 0 if total > 1 else None, request.connectivity)
     if not len(first.faces):
         raise first.source.geometry_error(NO_TRIANGLES)
     frames = np.empty((total, *first.vertices.shape), np.float32)

@@ -168,6 +168,7 @@ def _asset(arrays: Arrays, header: dict[str, Any], fans: Fans) -> Asset:
         polygon_of_triangle=fans.polygon if (arrays["sizes"] > 3).any() else None,
         primitive_of_triangle=arrays["part"][fans.polygon].astype(np.int32) if several else None,
         primitive_names=distinct_names(header["parts"]) if several else (),
+        lost=tuple(header["lost"]),
     )
 
 
