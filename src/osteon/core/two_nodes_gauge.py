@@ -38,6 +38,7 @@ __all__ = [
     "begin_gauge",
     "follow_gauge",
     "rest_pieces",
+    "settled_gauge",
 ]
 
 BoolArray = NDArray[np.bool_]
@@ -64,11 +65,11 @@ _EVEN_FLIPS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """U diag(s) V' of all bones in one frame."""
+    """U diag(s) V' of all bones, in one frame or in all of them."""
 
-    left: Float64  # (b,3,3)
-    values: Float64  # (b,3)
-    right: Float64  # (b,3,3)
+    left: Float64  # (b,3,3) or (f,b,3,3)
+    values: Float64  # (b,3) or (f,b,3)
+    right: Float64  # (b,3,3) or (f,b,3,3)
 
     def put(self, bones: NDArray[np.int64], other: Pieces) -> Pieces:
         """The same with these bones taken from `other`."""
@@ -77,7 +78,12 @@ class Pieces:
         return Pieces(left, values, right)
 
     def take(self, bones: NDArray[np.int64]) -> Pieces:
+        """Some bones of one frame."""
         return Pieces(self.left[bones], self.values[bones], self.right[bones])
+
+    def take_frame(self, frame: int, bones: NDArray[np.int64]) -> Pieces:
+        """Some bones in one frame of all."""
+        return Pieces(self.left[frame, bones], self.values[frame, bones], self.right[frame, bones])
 
 
 def rest_pieces(n_bones: int) -> Pieces:
@@ -91,6 +97,18 @@ class Gauge:
 
     one_node: BoolArray  # (b,) bones that keep V = I
     positive: bool = False  # only a reflection has negative scales
+
+
+def settled_gauge(raw: Pieces, gauge: Gauge) -> BoolArray:
+    """(b,) bones that have no choice in any frame (f,b,…), because one node holds them and no scale may be negative.
+
+    Reflections choose between signs, and what has no extent along an axis may turn about it.
+    """
+    if not gauge.positive:
+        return np.zeros(len(gauge.one_node), bool)
+    upright = (np.linalg.det(raw.left) >= 0).all(axis=0)
+    extended = (raw.values > EQUAL * raw.values.max(axis=-1, keepdims=True)).all(axis=(0, -1))
+    return np.asarray(gauge.one_node & upright & extended)
 
 
 def begin_gauge(raw: Pieces, gauge: Gauge) -> Pieces:
