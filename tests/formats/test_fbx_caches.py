@@ -88,6 +88,6 @@ def test_what_moves_without_its_cache_is_read_and_the_cache_named(tmp_path: Path
     path = write_cached(tmp_path / "bar.fbx", "gone.pc2", Bar())
     sequence = load_sequence(path)
     np.testing.assert_allclose(sequence.frames[12], posed(45), atol=1e-5)
-    (said,) = sequence.asset.lost
+    (said,) = sequence.asset.origin.lost
     assert "'gone.pc2', which is not beside it" in said
-    assert load_outline([path]).mesh.asset.lost == (said,)
+    assert load_outline([path]).mesh.asset.origin.lost == (said,)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal, get_args
 
 from osteon.core.arrays import Float32, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 
-__all__ = ["PLAIN_PICTURES", "AlphaMode", "Asset", "Image", "Material", "TextureRole"]
+__all__ = ["PLAIN_PICTURES", "AlphaMode", "Asset", "Image", "Material", "Origin", "TextureRole"]
 
 AlphaMode = Literal["OPAQUE", "MASK", "BLEND"]
 TextureRole = Literal["base_color", "metallic_roughness", "normal", "occlusion", "emissive"]
@@ -60,6 +61,14 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an asset was read from, and what reading it left out."""
+
+    files: tuple[Path, ...] = ()
+    lost: tuple[str, ...] = ()  # one sentence each
+
+
+@dataclass(frozen=True, slots=True)
 class Asset:
     """What the input carried besides positions. Every field may be absent (None or empty)."""
 
@@ -72,7 +81,7 @@ class Asset:
     primitive_names: tuple[str, ...] = ()
     joint_of_vertex: Int32 | None = None  # (v,) the joint of the input's own rig that moved it most; never written
     joint_names: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()  # what the file held and reading it left out, one sentence each; never written
+    origin: Origin = field(default_factory=Origin, compare=False)  # never written
 
     def with_pictures(self, kinds: Container[str] = PLAIN_PICTURES) -> Asset:
         """The same asset with pictures of these kinds only; those that are of none of them are left out."""

@@ -23,7 +23,7 @@ def best_choice(comparison: Comparison) -> ModelResult:
 
 
 def compare_verdict(comparison: Comparison) -> str:
-    """The first sentence: the model that is closest on unseen poses."""
+    """The first sentence: the model that is closest on unseen poses, or the smaller one that is as close to the eye."""
     best, ranked = best_choice(comparison), comparison.ranked()
     off, count = best.unseen.deviation, len(comparison.unseen)
     mean = f"{brief(off.percent(off.mean))} of the body’s size"
@@ -37,9 +37,16 @@ def compare_verdict(comparison: Comparison) -> str:
         )
     base = comparison.baseline
     other = base if base in others and base is not None else others[0]
+    if best is ranked[0]:
+        return (
+            f"{_capital(best.title)} is closest in the {count} poses that it has not seen: off by {mean} on average, "
+            f"{_less(best, other)} than {other.title}."
+        )
+    least = ranked[0].unseen.deviation
     return (
-        f"{_capital(best.title)} is closest in the {count} poses that it has not seen: off by {mean} on average, "
-        f"{_less(best, other)} than {other.title}."
+        f"{_capital(best.title)} is the best choice: in the {count} poses that it has not seen it is off by {mean} on "
+        f"average, {_less(best, other)} than {other.title}. {_capital(ranked[0].title)} is closest by a difference "
+        f"that is not seen ({brief(least.percent(least.mean))}), and holds more numbers."
     )
 
 
@@ -71,9 +78,10 @@ def _less(one: ModelResult, other: ModelResult) -> str:
 def _ties(comparison: Comparison) -> list[str]:
     """Models that are as close as the best choice, where others are not."""
     best = best_choice(comparison)
-    equal = [result.title for result in comparison.ranked() if result is not best and equally_close(best, result)]
-    if not equal or len(equal) == len(comparison.results) - 1:
-        return []
+    ranked = comparison.ranked()
+    equal = [result.title for result in ranked if result is not best and equally_close(best, result)]
+    if not equal or len(equal) == len(comparison.results) - 1 or equal == [ranked[0].title]:
+        return []  # nothing to say, or said in the first sentence
     are = "is as close, but holds" if len(equal) == 1 else "are as close, but hold"
     return [f"{_capital(' and '.join(equal))} {are} no fewer numbers: the difference is not seen."]
 

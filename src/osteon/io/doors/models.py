@@ -12,6 +12,7 @@ from osteon.core.stored_levels import StoredLevels
 from osteon.io.doors.atomic import atomic_file
 from osteon.io.doors.format_types import LevelFiles
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
+from osteon.io.doors.origin import check_not_source, read_from
 from osteon.io.doors.registry import MODEL_FORMATS, model_format_of
 from osteon.io.doors.source import PathLike, numbered
 
@@ -32,12 +33,17 @@ def holds_model(path: PathLike) -> bool:
     return found is not None and Path(path).is_file() and found.holds(Path(path))
 
 
-def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS) -> None:
+def save_model(
+    model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS, overwrite: bool = False
+) -> None:
     """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back.
 
-    A file that is there is replaced, whoever wrote it.
+    A file that is there is replaced, whoever wrote it; one that the model, or the sequence it was fitted to, was read
+    from is replaced only with `overwrite`.
     """
     found = model_format_of(path)
+    if not overwrite:
+        check_not_source(model.asset, path)
     check_used(options, written=Path(path).suffix.lower())
     if found.plain_pictures:
         model = model.with_parts(asset=model.asset.with_pictures())
@@ -88,7 +94,11 @@ def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -
     found = model_format_of(path)
     check_used(options, input="model")
     if found.sample is not None:
-        return found.sample(Path(path), options)
+        return _read_from(found.sample(Path(path), options), Path(path))
     if options.fps != "file":
         raise OptionError(f"fps: {path} holds frames, which cannot be sampled anew; leave --fps out")
-    return found.read(Path(path))
+    return _read_from(found.read(Path(path)), Path(path))
+
+
+def _read_from(model: SkinnedModel, path: Path) -> SkinnedModel:
+    return model.with_parts(asset=read_from(model.asset, [path]))
