@@ -34,6 +34,11 @@ class Mesh:
         return int(self.faces.shape[0])
 
     @property
+    def n_normals(self) -> int:
+        """Normals that it is shaded with: its own, or one for each vertex."""
+        return self.n_vertices if self.asset.normals is None else len(self.asset.normals.values)
+
+    @property
     def diagonal(self) -> float:
         """Length of the rest pose's bounding-box diagonal, the unit of all tolerances."""
         return bounding_diagonal(self.rest)
