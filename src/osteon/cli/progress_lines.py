@@ -1,5 +1,7 @@
 """Progress where nobody draws a bar, in a log or a pipe: one line for each stage when it begins, and one per minute.
 
+Work that is done, or refused, within two seconds says nothing. Seconds count from the beginning of the work.
+
        0.4 s  load
        1.9 s  refine
       61.9 s  refine, 40 % done, E 1.204 %, about 1 min 30 s left in this stage
@@ -18,12 +20,12 @@ from osteon.core.progress_time import RemainingTime, duration_text
 
 __all__ = ["ProgressLines", "progress_lines"]
 
-#: Seconds between two lines about a stage.
-INTERVAL = 60.0
+#: Seconds between two lines about a stage, and before the first line.
+INTERVAL, PATIENCE = 60.0, 2.0
 
 
 class ProgressLines:
-    """Says each stage once, and how far it is when asked."""
+    """Says each stage once, and how far it is when asked; what happens before `begin` is said then."""
 
     def __init__(self, say: Callable[[str], None], now: Callable[[], float] = time.perf_counter) -> None:
         self._say, self._now = say, now
@@ -31,6 +33,8 @@ class ProgressLines:
         self._remaining = RemainingTime(now)
         self._seen: set[str] = set()
         self._last: ProgressEvent | None = None
+        self._held: list[str] | None = []  # lines until it begins
+        self._lock = threading.Lock()
 
     def listen(self, event: ProgressEvent) -> None:
         """One step of the work."""
@@ -40,6 +44,13 @@ class ProgressLines:
         if stage not in self._seen:
             self._seen.add(stage)
             self._line(event.stage)
+
+    def begin(self) -> None:
+        """From now on lines are said at once."""
+        with self._lock:
+            held, self._held = self._held or [], None
+            for line in held:
+                self._say(line)
 
     def tick(self) -> None:
         """A line on the stage that is under way, if there is one."""
@@ -52,15 +63,25 @@ class ProgressLines:
         self._line(f"{event.stage}, {event.fraction:.0%} done{error}{more}")
 
     def _line(self, text: str) -> None:
-        self._say(f"{self._now() - self._began:8.1f} s  {text}")
+        line = f"{self._now() - self._began:8.1f} s  {text}"
+        with self._lock:
+            if self._held is None:
+                self._say(line)
+            else:
+                self._held.append(line)
 
 
 @contextmanager
-def progress_lines(say: Callable[[str], None], interval: float = INTERVAL) -> Iterator[Progress]:
+def progress_lines(
+    say: Callable[[str], None], interval: float = INTERVAL, patience: float = PATIENCE
+) -> Iterator[Progress]:
     """A listener for the work inside the block, and a clock that tells of it every so many seconds."""
     lines, done = ProgressLines(say), threading.Event()
 
     def tick() -> None:
+        if done.wait(patience):
+            return
+        lines.begin()
         while not done.wait(interval):
             lines.tick()
 

@@ -45,8 +45,8 @@ def compare_verdict(comparison: Comparison) -> str:
     least = ranked[0].unseen.deviation
     return (
         f"{_capital(best.title)} is the best choice: in the {count} poses that it has not seen it is off by {mean} on "
-        f"average, {_less(best, other)} than {other.title}. {_capital(ranked[0].title)} is closest by a difference "
-        f"that is not seen ({brief(least.percent(least.mean))}), and holds more numbers."
+        f"average, {_less(best, other)} than {other.title}. {_capital(ranked[0].title)} is closest, off by "
+        f"{brief(least.percent(least.mean))}, which nobody sees."
     )
 
 
@@ -78,10 +78,9 @@ def _less(one: ModelResult, other: ModelResult) -> str:
 def _ties(comparison: Comparison) -> list[str]:
     """Models that are as close as the best choice, where others are not."""
     best = best_choice(comparison)
-    ranked = comparison.ranked()
-    equal = [result.title for result in ranked if result is not best and equally_close(best, result)]
-    if not equal or len(equal) == len(comparison.results) - 1 or equal == [ranked[0].title]:
-        return []  # nothing to say, or said in the first sentence
+    equal = [result.title for result in comparison.ranked() if result is not best and equally_close(best, result)]
+    if not equal or len(equal) == len(comparison.results) - 1:
+        return []
     are = "is as close, but holds" if len(equal) == 1 else "are as close, but hold"
     return [f"{_capital(' and '.join(equal))} {are} no fewer numbers: the difference is not seen."]
 
