@@ -274,9 +274,9 @@ def test_polygons_of_two_corners_are_no_triangles_for_info_and_skin(tmp_path: Pa
     path = write_bar(tmp_path / "bar.fbx", Bar(skinned=False, animated=False))
     lines = path.read_text().replace("PolygonVertexIndex: *11", "PolygonVertexIndex: *4")
     path.write_text(lines.replace("a: 0,1,4,-4,1,2,5,-5,2,6,-6", "a: 0,-2,2,-4"))
-    for read in (load_sequence, lambda path: load_outline([path])):
+    for look in (load_sequence, lambda path: load_outline([path])):
         with refused(GeometryError, "bar.fbx", "holds no triangles"):
-            read(path)
+            look(path)
 
 
 def test_info_poses_nothing(tmp_path: Path) -> None:

@@ -223,6 +223,8 @@ def _describe_asset(asset: Asset) -> dict[str, Any]:
     carries = {
         "uvs": asset.uvs is not None,
         "colors": asset.colors is not None,
+        "more uvs": bool(asset.more_uvs),
+        "more colors": bool(asset.more_colors),
         "materials": bool(asset.materials),
         "polygons": asset.polygon_of_triangle is not None,
         "textures": any(material.textures for material in asset.materials),
@@ -230,6 +232,7 @@ def _describe_asset(asset: Asset) -> dict[str, Any]:
     return {
         "carries": [name for name, there in carries.items() if there],
         "materials": [m.name for m in asset.materials],
+        **({"left_out": list(asset.origin.lost)} if asset.origin.lost else {}),
     }
 
 

@@ -1,7 +1,7 @@
 """Options that were passed as arguments of a fit: the error shows the call that was meant.
 
-    skin_sequence(sequence, bones=8)
-    TypeError: skin_sequence has no argument 'bones'; it is an option: skin_sequence(…, options=SkinOptions(bones=8))
+skin_sequence(sequence, bones=8)
+TypeError: skin_sequence has no argument 'bones'; it is an option: skin_sequence(…, options=SkinOptions(bones=8))
 """
 
 from __future__ import annotations

@@ -37,7 +37,9 @@ class SequenceParts(TypedDict, total=False):
     name: str
 
 
-@dataclass(frozen=True, init=False, repr=False)  # with slots, Python 3.11 refuses to set what is no field with the wrong error
+@dataclass(
+    frozen=True, init=False, repr=False
+)  # with slots, Python 3.11 refuses to set what is no field with the wrong error
 class MeshSequence:
     """A mesh whose vertices move while its connectivity stays."""
 
@@ -83,9 +85,8 @@ class MeshSequence:
 
     def __repr__(self) -> str:
         clips = ", ".join(f"{clip.name} ({clip.n_frames} at {clip.fps:g} fps)" for clip in self.clips)
-        return (
-            f"MeshSequence('{self.name}': {self.n_vertices:,} vertices, {self.n_triangles:,} triangles, frames: {clips})"
-        )
+        size = f"{self.n_vertices:,} vertices, {self.n_triangles:,} triangles"
+        return f"MeshSequence('{self.name}': {size}; frames: {clips})"
 
     @property
     def frames(self) -> Float32:

@@ -64,7 +64,7 @@ class LevelsFit:
 
     def __repr__(self) -> str:
         reached = "all bounds reached" if self.reached else "some bounds not reached"
-        return f"LevelsFit('{self.levels.character.mesh.name}': {len(self.meshes)} coarse meshes, {reached})"
+        return f"LevelsFit('{self.levels.model.name}': {len(self.meshes)} coarse meshes, {reached})"
 
 
 @takes_options(LodOptions)

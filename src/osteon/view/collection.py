@@ -167,8 +167,8 @@ def check_source(source: MeshSequence, name: str, model: SkinnedModel) -> None:
     """Refuse a source with other vertices or frames than a model has."""
     if source.n_vertices != model.n_vertices:
         raise GeometryError(
-            f"{name}: has {numbered(source.n_vertices, 'vertex')}, but the model '{model.name}' has {model.n_vertices}; "
-            "name the sequence that it was made from"
+            f"{name}: has {numbered(source.n_vertices, 'vertex')}, but the model '{model.name}' has "
+            f"{model.n_vertices}; name the sequence that it was made from"
         )
     if source.n_frames != model.n_frames:
         raise GeometryError(

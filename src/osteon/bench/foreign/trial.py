@@ -14,7 +14,7 @@ __all__ = ["Trial", "agree", "try_source"]
 #: What a stock rig may have for the round trip: influences a vertex.
 INFLUENCES = 4
 #: What `skin` says of a file that it reads and that holds nothing to skin.
-ONE_FRAME, CLIPS_ONLY = "has one frame", "--rig"
+ONE_FRAME, NOTHING_MOVES, CLIPS_ONLY = "has one frame", "nothing moves", "--rig"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ def try_source(source: ForeignSource, folder: Path, threads: int) -> Trial:
 
 
 def agree(facts: dict[str, Any] | None, skin: CommandRun) -> bool:
-    """Whether `skin` reads what `info` reads: frames are skinned, one pose and clips are known as such.
+    """Whether `skin` reads what `info` reads: frames are skinned; one pose, equal frames and clips are known as such.
 
     `facts` are those of `info`; None where it refuses the source.
     """
     if facts is None:
         return skin.code == 2
     if _is_animated(facts):
-        return skin.done
+        return skin.done or (skin.code == 2 and NOTHING_MOVES in skin.reason)
     return skin.code == 2 and (CLIPS_ONLY if facts.get("kind") == "clips" else ONE_FRAME) in skin.reason
 
 

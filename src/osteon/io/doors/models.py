@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from osteon.core.asset import PLAIN_PICTURES
+from osteon.core.asset import PLAIN_PICTURES, Asset
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
@@ -21,7 +21,9 @@ __all__ = [
     "holds_model",
     "load_model",
     "load_stored_levels",
+    "note_lost",
     "note_lost_pictures",
+    "note_lost_sets",
     "save_model",
     "save_stored_levels",
 ]
@@ -47,6 +49,8 @@ def save_model(
     check_used(options, written=Path(path).suffix.lower())
     if found.plain_pictures:
         model = model.with_parts(asset=model.asset.with_pictures())
+    if not found.further_sets:
+        model = model.with_parts(asset=model.asset.with_first_sets())
     with atomic_file(path) as temporary:
         found.write(temporary, model, options)
 
@@ -73,6 +77,23 @@ def check_level_output(path: PathLike) -> LevelFiles:
     if found.levels is None:
         raise OptionError(f"{path}: {found.name} has no place for levels of detail; write a .glb, .gltf or .npz")
     return found.levels
+
+
+def note_lost(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
+    """Notes on what a file of this name cannot hold of the model."""
+    return note_lost_sets(model.asset, path) + note_lost_pictures(model, path)
+
+
+def note_lost_sets(asset: Asset, path: PathLike) -> tuple[str, ...]:
+    """A note if a file of this name cannot hold all sets of texture coordinates and of colours."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    lost = [numbered(len(asset.more_uvs), "further set") + " of texture coordinates"] if asset.more_uvs else []
+    lost += [numbered(len(asset.more_colors), "further set") + " of colours"] if asset.more_colors else []
+    if (found is not None and found.further_sets) or not lost:
+        return ()
+    textures = sum(len(material.uv_sets) for material in asset.materials)
+    lost += [f"{numbered(textures, 'texture')} on them"] if textures else []
+    return (f"{path}: holds one set of texture coordinates and of colours; {' and '.join(lost)} left out",)
 
 
 def note_lost_pictures(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:

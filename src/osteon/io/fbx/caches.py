@@ -34,22 +34,19 @@ def find_caches(library: Any, scene: Any, path: Path) -> SceneCaches:
     asked = [(mesh, deformer) for _, mesh in shown(scene) for deformer in items(mesh.cache_deformers)]
     rate = scene.settings.frames_per_second or 24.0
     problems: dict[str, None] = {}
-    opened: dict[str, Any] = {}
+    opened: dict[str, Any] = {}  # caches, or why they cannot be read
     times: list[float] = []
     for mesh, deformer in asked:
         file = held(deformer.file)
         name = file.filename if file is not None else ""
-        problem = _missing(name, path)
-        if problem is None and name not in opened:
-            opened[name] = _opened(library, name, rate)
-        cache = opened.get(name)
-        if problem is None and isinstance(cache, str):
-            problem = cache
-        if problem is None:
-            problem = _misfit(cache, deformer.channel, mesh, name)
-            times += [moment for channel in _all(cache.channels) for moment in _span(channel)]
+        if name not in opened:
+            opened[name] = _missing(name, path) or _opened(library, name, rate)
+        cache = opened[name]
+        problem = cache if isinstance(cache, str) else _misfit(cache, deformer.channel, mesh, name)
         if problem is not None:
             problems[problem] = None
+        else:
+            times += [moment for channel in _all(cache.channels) for moment in _span(channel)]
     if problems or not asked:
         return SceneCaches(tuple(problems))
     return SceneCaches((), min(times, default=0.0), max(times, default=0.0), usable=True)

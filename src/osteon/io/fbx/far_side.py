@@ -197,7 +197,7 @@ class OpenScene:
             return {"names": [], "clips": [], "parts": []}, {}
         arrays, about = geometry(self.scene)
         clips = [[take.name, len(take.moments), self.rate] for take in self.takes]
-        lost = [f"{problem}: {CACHE_ADVICE}" for problem in self.caches.problems]
+        lost = [f"the file {problem}: {CACHE_ADVICE}" for problem in self.caches.problems]
         header = {"names": self.names, "clips": clips, "seconds": self.seconds, "lost": lost} | about
         return header, arrays | {"rest": rest_pose(self.scene)}
 
