@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32
+from osteon.core.arrays import Float32, Float64, FloatArray
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
@@ -27,7 +27,6 @@ __all__ = [
     "pose_normals",
     "rest_normals",
     "unit_vectors",
-    "vertices_of_normals",
 ]
 
 NormalForm = Literal["linear", "inverse_transpose"]
@@ -39,16 +38,6 @@ def rest_normals(mesh: Mesh) -> Float64:
     normals = vertex_normals(mesh.rest, mesh.faces) if own is None else own.values.astype(np.float64)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     return np.asarray(np.where(length > 0.5, normals / np.where(length > 0, length, 1), [0.0, 0.0, 1.0]))
-
-
-def vertices_of_normals(mesh: Mesh) -> Int32:
-    """(n,) the vertex of each normal that a mesh is shaded with."""
-    own = mesh.asset.normals
-    if own is None:
-        return np.arange(mesh.n_vertices, dtype=np.int32)
-    vertex = np.zeros(len(own.values), np.int32)
-    vertex[own.of_corner.reshape(-1)[::-1]] = mesh.faces.reshape(-1)[::-1]
-    return vertex
 
 
 def normal_map(linear: Float64, form: NormalForm) -> Float64:
@@ -77,7 +66,7 @@ def displaced_normals(model: SkinnedModel, frame: int) -> Float64:
 
 def pose_normals(model: SkinnedModel, frame: int, form: NormalForm = "linear") -> Float32:
     """(n,3) unit normals in a frame, as a player shades with them; zero where a normal vanishes."""
-    maps = normal_map(linear_parts(model, frame), form)[vertices_of_normals(model.mesh)]
+    maps = normal_map(linear_parts(model, frame), form)[model.mesh.vertex_of_normal]
     return unit_vectors(np.einsum("nij,nj->ni", maps, displaced_normals(model, frame)))
 
 

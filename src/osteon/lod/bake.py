@@ -45,7 +45,7 @@ from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
 from osteon.deform.corrections import StoredDisplacement
-from osteon.deform.normals import unit_vectors, vertices_of_normals
+from osteon.deform.normals import unit_vectors
 from osteon.deform.pose import blends_of, displaced_rest, pose_points
 from osteon.lod.bone_order import BoneOrder
 
@@ -186,7 +186,7 @@ class _Level:
         asset = self.model.asset
         if asset.normals is None:
             return asset
-        linear = blends_of(self.deformer, bind_from_rest)[vertices_of_normals(self.model.mesh), :, :3]
+        linear = blends_of(self.deformer, bind_from_rest)[self.model.mesh.vertex_of_normal, :, :3]
         turned = unit_vectors(np.einsum("nij,nj->ni", linear, asset.normals.values))
         return replace(asset, normals=replace(asset.normals, values=turned))
 
@@ -203,7 +203,7 @@ class _Level:
         linear = blends_of(self.deformer, bind_from_rest)[..., :3]
         turn = linear / np.cbrt(np.maximum(np.abs(np.linalg.det(linear)), 1e-300))[:, None, None]
         basis = np.concatenate([np.einsum("vij,rvj->rvi", linear, d.basis) for d in found])
-        turn = turn[vertices_of_normals(self.model.mesh)]
+        turn = turn[self.model.mesh.vertex_of_normal]
         moved = [np.einsum("nij,rnj->rni", turn, d.normal_basis) for d in found if d.normal_basis is not None]
         normals = np.concatenate(moved).astype(np.float32) if len(moved) == len(found) else None
         coefficients = np.concatenate([d.coefficients(self.model.animation) for d in found], axis=1)

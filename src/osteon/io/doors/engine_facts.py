@@ -20,7 +20,7 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions, *, coarse
         suffix=suffix,
         bone_type=model.track.bone_type,
         influences=used,
-        targets=model.n_columns,
+        targets=model.rank,  # an engine without those of normals shows all positions
         attributes=_attributes(model, options) + model.n_columns * each if gltf else 0,
         vertices=model.n_vertices,
         quantized_positions=gltf and options.whole_numbers,

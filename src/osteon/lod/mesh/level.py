@@ -118,12 +118,7 @@ class LevelDraft:
 
     def _by_vertex(self, normals: Float32) -> Float32:
         """(r,v,3) columns of the source's normals (r,n,3), the first normal of each vertex."""
-        own = self.source.asset.normals
-        if own is None:
-            return normals
-        first = np.zeros(self.source.n_vertices, np.int32)
-        first[self.source.faces.reshape(-1)[::-1]] = own.of_corner.reshape(-1)[::-1]
-        return normals[:, first]
+        return normals[:, self.source.mesh.normal_of_vertex]
 
     def _normals(self, faces: Int32) -> CornerNormals | None:
         """The source's own normals, mixed as its points were; one for each vertex of the level."""
