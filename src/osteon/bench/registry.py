@@ -29,6 +29,10 @@ BENCHES = {
     ),
     "growth": Bench("time and memory while frames, vertices and bones double", ("threads",)),
     "files": Bench("size and truth of files, and whether three.js, USD and Khronos' validator agree"),
+    "shading": Bench(
+        "shading as players show it, with normals in the fit and corrections of their own",
+        ("data", "threads", "against"),
+    ),
     "engines": Bench("scaled bones: error and time, and default files in every engine that is installed"),
     "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),
     "eigenskin": Bench("corrections that follow joints: simulated hands in poses seen and unseen, cost, players"),

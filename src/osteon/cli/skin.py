@@ -141,7 +141,7 @@ def skin(
         curves = None
         if files.report is not None:
             with clock.stage("page"):
-                curves = _curves(files, found.fit, sequence, options, save, rig, progress)
+                curves = _curves(files, found, sequence, options, save, rig, budget, progress)
         with clock.stage("write"):
             without_normals = _bytes_without_normals(found.fit.model, files.outputs[0], save)
         with outputs.writing():
@@ -247,19 +247,27 @@ def _search(
 
 def _curves(
     files: SkinFiles,
-    fit: SkinFit,
+    found: Found,
     sequence: MeshSequence,
     options: SkinOptions,
     save: SaveOptions,
     rig: SkinnedModel | None,
+    budget: Budget | None,
     progress: Progress | None,
 ) -> ReportCurves:
     """What other options give; files are weighed as the first output will be written."""
     from osteon.report.curves import report_curves
 
-    found = replace(options, rank=fit.report.rank)
-    size_of = _sizer(files.outputs[0], save)
-    return report_curves(sequence, fit, found, size_of=size_of, rig=rig, progress=progress)
+    return report_curves(
+        sequence,
+        found.fit,
+        replace(options, rank=found.fit.report.rank),
+        size_of=_sizer(files.outputs[0], save),
+        rig=rig,
+        tries=found.tries,
+        max_bytes=None if budget is None else budget.max_bytes,
+        progress=progress,
+    )
 
 
 def _write_page(path: str, fit: SkinFit, sequence: MeshSequence, curves: ReportCurves) -> None:
