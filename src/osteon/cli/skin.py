@@ -37,7 +37,7 @@ from osteon.io import (
     save_played,
 )
 from osteon.io.doors.clip_files import play_on_rig
-from osteon.io.doors.models import note_lost_pictures
+from osteon.io.doors.models import note_lost
 from osteon.io.doors.output_batch import written_path
 from osteon.io.doors.played import played_sequence
 from osteon.io.doors.sequence_out import frames_folder
@@ -151,7 +151,8 @@ def skin(
             if without_normals is not None and report.output_bytes is not None:
                 report = replace(report, normal_bytes=report.output_bytes - without_normals)
             plays = _plays(found.fit, files.outputs, save)
-            lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
+            lost = [note for path in files.outputs for note in note_lost(found.fit.model, path)]
+            lost += found.fit.model.asset.origin.lost
             notes = (*lost, *engine_notes(found.fit.model, plays, save))
             report = replace(report, warnings=(*report.warnings, *notes))
             if files.report is not None and curves is not None:
