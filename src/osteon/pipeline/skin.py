@@ -10,6 +10,7 @@ import numpy as np
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Int32
 from osteon.core.bone_axes import axes_of_bones
+from osteon.core.bone_limits import BoneLimits
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
@@ -40,6 +41,7 @@ from osteon.pipeline.correct import joint_options
 from osteon.pipeline.models import fit_model
 from osteon.pipeline.presets import fit_default, fit_paper
 from osteon.pipeline.rig import fit_to_rig, posed_by_rig
+from osteon.pipeline.rig_limits import limit_bones
 from osteon.pipeline.task import SkinTask, Solution, Start
 
 __all__ = ["SkinFit", "at_play_size", "build_model", "check_sequence", "cut_fit", "measure_fit", "skin_sequence"]
@@ -66,13 +68,16 @@ def skin_sequence(
     options: SkinOptions | None = None,
     rig: SkinnedModel | None = None,
     start: SkinFit | None = None,
+    limits: BoneLimits | None = None,
     progress: Progress | None = None,
 ) -> SkinFit:
     """Find bones, weights and corrections that play the sequence; with a `rig`, weights for its joints.
 
-    `start` is an earlier fit of the same sequence, whose bones the default preset begins with.
+    `start` is an earlier fit of the same sequence, whose bones the default preset begins with. `limits` tell which
+    joints of the rig each vertex may follow, where its file does not let it follow all. Without options the bones of
+    a rig are rigid.
     """
-    options = options or SkinOptions()
+    options = options or (SkinOptions() if rig is None else SkinOptions(bone_type="rigid"))
     compile_kernels(kernels_for(options), progress)
     watch = Stopwatch()
     started = time.perf_counter()
@@ -101,6 +106,8 @@ def skin_sequence(
             with watch.stage("heldout"):
                 solution = _fit_heldout(sequence, vertices, kept, solution, options)
         model = _with_names(build_model(sequence, task, solution), options.prefix)
+        if limits is not None and options.model == "lbs":
+            model = limit_bones(model, task, limits)
         if model.corrections is not None:
             with watch.stage("normals"):
                 model = with_normals(model, sequence, threads=options.threads)

@@ -1,10 +1,7 @@
 """Where bones go, as the keys of a character's own nodes: translation, rotation and scale of each in its parent.
 
 A bone's transform T says where its node stands in the world: W = T N^-1, with N node_from_rest. In its parent the node
-stands at L = W_parent^-1 W, which three parts say exactly as long as no parent stretches unequally:
-
-    minimise over R a rotation, s a scale for each axis:   || R diag(s) - A ||^2,   A the linear part of L
-
+stands at L = W_parent^-1 W, which three parts say exactly as long as no parent stretches unequally (`joint_parts`).
 Parents are taken as the file will hold them, rounded to float32, so that errors do not add up along a chain. A scale
 that differs from the node's own by rounding is the node's own, and gets no keys.
 """
@@ -18,6 +15,7 @@ import numpy as np
 
 from osteon.core.animation import RIGID
 from osteon.core.arrays import Float64, FloatArray
+from osteon.core.joint_parts import split_scale
 from osteon.core.quaternions import keep_hemisphere, quaternions_from_matrices
 from osteon.core.transforms import nearest_rotation
 from osteon.io.gltf.channels import ChannelPath
@@ -25,8 +23,6 @@ from osteon.io.gltf.read.nodes import Placement
 
 __all__ = ["NodeKeys", "StandingNode", "find_node_keys", "take_apart"]
 
-#: Rounds of rotation and scale; matrices that are one of each need one.
-ROUNDS = 4
 #: What a part may be off its value without animation and still need no keys, relative to its size.
 STILL = 1e-6
 
@@ -87,14 +83,7 @@ def _keys(node: int, parts: Placement, still: Placement, local: Float64) -> list
 def take_apart(local: Float64, still: Placement, starts: Sequence[int]) -> Placement:
     """The three parts of matrices (f,4,4); the scale is the node's own where it differs by rounding only."""
     linear = local[..., :3, :3]
-    sign = np.where(still.scale < 0, -1.0, 1.0)
-    scale = np.linalg.norm(linear, axis=-2) * sign
-    flips = np.linalg.det(linear) * scale.prod(axis=-1) < 0
-    scale[flips, 0] *= -1
-    for _ in range(ROUNDS):
-        rotation = nearest_rotation(linear * scale[..., None, :])
-        fitted = np.einsum("fij,fij->fj", rotation, linear)
-        scale = np.where(np.abs(fitted) > 1e-12 * np.abs(scale), fitted, scale)
+    rotation, scale = split_scale(linear, np.where(still.scale < 0, -1.0, 1.0))
     if (np.abs(scale - still.scale) <= RIGID / 2 * np.abs(still.scale)).all():
         scale = np.broadcast_to(still.scale, scale.shape).copy()
         rotation = nearest_rotation(linear * scale[..., None, :])
