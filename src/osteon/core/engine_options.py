@@ -11,8 +11,10 @@ from osteon.core.options import SkinOptions
 __all__ = ["options_for"]
 
 
-def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool) -> SkinOptions:
+def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool, has_rig: bool = False) -> SkinOptions:
     """The options with the best bones that the engine plays, or those of the paper, unless they were asked for.
+
+    Joints of a rig are rigid: in a tree of joints whatever hangs below one that stretches is stretched with it.
 
     An engine that is named refuses more influences than it reads; bones that it does not play are never refused.
     """
@@ -24,4 +26,6 @@ def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool
         )
     if bone_type_asked:
         return options
+    if has_rig:
+        return replace(options, bone_type="rigid")
     return replace(options, bone_type=engine.bone_type if options.preset == "default" else "flexible")

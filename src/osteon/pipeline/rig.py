@@ -21,7 +21,7 @@ from osteon.core.fit_report import FitReport
 from osteon.core.joint_axes import turn_to_axes
 from osteon.core.joint_parts import settle_on_tree
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import check_used
+from osteon.core.option_checks import check_used, drop_unused
 from osteon.core.options import SkinOptions
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
@@ -38,7 +38,7 @@ from osteon.pipeline.presets import cluster_sample, refine_options
 from osteon.pipeline.rig_match import LONGER_EDGES, edge_length, match_vertices, take_vertices
 from osteon.pipeline.task import SkinTask, Solution
 
-__all__ = ["fit_to_rig", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
+__all__ = ["default_rig_options", "fit_to_rig", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
 
 #: Above this E % the rig's motion has little to do with the sequence.
 FAR_OFF = 50.0
@@ -56,6 +56,12 @@ def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, An
         "motion": "kept" if _brings_motion(sequence, rig) else "found",
         "rest_pose": "rig" if _same_vertices(sequence, rig) else "sequence",
     }
+
+
+def default_rig_options(sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
+    """Rigid joints, where their motion is found."""
+    sequence, _ = on_rig_vertices(sequence, rig)
+    return drop_unused(SkinOptions(bone_type="rigid"), **rig_circumstances(sequence, rig))
 
 
 def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:

@@ -89,7 +89,7 @@ def _centred(points: NDArray[np.floating], faces: Int32) -> Float64:
 
 
 def _scaled(points: NDArray[np.floating], faces: Int32) -> Float64:
-    """In units of the radius, about the middle of the bounds: that of the vertices depends on how often each is there."""
+    """In units of the radius, about the middle of the bounds, which seams do not move."""
     used = points.astype(np.float64)[np.unique(faces)]
     middle, size = (used.min(axis=0) + used.max(axis=0)) / 2, np.ptp(used, axis=0).max()
     return np.asarray((points - middle) / max(size, 1e-300))
@@ -110,7 +110,7 @@ def _by_place(theirs: Float64, ours: Float64, sequence: MeshSequence, rig: Skinn
     there = distances <= SAME_PLACE
     if not there[:, 0].all():
         return None
-    found = near[:, 0].astype(np.int64)
+    found: IntArray = near[:, 0].astype(np.int64)
     several = np.flatnonzero(there.sum(axis=1) > 1)
     if len(several):
         score = _difference(several, near[several], theirs, ours, sequence, rig)
@@ -124,7 +124,7 @@ def _difference(
 ) -> Float64:
     """(n,c) how unlike each candidate is: where its neighbours are, and first its texture coordinates."""
     around = _neighbours(theirs, rig.faces)[vertices][:, None] - _neighbours(ours, sequence.faces)[near]
-    score = np.linalg.norm(around, axis=2)
+    score: Float64 = np.linalg.norm(around, axis=2)
     mine, other = _uv_table(rig.asset.uvs, rig.faces), _uv_table(sequence.asset.uvs, sequence.faces)
     if mine is None or other is None:
         return score
@@ -196,9 +196,7 @@ def _links(faces: Int32) -> dict[int, set[int]]:
     return found
 
 
-def _spread(
-    found: IntArray, choices: list[set[int]], mine: dict[int, set[int]], others: dict[int, set[int]]
-) -> None:
+def _spread(found: IntArray, choices: list[set[int]], mine: dict[int, set[int]], others: dict[int, set[int]]) -> None:
     """Settle vertices of several choices from neighbours that are settled, ring by ring."""
     waiting = [v for v in range(len(found)) if found[v] >= 0]
     while waiting:

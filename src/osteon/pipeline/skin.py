@@ -40,7 +40,7 @@ from osteon.measure.skin_report import FitFacts, SkinReport, cut_skin_report, wr
 from osteon.pipeline.correct import joint_options
 from osteon.pipeline.models import fit_model
 from osteon.pipeline.presets import fit_default, fit_paper
-from osteon.pipeline.rig import fit_to_rig, posed_by_rig
+from osteon.pipeline.rig import default_rig_options, fit_to_rig, posed_by_rig
 from osteon.pipeline.rig_limits import limit_bones
 from osteon.pipeline.task import SkinTask, Solution, Start
 
@@ -77,7 +77,8 @@ def skin_sequence(
     joints of the rig each vertex may follow, where its file does not let it follow all. Without options the bones of
     a rig are rigid.
     """
-    options = options or (SkinOptions() if rig is None else SkinOptions(bone_type="rigid"))
+    if options is None:
+        options = SkinOptions() if rig is None else default_rig_options(sequence, rig)
     compile_kernels(kernels_for(options), progress)
     watch = Stopwatch()
     started = time.perf_counter()

@@ -1,10 +1,10 @@
 """A character as its file has it, beside the model that was read from it: which vertex and which joint is which.
 
-    model               file
-    vertex v            vertex i of an instance, where `vertices[instance][i] == v`; several at seams
-    bone b              node `bones.nodes[b]`; joint j of an instance's skin, where `bones.of_joint[instance][j] == b`
-    transform T_b       world_from_node = T_b node_from_rest_b^-1
-    rest pose           placement of the instance times stored position
+model               file
+vertex v            vertex i of an instance, where `vertices[instance][i] == v`; several at seams
+bone b              node `bones.nodes[b]`; joint j of an instance's skin, where `bones.of_joint[instance][j] == b`
+transform T_b       world_from_node = T_b node_from_rest_b^-1
+rest pose           placement of the instance times stored position
 """
 
 from __future__ import annotations

@@ -124,9 +124,7 @@ def unpack_draco(file: KeptFile, primitive: JsonObject, what: str) -> None:
             values = mesh.attributes[document.whole(attributes.ids or {}, name, what)]
             normalized = entry.get("normalized") is True
             rows = np.asarray(values).astype(kind)
-            primitive["attributes"][name] = file.add(
-                rows, "vertices", normalized=normalized, bounds=name == "POSITION"
-            )
+            primitive["attributes"][name] = file.add(rows, "vertices", normalized=normalized, bounds=name == "POSITION")
         corners = np.asarray(mesh.faces).reshape(-1)
         primitive["indices"] = file.add(corners.astype("<u4"), "indices")
         primitive.pop("mode", None)  # triangles

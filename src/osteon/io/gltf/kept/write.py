@@ -86,9 +86,7 @@ def write_on_character(
     path.write_bytes(file.to_bytes(path.suffix.lower()))
 
 
-def _skin_of(
-    character: Character, model: SkinnedModel, number: int, helpers: list[Helper]
-) -> tuple[Skin, list[int]]:
+def _skin_of(character: Character, model: SkinnedModel, number: int, helpers: list[Helper]) -> tuple[Skin, list[int]]:
     """Influences of the vertices of an instance, and the joint of each bone in its skin."""
     instance, joints = character.scene.instances[number], character.bones.of_joint[number]
     assert instance.skin is not None
@@ -122,9 +120,7 @@ class _Morphs:
     before: dict[int, Float64]  # by node: weights of the targets that its mesh had, in the new clips
 
 
-def _write_targets(
-    file: KeptFile, character: Character, model: SkinnedModel, normals: FittedNormals | None
-) -> _Morphs:
+def _write_targets(file: KeptFile, character: Character, model: SkinnedModel, normals: FittedNormals | None) -> _Morphs:
     """Morph targets of corrections and of normals; weights of what the character has, at rest."""
     corrections = model.corrections
     names = target_names(model.rank)
@@ -159,7 +155,7 @@ def _targets(character: Character, number: int, corrections: Corrections, span: 
 
 
 def _weights_before(character: Character, instance: MeshInstance) -> Float64:
-    """Weights of the character's own targets in the rest pose; in files of Osteon those that the mesh has by default."""
+    """Weights of the character's own targets in the rest pose; in files of Osteon those without animation."""
     return instance.weights if character.metadata is not None else np.zeros(len(instance.weights))
 
 
