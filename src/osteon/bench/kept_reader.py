@@ -74,7 +74,7 @@ def changed_parts(before: PlainGlb, after: PlainGlb) -> list[str]:
 
 
 def _without_weights(meshes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    out = json.loads(json.dumps(meshes))
+    out: list[dict[str, Any]] = json.loads(json.dumps(meshes))
     for mesh in out:
         for primitive in mesh["primitives"]:
             named = primitive["attributes"]
@@ -111,7 +111,8 @@ def changed_bytes(before: PlainGlb, after: PlainGlb) -> int:
 
 def _values(text: str) -> dict[str, str]:
     """The text of every top-level value."""
-    decoder, found = json.JSONDecoder(), {}
+    decoder = json.JSONDecoder()
+    found: dict[str, str] = {}
     at = text.index("{") + 1
     while True:
         while text[at] in " \t\r\n,":

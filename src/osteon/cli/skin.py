@@ -37,7 +37,7 @@ from osteon.io import (
     save_model,
     save_played,
 )
-from osteon.io.doors.clip_files import play_on_rig
+from osteon.io.doors.clip_files import PlayedClips, play_on_rig
 from osteon.io.doors.models import note_lost_pictures
 from osteon.io.doors.options import ClipOptions
 from osteon.io.doors.output_batch import written_path
@@ -142,13 +142,10 @@ def skin(
     start_compiling(kernels_for(replace(options, rank=1) if budget else options))  # while the file is read
     with progress_bar(quiet) as progress:
         with clock.stage("load"):
-            played = (
-                None if files.rig is None else play_on_rig(files.rig, inputs, options=load, clip_options=clip_options)
-            )
-            if played is not None:
-                write_clips(played, ClipRun(files.outputs, files.report, save, outputs, clock, json_file, quiet))
-                return
-            given = _load(inputs, files.rig, load, progress)
+            given = _load(inputs, files.rig, load, clip_options, progress)
+        if isinstance(given, PlayedClips):
+            write_clips(given, ClipRun(files.outputs, files.report, save, outputs, clock, json_file, quiet))
+            return
         sequence, rig, notes = given.sequence, given.rig, given.notes
         kept = given.character if given.keeps_file(options, files.outputs) else None
         refuse_unused(clips=False, kept=kept is not None)
@@ -226,8 +223,17 @@ class Given:
         return same and np.array_equal(self.sequence.faces, self.rig.faces)
 
 
-def _load(inputs: tuple[str, ...], rig: Path | None, options: LoadOptions, progress: Progress | None) -> Given:
-    """The frames, on the vertices of the rig where both are one mesh, and the rig."""
+def _load(
+    inputs: tuple[str, ...],
+    rig: Path | None,
+    options: LoadOptions,
+    clip_options: ClipOptions,
+    progress: Progress | None,
+) -> Given | PlayedClips:
+    """The frames, on the vertices of the rig where both are one mesh, and the rig; or clips that it plays."""
+    played = None if rig is None else play_on_rig(rig, inputs, options=options, clip_options=clip_options)
+    if played is not None:
+        return played
     sequence = load_sequence(list(inputs), options=options, progress=progress)
     if rig is None:
         return Given(sequence)

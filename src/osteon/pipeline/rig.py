@@ -21,7 +21,7 @@ from osteon.core.fit_report import FitReport
 from osteon.core.joint_axes import turn_to_axes
 from osteon.core.joint_parts import settle_on_tree
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import check_used, drop_unused
+from osteon.core.option_checks import change_options, check_used, drop_unused
 from osteon.core.options import SkinOptions
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
@@ -156,7 +156,10 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
     if fit.motion is not None:
         world[:, : rig.n_bones] = fit.motion  # bit for bit
     names, skeleton = _with_helpers(rig.track.names, fit.skeleton, problem, fit.influences, world)
+    stretches = fit.bone_type != "rigid" and not keeps_motion and skeleton is not None
     world, fit = _on_tree(task, fit, world, skeleton, rig.n_bones if keeps_motion else 0)
+    if stretches:
+        world, fit = _unless_rigid_is_closer(task, rig, world, fit)
     seconds = task.watch.seconds["rig"]
     report = FitReport("rig", seconds, iterations=fit.rounds, stopped_by="rounds", options={}, seed=options.seed)
     solution = Solution(
@@ -174,7 +177,7 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
     )
     if not options.rank:
         return solution
-    return correct_still_skin(task, solution) if keeps_motion else correct_solution(task, solution)
+    return correct_still_skin(task, solution) if keeps_motion or stretches else correct_solution(task, solution)
 
 
 def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
@@ -252,6 +255,17 @@ def _with_helpers(
     if n_bones > n_joints:  # a helper that stretches does so along its own axes
         placed[n_joints:], _ = turn_to_axes(placed[n_joints:], world[:, n_joints:])
     return names, Skeleton(names, tree, placed.astype(np.float32))
+
+
+def _unless_rigid_is_closer(
+    task: SkinTask, rig: SkinnedModel, world: Float64, fit: _RigSkin
+) -> tuple[Float64, _RigSkin]:
+    """The fit, or that of rigid joints: what a joint stretches it passes on to all below it."""
+    rigid = replace(task, options=change_options(task.options, bone_type="rigid"))
+    stiff = _find_motion(rigid, rig)
+    if stiff.influences.squared_error >= fit.influences.squared_error:
+        return world, fit
+    return task.problem.to_world(stiff.transforms), stiff
 
 
 def _on_tree(

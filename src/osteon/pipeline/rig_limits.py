@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.bone_limits import BoneLimits
+from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.fit.skin.influences import select_influences
@@ -17,6 +18,8 @@ def limit_bones(model: SkinnedModel, task: SkinTask, limits: BoneLimits) -> Skin
     """The model with new weights where a vertex follows a bone that its mesh does not list; the bones stay."""
     bones, weights = model.skin.bones.copy(), model.skin.weights.copy()
     n_joints = 1 + max(max(listed) for listed in limits.bones)
+    if all(limits.fixed) and model.n_bones > n_joints:
+        raise OptionError("helpers: no mesh of the rig has a skin that they could be joints of; leave it away")
     changed = False
     for group, listed in enumerate(limits.bones):
         added = () if limits.fixed[group] else range(n_joints, model.n_bones)

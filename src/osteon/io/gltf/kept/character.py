@@ -17,16 +17,19 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, Int32
 from osteon.core.bone_limits import BoneLimits
 from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
+from osteon.core.transforms import invert
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
+from osteon.io.doors.source import as_float32
 from osteon.io.gltf.read.animations import read_animations
 from osteon.io.gltf.read.bind_pose import rest_placements
-from osteon.io.gltf.read.bones import Bones, gather_bones
+from osteon.io.gltf.read.bones import WORST_CONDITION, Bones, gather_bones
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.model import build_model
 from osteon.io.gltf.read.restored import bones_of_file, rest_of_file
 from osteon.io.gltf.read.sampling import SampledClip, plan_clips
-from osteon.io.gltf.read.scene import GltfScene, read_scene
+from osteon.io.gltf.read.scene import GltfScene, parents_of_joints, read_scene
 
 __all__ = ["Character", "read_character"]
 
@@ -59,7 +62,7 @@ class Character:
         fixed = tuple(
             instance.skin is None or instance.geometry.influences is None for instance in self.scene.instances
         )
-        if all(len(bones) == n_bones for bones in allowed):
+        if all(len(bones) == n_bones for bones in allowed) and not any(fixed):
             return None
         return BoneLimits(groups, tuple(allowed), fixed)
 
@@ -76,13 +79,23 @@ def read_character(document: Document, options: LoadOptions = DEFAULT_LOAD_OPTIO
     numbers = [animation.number for animation in read_animations(document, scene.target_counts())]
     if metadata is not None:
         numbers = list(range(len(metadata.clips())))
-    model = build_model(document, scene, clips)
+    model = _with_tree(build_model(document, scene, clips), document, scene, bones)
     moving = any(len(clip.channels) for clip in clips)
     return Character(
         *(document, scene, metadata, placements, bones, _vertices(scene, metadata), clips),
         numbers if moving and len(numbers) == len(clips) else [],
         model,
     )
+
+
+def _with_tree(model: SkinnedModel, document: Document, scene: GltfScene, bones: Bones) -> SkinnedModel:
+    """The model with a tree of its bones, also where some of them are nodes that hold a mesh."""
+    upright = np.linalg.cond(bones.node_from_rest[:, :3, :3]).max() <= WORST_CONDITION
+    if model.skeleton is not None or not upright:
+        return model
+    places = as_float32(invert(bones.node_from_rest[:, :3]))
+    parents = np.array(parents_of_joints(scene, bones.nodes), np.int32)
+    return model.with_parts(skeleton=Skeleton(bones.names(document), parents, places))
 
 
 def _vertices(scene: GltfScene, metadata: Metadata | None) -> list[IntArray]:

@@ -169,7 +169,7 @@ def _write_motion(
     if own:
         keys = [k for k in keys if k.node >= len(character.document.items("nodes"))]
     names = [] if own else free_clip_names(file, [clip.name for clip in model.clips])
-    for number, clip in enumerate(model.clips):
+    for number, clip in enumerate([c.clip for c in character.clips] if own else model.clips):
         if own:
             animation, seconds = file.items("animations")[character.animations[number]], character.clips[number].moments
         else:
