@@ -136,7 +136,7 @@ def _add_mesh(root: JsonObject, buffer: BufferWriter, source: Source, mesh: dict
         attributes |= _influences(own, vertices, buffer)
         columns = np.zeros((len(mesh["joints"]), 4, 4))
         columns[:, :3], columns[:, 3, 3] = own["bind"], 1
-        skin = {"joints": mesh["joints"]}
+        skin = {"joints": [_free_joint(root, mesh) if joint < 0 else joint for joint in mesh["joints"]]}
         skin["inverseBindMatrices"] = buffer.add(columns.transpose(0, 2, 1).reshape(-1, 16), "bind")
         root.setdefault("skins", []).append(skin)
         root["nodes"][mesh["node"]]["skin"] = len(root["skins"]) - 1
@@ -151,6 +151,14 @@ def _add_mesh(root: JsonObject, buffer: BufferWriter, source: Source, mesh: dict
         primitives.append(entry | ({"material": number} if number >= 0 else {}))
     root.setdefault("meshes", []).append({"name": mesh["name"], "primitives": primitives})
     root["nodes"][mesh["node"]]["mesh"] = len(root["meshes"]) - 1
+
+
+def _free_joint(root: JsonObject, mesh: dict[str, Any]) -> int:
+    """A node below that of the mesh, for vertices that no bone moves: the holder of a skin is better not a joint."""
+    holder = root["nodes"][mesh["node"]]
+    root["nodes"].append({"name": f"{holder.get('name', 'mesh')}_unweighted"})
+    holder.setdefault("children", []).append(len(root["nodes"]) - 1)
+    return len(root["nodes"]) - 1
 
 
 def _influences(own: Arrays, vertices: np.ndarray, buffer: BufferWriter) -> dict[str, int]:

@@ -33,13 +33,11 @@ __all__ = ["answer", "prepare"]
 
 
 def read_nodes(scene: Any) -> tuple[dict[str, Any], Arrays, dict[int, int]]:
-    """Names, parents and places of all nodes, and the number of each by its id; a plain root is none."""
+    """Names, parents and places of all nodes, and the number of each by its id; the scene's root is one of them."""
     nodes = items(scene.nodes)
-    plain = np.array_equal(parts(nodes[0].local_transform), [0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
-    nodes = [node for node in nodes if not (plain and node.is_root)]
     number = {int(node.typed_id): i for i, node in enumerate(nodes)}
     parents = [-1 if node.parent is None else number.get(int(node.parent.typed_id), -1) for node in nodes]
-    names = [node.name or ("root" if node.is_root else "") for node in nodes]
+    names = [node.name or ("RootNode" if node.is_root else "") for node in nodes]
     places = np.array([parts(node.local_transform) for node in nodes])
     return {"nodes": names, "parents": parents}, {"places": places}, number
 
@@ -108,7 +106,7 @@ def read_meshes(scene: Any, number: dict[int, int], outlet: Outlet) -> tuple[dic
 
 
 def _weights(node: Any, mesh: Any, i: int, number: dict[int, int], arrays: Arrays) -> list[int]:
-    """Nodes of the bones that move a mesh; () without a skin. Vertices without a bone follow the mesh's node."""
+    """Nodes of the bones that move a mesh; -1 is the mesh's node, for vertices without a bone."""
     skins = items(mesh.skin_deformers)
     clusters = [c for c in items(skins[0].clusters) if c.bone_node is not None] if skins else []
     if not clusters:
@@ -122,7 +120,7 @@ def _weights(node: Any, mesh: Any, i: int, number: dict[int, int], arrays: Array
         free = np.flatnonzero(total <= 0)
         rows.append((free, np.ones(len(free))))
         bind.append(affine(node.geometry_to_node))
-        joints.append(number[int(node.typed_id)])
+        joints.append(-1)
     arrays[f"{i}_bind"] = np.stack(bind)
     arrays[f"{i}_vertex"] = np.concatenate([vertices for vertices, _ in rows])
     arrays[f"{i}_weight"] = np.concatenate([weights for _, weights in rows])

@@ -93,6 +93,8 @@ def replace_normals(file: KeptFile, instance: MeshInstance, normals: Float32) ->
 
 def add_targets(file: KeptFile, instance: MeshInstance, targets: MorphTargets) -> None:
     """More morph targets for the vertices of an instance, after those that it has."""
+    primitives = primitives_of(file, instance)
+    shaded = all("NORMAL" in primitive["attributes"] for primitive in primitives)
     entries: list[JsonObject] = []
     for m in range(targets.count):
         entry: JsonObject = {}
@@ -100,10 +102,10 @@ def add_targets(file: KeptFile, instance: MeshInstance, targets: MorphTargets) -
             entry["POSITION"] = file.add(targets.positions[m], "vertices", bounds=True)
         else:
             entry["POSITION"] = file.add_zeros(instance.n_vertices)
-        if targets.normals is not None:
+        if targets.normals is not None and shaded:
             entry["NORMAL"] = file.add(targets.normals[m], "vertices")
         entries.append(entry)
-    for primitive in primitives_of(file, instance):
+    for primitive in primitives:
         primitive.setdefault("targets", []).extend(deepcopy(entries))
 
 
