@@ -152,7 +152,7 @@ def skin(
         with clock.stage("import"):
             import osteon.pipeline.skin  # noqa: F401  compiled kernels, which take a while
         with clock.stage("fit"), naming_input(inputs, sequence.name):
-            options = options if rig is None else _options_for_rig(options, sequence, rig)
+            options = options if rig is None else _options_for_rig(options, sequence, rig, bone_type_asked=asked)
             if budget is None:
                 found = Found(_fit(given, options, kept, progress))
             else:
@@ -255,12 +255,16 @@ def _notes_on_rig(character: Character | None, fit: SkinFit, outputs: tuple[str,
     return [f"{path}: holds the joints of {name}, not the rest of that file: {why}" for path in anew]
 
 
-def _options_for_rig(options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
-    """Refuse what was asked for and has no effect on a rig; what the engine chose then goes back to its default."""
+def _options_for_rig(
+    options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel, *, bone_type_asked: bool
+) -> SkinOptions:
+    """Refuse what was asked for and has no effect on a rig; joints are rigid unless something else was asked for."""
     from osteon.pipeline.rig import rig_circumstances
 
     brings = rig_circumstances(sequence, rig)
     refuse_unused(**brings)
+    if not bone_type_asked:
+        options = replace(options, bone_type="rigid")
     return drop_unused(options, **brings)
 
 

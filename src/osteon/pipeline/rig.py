@@ -28,7 +28,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, invert
 from osteon.fit.problem import FitProblem
-from osteon.fit.skin.bones import bones_of_skin
+from osteon.fit.skin.bones import bones_of_skin, settle_bones
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import Influences, better_of, select_influences
 from osteon.fit.skin.refine import refine_skin
@@ -40,6 +40,9 @@ from osteon.pipeline.task import SkinTask, Solution
 
 __all__ = ["default_rig_options", "fit_to_rig", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
 
+STIFF = "rigid joints are closer than joints that stretch, which stretch all that hangs below them; they are rigid"
+#: Rounds in which joints that stretch are solved for, and put where their tree can play them.
+TREE_ROUNDS = 6
 #: Above this E % the rig's motion has little to do with the sequence.
 FAR_OFF = 50.0
 
@@ -60,7 +63,8 @@ def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, An
 
 def default_rig_options(sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
     """Rigid joints, where their motion is found."""
-    sequence, _ = on_rig_vertices(sequence, rig)
+    if not _brings_motion(sequence, rig):
+        sequence, _ = on_rig_vertices(sequence, rig)
     return drop_unused(SkinOptions(bone_type="rigid"), **rig_circumstances(sequence, rig))
 
 
@@ -96,7 +100,8 @@ def on_rig_vertices(sequence: MeshSequence, rig: SkinnedModel) -> tuple[MeshSequ
 
 def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions) -> MeshSequence:
     """The sequence with the rest pose that the rig was bound in; refuses a rig that does not match."""
-    sequence, _ = on_rig_vertices(sequence, rig)
+    if not _brings_motion(sequence, rig):
+        sequence, _ = on_rig_vertices(sequence, rig)
     check_used(options, **rig_circumstances(sequence, rig))
     if rig.n_bones == 0:
         raise GeometryError(f"rig '{rig.name}': there are no joints")
@@ -158,8 +163,11 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
     names, skeleton = _with_helpers(rig.track.names, fit.skeleton, problem, fit.influences, world)
     stretches = fit.bone_type != "rigid" and not keeps_motion and skeleton is not None
     world, fit = _on_tree(task, fit, world, skeleton, rig.n_bones if keeps_motion else 0)
-    if stretches:
-        world, fit = _unless_rigid_is_closer(task, rig, world, fit)
+    notes: tuple[str, ...] = ()
+    if stretches and (stiff := _closer_rigid(task, rig, fit)) is not None:
+        task = replace(task, options=change_options(options, bone_type="rigid"))
+        world, notes, stretches = problem.to_world(stiff.transforms), (STIFF,), False
+        fit = stiff
     seconds = task.watch.seconds["rig"]
     report = FitReport("rig", seconds, iterations=fit.rounds, stopped_by="rounds", options={}, seed=options.seed)
     solution = Solution(
@@ -173,7 +181,7 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
         names=names,
         skeleton=skeleton,
         keeps_motion=keeps_motion,
-        warnings=_warnings(problem.error_percent(fit.influences.errors), keeps_motion),
+        warnings=(*notes, *_warnings(problem.error_percent(fit.influences.errors), keeps_motion)),
     )
     if not options.rank:
         return solution
@@ -257,15 +265,10 @@ def _with_helpers(
     return names, Skeleton(names, tree, placed.astype(np.float32))
 
 
-def _unless_rigid_is_closer(
-    task: SkinTask, rig: SkinnedModel, world: Float64, fit: _RigSkin
-) -> tuple[Float64, _RigSkin]:
-    """The fit, or that of rigid joints: what a joint stretches it passes on to all below it."""
-    rigid = replace(task, options=change_options(task.options, bone_type="rigid"))
-    stiff = _find_motion(rigid, rig)
-    if stiff.influences.squared_error >= fit.influences.squared_error:
-        return world, fit
-    return task.problem.to_world(stiff.transforms), stiff
+def _closer_rigid(task: SkinTask, rig: SkinnedModel, fit: _RigSkin) -> _RigSkin | None:
+    """The fit of rigid joints, if it is closer than one of joints that pass their stretch on."""
+    stiff = _find_motion(replace(task, options=change_options(task.options, bone_type="rigid")), rig)
+    return stiff if stiff.influences.squared_error < fit.influences.squared_error else None
 
 
 def _on_tree(
@@ -274,9 +277,20 @@ def _on_tree(
     """Bones that stretch, as joints below one another can play them, and weights for these; the first `n_kept` stay."""
     if skeleton is None or fit.bone_type == "rigid" or n_kept == world.shape[1]:
         return world, fit
-    settled = settle_on_tree(world, skeleton, range(n_kept, world.shape[1]))
-    transforms = task.problem.from_world(settled)
-    influences = select_influences(
-        task.problem, transforms, task.options.influences, earlier=fit.influences, threads=task.threads
-    )
-    return settled, replace(fit, transforms=transforms, influences=influences)
+    problem, options = task.problem, task.options
+    best: tuple[Float64, _RigSkin] | None = None
+    found = fit
+    for _ in range(TREE_ROUNDS if n_kept == 0 else 1):
+        settled = settle_on_tree(problem.to_world(found.transforms), skeleton, range(n_kept, world.shape[1]))
+        transforms = problem.from_world(settled)
+        weighed = select_influences(
+            problem, transforms, options.influences, earlier=found.influences, threads=task.threads
+        )
+        if best is None or weighed.squared_error < best[1].influences.squared_error:
+            best = settled, replace(fit, transforms=transforms, influences=weighed)
+        solved = settle_bones(problem, weighed.bones, weighed.weights, transforms, options)
+        found = replace(fit, transforms=solved, influences=weighed)
+    assert best is not None
+    if n_kept:
+        best[0][:, :n_kept] = world[:, :n_kept]  # bit for bit
+    return best

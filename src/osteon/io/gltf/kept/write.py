@@ -29,7 +29,7 @@ from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.kept.channels import ClipKeys, add_animation, free_clip_names
 from osteon.io.gltf.kept.character import Character
 from osteon.io.gltf.kept.file import KeptFile
-from osteon.io.gltf.kept.helpers import Helper, add_helpers, list_in_skins, place_helpers
+from osteon.io.gltf.kept.helper_joints import Helper, add_helpers, list_in_skins, place_helpers
 from osteon.io.gltf.kept.mesh import MorphTargets, add_targets, own_meshes, replace_influences, replace_normals
 from osteon.io.gltf.kept.motion import NodeKeys, StandingNode, find_node_keys
 from osteon.io.gltf.kept.notes import change_notes
