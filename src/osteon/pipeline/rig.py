@@ -92,7 +92,7 @@ def on_rig_vertices(sequence: MeshSequence, rig: SkinnedModel) -> tuple[MeshSequ
     if found is None or (len(found) == sequence.n_vertices and np.array_equal(found, np.arange(len(found)))):
         return sequence, ()
     note = (
-        f"'{sequence.name}' and '{rig.name}' are one mesh: the rig's {rig.n_vertices:,} vertices were found among the "
+        f"rig '{rig.name}' and the sequence are one mesh: its {rig.n_vertices:,} vertices were found among the "
         f"{sequence.n_vertices:,} of the sequence by position and texture coordinate"
     )
     return take_vertices(sequence, rig, found), (note,)

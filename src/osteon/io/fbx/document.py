@@ -136,7 +136,7 @@ def _add_mesh(root: JsonObject, buffer: BufferWriter, source: Source, mesh: dict
         attributes |= _influences(own, vertices, buffer)
         columns = np.zeros((len(mesh["joints"]), 4, 4))
         columns[:, :3], columns[:, 3, 3] = own["bind"], 1
-        skin = {"joints": [_free_joint(root, mesh) if joint < 0 else joint for joint in mesh["joints"]]}
+        skin: JsonObject = {"joints": [_free_joint(root, mesh) if joint < 0 else joint for joint in mesh["joints"]]}
         skin["inverseBindMatrices"] = buffer.add(columns.transpose(0, 2, 1).reshape(-1, 16), "bind")
         root.setdefault("skins", []).append(skin)
         root["nodes"][mesh["node"]]["skin"] = len(root["skins"]) - 1
