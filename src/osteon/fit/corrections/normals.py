@@ -46,7 +46,7 @@ __all__ = ["MOST_AUTOMATIC", "NormalFit", "fit_model_normals", "normal_rows", "n
 
 #: Normals whose small systems are solved at a time.
 BLOCK = 256
-#: Part of the mean diagonal that is added to the diagonal of these systems.
+#: Pull of normals and columns towards their last values, of the mean diagonal of these systems.
 DAMPING = 1e-3
 #: Rounds of coefficients and basis on a sample of the normals, at least and at most, and pairs of a normal and a frame
 #: that all of them see; rounds of the basis on all normals.
@@ -227,8 +227,10 @@ def _solve_basis(maps: _Maps, fit: NormalFit, threads: int) -> NormalFit:
         sums = (squares.reshape(6 * count, -1) @ pairs).reshape(count, 6, rank, rank)
         n = sums[:, _PLACE].transpose(0, 3, 1, 4, 2).reshape(count, 3 * rank, 3 * rank)
         diagonal = np.einsum("nii->ni", n)
-        diagonal += (DAMPING * diagonal.mean(axis=1) + 1e-300)[:, None]
+        pull = DAMPING * diagonal.mean(axis=1)[:, None] + 1e-300
+        diagonal += pull
         b = (right.reshape(3 * count, -1) @ q).reshape(count, 3, rank).transpose(0, 2, 1)
+        b = b + pull[..., None] * np.concatenate([fit.rest[start:stop, None], fit.basis[start:stop]], axis=1)
         out[start:stop] = np.linalg.solve(n, b.reshape(count, 3 * rank, 1)).reshape(count, rank, 3)
 
     for_blocks(work, maps.count, BLOCK, threads)
