@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from osteon.core.normals import vertex_normals
-from osteon.deform.normals import NormalCorrections, pose_normals
+from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.measure.by_rank import error_percent_by_rank
 from osteon.measure.distortion import measure_distortion
