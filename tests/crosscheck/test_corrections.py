@@ -9,12 +9,15 @@ import pytest
 from scipy.linalg import lstsq
 from scipy.optimize import minimize
 
+from osteon.core.options import SkinOptions
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _Joint
 from osteon.fit.corrections.displacements import displacement_corrections
 from osteon.fit.corrections.solve_columns import solve_basis, solve_coefficients
 from osteon.fit.moments import add_blend_moments
 from osteon.fit.problem import FitProblem
+from osteon.pipeline.skin import skin_sequence
+from osteon.synth.baked import RandomOptions, bake_random_model
 
 from ..subjects import blends, corrected_errors, dense, frames_of, random_skin
 from ..tolerance import assert_near

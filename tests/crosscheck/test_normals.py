@@ -102,9 +102,9 @@ def test_weights_with_normals_meet_the_kkt_conditions(weight, n_bones):
         scale = max(float(np.diag(gram).min()), 1e-12)
         assert np.abs(slope[weights[v] > 0] - error).max() <= 1e-5 * scale
         best = minimize(
-            lambda w, g=gram: w @ g @ w / scale,
+            lambda w, g=gram / scale: w @ g @ w,
             weights[v],
-            jac=lambda w, g=gram: 2 * g @ w / scale,
+            jac=lambda w, g=gram / scale: 2 * g @ w,
             bounds=[(0, 1)] * n_bones,
             constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
             method="SLSQP",
