@@ -125,7 +125,7 @@ def skin_sequence(
             with watch.stage("heldout"):
                 solution = _fit_heldout(sequence, vertices, kept, solution, options)
         model = _with_names(build_model(sequence, task, solution), options.prefix)
-        model = shade_model(model, sequence, task, rig)
+        model = shade_model(model, sequence, task, rig, kept)
     watch.seconds["fit"] = time.perf_counter() - started
     return measure_fit(sequence, model, solution, task, n_degenerate, kept)
 
