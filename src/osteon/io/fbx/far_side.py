@@ -155,9 +155,8 @@ def takes_of(scene: Any, caches: SceneCaches | None, rate: float) -> list[Take]:
         while any(name == other.name for other in found):
             name += "_"
         found.append(Take(stack.anim, name, moments_between(stack.time_begin, stack.time_end, rate, name)))
-    if (
-        caches is not None and cached and all(len(take.moments) == 1 for take in found)
-    ):  # no stack says how long the cache plays
+    # No stack says how long the cache plays.
+    if caches is not None and cached and all(len(take.moments) == 1 for take in found):
         return [Take(scene.anim, "cache", moments_between(caches.begin, caches.end, rate, "cache"))]
     return found
 
