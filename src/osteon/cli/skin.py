@@ -164,10 +164,14 @@ def skin(
             with clock.stage("page"):
                 sizer = _sizer(files.outputs[0], save, kept)
                 curves = _curves(sizer, found.fit, sequence, options, rig, progress)
+        with clock.stage("write"):
+            without_normals = _bytes_without_normals(found.fit.model, files.outputs[0], save, kept)
         with outputs.writing():
             with clock.stage("write"):
                 write_outputs(found.fit, files.outputs, save, kept)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
+            if without_normals is not None and report.output_bytes is not None:
+                report = replace(report, normal_bytes=report.output_bytes - without_normals)
             plays = _plays(found.fit, files.outputs, save)
             lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
             anew = _notes_on_rig(given.character, found.fit, files.outputs)
@@ -242,6 +246,8 @@ def _load(
     character = open_character(rig)
     model = load_model(rig) if character is None else character.model
     sequence, notes = on_rig_vertices(sequence, model)
+    if character is not None and np.array_equal(sequence.faces, model.faces):
+        sequence = sequence.with_parts(asset=model.asset)  # the surface that is written is the rig's
     return Given(sequence, model, character, notes)
 
 
@@ -258,13 +264,15 @@ def _notes_on_rig(character: Character | None, fit: SkinFit, outputs: tuple[str,
 def _options_for_rig(
     options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel, *, bone_type_asked: bool
 ) -> SkinOptions:
-    """Refuse what was asked for and has no effect on a rig; joints are rigid unless something else was asked for."""
+    """Refuse what was asked for and has no effect on a rig; joints are rigid, meshes get no targets, unless asked."""
     from osteon.pipeline.rig import rig_circumstances
 
     brings = rig_circumstances(sequence, rig)
     refuse_unused(**brings)
     if not bone_type_asked:
         options = replace(options, bone_type="rigid")
+    if options.normals != "faceted" and not is_given("options.normal_rank"):
+        options = replace(options, normal_rank=0)
     return drop_unused(options, **brings)
 
 
@@ -293,7 +301,7 @@ def _search(
         if not quiet:
             out.print(
                 f"{tried.bones:4d} bones, rank {tried.rank:2d}: E {tried.error_percent:.3f} %, "
-                f"worst {tried.worst:.3g}, {size_text(tried.bytes)}"
+                f"shading {tried.shading:.1f}°, worst {tried.worst:.3g}, {size_text(tried.bytes)}"
             )
 
     found = fit_to_budget(sequence, budget, size_of=size_of, options=options, on_try=on_try, progress=progress)
@@ -360,6 +368,17 @@ def _sizer(path: str, options: SaveOptions, kept: Character | None = None) -> Ca
     return size_of
 
 
+def _bytes_without_normals(
+    model: SkinnedModel, path: str, options: SaveOptions, character: Character | None = None
+) -> int | None:
+    """Bytes of the first output without its morph targets for normals; None if it has none, or is no model."""
+    if not model.normal_rank or not _is_model(path):
+        return None
+    corrections = model.corrections
+    kept = None if corrections is None or not model.rank else corrections.take(np.arange(model.rank))
+    return _sizer(path, options, character)(model.with_parts(corrections=kept))
+
+
 def _sized_as(path: str) -> str:
     """The format whose bytes count; a GLB where the output is frames."""
     return Path(path).suffix.lower() if _is_model(path) else ".glb"
@@ -372,9 +391,25 @@ def _size_of(path: str) -> int:
     return sum(f.stat().st_size for f in written_path(folder).iterdir() if f.is_file())
 
 
+def _shading_text(report: SkinReport) -> str:
+    """What a stock player's shading is off by."""
+    degrees = report.shading_deviation_degrees
+    return f"{degrees['mean']:.2f}° on average, {degrees['p95']:.1f}° at the 95th percentile (as players show it)"
+
+
+def _normal_rank_text(report: SkinReport) -> str:
+    """Morph targets for normals, and what they cost."""
+    if not report.normal_rank:
+        return ""
+    size = "" if report.normal_bytes is None else f" ({size_text(report.normal_bytes)} of the file)"
+    return f"{report.normal_rank} morph target{'s' if report.normal_rank > 1 else ''} that correct normals{size}"
+
+
 def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[tuple[str, str]] = ()) -> None:
     """The report as a table for people; `plays` are rows that tell where the outputs play."""
     from rich.table import Table
+
+    from osteon.measure.verdict import judge
 
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim")
@@ -392,10 +427,12 @@ def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[t
             "rank",
             f"{report.rank}   (cut to rank 0: E {report.error_percent_by_rank['0']:.3f} %)" if report.rank else "",
         ),
+        ("normal rank", _normal_rank_text(report)),
         ("error E", f"[bold]{report.error_percent:.3f} %[/]   (Karni-Gotsman {report.karni_gotsman_percent:.3f} %)"),
         ("RMS", f"{report.rms:.4g}"),
         ("worst", f"{worst['distance']:.4g} at vertex {worst['vertex']}, frame {worst['frame']}"),
-        ("normals", f"{report.normal_deviation_degrees['mean']:.2f}° on average"),
+        ("shading", _shading_text(report)),
+        ("looks", judge(report.quality).sentence()),
         ("near-rigid", f"{report.near_rigid_fraction:.0%} of the triangles at tolerance {report.tolerance:g}"),
         ("held out", "" if report.heldout_error_percent is None else f"{report.heldout_error_percent:.3f} %"),
         ("smaller by", f"{report.compression_ratio:.1f} x (as floats)"),

@@ -36,6 +36,7 @@ from osteon.fit.skin.relocate import place_bones
 from osteon.pipeline.correct import correct_solution, correct_still_skin
 from osteon.pipeline.presets import cluster_sample, refine_options
 from osteon.pipeline.rig_match import LONGER_EDGES, edge_length, match_vertices, take_vertices
+from osteon.pipeline.shade import shade_solution
 from osteon.pipeline.task import SkinTask, Solution
 
 __all__ = ["default_rig_options", "fit_to_rig", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
@@ -62,10 +63,10 @@ def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, An
 
 
 def default_rig_options(sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
-    """Rigid joints, where their motion is found."""
+    """Rigid joints, where their motion is found; no morph targets beside those that the rig has."""
     if not _brings_motion(sequence, rig):
         sequence, _ = on_rig_vertices(sequence, rig)
-    return drop_unused(SkinOptions(bone_type="rigid"), **rig_circumstances(sequence, rig))
+    return drop_unused(SkinOptions(bone_type="rigid", normal_rank=0), **rig_circumstances(sequence, rig))
 
 
 def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
@@ -113,7 +114,7 @@ def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions
         )
     if not _same_vertices(sequence, rig):
         return sequence
-    return sequence.with_parts(rest=rig.rest)
+    return sequence.with_parts(rest=rig.rest, asset=replace(sequence.asset, normals=rig.asset.normals))
 
 
 def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Skeleton | None]:
@@ -183,6 +184,8 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
         keeps_motion=keeps_motion,
         warnings=(*notes, *_warnings(problem.error_percent(fit.influences.errors), keeps_motion)),
     )
+    shaded = shade_solution(task, replace(solution, keeps_motion=keeps_motion or stretches))
+    solution = replace(shaded, keeps_motion=keeps_motion)
     if not options.rank:
         return solution
     return correct_still_skin(task, solution) if keeps_motion or stretches else correct_solution(task, solution)
