@@ -38,7 +38,7 @@ from osteon.io import (
     save_played,
 )
 from osteon.io.doors.clip_files import PlayedClips, play_on_rig
-from osteon.io.doors.models import note_lost_pictures
+from osteon.io.doors.models import note_lost
 from osteon.io.doors.options import ClipOptions
 from osteon.io.doors.output_batch import written_path
 from osteon.io.doors.rig_files import keeps_rig, open_character, save_on_rig
@@ -163,7 +163,7 @@ def skin(
         if files.report is not None:
             with clock.stage("page"):
                 sizer = _sizer(files.outputs[0], save, kept)
-                curves = _curves(sizer, found.fit, sequence, options, rig, progress)
+                curves = _curves(sizer, found, sequence, options, rig, budget, progress)
         with clock.stage("write"):
             without_normals = _bytes_without_normals(found.fit.model, files.outputs[0], save, kept)
         with outputs.writing():
@@ -173,7 +173,8 @@ def skin(
             if without_normals is not None and report.output_bytes is not None:
                 report = replace(report, normal_bytes=report.output_bytes - without_normals)
             plays = _plays(found.fit, files.outputs, save)
-            lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
+            lost = [note for path in files.outputs for note in note_lost(found.fit.model, path)]
+            lost += [] if kept is not None else found.fit.model.asset.origin.lost
             anew = _notes_on_rig(given.character, found.fit, files.outputs)
             notes = (*lost, *anew, *engine_notes(found.fit.model, plays, save))
             report = replace(report, warnings=(*report.warnings, *notes))
@@ -310,17 +311,26 @@ def _search(
 
 def _curves(
     size_of: Callable[[SkinnedModel], int],
-    fit: SkinFit,
+    found: Found,
     sequence: MeshSequence,
     options: SkinOptions,
     rig: SkinnedModel | None,
+    budget: Budget | None,
     progress: Progress | None,
 ) -> ReportCurves:
     """What other options give; files are weighed as the first output will be written."""
     from osteon.report.curves import report_curves
 
-    found = replace(options, rank=fit.report.rank)
-    return report_curves(sequence, fit, found, size_of=size_of, rig=rig, progress=progress)
+    return report_curves(
+        sequence,
+        found.fit,
+        replace(options, rank=found.fit.report.rank),
+        size_of=size_of,
+        rig=rig,
+        tries=found.tries,
+        max_bytes=None if budget is None else budget.max_bytes,
+        progress=progress,
+    )
 
 
 def _write_page(path: str, fit: SkinFit, sequence: MeshSequence, curves: ReportCurves) -> None:

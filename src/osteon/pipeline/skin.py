@@ -17,6 +17,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
+from osteon.core.option_hints import takes_options
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.play_scale import scale_of_frames
@@ -57,7 +58,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SkinFit:
     """A skinned model, how good it is, and what happened on the way."""
 
@@ -67,7 +68,17 @@ class SkinFit:
     labels: Int32  # (t,) core bone of each triangle in the paper preset, -1 outlier; empty in the default preset
     stages: tuple[FitReport, ...] = ()
 
+    def __repr__(self) -> str:
+        report, worst = self.report, self.distortion.worst
+        corrections = f", rank {report.rank}" if report.rank else ""
+        return (
+            f"SkinFit('{self.model.name}': {self.model.n_frames} frames, {self.model.n_vertices:,} vertices; "
+            f"{report.bones} {report.bone_type} bones, {report.influences} influences{corrections}; "
+            f"E {report.error_percent:.3f} %, worst {worst.distance:.4g} at vertex {worst.vertex}, frame {worst.frame})"
+        )
 
+
+@takes_options(SkinOptions)
 def skin_sequence(
     sequence: MeshSequence,
     *,

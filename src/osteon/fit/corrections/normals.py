@@ -50,7 +50,7 @@ BLOCK = 256
 DAMPING = 1e-3
 #: Rounds of coefficients and basis on a sample of the normals, at least and at most, and pairs of a normal and a frame
 #: that all of them see; rounds of the basis on all normals.
-ROUNDS, ROUND_WORK, FULL_ROUNDS = (3, 10), 600_000, 2
+ROUNDS, ROUND_WORK, FULL_ROUNDS = (3, 10), 600_000, 3
 #: Normals that the coefficients are found on: so many pairs with a frame, at least and at most so many normals.
 SAMPLE_PAIRS, SAMPLE = 120_000, (800, 2_500)
 #: A rest normal that is shorter than this, of what is shown, keeps its direction.
@@ -315,16 +315,18 @@ def _degrees(maps: _Maps, fit: NormalFit, threads: int) -> Float64:
     return np.asarray(sums.sum(axis=0) / max(counts.sum(), 1.0))
 
 
-def _needed_columns(maps: _Maps, rest: Float64, threads: int) -> int:
+def _needed_columns(maps: _Maps, rest: Float64, threads: int) -> NormalFit:
     """The fewest columns that make shading good, at most MOST_AUTOMATIC; none that takes too little away."""
-    if _degrees(maps, _without_columns(maps, rest), threads)[0] <= GOOD_SHADING:
-        return 0
-    degrees = _degrees(maps, _fit_columns(maps, rest, MOST_AUTOMATIC, threads), threads)
+    none = _without_columns(maps, rest)
+    if _degrees(maps, none, threads)[0] <= GOOD_SHADING:
+        return none
+    most = _fit_columns(maps, rest, MOST_AUTOMATIC, threads)
+    degrees = _degrees(maps, most, threads)
     good = np.flatnonzero(degrees <= GOOD_SHADING)
     rank = int(good[0]) if len(good) else len(degrees) - 1
     while rank and degrees[rank] > degrees[rank - 1] * (1 - WORTH_A_COLUMN):
         rank -= 1
-    return rank
+    return most if rank == most.rank else _fit_columns(maps, rest, rank, threads)
 
 
 def fit_model_normals(
@@ -333,15 +335,21 @@ def fit_model_normals(
     frames: FrameSource,
     *,
     rank: int | None = None,
+    targets: Float32 | None = None,
     threads: int = 0,
 ) -> SkinnedModel:
-    """The model with fitted rest normals and `rank` columns that correct them; None: as many as the shading needs."""
+    """The model with fitted rest normals and `rank` columns that correct them; None: as many as the shading needs.
+
+    `targets (n,3f)` are the source's normals in these frames, where they are known already.
+    """
     threads = available_threads(threads)
-    prepared = _prepare(model, source, frames, threads)
+    prepared = _prepare(model, source, frames, threads, targets)
     if prepared is None:
         return model
-    columns = _needed_columns(prepared.some, prepared.some_rest, threads) if rank is None else rank
-    return _with_normals(model, source, prepared.fit(columns, threads))
+    if rank is not None:
+        return _with_normals(model, source, prepared.fit(rank, threads))
+    some = _needed_columns(prepared.some, prepared.some_rest, threads)
+    return _with_normals(model, source, prepared.on_all(some, threads))
 
 
 def fit_within(
@@ -375,16 +383,21 @@ class _Prepared:
 
     def fit(self, rank: int, threads: int) -> NormalFit:
         """So many columns for all normals."""
-        fit = _fit_columns(self.some, self.some_rest, rank, threads)
+        return self.on_all(_fit_columns(self.some, self.some_rest, rank, threads), threads)
+
+    def on_all(self, fit: NormalFit, threads: int) -> NormalFit:
+        """The columns of all normals for those of the sample."""
         return fit if self.some.count == self.whole.count else _on_all(self.whole, self.rest, fit, threads)
 
 
-def _prepare(model: SkinnedModel, source: SourceNormals, frames: FrameSource, threads: int) -> _Prepared | None:
+def _prepare(
+    model: SkinnedModel, source: SourceNormals, frames: FrameSource, threads: int, targets: Float32 | None = None
+) -> _Prepared | None:
     """None where there is nothing to shade."""
     skin = model.character.stock_skin()
     if skin is None or not source.count:
         return None
-    targets = normals_of_frames(source, frames, threads)
+    targets = normals_of_frames(source, frames, threads) if targets is None else targets
     rows = NormalRows(_upright(source.rest), targets, source.vertex.astype(np.int64))
     transforms = model.animation.transforms
     bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)

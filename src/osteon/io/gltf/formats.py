@@ -18,6 +18,8 @@ _LEVELS = LevelFiles(WhenCalled("osteon.io.gltf.read.levels", "read_gltf_levels"
 
 GLTF = tuple(SequenceFormat(suffix, name, _READ) for suffix, name in _NAMES.items())
 GLTF_MODELS = tuple(
-    ModelFormat(*(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL), levels=_LEVELS)
+    ModelFormat(
+        *(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL), further_sets=True, levels=_LEVELS
+    )
     for suffix, name in _NAMES.items()
 )
