@@ -17,7 +17,6 @@ from osteon.io import load_model, save_model
 from osteon.io.doors.played import played_sequence
 from osteon.io.doors.rig_files import keeps_rig, open_character, save_on_rig
 from osteon.io.gltf.kept.character import Character
-from osteon.io.gltf.kept.write import FittedNormals, write_on_character
 from osteon.pipeline.skin import SkinFit, skin_sequence
 
 from ..subjects import bent_tube
@@ -228,25 +227,51 @@ def test_joints_that_stretch_play_as_the_tree_has_them(path, tmp_path, bone_type
     plays(out, fit, 1e-4)
 
 
+def with_normals(path: Path, target: Path) -> Path:
+    """The character with normals that point away from its axes."""
+    glb = strange_character()
+    root, blob = read_glb(path)
+    for mesh in root["meshes"]:
+        attributes = mesh["primitives"][0]["attributes"]
+        entry = root["accessors"][attributes["POSITION"]]
+        view = root["bufferViews"][entry["bufferView"]]
+        points = np.frombuffer(blob, "<f4", 3 * entry["count"], view["byteOffset"]).reshape(-1, 3)
+        out = (points - points.mean(axis=0)) * [1, 0, 1]
+        glb.json["meshes"][root["meshes"].index(mesh)]["primitives"][0]["attributes"]["NORMAL"] = glb.accessor(
+            out / np.linalg.norm(out, axis=1, keepdims=True)
+        )
+    return glb.save(target)
+
+
 def test_fitted_normals_take_the_place_of_the_file_s(path, tmp_path):
-    character = open_character(path)
-    fit = skinned(character, swelling(character))
-    rest = np.tile(np.float32([0, 0, 2]), (fit.model.n_vertices, 1))
-    basis = np.zeros((2, fit.model.n_vertices, 3), np.float32)
-    basis[1, :, 0] = 0.5
-    weights = np.zeros((fit.model.n_frames, 2), np.float32)
-    weights[:, 1] = 1
-    normals = FittedNormals(rest, basis, weights)
-    out = tmp_path / "out.glb"
-    write_on_character(out, character, fit.model, normals=normals)
+    """Normals of the fit, and targets that move normals only; positions are as without."""
+    own = with_normals(path, tmp_path / "shaded.glb")
+    character = open_character(own)
+    sequence = swelling(character).with_parts(asset=character.model.asset)
+    fit = skinned(character, sequence, normal_rank=2)
+    out = written(character, fit, tmp_path / "out.glb")
     plays(out, fit)
-    made = read_plain(out)
-    for mesh in made.root["meshes"]:
-        stored = made.data_of(mesh["primitives"][0]["attributes"]["NORMAL"])
-        assert np.array_equal(np.frombuffer(stored[:12], "<f4"), [0, 0, 1])
-        assert len(mesh["primitives"][0]["targets"]) == 2
-        zero = made.root["accessors"][mesh["primitives"][0]["targets"][0]["POSITION"]]
-        assert "bufferView" not in zero
+    before, after = read_plain(own), read_plain(out)
+    back = load_model(out)
+    assert back.asset.normals is not None
+    for mesh, old in zip(after.root["meshes"], before.root["meshes"], strict=True):
+        primitive = mesh["primitives"][0]
+        assert after.data_of(primitive["attributes"]["NORMAL"]) != before.data_of(
+            old["primitives"][0]["attributes"]["NORMAL"]
+        )
+        assert len(primitive["targets"]) == fit.model.corrections.n_columns
+    fitted = fit.model.asset.normals
+    assert_near(back.asset.normals.values[back.asset.normals.of_corner], fitted.values[fitted.of_corner], 1e-5)
+
+
+def test_normals_stay_where_only_positions_are_fitted(path, tmp_path):
+    own = with_normals(path, tmp_path / "shaded.glb")
+    character = open_character(own)
+    sequence = swelling(character).with_parts(asset=character.model.asset)
+    fit = skinned(character, sequence, shading=0.0, normal_rank=0)
+    out = written(character, fit, tmp_path / "out.glb")
+    names = [m["primitives"][0]["attributes"]["NORMAL"] for m in read_plain(out).root["meshes"]]
+    assert names == [m["primitives"][0]["attributes"]["NORMAL"] for m in read_plain(own).root["meshes"]]
 
 
 def test_a_file_that_osteon_wrote_reads_back_as_the_same_model(tmp_path):

@@ -13,7 +13,7 @@ __all__ = ["PlainGlb", "changed_bytes", "changed_parts", "read_plain", "write_pl
 #: Top-level lists that may grow.
 GROWING = ("animations", "accessors", "bufferViews")
 #: Attributes that a fit replaces.
-REPLACED = ("JOINTS_", "WEIGHTS_")
+REPLACED = ("JOINTS_", "WEIGHTS_", "NORMAL")
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def skin(
                 report = replace(report, normal_bytes=report.output_bytes - without_normals)
             plays = _plays(found.fit, files.outputs, save)
             lost = [note for path in files.outputs for note in note_lost(found.fit.model, path)]
-            lost += found.fit.model.asset.origin.lost
+            lost += [] if kept is not None else found.fit.model.asset.origin.lost
             anew = _notes_on_rig(given.character, found.fit, files.outputs)
             notes = (*lost, *anew, *engine_notes(found.fit.model, plays, save))
             report = replace(report, warnings=(*report.warnings, *notes))
@@ -248,6 +248,8 @@ def _load(
     character = open_character(rig)
     model = load_model(rig) if character is None else character.model
     sequence, notes = on_rig_vertices(sequence, model)
+    if character is not None and np.array_equal(sequence.faces, model.faces):
+        sequence = sequence.with_parts(asset=model.asset)  # the surface that is written is the rig's
     return Given(sequence, model, character, notes)
 
 
@@ -264,13 +266,15 @@ def _notes_on_rig(character: Character | None, fit: SkinFit, outputs: tuple[str,
 def _options_for_rig(
     options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel, *, bone_type_asked: bool
 ) -> SkinOptions:
-    """Refuse what was asked for and has no effect on a rig; joints are rigid unless something else was asked for."""
+    """Refuse what was asked for and has no effect on a rig; joints are rigid, meshes get no targets, unless asked."""
     from osteon.pipeline.rig import rig_circumstances
 
     brings = rig_circumstances(sequence, rig)
     refuse_unused(**brings)
     if not bone_type_asked:
         options = replace(options, bone_type="rigid")
+    if options.normals != "faceted" and not is_given("options.normal_rank"):
+        options = replace(options, normal_rank=0)
     return drop_unused(options, **brings)
 
 

@@ -63,10 +63,10 @@ def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, An
 
 
 def default_rig_options(sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
-    """Rigid joints, where their motion is found."""
+    """Rigid joints, where their motion is found; no morph targets beside those that the rig has."""
     if not _brings_motion(sequence, rig):
         sequence, _ = on_rig_vertices(sequence, rig)
-    return drop_unused(SkinOptions(bone_type="rigid"), **rig_circumstances(sequence, rig))
+    return drop_unused(SkinOptions(bone_type="rigid", normal_rank=0), **rig_circumstances(sequence, rig))
 
 
 def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
@@ -184,7 +184,8 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
         keeps_motion=keeps_motion,
         warnings=(*notes, *_warnings(problem.error_percent(fit.influences.errors), keeps_motion)),
     )
-    solution = shade_solution(task, solution)
+    shaded = shade_solution(task, replace(solution, keeps_motion=keeps_motion or stretches))
+    solution = replace(shaded, keeps_motion=keeps_motion)
     if not options.rank:
         return solution
     return correct_still_skin(task, solution) if keeps_motion or stretches else correct_solution(task, solution)

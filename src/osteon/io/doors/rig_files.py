@@ -14,7 +14,6 @@ from osteon.io.doors.source import PathLike
 
 if TYPE_CHECKING:
     from osteon.io.gltf.kept.character import Character
-    from osteon.io.gltf.kept.write import FittedNormals
     from osteon.io.gltf.read.document import Document
 
 __all__ = ["RIG_SUFFIXES", "has_clips_only", "keeps_rig", "open_character", "open_clips", "save_on_rig"]
@@ -76,9 +75,7 @@ def keeps_rig(character: Character | None, model: SkinnedModel, path: PathLike) 
     return fits and model.deformer.kind == "linear_blend"
 
 
-def save_on_rig(
-    model: SkinnedModel, character: Character, path: PathLike, *, normals: FittedNormals | None = None
-) -> None:
+def save_on_rig(model: SkinnedModel, character: Character, path: PathLike) -> None:
     """Write a model that was fitted to a character into the character's own document, whole or not at all.
 
     Nodes, joints, names, materials, other clips and all that Osteon does not know stay as they are.
@@ -86,4 +83,4 @@ def save_on_rig(
     from osteon.io.gltf.kept.write import write_on_character
 
     with atomic_file(path) as temporary:
-        write_on_character(temporary, character, model, normals=normals)
+        write_on_character(temporary, character, model)

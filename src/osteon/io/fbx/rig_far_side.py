@@ -16,8 +16,9 @@ from osteon.core.errors import OsteonError
 from osteon.io.doors.native_far_side import Outlet
 from osteon.io.doors.native_messages import Arrays
 from osteon.io.doors.source import Source, quote
+from osteon.io.fbx.caches import SceneCaches
 from osteon.io.fbx.far_side import by_corner, numbers_of, prepare, takes_of
-from osteon.io.fbx.library import affine, floats, items, moved, shown, wholes
+from osteon.io.fbx.library import affine, floats, held, items, moved, shown, wholes
 
 __all__ = ["answer", "prepare"]
 
@@ -26,7 +27,8 @@ def read_nodes(scene: Any) -> tuple[dict[str, Any], Arrays, dict[int, int]]:
     """Names, parents and places of all nodes, and the number of each by its id; the scene's root is one of them."""
     nodes = items(scene.nodes)
     number = {int(node.typed_id): i for i, node in enumerate(nodes)}
-    parents = [-1 if node.parent is None else number.get(int(node.parent.typed_id), -1) for node in nodes]
+    above = [held(node.parent) for node in nodes]
+    parents = [-1 if parent is None else number.get(int(parent.typed_id), -1) for parent in above]
     names = [node.name or ("RootNode" if node.is_root else "") for node in nodes]
     places = np.array([parts(node.local_transform) for node in nodes])
     return {"nodes": names, "parents": parents}, {"places": places}, number
@@ -43,7 +45,7 @@ def read_clips(scene: Any, number: dict[int, int], request: dict[str, Any], outl
     about: list[Any] = []
     arrays: Arrays = {}
     rate = request["fps"] or scene.settings.frames_per_second or 24.0
-    for i, take in enumerate(takes_of(scene, None, rate)):
+    for i, take in enumerate(takes_of(scene, SceneCaches(), rate)):
         about.append(take.name)
         if not request["sample"]:
             continue
@@ -99,11 +101,16 @@ def read_meshes(scene: Any, number: dict[int, int], outlet: Outlet) -> tuple[dic
 def _weights(node: Any, mesh: Any, i: int, number: dict[int, int], arrays: Arrays) -> list[int]:
     """Nodes of the bones that move a mesh; -1 is the mesh's node, for vertices without a bone."""
     skins = items(mesh.skin_deformers)
-    clusters = [c for c in items(skins[0].clusters) if c.bone_node is not None] if skins else []
+    clusters = items(skins[0].clusters) if skins else []
+    bones = [held(c.bone_node) for c in clusters]
+    clusters = [c for c, bone in zip(clusters, bones, strict=True) if bone is not None]
     if not clusters:
         return []
     rows = [(wholes(c.vertices), np.fromiter((c.weights[k] for k in range(len(c.weights))), float)) for c in clusters]
-    bind, joints = [affine(c.geometry_to_bone) for c in clusters], [number[int(c.bone_node.typed_id)] for c in clusters]
+    bind, joints = (
+        [affine(c.geometry_to_bone) for c in clusters],
+        [number[int(bone.typed_id)] for bone in bones if bone is not None],
+    )
     total = np.zeros(mesh.num_vertices)
     for vertices, weights in rows:
         np.add.at(total, vertices, np.maximum(weights, 0))

@@ -50,12 +50,6 @@ class KeptFile:
         """The number of a new accessor."""
         return self._accessors + self._added.add(values, use, normalized=normalized, bounds=bounds)
 
-    def add_zeros(self, count: int) -> int:
-        """The number of a new accessor of `count` zero vectors, which take no bytes."""
-        entry: JsonObject = {"componentType": 5126, "count": count, "type": "VEC3", "min": [0.0] * 3, "max": [0.0] * 3}
-        self._added.accessors.append(entry)
-        return self._accessors + len(self._added.accessors) - 1
-
     def add_times(self, seconds: NDArray[Any]) -> int:
         """The accessor of key times; equal ones share it."""
         stored = np.asarray(seconds, np.float32)
@@ -109,8 +103,7 @@ class KeptFile:
             place = len(before) + entry.get("byteOffset", 0)
             self.append("bufferViews", {"buffer": 0, "byteOffset": place} | _without(entry, "buffer", "byteOffset"))
         for entry in self._added.accessors:
-            moved = {"bufferView": entry["bufferView"] + self._views} if "bufferView" in entry else {}
-            self.append("accessors", entry | moved)
+            self.append("accessors", entry | {"bufferView": entry["bufferView"] + self._views})
         self._added = BufferWriter()
         return before + added
 

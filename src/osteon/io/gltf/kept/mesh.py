@@ -22,7 +22,15 @@ from osteon.io.gltf.read.draco import DRACO, read_draco
 from osteon.io.gltf.read.scene import MeshInstance
 from osteon.io.gltf.write.influences import StoredInfluences, store_influences
 
-__all__ = ["MorphTargets", "add_targets", "own_meshes", "replace_influences", "replace_normals", "unpack_draco"]
+__all__ = [
+    "MorphTargets",
+    "add_targets",
+    "drop_normals",
+    "own_meshes",
+    "replace_influences",
+    "replace_normals",
+    "unpack_draco",
+]
 
 _WIDE_KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 
@@ -31,13 +39,8 @@ _WIDE_KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 
 class MorphTargets:
     """Targets for the vertices of one instance."""
 
-    positions: Float64 | None  # (m,n,3) in the stored mesh's space; None: they move normals only
+    positions: Float64  # (m,n,3) in the stored mesh's space; zero in those that move normals only
     normals: Float64 | None  # (m,n,3)
-
-    @property
-    def count(self) -> int:
-        there = self.normals if self.positions is None else self.positions
-        return 0 if there is None else len(there)
 
 
 def primitives_of(file: KeptFile, instance: MeshInstance) -> list[JsonObject]:
@@ -91,20 +94,38 @@ def replace_normals(file: KeptFile, instance: MeshInstance, normals: Float32) ->
         primitive["attributes"]["NORMAL"] = number
 
 
+def drop_normals(file: KeptFile, instance: MeshInstance) -> None:
+    """No normals: players show facets."""
+    for primitive in primitives_of(file, instance):
+        if "NORMAL" in primitive["attributes"]:
+            unpack_draco(file, primitive, f"mesh of node {instance.node}")
+        for name in ("NORMAL", "TANGENT"):
+            primitive["attributes"].pop(name, None)
+
+
 def add_targets(file: KeptFile, instance: MeshInstance, targets: MorphTargets) -> None:
-    """More morph targets for the vertices of an instance, after those that it has."""
+    """More morph targets for the vertices of an instance, after those that it has.
+
+    Where some target moves normals all have both attributes, what moves nothing as zeros that they share: players take
+    an attribute that a target does not have for something else than zero (docs/engines.md).
+    """
     primitives = primitives_of(file, instance)
-    shaded = all("NORMAL" in primitive["attributes"] for primitive in primitives)
+    normals = targets.normals
+    if normals is not None and not all("NORMAL" in primitive["attributes"] for primitive in primitives):
+        normals = None
+    nothing: list[int] = []
+
+    def add(values: Float64) -> int:
+        if values.any():
+            return file.add(values, "vertices", bounds=True)
+        if not nothing:
+            nothing.append(file.add(np.zeros((instance.n_vertices, 3), np.float32), "vertices", bounds=True))
+        return nothing[0]
+
     entries: list[JsonObject] = []
-    for m in range(targets.count):
-        entry: JsonObject = {}
-        if targets.positions is not None:
-            entry["POSITION"] = file.add(targets.positions[m], "vertices", bounds=True)
-        else:
-            entry["POSITION"] = file.add_zeros(instance.n_vertices)
-        if targets.normals is not None and shaded:
-            entry["NORMAL"] = file.add(targets.normals[m], "vertices")
-        entries.append(entry)
+    for m in range(len(targets.positions)):
+        entry: JsonObject = {"POSITION": add(targets.positions[m])}
+        entries.append(entry if normals is None else entry | {"NORMAL": add(normals[m])})
     for primitive in primitives:
         primitive.setdefault("targets", []).extend(deepcopy(entries))
 

@@ -34,8 +34,9 @@ def change_notes(file: KeptFile, character: Character, model: SkinnedModel) -> N
     notes["bone_type"] = wider_type(character.model.track.bone_type, model.track.bone_type)
     note_clips(file, model.clips)
     if "low" in notes:
-        notes["low"] = [*notes["low"], *([0.0] * model.rank)]
-        notes["span"] = [*notes["span"], *([1.0] * model.rank)]
+        added = 0 if model.corrections is None else model.corrections.n_columns
+        notes["low"] = [*notes["low"], *([0.0] * added)]
+        notes["span"] = [*notes["span"], *([1.0] * added)]
     _note_helpers(file, notes, character, model)
 
 

@@ -8,6 +8,7 @@ What the fit changed is added at the end; all else stays, byte for byte:
 | motion that was found            | one new animation for each clip, with keys of the character's own nodes |
 | motion that the character brings | nothing: its animations are that motion |
 | helpers                          | nodes after all others, joints at the end of the skins |
+| normals that the fit found       | NORMAL of the primitives names a new accessor |
 | corrections                      | morph targets after those that a mesh has |
 
 Vertices that hang on a node, not on a skin, follow that node as before.
@@ -15,14 +16,11 @@ Vertices that hang on a node, not on a skin, follow that node as before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64
-from osteon.core.corrections import Corrections
+from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.io.gltf.json_types import JsonObject
@@ -30,24 +28,13 @@ from osteon.io.gltf.kept.channels import ClipKeys, add_animation, free_clip_name
 from osteon.io.gltf.kept.character import Character
 from osteon.io.gltf.kept.file import KeptFile
 from osteon.io.gltf.kept.helper_joints import Helper, add_helpers, list_in_skins, place_helpers
-from osteon.io.gltf.kept.mesh import MorphTargets, add_targets, own_meshes, replace_influences, replace_normals
+from osteon.io.gltf.kept.mesh import own_meshes, replace_influences
 from osteon.io.gltf.kept.motion import NodeKeys, StandingNode, find_node_keys
 from osteon.io.gltf.kept.notes import change_notes
-from osteon.io.gltf.kept.weights_tracks import add_weight_keys, widen_weights
-from osteon.io.gltf.read.scene import MeshInstance
-from osteon.io.gltf.write.names import target_names
+from osteon.io.gltf.kept.surface import Morphs, write_surface
+from osteon.io.gltf.kept.weights_tracks import add_weight_keys
 
-__all__ = ["FittedNormals", "keeps_mesh", "keeps_motion", "write_on_character"]
-
-
-@dataclass(frozen=True, slots=True)
-class FittedNormals:
-    """Normals that shade better than the character's own, in the space of the rest pose."""
-
-    rest: Float32  # (v,3) of the model's vertices
-    basis: Float32 | None = None  # (m,v,3) morph targets that move normals only
-    coefficients: Float32 | None = None  # (f,m)
-    of_instance: Mapping[int, Float32] | None = None  # (n,3) in place of `rest`, where seams split the normals
+__all__ = ["keeps_mesh", "keeps_motion", "write_on_character"]
 
 
 def keeps_mesh(character: Character, model: SkinnedModel) -> bool:
@@ -64,10 +51,8 @@ def keeps_motion(character: Character, model: SkinnedModel) -> bool:
     return bool(character.animations) and own.shape == joints.shape and np.array_equal(own, joints)
 
 
-def write_on_character(
-    path: Path, character: Character, model: SkinnedModel, *, normals: FittedNormals | None = None
-) -> None:
-    """The character with the weights of `model` and its motion."""
+def write_on_character(path: Path, character: Character, model: SkinnedModel) -> None:
+    """The character with the weights of `model`, its motion, and its normals where the fit found others."""
     file = KeptFile(character.document)
     instances = character.scene.instances
     own_meshes(file, instances)
@@ -78,9 +63,7 @@ def write_on_character(
         if instance.skin is not None and instance.geometry.influences is not None:
             skin, joints = _skin_of(character, model, number, helpers)
             replace_influences(file, instance, skin, joints)
-        if normals is not None:
-            replace_normals(file, instance, _normals_of(character, number, normals))
-    morphs = _write_targets(file, character, model, normals)
+    morphs = write_surface(file, character, model)
     _write_motion(file, character, model, helpers, morphs)
     change_notes(file, character, model)
     path.write_bytes(file.to_bytes(path.suffix.lower()))
@@ -98,69 +81,8 @@ def _skin_of(character: Character, model: SkinnedModel, number: int, helpers: li
     return model.skin.take(character.vertices[number].astype(np.int32)), joint_of_bone
 
 
-def _normals_of(character: Character, number: int, normals: FittedNormals) -> Float32:
-    """(n,3) unit normals of an instance in the space of its stored mesh."""
-    split = (normals.of_instance or {}).get(number)
-    rows = normals.rest[character.vertices[number]] if split is None else split
-    turned = rows @ _turn(character.placements[number])
-    return np.asarray(turned / np.linalg.norm(turned, axis=1, keepdims=True), np.float32)
-
-
-def _turn(placement: Float64) -> Float64:
-    """The rotation of a placement that turns, scales alike and shifts."""
-    linear = placement[:3, :3]
-    return np.asarray(linear / np.cbrt(np.linalg.det(linear)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Morphs:
-    """Targets that were added, and their weights in all frames."""
-
-    weights: Float64  # (f,m)
-    before: dict[int, Float64]  # by node: weights of the targets that its mesh had, in the new clips
-
-
-def _write_targets(file: KeptFile, character: Character, model: SkinnedModel, normals: FittedNormals | None) -> _Morphs:
-    """Morph targets of corrections and of normals; weights of what the character has, at rest."""
-    corrections = model.corrections
-    names = target_names(model.rank)
-    columns = [] if corrections is None else [np.asarray(corrections.coefficients, np.float64)]
-    spans = [np.abs(c).max(axis=0).clip(1e-30) for c in columns]  # weights stay in -1 … 1, as far as players go
-    moves_normals = normals is not None and normals.basis is not None and normals.coefficients is not None
-    if moves_normals and normals is not None and normals.coefficients is not None:
-        columns.append(np.asarray(normals.coefficients, np.float64))
-        names += [f"normals_{m}" for m in range(columns[-1].shape[1])]
-    weights = np.concatenate([c / s for c, s in zip(columns, [*spans, 1.0], strict=False)], axis=1) if columns else None
-    before: dict[int, Float64] = {}
-    for number, instance in enumerate(character.scene.instances):
-        if corrections is not None:
-            add_targets(file, instance, _targets(character, number, corrections, spans[0]))
-        if moves_normals and normals is not None and normals.basis is not None:
-            turned = normals.basis[:, character.vertices[number]] @ _turn(character.placements[number])
-            add_targets(file, instance, MorphTargets(None, np.asarray(turned, np.float64)))
-        if instance.node not in before:
-            before[instance.node] = _weights_before(character, instance)
-            if weights is not None:
-                widen_weights(file, instance.node, len(instance.weights), weights.shape[1], names)
-    return _Morphs(np.zeros((model.n_frames, 0)) if weights is None else weights, before)
-
-
-def _targets(character: Character, number: int, corrections: Corrections, span: Float64) -> MorphTargets:
-    pick, placement = character.vertices[number], character.placements[number]
-    undo = np.linalg.inv(placement[:3, :3])
-    positions = span[:, None, None] * (corrections.basis[:, pick] @ undo.T)
-    if corrections.normal_basis is None:
-        return MorphTargets(positions, None)
-    return MorphTargets(positions, span[:, None, None] * (corrections.normal_basis[:, pick] @ _turn(placement)))
-
-
-def _weights_before(character: Character, instance: MeshInstance) -> Float64:
-    """Weights of the character's own targets in the rest pose; in files of Osteon those without animation."""
-    return instance.weights if character.metadata is not None else np.zeros(len(instance.weights))
-
-
 def _write_motion(
-    file: KeptFile, character: Character, model: SkinnedModel, helpers: list[Helper], morphs: _Morphs
+    file: KeptFile, character: Character, model: SkinnedModel, helpers: list[Helper], morphs: Morphs
 ) -> None:
     """Keys of all that moves: in new animations, or of what is new in the character's own."""
     own = keeps_motion(character, model) and not _plays_targets(character)
