@@ -5,6 +5,7 @@ import { Eye } from "./camera.js";
 import { Clock } from "./clock.js";
 import { Crowd } from "./crowd.js";
 import { instanceVectors } from "./instances.js";
+import { setEnvironment } from "./light.js";
 import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
@@ -27,8 +28,10 @@ const NO_ERROR = 1e-6;
  *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles"|"supports"|"column", bone: number, rank: number,
  *   axes: boolean, sides: string[],
  *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number,
- *   level: import("./levels/level_curve.js").LevelPoint|null, mesh: number}} View  `shade` 0 shows bare colours, `sides` are
- *   what stands beside each other, `level` null all bones, `mesh` 0 the model's own and others coarser ones.
+ *   level: import("./levels/level_curve.js").LevelPoint|null, mesh: number, light: "room"|"camera"|"picture",
+ *   lightPower: number, lightTurn: number, background: number|null}} View  `shade` 0 shows bare colours, `sides` are
+ *   what stands beside each other, `level` null all bones, `mesh` 0 the model's own and others coarser ones;
+ *   `lightTurn` in degrees; with a `background` there is no ground.
  * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
  *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
  */
@@ -43,6 +46,7 @@ export class Engine {
     this.view = {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
       ...{ skeleton: false, theme: "light", heatMax: null, shade: 1, level: null, mesh: 0 },
+      ...{ light: "room", lightPower: 1, lightTurn: 0, background: null },
       sides: ["source", "result"],
     };
     /** @type {number[]|null} From where a model is seen when it is framed; null: from where it is well seen. */
@@ -250,12 +254,17 @@ export class Engine {
     }
     const begun = performance.now();
     let moving = false;
-    this.guarded(() => (moving = this.group ? this.drawCrowd() : this.drawModel()));
+    this.guarded(() => (moving = this.drawNow()));
     const drawMs = performance.now() - begun;
     this.stats.add({ at: begun, script: drawMs, bytes: this.meter.take() });
     const { time, frame, clip } = this.clock;
     this.onFrame({ time, frame, clip: clip.name, fps: this.stats.fps, drawMs });
     return moving;
+  }
+
+  /** Draws what is shown, and tells nobody; true while something still moves by itself. */
+  drawNow() {
+    return this.group ? this.drawCrowd() : this.drawModel();
   }
 
   drawModel() {
@@ -283,7 +292,8 @@ export class Engine {
 
   drawCrowd() {
     const moving = this.eye.update(this.aspect);
-    this.model.drawGround(this.renderer, this.eye.camera, this.view.theme, this);
+    const shadow = (ground) => this.group.drawShadow(this.renderer, ground, this.view.theme, this.method);
+    this.model.drawGround(this.renderer, this.eye.camera, this.view, this, shadow);
     const { method, rank, crowdLevels: choice, width, height, frameTime } = this;
     const how = { method, rank, choice, width, height, frameTime, skeleton: this.view.skeleton };
     const changing = this.group.draw(this.renderer, this.eye.camera, how);
@@ -338,7 +348,7 @@ export class Engine {
     if (this.group) {
       const { points, extent } = this.group.outline();
       this.model.ground.place([0, 0, 0], ground, size, 2.2 * extent + 2 * size);
-      this.eye.fit({ points, middle: [0, 0, 0], ground, extent, crowd: true }, this.aspect);
+      this.eye.fit({ points, middle: [0, 0, 0], ground, extent, crowd: true, from: this.direction }, this.aspect);
     } else {
       const points = this.character.motion.pointsAround(this.clock.clip);
       const flat = this.character.isFlat;
@@ -346,6 +356,21 @@ export class Engine {
       this.eye.fit({ points, middle: this.middle, ground, extent: size, flat, from }, this.aspect);
     }
     this.refresh();
+  }
+
+  /** Lights everything by what readLight found in a picture; null for the built-in room. @param {number[][]|null} found */
+  setEnvironment(found) {
+    setEnvironment(found);
+    this.refresh();
+  }
+
+  /** Frames all that is shown, seen from a direction. @param {number[]} direction */
+  lookFrom(direction) {
+    const before = this.direction;
+    this.direction = direction;
+    this.fit();
+    this.direction = before;
+    this.eye.touched = true; // chosen by the person: it stays when the window changes
   }
 
   /** Goes near a vertex and marks it. */
@@ -383,6 +408,11 @@ export class Engine {
   /** The largest error of all clips: {frame, vertex, distance}. */
   worst(rank = this.rank) {
     return this.comparable ? this.errors.worst(rank) : null;
+  }
+
+  /** The error that so many vertices of all frames do not exceed, part of the diagonal. */
+  errorPercentile(part, rank = this.rank) {
+    return this.comparable ? this.errors.percentile(part, rank) : null;
   }
 
   errorByRank() {
@@ -585,6 +615,19 @@ export class Engine {
     const passes = this.character && !this.group ? this.model.passes(this.view, this.width, this.height) : [];
     const same = (a, b) => a.left === b.left && a.top === b.top;
     return passes.filter((pass, i) => passes.findIndex((other) => same(other, pass)) === i);
+  }
+
+  /** Shows nothing, as before the first model. */
+  unload() {
+    this.endCrowd();
+    this.endPosing();
+    this.endTurning();
+    this.pause();
+    this.model.drop();
+    if (this.character && !this.shelf.holds(this.character)) this.character.dispose();
+    this.shelf.keepOnly([]);
+    this.character = this.beside = this.marked = this.errors = null;
+    this.refresh();
   }
 
   // ---- end --------------------------------------------------------------------------------------------------------

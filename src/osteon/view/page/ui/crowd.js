@@ -51,7 +51,6 @@ export function buildCrowd(store, engine, act) {
   const body = make(
     "div",
     {},
-    on.element,
     make("div", { class: "count" }, count.element, typed.element),
     method.element,
     levels.element,
@@ -123,6 +122,7 @@ export function buildCrowd(store, engine, act) {
     const { pack, scene, model } = store.state;
     const there = Boolean(pack) && pack.kind !== "sequence";
     show(body, there);
+    show(on.element, there);
     show(empty, !there);
     method.inputs.find(({ value }) => value === "levels").disabled = !pack?.levels;
     if (!pack?.levels && engine.crowdMethod === "levels") setMethod("palette");
@@ -143,7 +143,7 @@ export function buildCrowd(store, engine, act) {
   });
   setMethod(engine.crowdMethod ?? "palette");
   setCount(size);
-  return { name: "crowd", title: "Crowd", element: make("div", {}, empty, body) };
+  return { name: "crowd", title: "Crowd", element: make("div", {}, empty, body), actions: make("div", {}, on.element) };
 }
 
 /** Equal steps of the slider multiply: 1, 10, 100, 1,000, 10,000. Beyond ten, two digits are kept. */
