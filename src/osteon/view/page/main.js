@@ -122,7 +122,11 @@ class Page {
       boneColor: (bone) => css(boneColors(bone + 1), bone),
       findClusters: () => opener.findClusters(),
     });
-    const corrections = buildCorrections(store, { errorByRank: async () => engine.errorByRank() });
+    const corrections = buildCorrections(store, {
+      errorByRank: async () => engine.errorByRank(),
+      hold: (values) => engine.holdTargets(values),
+      now: () => engine.targetsNow(),
+    });
     const crowd = buildCrowd(store, engine, {
       fail,
       packsOf: (ids) => Promise.all(ids.map((id) => opener.packOf(id))),

@@ -4,6 +4,7 @@ import * as THREE from "three";
 import { Eye } from "./camera.js";
 import { Clock } from "./clock.js";
 import { Crowd } from "./crowd.js";
+import { columnsAt } from "./displacements/index.js";
 import { instanceVectors } from "./instances.js";
 import { setEnvironment } from "./light.js";
 import { FrameStats, Meter } from "./meter.js";
@@ -14,6 +15,7 @@ import { PairedCharacter } from "./paired_character.js";
 import { PosedCharacter } from "./posed_character.js";
 import { TurnedCharacter } from "./turned_character.js";
 import { readPosed } from "./readback.js";
+import { posedJoints } from "./skeleton.js";
 import { Shelf } from "./shelf.js";
 import { characterOf } from "./skinned_character.js";
 import { textureLimits } from "./tiles.js";
@@ -487,6 +489,35 @@ export class Engine {
     if (!kind) return { character, vectors: instanceVectors(character, instance) };
     group.levels.prepare(this.renderer, seconds, this.crowdLevels);
     return kind.drawn(number);
+  }
+
+  /** Holds the amounts of the morph targets of the model by hand; null lets them play. @param {ArrayLike<number>|null} values */
+  holdTargets(values) {
+    this.character?.holdTargets?.(values);
+    this.refresh();
+  }
+
+  /** How much of each morph target there is now. @returns {number[]} */
+  targetsNow() {
+    const { pack } = this.character;
+    const found = columnsAt(pack, this.clock.moment, pack.rank).find(({ code }) => code.cut);
+    return found ? [...found.q] : [];
+  }
+
+  /** The joint of the skeleton that is seen nearest to a place of the canvas, within so many pixels; -1 for none. */
+  jointNear(x, y, within) {
+    const { character, eye } = this;
+    if (!character?.pack.skinned || this.group) return -1;
+    const view = this.views.find(({ left, span, top, tall }) => x >= left && x < left + span && y >= top && y < top + tall);
+    if (!view) return -1;
+    let [best, least] = [-1, within];
+    posedJoints(character.pack, this.clock.moment).forEach((point, j) => {
+      const seen = new THREE.Vector3(...point).sub(new THREE.Vector3(...character.center)).project(eye.camera);
+      const [sx, sy] = [view.left + (0.5 + 0.5 * seen.x) * view.span, view.top + (0.5 - 0.5 * seen.y) * view.tall];
+      const far = seen.z < 1 ? Math.hypot(sx - x, sy - y) : Infinity;
+      if (far < least) [best, least] = [j, far];
+    });
+    return best;
   }
 
   // ---- crowd ------------------------------------------------------------------------------------------------------

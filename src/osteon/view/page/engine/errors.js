@@ -36,11 +36,21 @@ export class ErrorMeter {
     const key = `${frame} ${this.keyOf(rank)}`;
     const kept = this.frames.get(key);
     if (kept) return kept;
-    const posed = this.character.positionsOf("result", wholeFrame(frame), null, rank);
+    const posed = this.#played(frame, rank);
     const found = measureFrame(this.character.pack, frame, rank, posed);
     if ((this.frames.size + 1) * this.pack.counts.vertices > KEPT_VALUES) this.frames.clear();
     this.frames.set(key, found);
     return found;
+  }
+
+  /** Where vertices are when the model plays, whatever is held by hand. */
+  #played(frame, rank) {
+    const { character } = this;
+    const { held } = character;
+    character.held = null;
+    const posed = character.positionsOf("result", wholeFrame(frame), null, rank);
+    character.held = held;
+    return posed;
   }
 
   /** The largest distance of all vertices and frames, with where it is. */

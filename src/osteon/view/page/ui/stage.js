@@ -8,6 +8,8 @@ import { number, share } from "./numbers.js";
 import { sideNames } from "./peers.js";
 import { Tip } from "./tip.js";
 
+const JOINT_REACH = 16; // pixels within which a click means a joint
+
 /**
  * @param {HTMLElement} stage
  * @param {HTMLCanvasElement} canvas
@@ -29,7 +31,12 @@ export function buildStage(stage, canvas, store, engine, act) {
       if (store.state.turning) return act.describeTurned(found);
       return store.state.posing ? act.describePosed(found) : describePoint(found, found.pack);
     },
-    choose: ({ bone }) => store.state.panel === "bones" && store.set({ bone, paint: "weights" }),
+    choose: ({ bone }, x, y) => {
+      if (store.state.panel !== "bones") return;
+      // With the skeleton over the mesh a click near a joint means that joint.
+      const joint = store.state.skeleton ? engine.jointNear(x, y, JOINT_REACH) : -1;
+      store.set({ bone: joint < 0 ? bone : joint, paint: "weights" });
+    },
   });
   const empty = make(
     "div",
