@@ -79,7 +79,7 @@ def knows_all(person: Person, count: int = len(WORDS)) -> None:
     """All models are fetched and measured."""
     person.waits_for(f"s.known.size === {count}")
     unknown = "() => ![...document.querySelectorAll('.model-list li > small')].some((e) => e.textContent === '…')"
-    person.page.wait_for_function(unknown, timeout=60_000)
+    person.page.wait_for_function(unknown)
 
 
 def row(person: Person, word: str) -> Any:

@@ -293,6 +293,7 @@ export class Engine {
   }
 
   drawCrowd() {
+    if (this.fitted !== this.aspect && !this.eye.touched) this.fit();
     const moving = this.eye.update(this.aspect);
     const shadow = (ground) => this.group.drawShadow(this.renderer, ground, this.view.theme, this.method);
     this.model.drawGround(this.renderer, this.eye.camera, this.view, this, shadow);

@@ -88,8 +88,7 @@ function workBox(store, client, posing, act, before) {
   const undo = iconButton("undo", "Undo", () => posing.undo());
   const redo = iconButton("redo", "Redo", () => posing.redo());
   const reset = make("button", { type: "button", onclick: () => posing.reset() }, "Reset");
-  const busy = make("span", { class: "note", role: "status" });
-  const top = make("div", { class: "row tight" }, undo, redo, reset, busy);
+  const busy = make("p", { class: "note", role: "status" });
   const view = choice("Method", VIEWS, (value) => store.set({ poseView: value }));
   view.element.classList.add("halves");
   const paint = choice("Colour", PAINTS, (value) => store.set({ posePaint: value }));
@@ -124,6 +123,7 @@ function workBox(store, client, posing, act, before) {
   const element = make(
     "div",
     { class: "groups" },
+    busy,
     seen,
     moving,
     joints.element,
@@ -170,7 +170,7 @@ function workBox(store, client, posing, act, before) {
     const texts = [noted.note, ...noted.exceptions].filter(Boolean);
     messages.replaceChildren(...texts.map((text) => make("p", { class: "note" }, text)));
   };
-  const actions = make("div", { class: "stacked-rows" }, top, save.actions);
+  const actions = make("div", { class: "row tight-row" }, undo, redo, reset, save.actions);
   return { element, actions, sync };
 }
 

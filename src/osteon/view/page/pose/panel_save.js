@@ -25,10 +25,10 @@ export function saveBox(store, client, posing, act) {
   };
   const pose = make(
     "button",
-    { type: "button", onclick: () => save("pose.json", `${stem()}-pose.json`) },
+    { type: "button", title: "Save the pose", onclick: () => save("pose.json", `${stem()}-pose.json`) },
     "Pose .json",
   );
-  const mesh = make("button", { type: "button", onclick: () => save("mesh.obj", `${stem()}-posed.obj`) }, "Mesh .obj");
+  const mesh = make("button", { type: "button", title: "Save the mesh", onclick: () => save("mesh.obj", `${stem()}-posed.obj`) }, "Mesh .obj");
   const command = make("code", { class: "command", tabindex: 0 });
   const copy = make(
     "button",
@@ -62,7 +62,7 @@ export function saveBox(store, client, posing, act) {
     const options = posing.method === "ssd" ? ["--method", "ssd"] : [];
     say(command, [...call, ...options].map(quoted).join(" "));
   };
-  return { element, actions: make("div", { class: "row" }, make("span", { class: "note" }, "Save"), pose, mesh), sync };
+  return { element, actions: make("div", { class: "row" }, pose, mesh), sync };
 }
 
 /** A word of a command line, in quotes where a shell would take it apart. */

@@ -19,7 +19,7 @@ export function buildBar(home, store, act, canOpen) {
   });
   const open = make(
     "button",
-    { type: "button", class: "open", onclick: () => files.click() },
+    { type: "button", class: "open", "aria-label": "Open…", onclick: () => files.click() },
     picture("open"),
     make("span", {}, "Open…"),
   );

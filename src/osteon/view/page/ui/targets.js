@@ -10,7 +10,7 @@ const MOST = 60; // sliders; of more targets the first
  * @param {{hold(values: number[] | null): void, now(): number[]}} act  `now` is how much of each target there is
  */
 export function targetSliders(store, act) {
-  const on = toggle("Move morph targets by hand", (value) => {
+  const on = toggle("Move targets by hand", (value) => {
     held = value ? act.now() : null;
     tell();
   });
@@ -18,7 +18,7 @@ export function targetSliders(store, act) {
   const zero = make("button", { type: "button", onclick: () => set(held.map(() => 0)) }, "All to 0");
   const most = make("p", { class: "note" });
   const element = make("div", { class: "groups" }, make("h3", {}, "Morph targets"), home, most);
-  const actions = make("div", { class: "row between-row" }, on.element, zero);
+  const actions = make("div", { class: "row apart" }, on.element, zero);
   let [held, sliders, shown] = [null, [], null];
 
   const set = (values) => {

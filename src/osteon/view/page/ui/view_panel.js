@@ -70,7 +70,7 @@ export function buildView(store, act) {
     "Turntable GIF",
   );
   const actions = make("div", {}, make("div", { class: "row" }, png, gif));
-  const element = make(
+  const body = make(
     "div",
     {},
     make("div", { class: "snug" }, make("p", { class: "hint" }, "Look from"), looks),
@@ -96,7 +96,7 @@ export function buildView(store, act) {
     show(power.element, now !== "camera");
   });
   store.watch(["pack"], () => [png, gif, ...looks.children].forEach((button) => (button.disabled = !store.state.pack)));
-  return { name: "view", title: "View", element, actions };
+  return { name: "view", title: "View", element: make("div", {}, body), actions };
 }
 
 /** Where one may look from, with the keys of the numeric pad that other programs have for it. */
