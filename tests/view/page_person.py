@@ -93,7 +93,7 @@ class Person:
         **options: Any,
     ) -> None:
         width, height = SIZES[size]
-        self.size, self.scheme, self.address = size, scheme, address
+        self.size, self.scheme, self.address = size, scheme, address.partition("#")[0]
         self.context = chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=size == "phone", **options
         )

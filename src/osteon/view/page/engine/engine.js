@@ -361,7 +361,7 @@ export class Engine {
     this.refresh();
   }
 
-  /** Lights everything by what readLight found in a picture; null for the built-in room. @param {number[][]|null} found */
+  /** Keeps what readLight found in a picture, for `view.light` "picture". @param {number[][]|null} found */
   setEnvironment(found) {
     setEnvironment(found);
     this.refresh();

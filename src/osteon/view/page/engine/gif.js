@@ -25,7 +25,7 @@ export function findPalette(pictures) {
   const palette = new Uint8Array(3 * COLORS);
   const index = new Uint8Array(CELLS);
   boxes.forEach((box, b) => {
-    const total = weightOf(box, counts);
+    const total = box.reduce((sum, cell) => sum + counts[cell], 0);
     for (let c = 0; c < 3; c++) {
       const mean = box.reduce((sum, cell) => sum + counts[cell] * channelOf(cell, c), 0) / Math.max(1, total);
       palette[3 * b + c] = Math.min(255, Math.round((mean + 0.5) * (1 << STEP)));

@@ -61,23 +61,23 @@ const FACTORS = Y.map((y, i) => y * (i === 0 ? 1 : i < 4 ? 2 / 3 : 1 / 4));
 const basisAt = (x, y, z) =>
   [1, y, z, x, x * y, y * z, 3 * z * z - 1, x * z, x * x - y * y].map((polynomial, i) => polynomial * Y[i]);
 
-let room = null;
+let [room, pictured] = [null, null];
 
-/** Shines from now on: the built-in room, or the coefficients of a picture. @param {number[][]|null} coefficients */
+/** Keeps the coefficients of a picture, for when its light is asked for. @param {number[][]|null} coefficients */
 export function setEnvironment(coefficients) {
-  room ??= lightOf(roomAt);
-  LIGHT.sh.value.forEach((vector, i) => vector.fromArray((coefficients ?? room)[i]));
+  pictured = coefficients;
 }
 
 /** @param {{light: string, lightPower: number, lightTurn: number}} view  turn in degrees */
 export function setLight({ light, lightPower, lightTurn }) {
+  room ??= lightOf(roomAt);
+  const coefficients = light === "picture" && pictured ? pictured : room;
+  LIGHT.sh.value.forEach((vector, i) => vector.fromArray(coefficients[i]));
   LIGHT.lightShare.value = light === "camera" ? 0 : 1;
   LIGHT.lightPower.value = lightPower;
   const turn = (lightTurn * Math.PI) / 180;
   LIGHT.lightTurn.value.set(Math.cos(turn), Math.sin(turn));
 }
-
-setEnvironment(null);
 
 /** GLSL of `vec3 surroundings(vec3 n)`: what a surface gets that faces n, seen from the eye. */
 export const LIGHT_CHUNK = `

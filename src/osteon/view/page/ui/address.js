@@ -87,7 +87,8 @@ export class Address {
   begin() {
     this.#base = this.#basis();
     this.show(this.asked);
-    this.store.watch([...Object.keys(FIELDS), "model", "pack"], () => this.later());
+    this.store.watch(Object.keys(FIELDS), () => this.later());
+    this.store.watch(["model", "pack", "panel"], () => this.write()); // at once: who reloads now finds it
     this.engine.eye.controls.addEventListener("change", () => this.later());
     addEventListener("hashchange", () => this.#follow());
     this.later();
