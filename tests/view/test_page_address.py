@@ -1,4 +1,4 @@
-"""The address of the page says what is seen: loaded again, sent on or exported, it opens the same; and nothing is lost unasked."""
+"""The address of the page says what is seen: loaded again, sent on or exported, it opens the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that come and go: what belongs together opens as one, uploads tell how far they are, everything long is cancelled."""
+"""Files that come and go: what belongs together opens as one, uploads tell how far they are, jobs are cancelled."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def test_an_upload_tells_its_percentage_and_is_cancelled(person: Person, server:
         """() => {
           window.said = [];
           const news = document.querySelector(".news");
-          new MutationObserver(() => window.said.push(news.textContent)).observe(news, { childList: true, characterData: true, subtree: true });
+          const watch = new MutationObserver(() => window.said.push(news.textContent));
+          watch.observe(news, { childList: true, characterData: true, subtree: true });
         }"""
     )
     person.drops(subjects / "fox.glb")

@@ -45,7 +45,10 @@ def visitor(chromium: Any, address: str) -> Iterator[Person]:
 def person(visitor: Person) -> Person:
     visitor.begins_anew()
     visitor.page.evaluate(
-        "() => { window.osteon.store.set({ light: 'room', lightTurn: 0, lightPower: 1 }); window.osteon.page.seeAll(); }"
+        """() => {
+          window.osteon.store.set({ light: "room", lightTurn: 0, lightPower: 1 });
+          window.osteon.page.seeAll();
+        }"""
     )
     drawn(visitor)
     return visitor
@@ -98,7 +101,7 @@ def test_the_room_lights_all_sides_and_turns(person: Person) -> None:
     person.page.evaluate("() => window.osteon.store.set({ light: 'camera' })")
     lamp = picture(person)
     for other in (turned, lamp):
-        assert 0.01 < (np.abs(other - room).max(axis=2) > 6).mean()  # the mesh, not the ground
+        assert (np.abs(other - room).max(axis=2) > 6).mean() > 0.01  # the mesh, not the ground
     person.page.evaluate("() => window.osteon.store.set({ light: 'room', lightTurn: 0, lightPower: 0.3 })")
     assert picture(person).mean() < room.mean()
 
@@ -208,7 +211,9 @@ def test_the_overlaid_source_has_the_colour_of_its_name(person: Person) -> None:
     changed = np.abs(over - alone).max(axis=2) > 24
     exact = np.abs(over - color).max(axis=2) <= 3
     assert (exact & changed).sum() > 50
-    assert changed.mean() < 0.25 * (np.abs(alone - alone[0, 0]).max(axis=2) > 30).mean() + 0.02  # bones keep their colours
+    assert (
+        changed.mean() < 0.25 * (np.abs(alone - alone[0, 0]).max(axis=2) > 30).mean() + 0.02
+    )  # bones keep their colours
     person.keeps_picture("14-overlay")
 
 

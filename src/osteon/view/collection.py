@@ -138,9 +138,7 @@ def prepare_item(
     labels = find_clusters(compared, progress) if clusters and compared is not None else None
     frames = None if compared is None else compared.source
     names = target_names(shown, inputs[0])
-    write_pack(
-        pack, shown, Evidence(frames, clusters=labels, levels=levels_of(shown, inputs[0]), target_names=names)
-    )
+    write_pack(pack, shown, Evidence(frames, clusters=labels, levels=levels_of(shown, inputs[0]), target_names=names))
     return Item(item_id, shown.name, "model", pack, source, inputs=inputs, skeleton=skeleton)
 
 

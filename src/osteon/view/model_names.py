@@ -38,5 +38,5 @@ def named_after_file(shown: SkinnedModel | MeshSequence, path: str) -> SkinnedMo
     known = [name for name in (file.stem, file.parent.name) if name not in _NAMELESS]
     name = known[0] if known else shown.name
     if isinstance(shown, SkinnedModel):
-        return replace(shown, name=name)
+        return shown.with_parts(name=name)
     return MeshSequence(source=shown.source, mesh=replace(shown.mesh, name=name), clips=shown.clips)

@@ -12,8 +12,8 @@
     POST /pose/ID…             posing (pose_routes.py)
     GET  /alive                open as long as a tab is; without any, the worker ends
 
-A request that its page gives up ends what runs for it. All of it lies under the token (guard.py), and every body is counted and timed (bodies.py). A refusal is
-{"error": one sentence}.
+A request that its page gives up ends what runs for it. All of it lies under the token (guard.py), and every body is
+counted and timed (bodies.py). A refusal is {"error": one sentence}.
 """
 
 from __future__ import annotations

@@ -91,6 +91,10 @@ export class Handles {
       this.#views = []; // the one that was hidden is there as long as it is selected
       this.place();
     }
+    this.#markAll();
+  }
+
+  #markAll() {
     for (const { handles } of this.#views) for (const handle of handles) this.#mark(handle);
   }
 
@@ -125,7 +129,7 @@ export class Handles {
       return { root, handles };
     });
     this.home.replaceChildren(...this.#views.map(({ root }) => root));
-    this.select(this.selected);
+    this.#markAll();
     if (focused) this.home.querySelector(`[data-thing="${focused}"]`)?.focus();
   }
 
