@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from osteon.core.arrays import Float32, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 
-__all__ = ["PLAIN_PICTURES", "AlphaMode", "Asset", "Image", "Material", "TextureRole"]
+__all__ = ["PLAIN_PICTURES", "AlphaMode", "Asset", "CornerNormals", "Image", "Material", "TextureRole"]
 
 AlphaMode = Literal["OPAQUE", "MASK", "BLEND"]
 TextureRole = Literal["base_color", "metallic_roughness", "normal", "occlusion", "emissive"]
@@ -60,11 +60,26 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
+class CornerNormals:
+    """Normals of the rest pose that a mesh is shaded with, shared between corners of triangles."""
+
+    values: Float32  # (n,3) unit vectors
+    of_corner: Int32  # (t,3) the normal of each corner; all that share a normal share a position
+
+    def checked(self, n_triangles: int) -> CornerNormals:
+        """The same normals, checked against the mesh they belong to."""
+        values = checked("normals", self.values, (None, 3))
+        return CornerNormals(values, checked_indices("normals", self.of_corner, (n_triangles, 3), len(values)))
+
+
+@dataclass(frozen=True, slots=True)
 class Asset:
     """What the input carried besides positions. Every field may be absent (None or empty)."""
 
     uvs: Float32 | None = None  # (t,3,2) one texture coordinate per triangle corner, origin at the bottom left
     colors: Float32 | None = None  # (v,4) RGBA in 0 … 1
+    normals: CornerNormals | None = None  # authored or fitted; None: smooth ones of the rest pose
+    faceted: bool = False  # triangles are shaded flat, without normals
     materials: tuple[Material, ...] = ()
     triangle_material: Int32 | None = None  # (t,) index into materials
     polygon_of_triangle: Int32 | None = None  # (t,) consecutive triangles of one fan share a number
@@ -94,6 +109,7 @@ class Asset:
             self,
             uvs=None if self.uvs is None else checked("uvs", self.uvs, (n_triangles, 3, 2)),
             colors=None if self.colors is None else checked("colors", self.colors, (n_vertices, 4)),
+            normals=None if self.normals is None else self.normals.checked(n_triangles),
             triangle_material=per_triangle("triangle_material", self.triangle_material, max(1, len(self.materials))),
             polygon_of_triangle=per_triangle("polygon_of_triangle", self.polygon_of_triangle, max(1, n_triangles)),
             primitive_of_triangle=per_triangle(

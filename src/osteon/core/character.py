@@ -35,6 +35,11 @@ class Character:
                     f"basis: expected shape ({displacement.basis.shape[0]}, {n_vertices}, 3), "
                     f"got {displacement.basis.shape}"
                 )
+            normals = displacement.normal_basis
+            if normals is not None and normals.shape[1] != self.mesh.n_normals:
+                raise GeometryError(
+                    f"normal_basis: expected shape ({normals.shape[0]}, {self.mesh.n_normals}, 3), got {normals.shape}"
+                )
         kinds = [displacement.kind for displacement in self.displacements]
         if len(set(kinds)) != len(kinds):
             raise GeometryError(f"displacements: each kind at most once, got {', '.join(kinds)}")

@@ -18,7 +18,7 @@ from osteon.core.arrays import Float32, Int32, checked
 from osteon.core.asset import Asset
 from osteon.core.character import Character
 from osteon.core.clips import Clip
-from osteon.core.corrections import Corrections
+from osteon.core.corrections import Corrections, position_rank
 from osteon.core.deformer import Deformer, Displacement, restore_deformer, restore_displacement
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
@@ -159,17 +159,29 @@ class SkinnedModel:
         return self.animation.n_bones
 
     @property
-    def rank(self) -> int:
-        """Columns of the corrections; 0 without any."""
+    def n_columns(self) -> int:
+        """Columns of the corrections, each a morph target; 0 without any."""
         stored = self.character.displacement(PLAIN_DISPLACEMENT)
         return 0 if stored is None else int(stored.basis.shape[0])
 
+    @property
+    def rank(self) -> int:
+        """Columns of the corrections that move positions."""
+        stored = self.character.displacement(PLAIN_DISPLACEMENT)
+        return 0 if stored is None else position_rank(stored.basis)
+
+    @property
+    def normal_rank(self) -> int:
+        """Columns of the corrections that move normals only."""
+        return self.n_columns - self.rank
+
     def cut(self, rank: int) -> SkinnedModel:
-        """The same model with only the first `rank` corrections."""
+        """The same model with only the first `rank` corrections; those of normals alone stay."""
         corrections = self.corrections
         if corrections is None or rank >= corrections.rank:
             return self
-        return self.with_parts(corrections=corrections.cut(rank) if rank > 0 else None)
+        kept = corrections.cut(rank)
+        return self.with_parts(corrections=kept if kept.n_columns else None)
 
     def take_frames(self, frames: Int32) -> SkinnedModel:
         """The same character in only the given frames, as one clip."""

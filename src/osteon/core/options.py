@@ -13,11 +13,12 @@ from osteon.core.errors import OptionError
 from osteon.core.option_checks import check_options
 from osteon.core.option_fields import GIVEN, need, option
 
-__all__ = ["Preset", "SkinModel", "SkinOptions", "WeightMethod"]
+__all__ = ["NormalChoice", "Preset", "SkinModel", "SkinOptions", "WeightMethod"]
 
 Preset = Literal["default", "paper"]
 SkinModel = Literal["lbs", "dqs", "as", "mwe"]
 WeightMethod = Literal["tsvd", "nnls", "bounded"]
+NormalChoice = Literal["keep", "smooth", "faceted"]
 
 LONGEST_PREFIX = 40
 #: Models that a linear blend skin is refitted for.
@@ -92,6 +93,37 @@ class SkinOptions:
             need(bound=False, says="a bound finds the rank itself; leave --rank away"),
             need(model="lbs", says="corrections are fitted on top of linear blending only; leave --model away"),
         ),
+    )
+    shading: float = option(
+        3.0,
+        help="How much E may grow so that a player's shading follows the source; 0 fits positions alone, as the paper"
+        " does, and writes the normals of the rest pose.",
+        flags=("--shading",),
+        metavar="PERCENT",
+        minimum=0,
+        maximum=100,
+        unit="percent of E",
+        page="Shading",
+        needs=(
+            need(preset="default", says="the paper preset fits positions alone; omit it"),
+            need(normals=("keep", "smooth"), says="facets have no normals to fit; omit it"),
+        ),
+    )
+    normal_rank: int = option(
+        -1,
+        help="Morph targets that correct normals only; -1 takes as many as the shading needs, at most 5.",
+        flags=("--normal-rank",),
+        metavar="N",
+        minimum=-1,
+        shown_default="0 to 5, as the shading needs",
+        page="Rank of normal corrections",
+        needs=(need(normals=("keep", "smooth"), says="facets have no normals to correct; omit it"),),
+    )
+    normals: NormalChoice = option(
+        "keep",
+        help="Keep the normals of the input (hard edges and custom normals; smooth where it has none), smooth all, or"
+        " write none, which players show as facets.",
+        flags=("--normals",),
     )
     helpers: int = option(
         0,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
 from osteon.core.arrays import Float32, Int32, checked
+from osteon.core.corrections import kept_columns
 from osteon.core.deformer import Arrays
 from osteon.core.errors import GeometryError
 
@@ -29,12 +30,13 @@ class StoredDisplacement:
     kind: ClassVar[str] = "corrections"
 
     basis: Float32  # (r,v,3)
-    normal_basis: Float32 | None = None  # (r,v,3) moves the rest normals by the same coefficients
+    normal_basis: Float32 | None = None  # (r,n,3) moves the rest normals by the same coefficients
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "basis", checked("basis", self.basis, (None, None, 3)))
         if self.normal_basis is not None:
-            object.__setattr__(self, "normal_basis", checked("normal_basis", self.normal_basis, self.basis.shape))
+            shape = (self.basis.shape[0], None, 3)
+            object.__setattr__(self, "normal_basis", checked("normal_basis", self.normal_basis, shape))
 
     def coefficients(self, animation: Animation) -> Float32:
         """(f,r) as the animation has stored them."""
@@ -61,7 +63,8 @@ class StoredDisplacement:
         return type(self)(np.ascontiguousarray(self.basis[:, vertices]), normals)
 
     def cut(self, rank: int) -> Self:
-        return type(self)(self.basis[:rank], None if self.normal_basis is None else self.normal_basis[:rank])
+        kept = kept_columns(self.basis, rank)
+        return type(self)(self.basis[kept], None if self.normal_basis is None else self.normal_basis[kept])
 
     def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
         """The same columns of another mesh."""

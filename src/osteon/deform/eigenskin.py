@@ -48,7 +48,8 @@ class EigenSkin:
     def __post_init__(self) -> None:
         object.__setattr__(self, "basis", checked("basis", self.basis, (self.rbf.n_columns, None, 3)))
         if self.normal_basis is not None:
-            object.__setattr__(self, "normal_basis", checked("normal_basis", self.normal_basis, self.basis.shape))
+            shape = (self.basis.shape[0], None, 3)
+            object.__setattr__(self, "normal_basis", checked("normal_basis", self.normal_basis, shape))
 
     @property
     def bits(self) -> int:

@@ -1,46 +1,43 @@
 """Normals of a posed model, by both forms of eq. 13 of Skinning Mesh Animations.
 
+    linear:             n = F (n~ + N q)         what the shaders of stock players compute (docs/engines.md)
     inverse_transpose:  n = F^-T (n~ + N q)      exact for a surface that F moves
-    linear:             n = F (n~ + N q)         what the shaders of stock players compute
 
-F is the linear part of a vertex's blend, n~ its unit normal in the rest pose, N q the correction. The result has unit
-length.
+F is the linear part of a vertex's blend, n~ a normal of the mesh in its rest pose, N q what the columns of its
+displacements add. The result has unit length.
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, checked
-from osteon.core.errors import GeometryError
+from osteon.core.arrays import Float32, Float64, FloatArray
+from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
+from osteon.core.normals import vertex_normals
 from osteon.deform.pose import linear_parts
 
-__all__ = ["NormalCorrections", "NormalForm", "normal_map", "pose_normals"]
+__all__ = [
+    "NormalForm",
+    "displaced_normals",
+    "normal_map",
+    "pose_normals",
+    "rest_normals",
+    "unit_vectors",
+]
 
 NormalForm = Literal["linear", "inverse_transpose"]
 
 
-@dataclass(frozen=True, slots=True)
-class NormalCorrections:
-    """Rest-frame displacements of normals."""
-
-    rest: Float32  # (v,3) unit normals of the rest pose
-    basis: Float32  # (r,v,3)
-    coefficients: Float32  # (f,r)
-    form: NormalForm = "linear"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rest", checked("rest", self.rest, (None, 3)))
-        object.__setattr__(self, "basis", checked("basis", self.basis, (None, len(self.rest), 3)))
-        shape = (None, len(self.basis))
-        object.__setattr__(self, "coefficients", checked("coefficients", self.coefficients, shape))
-        if self.form not in ("linear", "inverse_transpose"):
-            raise GeometryError(f"form: expected 'linear' or 'inverse_transpose', got {self.form!r}")
+def rest_normals(mesh: Mesh) -> Float64:
+    """(n,3) unit normals that a mesh is shaded with: its own, or smooth ones; upwards where nothing is around."""
+    own = mesh.asset.normals
+    normals = vertex_normals(mesh.rest, mesh.faces) if own is None else own.values.astype(np.float64)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.asarray(np.where(length > 0.5, normals / np.where(length > 0, length, 1), [0.0, 0.0, 1.0]))
 
 
 def normal_map(linear: Float64, form: NormalForm) -> Float64:
@@ -56,11 +53,24 @@ def normal_map(linear: Float64, form: NormalForm) -> Float64:
     return out
 
 
-def pose_normals(model: SkinnedModel, frame: int, normals: NormalCorrections) -> Float32:
-    """(v,3) unit normals in a frame; zero where a normal vanishes."""
-    moved = normals.rest.astype(np.float64)
-    if len(normals.basis):
-        moved = moved + np.tensordot(normals.coefficients[frame].astype(np.float64), normals.basis, axes=1)
-    posed = np.einsum("vij,vj->vi", normal_map(linear_parts(model, frame), normals.form), moved)
-    length = np.linalg.norm(posed, axis=1, keepdims=True)
-    return np.asarray(np.where(length > 0, posed / np.where(length > 0, length, 1), 0), np.float32)
+def displaced_normals(model: SkinnedModel, frame: int) -> Float64:
+    """(n,3) rest normals with what the displacements of a frame add to them; not of unit length."""
+    moved = rest_normals(model.mesh)
+    played = model.animation.take_frames(np.array([frame], np.int32))
+    for displacement in model.character.displacements:
+        if displacement.normal_basis is not None and len(displacement.normal_basis):
+            q = displacement.coefficients(played)[0].astype(np.float64)
+            moved = moved + np.tensordot(q, displacement.normal_basis.astype(np.float64), axes=1)
+    return moved
+
+
+def pose_normals(model: SkinnedModel, frame: int, form: NormalForm = "linear") -> Float32:
+    """(n,3) unit normals in a frame, as a player shades with them; zero where a normal vanishes."""
+    maps = normal_map(linear_parts(model, frame), form)[model.mesh.vertex_of_normal]
+    return unit_vectors(np.einsum("nij,nj->ni", maps, displaced_normals(model, frame)))
+
+
+def unit_vectors(vectors: FloatArray) -> Float32:
+    """(n,3) of unit length, or zero."""
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(np.where(length > 0, vectors / np.where(length > 0, length, 1), 0), np.float32)

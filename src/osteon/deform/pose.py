@@ -16,6 +16,7 @@ import numpy as np
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64
 from osteon.core.character import Character
+from osteon.core.corrections import position_rank
 from osteon.core.deformer import Deformer, Displacement, VertexColumns
 from osteon.core.errors import OptionError
 from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
@@ -63,9 +64,10 @@ def displaced_rest(model: SkinnedModel, start: int, stop: int) -> Float64:
 def _added(model: SkinnedModel, displacements: Sequence[Displacement], played: Animation) -> Float64:
     rest: Float64 = model.rest.astype(np.float64)[None]
     for displacement in displacements:
-        if displacement.basis.shape[0]:
-            q = displacement.coefficients(played).astype(np.float64)
-            rest = rest + np.einsum("fr,rvi->fvi", q, displacement.basis.astype(np.float64), optimize=True)
+        rank = position_rank(displacement.basis)  # what comes after moves normals only
+        if rank:
+            q = displacement.coefficients(played)[:, :rank].astype(np.float64)
+            rest = rest + np.einsum("fr,rvi->fvi", q, displacement.basis[:rank].astype(np.float64), optimize=True)
     return rest
 
 

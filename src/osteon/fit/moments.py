@@ -11,9 +11,14 @@ Blends of all vertices (for bones). With z_vb = w_vb p_v, the bones of every fra
     sum_v || sum_b T_b z_vb - x_v ||^2,   Z'Z (4b,4b),   Z'X (4b,3f)
 
 Symmetric 4x4 forms p' M p are stored as ten numbers times the ten products of p.
+
+Normals that take part (`problem.normals`) are rows of the same sums with [h n; 0] for p and h m for x, so that only the
+rest moment changes: p p' becomes p p' + h^2 [n; 0][n; 0]'.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +26,17 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32, Float64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
-from osteon.fit.problem import FitProblem
+from osteon.fit.problem import FitProblem, NormalRows
 
-__all__ = ["add_blend_moments", "blend_moments", "moment_centers", "prediction_moments", "products", "squared_errors"]
+__all__ = [
+    "PredictionMoments",
+    "add_blend_moments",
+    "blend_moments",
+    "moment_centers",
+    "prediction_moments",
+    "products",
+    "squared_errors",
+]
 
 _ROW = np.array([0, 1, 2, 0, 0, 1, 0, 1, 2, 3])
 _COLUMN = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3, 3])
@@ -37,8 +50,34 @@ def products(points: Float64) -> Float64:
     return points[:, _ROW] * points[:, _COLUMN] * np.where(_ROW == _COLUMN, 1.0, 2.0)
 
 
-def prediction_moments(problem: FitProblem, transforms: Float64, threads: int) -> tuple[Float64, Float64]:
-    """cross (v,b) = p' h_b, and forms (b,b,10) of p' M_bc p."""
+@dataclass(frozen=True, slots=True)
+class PredictionMoments:
+    """What weights depend on: the error of a vertex is w'G w, G_bc = product.forms_bc - cross_b - cross_c + energy."""
+
+    product: Float64  # (v,10) the products of the rest moment
+    forms: Float64  # (b,b,10) of p' M_bc p
+    cross: Float64  # (v,b) p' h_b
+    energy: Float64  # (v,) squared norm of the targets
+    of_normals: PredictionMoments | None = None  # the part of normals alone, without their weight
+
+    def errors(self, bones: NDArray[np.int64], weights: Float64) -> Float64:
+        """(v,) squared error of every vertex with bones and weights (v,k)."""
+        pairs = (weights[:, :, None] * weights[:, None, :])[..., None]
+        mixed = (pairs * self.forms[bones[:, :, None], bones[:, None, :]]).sum(axis=(1, 2))
+        cross = (weights * np.take_along_axis(self.cross, bones, axis=1)).sum(axis=1)
+        squared: Float64 = np.einsum("vi,vi->v", mixed, self.product) - 2 * cross + self.energy
+        return np.maximum(squared, 0)
+
+    @property
+    def gamma(self) -> Float64:
+        """(v,b) squared error of every vertex if it followed one bone alone (eq. 5 of Skinning Mesh Animations)."""
+        at = np.arange(len(self.forms))
+        alone: Float64 = self.product @ self.forms[at, at].T - 2 * self.cross + self.energy[:, None]
+        return np.maximum(alone, 0)
+
+
+def prediction_moments(problem: FitProblem, transforms: Float64, threads: int) -> PredictionMoments:
+    """The sums over all frames of bones (f,b,3,4)."""
     n_frames, n_bones = transforms.shape[:2]
     stacked = np.ascontiguousarray(transforms.transpose(0, 2, 1, 3)).reshape(3 * n_frames, 4 * n_bones)
     cross = np.empty((problem.n_vertices, n_bones))
@@ -50,15 +89,49 @@ def prediction_moments(problem: FitProblem, transforms: Float64, threads: int) -
     for_blocks(work, problem.n_vertices, 1024, threads)
     m = (stacked.T @ stacked).reshape(n_bones, 4, n_bones, 4).transpose(0, 2, 1, 3)
     forms = np.ascontiguousarray(0.5 * (m[:, :, _ROW, _COLUMN] + m[:, :, _COLUMN, _ROW]))
-    return cross, forms
+    plain = PredictionMoments(products(problem.points), forms, cross, problem.energy)
+    rows = problem.normals
+    return plain if rows is None or rows.weight == 0 else _with_normals(plain, rows, stacked, threads)
+
+
+def _with_normals(plain: PredictionMoments, rows: NormalRows, stacked: Float64, threads: int) -> PredictionMoments:
+    """The sums with the normals' rows; these are taken in single precision, which is far below their residual."""
+    n_bones, single = len(plain.forms), stacked.astype(np.float32)
+    cross = np.empty((len(rows.rest), n_bones))
+
+    def work(start: int, stop: int) -> None:
+        h = (rows.targets[start:stop] @ single).reshape(-1, n_bones, 4)
+        np.einsum("nbi,ni->nb", h[..., :3], rows.rest[start:stop], out=cross[start:stop])
+
+    for_blocks(work, len(cross), 1024, threads)
+    product = products(np.concatenate([rows.rest, np.zeros((len(cross), 1))], axis=1))
+    alone = PredictionMoments(
+        _sums_by_vertex(product, rows.vertex, len(plain.product)),
+        plain.forms,
+        _sums_by_vertex(cross, rows.vertex, len(plain.cross)),
+        np.bincount(rows.vertex, rows.energy, len(plain.energy)).astype(np.float64),
+    )
+    return PredictionMoments(
+        plain.product + rows.weight * alone.product,
+        plain.forms,
+        plain.cross + rows.weight * alone.cross,
+        plain.energy + rows.weight * alone.energy,
+        alone,
+    )
+
+
+def _sums_by_vertex(values: Float64, vertex: NDArray[np.int64], n_vertices: int) -> Float64:
+    """(v,…) sums of rows (n,…) over the rows of each vertex; `vertex` ascends."""
+    out = np.zeros((n_vertices, values.shape[1]))
+    begins = np.flatnonzero(np.diff(vertex, prepend=-1))
+    if len(begins):
+        out[vertex[begins]] = np.add.reduceat(values, begins, axis=0)
+    return out
 
 
 def squared_errors(problem: FitProblem, transforms: Float64, threads: int) -> Float64:
     """(v,b) error of every vertex if it followed one bone alone: the paper's gamma (eq. 5)."""
-    cross, forms = prediction_moments(problem, transforms, threads)
-    diagonal = forms[np.arange(len(forms)), np.arange(len(forms))]
-    gamma: Float64 = products(problem.points) @ diagonal.T - 2 * cross + problem.energy[:, None]
-    return np.maximum(gamma, 0)
+    return prediction_moments(problem, transforms, threads).gamma
 
 
 @kernel("f8.2r f4.2r i8.2r f8.2r i8 i8 f8.2 f8.2")
@@ -99,15 +172,29 @@ def blend_moments(
 ) -> tuple[Float64, Float64]:
     """Z'Z (4b,4b) and Z'X (4b,3f)."""
     bones, weights = np.ascontiguousarray(bones, np.int64), np.ascontiguousarray(weights, np.float64)
+    zz, zx = _row_moments(problem.points, problem.targets, bones, weights, n_bones, threads)
+    rows = problem.normals
+    if rows is None or rows.weight == 0:
+        return zz, zx
+    h = float(np.sqrt(rows.weight))
+    directions = np.concatenate([h * rows.rest, np.zeros((len(rows.rest), 1))], axis=1)
+    more = _row_moments(directions, rows.targets, bones[rows.vertex], weights[rows.vertex], n_bones, threads)
+    return zz + more[0], zx + h * more[1]
+
+
+def _row_moments(
+    points: Float64, targets: Float32, bones: NDArray[np.int64], weights: Float64, n_bones: int, threads: int
+) -> tuple[Float64, Float64]:
+    """Z'Z and Z'X of rows (n,4), their targets (n,3f), bones and weights (n,k)."""
     zz = np.zeros((PARTS, 4 * n_bones, 4 * n_bones))
-    zx = np.zeros((PARTS, 4 * n_bones, problem.targets.shape[1]))
-    block = -(-problem.n_vertices // PARTS)
+    zx = np.zeros((PARTS, 4 * n_bones, targets.shape[1]))
+    block = -(-len(points) // PARTS)
 
     def work(start: int, stop: int) -> None:
         part = start // block
-        add_blend_moments(problem.points, problem.targets, bones, weights, start, stop, zz[part], zx[part])
+        add_blend_moments(points, targets, bones, weights, start, stop, zz[part], zx[part])
 
-    for_blocks(work, problem.n_vertices, block, threads)
+    for_blocks(work, len(points), block, threads)
     return zz.sum(axis=0), zx.sum(axis=0)
 
 

@@ -1,11 +1,19 @@
 """The fit's own copy of a sequence: centred, scaled, vertex by vertex.
 
     minimise over bones T and weights w:   sum_v sum_f || sum_b w_vb T_b^f p_v - x_v^f ||^2
+                                         + h^2 sum_n sum_f || sum_b w_vb L_b^f n_n - m_n^f ||^2
 
 | symbol | name |
 | --- | --- |
 | p_v   | points (v,4), homogeneous rest position |
 | x_v^f | targets (v,3f), row v holds all frames of a vertex |
+| L_b   | linear part of T_b |
+| n_n, m_n^f | normals of the rest pose and of the frames (`NormalRows`); v is the vertex of n |
+| h     | a length: how much a normal counts against a position. 0 is the fit of the paper |
+
+Stock players shade with the blended matrix times the stored normal, L n. Positions alone leave L undetermined across a
+sheet, so the fit of what people see has both terms. A normal is a row of the same least squares, with [h n; 0] for
+[p; 1].
 
 Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius, the frames at the
 size at which the body plays (`core/play_scale.py`). Bones absorb the difference exactly (weights sum to one), and a
@@ -14,19 +22,45 @@ character that walks across the scene loses no digits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import frame_centers, vertex_tracks
 from osteon.core.sequence import MeshSequence
 
-__all__ = ["FitProblem", "pose_problem"]
+__all__ = ["FitProblem", "NormalRows", "pose_problem"]
 
 #: Vertices converted at a time, so that no float64 copy of the sequence is ever whole in memory.
 BLOCK = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class NormalRows:
+    """Normals that take part in the fit."""
+
+    rest: Float64  # (n,3) unit normals of the rest pose
+    targets: Float32  # (n,3f) unit normals of the frames; zero where a frame has none
+    vertex: Int64  # (n,) the vertex of each, ascending
+    weight: float = 0.0  # h^2, in squared units of the problem
+
+    @property
+    def energy(self) -> Float64:
+        """(n,) squared norm of a row of targets."""
+        return np.asarray(np.einsum("nf,nf->n", self.targets, self.targets, dtype=np.float64))
+
+    def take_frames(self, frames: Int64) -> NormalRows:
+        """The same rows with only the given frames."""
+        some = self.targets.reshape(len(self.targets), -1, 3)[:, frames]
+        return replace(self, targets=np.ascontiguousarray(some).reshape(len(some), -1))
+
+    def subset(self, vertices: Int32) -> NormalRows:
+        """The rows of some vertices, which are then numbered anew; `vertices` ascend."""
+        chosen = np.flatnonzero(np.isin(self.vertex, vertices))
+        number = np.searchsorted(vertices, self.vertex[chosen])
+        return NormalRows(self.rest[chosen], self.targets[chosen], number.astype(np.int64), self.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +75,7 @@ class FitProblem:
     rest_scale: float  # units of the rest pose in one unit here
     scale: float  # units of the frames in one unit here; the same unless the rig carried a scale
     motion: float  # || P - time mean of P ||, the denominator of E, in units here
+    normals: NormalRows | None = None  # that take part; None: positions alone
 
     @property
     def n_frames(self) -> int:
@@ -66,7 +101,12 @@ class FitProblem:
             self.rest_scale,
             self.scale,
             self.motion * float(np.sqrt(share)),
+            None if self.normals is None else self.normals.subset(vertices),
         )
+
+    def with_normals(self, normals: NormalRows | None) -> FitProblem:
+        """The same problem with normals that take part in it, or without any."""
+        return replace(self, normals=normals)
 
     def sampled(self, count: int, seed: int) -> FitProblem:
         """The problem of about `count` random vertices, or this one if it is not much larger."""

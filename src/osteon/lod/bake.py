@@ -37,6 +37,7 @@ import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack, bone_type_of, wider_type
 from osteon.core.arrays import Bool, Float32, Float64, Int32, Int64
+from osteon.core.asset import Asset
 from osteon.core.deformer import Deformer, Displacement
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
@@ -44,6 +45,7 @@ from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
 from osteon.deform.corrections import StoredDisplacement
+from osteon.deform.normals import unit_vectors
 from osteon.deform.pose import blends_of, displaced_rest, pose_points
 from osteon.lod.bone_order import BoneOrder
 
@@ -170,7 +172,7 @@ class _Level:
         corrections, coefficients = self._corrections(self._bind_from_rest(pose))
         baked = replace(
             character,
-            mesh=replace(character.mesh, rest=rest.astype(np.float32)),
+            mesh=replace(character.mesh, rest=rest.astype(np.float32), asset=self._asset(self._bind_from_rest(pose))),
             deformer=type(self.deformer).from_skin(skin),
             displacements=corrections,
             fallback=fallback,
@@ -178,6 +180,15 @@ class _Level:
         )
         track = BoneTrack(transforms.astype(np.float32), bone_type_of(transforms), names)
         return SkinnedModel(baked, Animation(track, self.model.clips, coefficients))
+
+    def _asset(self, bind_from_rest: Float64) -> Asset:
+        """What the mesh carries, with its own normals turned into the bind pose."""
+        asset = self.model.asset
+        if asset.normals is None:
+            return asset
+        linear = blends_of(self.deformer, bind_from_rest)[self.model.mesh.vertex_of_normal, :, :3]
+        turned = unit_vectors(np.einsum("nij,nj->ni", linear, asset.normals.values))
+        return replace(asset, normals=replace(asset.normals, values=turned))
 
     def _corrections(self, bind_from_rest: Float64) -> tuple[tuple[Displacement, ...], Float32 | None]:
         """All displacements as corrections of the new rest pose, which turn with it, and their coefficients.
@@ -192,7 +203,8 @@ class _Level:
         linear = blends_of(self.deformer, bind_from_rest)[..., :3]
         turn = linear / np.cbrt(np.maximum(np.abs(np.linalg.det(linear)), 1e-300))[:, None, None]
         basis = np.concatenate([np.einsum("vij,rvj->rvi", linear, d.basis) for d in found])
-        moved = [np.einsum("vij,rvj->rvi", turn, d.normal_basis) for d in found if d.normal_basis is not None]
+        turn = turn[self.model.mesh.vertex_of_normal]
+        moved = [np.einsum("nij,rnj->rni", turn, d.normal_basis) for d in found if d.normal_basis is not None]
         normals = np.concatenate(moved).astype(np.float32) if len(moved) == len(found) else None
         coefficients = np.concatenate([d.coefficients(self.model.animation) for d in found], axis=1)
         return (StoredDisplacement(basis.astype(np.float32), normals),), coefficients

@@ -49,9 +49,9 @@ def error_percent_by_rank(
 ) -> Float64:
     """(r+1,) E % of the model cut to rank 0, 1, … and whole, against the source's frames (f,v,3)."""
     rank, corrections = model.rank, model.corrections
-    basis = np.zeros((0, model.n_vertices, 3), np.float32) if corrections is None else corrections.basis
+    basis = np.zeros((0, model.n_vertices, 3), np.float32) if corrections is None else corrections.basis[:rank]
     none = np.zeros((model.n_frames, 0), np.float32)
-    coefficients = none if corrections is None else corrections.coefficients
+    coefficients = none if corrections is None else np.ascontiguousarray(corrections.coefficients[:, :rank])
     original = frames_of(frames)
     mean = mean_frame(original)
     squared, motion = np.zeros((model.n_frames, rank + 1)), np.zeros(model.n_frames)

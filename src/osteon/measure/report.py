@@ -30,7 +30,7 @@ class Quality:
     rms: float  # units of the input
     worst: dict[str, float | int]  # distance, vertex and frame
     normal_deviation_degrees: dict[str, float]  # of the surfaces
-    shading_deviation_degrees: dict[str, float]  # of the normals a player shows, without and with corrections
+    shading_deviation_degrees: dict[str, float]  # of the normals that players shade with: mean and 95th percentile
     smallest_singular_value: dict[str, float]  # of the blended transforms
     heldout_error_percent: float | None  # also None where the frames left out do not differ
     fallback_error_percent: float | None  # E of what stock players show instead; None where they show the result itself

@@ -19,6 +19,7 @@ from osteon.measure.by_rank import error_percent_by_rank
 from osteon.measure.conditioning import Conditioning, measure_conditioning
 from osteon.measure.distortion import Distortion
 from osteon.measure.report import Method, Quality, Report, Rung, measured_quality, peak_memory_mb
+from osteon.measure.shading import Shading
 from osteon.measure.size import compression_ratio
 
 __all__ = ["FitFacts", "SkinReport", "cut_skin_report", "far_off_warnings", "write_skin_report"]
@@ -38,6 +39,7 @@ class SkinReport(Report):
     bone_type: str
     influences: int
     rank: int  # columns of corrections
+    normal_rank: int  # columns that correct normals only
     weights: str
     near_rigid_fraction: float  # eta
     tolerance: float  # eps
@@ -113,7 +115,7 @@ class FitFacts:
     tolerance: float
     stages: tuple[FitReport, ...]
     n_degenerate: int  # triangles without area in the rest pose
-    shading: dict[str, float]
+    shading: Shading
     heldout_error_percent: float | None = None
     fallback_error_percent: float | None = None
     warnings: tuple[str, ...] = ()
@@ -151,6 +153,7 @@ def write_skin_report(
         bone_type=model.track.bone_type,
         influences=options.influences,
         rank=model.rank,
+        normal_rank=model.normal_rank,
         weights=options.weights,
         near_rigid_fraction=facts.near_rigid_fraction,
         tolerance=facts.tolerance,
@@ -161,16 +164,19 @@ def _quality(model: SkinnedModel, distortion: Distortion, conditioning: Conditio
     return measured_quality(
         distortion,
         conditioning,
-        shading=facts.shading,
+        shading=_shading_degrees(facts.shading, model.rank),
         heldout_error_percent=facts.heldout_error_percent,
         fallback_error_percent=facts.fallback_error_percent,
         compression_ratio=compression_ratio(model),
     )
 
 
-def cut_skin_report(
-    report: SkinReport, model: SkinnedModel, distortion: Distortion, shading: dict[str, float]
-) -> SkinReport:
+def _shading_degrees(shading: Shading, rank: int) -> dict[str, float]:
+    """Mean and 95th percentile; corrections of positions do not change it, so every rank has the mean."""
+    return {"mean": shading.mean, "p95": shading.p95, "rank_0": shading.mean, f"rank_{rank}": shading.mean}
+
+
+def cut_skin_report(report: SkinReport, model: SkinnedModel, distortion: Distortion, shading: Shading) -> SkinReport:
     """The report of the same fit cut to the rank of `model`."""
     old = report.quality.smallest_singular_value
     facts = FitFacts(

@@ -37,7 +37,7 @@ def joint_options(options: SkinOptions) -> JointOptions:
 
 def correct_solution(task: SkinTask, solution: Solution) -> Solution:
     """Add corrections of the asked rank, refined together with the skin as far as that is useful."""
-    problem, options = task.problem, task.options
+    problem, options = task.problem.with_normals(solution.normals), task.options
     skin, errors = solution.skin_state(problem), solution.influences.errors
     rank, threads = min(options.rank, problem.n_frames), task.threads
     joint = joint_options(options)

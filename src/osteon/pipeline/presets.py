@@ -30,6 +30,7 @@ from osteon.fit.skin.relocate import removal_costs
 from osteon.fit.skin.seed import complete_bones, seed_bones
 from osteon.fit.skin.weights import weigh_bones
 from osteon.pipeline.correct import correct_solution
+from osteon.pipeline.shade import shade_solution
 from osteon.pipeline.task import SkinTask, Solution, Start
 
 __all__ = [
@@ -81,6 +82,7 @@ def fit_default(task: SkinTask) -> Solution:
         (*begun.stages, *fit.reports),
         bone_type=options.bone_type,
     )
+    solution = shade_solution(task, solution)
     return correct_solution(task, solution) if options.rank else solution
 
 

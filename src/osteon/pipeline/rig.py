@@ -33,6 +33,7 @@ from osteon.fit.skin.refine import refine_skin
 from osteon.fit.skin.relocate import place_bones
 from osteon.pipeline.correct import correct_solution, correct_still_skin
 from osteon.pipeline.presets import cluster_sample, refine_options
+from osteon.pipeline.shade import shade_solution
 from osteon.pipeline.task import SkinTask, Solution
 
 __all__ = ["fit_to_rig", "posed_by_rig", "rig_circumstances"]
@@ -91,7 +92,7 @@ def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions
         )
     if not _same_vertices(sequence, rig):
         return sequence
-    return sequence.with_parts(rest=rig.rest)
+    return sequence.with_parts(rest=rig.rest, asset=replace(sequence.asset, normals=rig.asset.normals))
 
 
 def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Skeleton | None]:
@@ -154,6 +155,7 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
         keeps_motion=keeps_motion,
         warnings=_warnings(problem.error_percent(fit.influences.errors), keeps_motion),
     )
+    solution = shade_solution(task, solution)
     if not options.rank:
         return solution
     return correct_still_skin(task, solution) if keeps_motion else correct_solution(task, solution)

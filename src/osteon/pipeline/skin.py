@@ -23,11 +23,10 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import degenerate_triangles
 from osteon.core.weld import weld_vertices
-from osteon.deform.normals import NormalCorrections
 from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
-from osteon.fit.corrections.normals import fit_normals, shading_deviation, with_normals
+from osteon.fit.corrections.normals import normal_rows
 from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.kernel_modules import kernels_for
 from osteon.fit.models.registry import family_fit
@@ -35,18 +34,16 @@ from osteon.fit.naming.bone_names import name_bones
 from osteon.fit.problem import pose_problem
 from osteon.fit.skin.bones import settle_bones
 from osteon.measure.distortion import Distortion, measure_distortion
+from osteon.measure.shading import Shading, measure_facets, measure_shading, source_normals_of, stock_shown
 from osteon.measure.skin_report import FitFacts, SkinReport, cut_skin_report, write_skin_report
 from osteon.pipeline.correct import joint_options
 from osteon.pipeline.models import fit_model
 from osteon.pipeline.presets import fit_default, fit_paper
 from osteon.pipeline.rig import fit_to_rig, posed_by_rig
+from osteon.pipeline.shade import chosen_normals, shade_model
 from osteon.pipeline.task import SkinTask, Solution, Start
 
 __all__ = ["SkinFit", "at_play_size", "build_model", "check_sequence", "cut_fit", "measure_fit", "skin_sequence"]
-
-
-#: Frames on which shading is compared.
-SHADING_FRAMES = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +87,16 @@ def skin_sequence(
             vertices, welded_of_vertex = weld_vertices(sequence)
             play_scale = 1.0 if rig is None else sequence.play_scale
             problem = pose_problem(sequence, vertices, kept if options.holdout else None, play_scale=play_scale)
+            source_normals = chosen_normals(sequence, options.normals)
         fitted = sequence.take_frames(kept) if options.holdout else sequence
+        rows = None
+        if source_normals is not None and options.shading > 0 and options.preset == "default":
+            with watch.stage("prepare"):
+                rows = normal_rows(source_normals, fitted.source, welded_of_vertex, options.threads)
         first = None if start is None or options.holdout else Start.from_fit(start.model, start.report)
-        task = SkinTask(fitted, problem, vertices, welded_of_vertex, options, watch, progress, first)
+        task = SkinTask(
+            *(fitted, problem, vertices, welded_of_vertex, options, watch, progress, first, source_normals, rows)
+        )
         solution = _solve(task, rig)
         solution = replace(solution, warnings=(*scaled, *solution.warnings))
         if options.model != "lbs":
@@ -101,9 +105,7 @@ def skin_sequence(
             with watch.stage("heldout"):
                 solution = _fit_heldout(sequence, vertices, kept, solution, options)
         model = _with_names(build_model(sequence, task, solution), options.prefix)
-        if model.corrections is not None:
-            with watch.stage("normals"):
-                model = with_normals(model, sequence, threads=options.threads)
+        model = shade_model(model, sequence, task, rig)
     watch.seconds["fit"] = time.perf_counter() - started
     return measure_fit(sequence, model, solution, task, n_degenerate, kept)
 
@@ -149,18 +151,11 @@ def measure_fit(
     return SkinFit(model, report, distortion, solution.labels, solution.stages)
 
 
-def _shading(sequence: MeshSequence, model: SkinnedModel, threads: int = 0) -> dict[str, float]:
-    """Mean angle between the normals a player shows and the source's, on a few frames."""
-    frames = np.unique(np.linspace(0, sequence.n_frames - 1, SHADING_FRAMES).astype(np.int32))
-    some = model.cut(0).take_frames(frames)
-    source = sequence.source.take(frames)
-    plain = fit_normals(some, source, threads=threads)
-    out = {"rank_0": shading_deviation(some, source, plain)}
-    if model.corrections is not None and model.corrections.normal_basis is not None:
-        q = model.corrections.coefficients[frames]
-        corrected = NormalCorrections(plain.rest, model.corrections.normal_basis, q)
-        out[f"rank_{model.rank}"] = shading_deviation(some, source, corrected)
-    return out
+def _shading(sequence: MeshSequence, model: SkinnedModel, threads: int = 0) -> Shading:
+    """How far the shading of a stock player is off."""
+    if model.asset.faceted:
+        return measure_facets(model, sequence)
+    return measure_shading(stock_shown(model), sequence, source_normals_of(sequence), threads=threads)
 
 
 def check_sequence(sequence: MeshSequence, options: SkinOptions) -> int:

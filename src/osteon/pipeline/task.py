@@ -17,8 +17,9 @@ from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
+from osteon.core.source_normals import SourceNormals
 from osteon.fit.corrections.columns import ColumnFit, SkinState
-from osteon.fit.problem import FitProblem
+from osteon.fit.problem import FitProblem, NormalRows
 from osteon.fit.skin.influences import Influences
 from osteon.measure.skin_report import SkinReport
 
@@ -50,6 +51,8 @@ class SkinTask:
     watch: Stopwatch
     progress: Progress | None
     start: Start | None = None
+    source_normals: SourceNormals | None = None  # that the model is to be shaded with; None: facets
+    normals: NormalRows | None = None  # the same in all frames that take part, for the welded vertices
 
     @property
     def threads(self) -> int:
@@ -74,6 +77,7 @@ class Solution:
     deformer: Deformer | None = None  # of the welded vertices; None: linear blending of the influences
     fallback: Skin | None = None  # of the welded vertices, where the deformer has no stock form
     warnings: tuple[str, ...] = ()
+    normals: NormalRows | None = None  # that corrections keep to, with their weight
 
     def skin_state(self, problem: FitProblem) -> SkinState:
         """Bones and weights in the problem's units."""

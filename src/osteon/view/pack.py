@@ -7,7 +7,7 @@ A model says the kind of its deformer and of its displacements, and where their 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from osteon.core.asset import PLAIN_PICTURES, Asset, Image
 from osteon.core.clips import Clip
 from osteon.core.deformer import Arrays
 from osteon.core.engine_play import played_rows, where_it_plays
-from osteon.core.frames import FrameSource
+from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
@@ -27,6 +27,7 @@ from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS
 from osteon.view.pack_arrays import (
     bone_arrays,
     cluster_numbers,
+    columns_by_kind,
     deformer_arrays,
     displacement_arrays,
     joint_arrays,
@@ -37,6 +38,7 @@ from osteon.view.pack_form import pack_pieces
 from osteon.view.pack_levels import NO_LEVELS, level_parts
 from osteon.view.pack_poses import NO_POSES, ShownPoses, pose_parts
 from osteon.view.pack_schema import SLOTS
+from osteon.view.split_normals import split_normals
 
 if TYPE_CHECKING:  # all import numba
     from osteon.lod.model_levels import ModelLevels
@@ -97,6 +99,8 @@ def _sequence_pieces(sequence: MeshSequence, clusters: Int32 | None) -> Iterator
 
 
 def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
+    if evidence.levels is None and evidence.poses is None:
+        model, evidence = _split_at_hard_edges(model, evidence)
     header, arrays = _mesh_part(model.mesh, model.clips, evidence.clusters)
     families, family_arrays = _families(model)
     arrays |= bone_arrays(model) | joint_arrays(model) | family_arrays
@@ -114,6 +118,18 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
         header |= level_header
         arrays |= found
     yield from pack_pieces({"kind": "model", **header}, arrays)
+
+
+def _split_at_hard_edges(model: SkinnedModel, evidence: Evidence) -> tuple[SkinnedModel, Evidence]:
+    """The model with a vertex for each of its normals, those it had first, and a source of the same vertices."""
+    split = split_normals(model)
+    if split is None:
+        return model, evidence
+    source = evidence.source
+    if source is not None:
+        whole = frame_source(source)
+        source = np.ascontiguousarray(whole.read(0, whole.n_frames)[:, split.vertices])
+    return split.model, replace(evidence, source=source)
 
 
 def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> tuple[dict[str, Any], Arrays]:
@@ -143,10 +159,11 @@ def _families(model: SkinnedModel) -> tuple[dict[str, Any], Arrays]:
     for displacement in model.character.displacements:
         if not displacement.basis.shape[0]:
             continue
-        arrays = displacement_arrays(displacement, animation)
-        places = {name: f"displacement.{displacement.kind}.{name}" for name in arrays}
-        found |= {places[name]: array for name, array in arrays.items()}
-        displacements.append({"kind": displacement.kind, "arrays": places})
+        whole = displacement_arrays(displacement, animation, model.mesh)
+        for kind, arrays in columns_by_kind(displacement.kind, whole).items():
+            places = {name: f"displacement.{kind}.{name}" for name in arrays}
+            found |= {places[name]: array for name, array in arrays.items()}
+            displacements.append({"kind": kind, "arrays": places})
     return {"deformer": {"kind": deformer.kind, "arrays": names}, "displacements": displacements}, found
 
 

@@ -8,13 +8,15 @@ from numpy.typing import NDArray
 from osteon.core.animation import Animation
 from osteon.core.arrays import Float32, Int32, Int64
 from osteon.core.asset import Asset
+from osteon.core.corrections import position_rank
 from osteon.core.deformer import Arrays, Deformer, Displacement
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import each_frame
 from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
-from osteon.core.model import SkinnedModel
+from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
 from osteon.core.skin import Skin
+from osteon.core.weld import weld_points
 from osteon.io.metadata.baked import table_arrays
 from osteon.io.skeletons.rig_files import tips_of_joints
 from osteon.view.pack_schema import OUTLIER, SLOTS
@@ -24,6 +26,7 @@ __all__ = [
     "bone_arrays",
     "card_slots",
     "cluster_numbers",
+    "columns_by_kind",
     "deformer_arrays",
     "displacement_arrays",
     "family_arrays",
@@ -39,14 +42,28 @@ SOURCE_BYTES = 256_000_000
 
 def mesh_arrays(mesh: Mesh) -> Arrays:
     """The rest pose, its triangles and normals, and what the asset has."""
-    from osteon.core.normals import vertex_normals  # imports numba
+    from osteon.deform.normals import rest_normals  # imports numba
 
     return {
         "rest": mesh.rest,
         "faces": mesh.faces.astype(np.uint32),
-        "normals": vertex_normals(mesh.rest, mesh.faces).astype(np.float32),
+        "normals": rest_normals(mesh)[mesh.normal_of_vertex].astype(np.float32),
+        **_smooth_groups(mesh),
         **asset_arrays(mesh.asset),
     }
+
+
+def _smooth_groups(mesh: Mesh) -> Arrays:
+    """For each vertex the first that it is shaded smoothly with; nothing where every vertex is alone.
+
+    The page finds the normals of source frames by it: the two sides of a texture seam are one surface.
+    """
+    from osteon.core.source_normals import SourceNormals  # imports numba
+
+    source = SourceNormals.of(mesh, weld_points(mesh.rest)[1], mesh.asset.normals)
+    group = np.arange(mesh.n_vertices, dtype=np.uint32)
+    group[mesh.faces.reshape(-1)] = source.vertex[source.of_corner.reshape(-1)]
+    return {} if (group == np.arange(mesh.n_vertices)).all() else {"smooth_with": group}
 
 
 def bone_arrays(model: SkinnedModel) -> Arrays:
@@ -79,13 +96,32 @@ def deformer_arrays(deformer: Deformer) -> Arrays:
     return {name: array for name, array in arrays.items() if name not in in_slots}
 
 
-def displacement_arrays(displacement: Displacement, animation: Animation) -> Arrays:
-    """All data of a displacement by name, and how much of each column every frame has."""
+def displacement_arrays(displacement: Displacement, animation: Animation, mesh: Mesh) -> Arrays:
+    """All data of a displacement by name, and how much of each column every frame has; normals by vertices."""
     found = table_arrays(displacement) | {"basis": displacement.basis}
     if displacement.normal_basis is not None:
-        found["normal_basis"] = displacement.normal_basis
+        found["normal_basis"] = np.ascontiguousarray(displacement.normal_basis[:, mesh.normal_of_vertex])
     coefficients = displacement.coefficients(animation)
     return {name: _for_cards(array) for name, array in found.items()} | {"coefficients": coefficients}
+
+
+def columns_by_kind(kind: str, arrays: Arrays) -> dict[str, Arrays]:
+    """Columns that move positions as their kind, and those of corrections that move normals only as `normals`."""
+    rank = position_rank(arrays["basis"])
+    if kind != PLAIN_DISPLACEMENT or rank == len(arrays["basis"]) or "normal_basis" not in arrays:
+        return {kind: arrays}
+    parts: dict[str, Arrays] = {}
+    if rank:
+        kept = {name: _columns(name, array, slice(rank)) for name, array in arrays.items()}
+        parts[kind] = kept if kept["normal_basis"].any() else {n: a for n, a in kept.items() if n != "normal_basis"}
+    last = {name: _columns(name, array, slice(rank, None)) for name, array in arrays.items()}
+    parts["normals"] = {name: array for name, array in last.items() if name != "basis"}
+    return parts
+
+
+def _columns(name: str, array: NDArray[np.generic], columns: slice) -> NDArray[np.generic]:
+    """Some columns of an array (r,…), or of coefficients (f,r)."""
+    return np.ascontiguousarray(array[:, columns] if name == "coefficients" else array[columns])
 
 
 def family_arrays(family: Deformer | Displacement) -> Arrays:

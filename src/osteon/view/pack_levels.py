@@ -17,7 +17,7 @@ from osteon.core.arrays import Float32
 from osteon.core.character import Character
 from osteon.core.deformer import Arrays
 from osteon.core.skin import Skin
-from osteon.view.pack_arrays import card_slots, deformer_arrays, mesh_arrays, used_slots
+from osteon.view.pack_arrays import card_slots, columns_by_kind, deformer_arrays, mesh_arrays, used_slots
 from osteon.view.pack_schema import SLOTS
 
 if TYPE_CHECKING:  # imports numba
@@ -78,8 +78,11 @@ def _own(character: Character) -> Arrays:
     found = {f"deformer.{name}": array for name, array in deformer_arrays(character.deformer).items()}
     for displacement in character.displacements:
         if displacement.basis.shape[0]:
-            columns = {"basis": displacement.basis, "normal_basis": displacement.normal_basis}
-            found |= {f"{displacement.kind}.{name}": array for name, array in columns.items() if array is not None}
+            columns: Arrays = {"basis": displacement.basis}
+            if displacement.normal_basis is not None:
+                columns["normal_basis"] = displacement.normal_basis[:, character.mesh.normal_of_vertex]
+            for kind, arrays in columns_by_kind(displacement.kind, columns).items():
+                found |= {f"{kind}.{name}": np.ascontiguousarray(array) for name, array in arrays.items()}
     return found
 
 

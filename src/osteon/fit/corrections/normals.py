@@ -1,178 +1,385 @@
-"""Corrections of normals, so that low-rank shading follows the source.
+"""The normals of a model: those of the rest pose, and columns of their own that correct them in every frame.
 
-    minimise over N (and q):   sum_v sum_f || M_v^f (n~_v + N_v q^f) - n_v^f ||^2,   M = F or F^-T, scaled to |M n~| = 1
+    minimise over n, N, q:   sum_n sum_f  rho || M_n^f (n_n + N_n q^f) - m_n^f ||^2,        M = L / |L (n + N q)|
 
-Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13, both forms.
+with L the linear part of the blend that stock players show, m the source's normal, and rho = 1 / chord, which makes the
+squares angles. Rest normals n come first, which cost nothing (`skin/rest_normals.py`), then as many columns as are
+requested, or as the shading needs.
 
-Two kinds of coefficients:
-- shared: q are those of the displacements. A file's morph targets move positions and normals by one weight, so this is
-  what stock players show; with the linear form, which their shaders use.
-- separate: q of the normals' own low-rank fit, as in the paper. Smaller error for the same rank,
-  one more track to send.
+Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13 in its linear form: coefficients of the
+normals' own. L does not depend on the corrections of positions, so neither do these columns: a model that is cut to a
+lower rank keeps its shading.
 
-Differs from the paper: fitted in posed space as fit_corrections.py does for positions, by the same two steps; the start
-is the SVD of the rest-frame differences M^-1 n - n~ with damping.
+| symbol | name |
+| --- | --- |
+| N | basis (n,r,3) |
+| q | coefficients (f,r) |
+| M | (n,f,3,3); only M'M and M'm are ever made, from bones and weights, for a block of normals at a time |
+
+Differs from the paper: fitted in posed space by alternating the two linear solves, from the SVD of the rest-frame
+differences (M'M + d)^-1 M'(m - M n); M takes the length that the corrected normal ends with. Coefficients are found on
+a sample of the normals.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64
+from osteon.core.arrays import Float32, Float64, FloatArray, Int64, IntArray
 from osteon.core.corrections import Corrections
-from osteon.core.frame_blocks import FrameBlock, each_frame, frame_blocks
+from osteon.core.frame_blocks import FrameBlock, frame_blocks
 from osteon.core.frames import FrameSource
+from osteon.core.kernels import kernel
 from osteon.core.model import SkinnedModel
-from osteon.core.normals import angles_between, vertex_normals
+from osteon.core.normals import angles_between
 from osteon.core.parallel import available_threads, for_blocks
-from osteon.core.sequence import MeshSequence, frames_of
-from osteon.deform.normals import NormalCorrections, NormalForm, normal_map, pose_normals
-from osteon.deform.pose import linear_parts
-from osteon.fit.corrections.fit_corrections import BLOCK_RANK
+from osteon.core.skin import Skin
+from osteon.core.source_normals import SourceNormals
+from osteon.fit.corrections.columns import ColumnFit, order_columns
+from osteon.fit.problem import NormalRows
+from osteon.fit.skin.rest_normals import fit_rest_normals
 
-__all__ = ["Coefficients", "fit_normals", "shading_deviation", "with_normals"]
+__all__ = ["MOST_AUTOMATIC", "NormalFit", "fit_model_normals", "normal_rows", "normals_of_frames"]
 
-Coefficients = Literal["shared", "separate"]
-#: Vertices whose small systems are solved at a time.
-BLOCK = 512
+#: Normals whose small systems are solved at a time.
+BLOCK = 256
+#: Part of the mean diagonal that is added to the diagonal of these systems.
 DAMPING = 1e-3
-SEPARATE_ROUNDS = 2
+#: Rounds of coefficients and basis on a sample of the normals, at least and at most, and pairs of a normal and a frame
+#: that all of them see; rounds of the basis on all normals.
+ROUNDS, ROUND_WORK, FULL_ROUNDS = (3, 10), 600_000, 2
+#: Normals that the coefficients are found on: so many pairs with a frame, at least and at most so many normals.
+SAMPLE_PAIRS, SAMPLE = 120_000, (800, 2_500)
+#: A rest normal that is shorter than this, of what is shown, keeps its direction.
+SHORTEST_REST = 0.05
+#: Chords below this, about a degree, count as this long.
+SHORTEST_CHORD = 0.02
+#: A posed normal counts as at least this long.
+SHORTEST_SHOWN = 1e-3
+#: Iterations of the rest normals.
+REST_ITERATIONS = 6
+#: Columns of the automatic choice at most, and the mean degrees from which on there is none.
+MOST_AUTOMATIC, GOOD_SHADING = 5, 3.0
+#: Part of the degrees that a column of the automatic choice must take away.
+WORTH_A_COLUMN = 0.03
 
 
-def _maps_and_residues(
-    model: SkinnedModel, source: FrameSource, rest: Float64, form: NormalForm, threads: int
-) -> tuple[Float32, Float32]:
-    """(v,f,3,3) M of every vertex and frame, and (v,f,3) what is missing to the source's normal."""
-    n_frames, n_vertices = source.n_frames, source.n_vertices
-    maps = np.empty((n_vertices, n_frames, 3, 3), np.float32)
-    residues = np.empty((n_vertices, n_frames, 3), np.float32)
+def normals_of_frames(source: SourceNormals, frames: FrameSource, threads: int = 0) -> Float32:
+    """(n,3f) row by row the normals of a source in all frames."""
+    out = np.empty((source.count, frames.n_frames, 3), np.float32)
 
-    def work(block: FrameBlock, begin: int, end: int) -> None:
-        for f in range(block.start + begin, block.start + end):
-            m = normal_map(linear_parts(model, f), form)
-            length = np.linalg.norm(np.einsum("vij,vj->vi", m, rest), axis=1)
-            m /= np.maximum(length, 1e-6)[:, None, None]
-            maps[:, f] = m
-            residues[:, f] = vertex_normals(block.frames[f - block.start], model.faces) - np.einsum(
-                "vij,vj->vi", m, rest
-            )
+    def work(block: FrameBlock) -> Callable[[int, int], None]:
+        def some(start: int, stop: int) -> None:
+            for i in range(start, stop):
+                out[:, block.start + i] = source.at(block.frames[i])
 
-    for block in frame_blocks(source):
-        for_blocks(partial(work, block), len(block.frames), 1, threads)
-    return maps, residues
+        return some
+
+    for block in frame_blocks(frames):
+        for_blocks(work(block), len(block.frames), 1, available_threads(threads))
+    return out.reshape(source.count, -1)
 
 
-def _solve_basis(maps: Float32, residues: Float32, q: Float64, threads: int) -> Float64:
-    """(v,r,3) the best N for given coefficients."""
-    n_vertices, rank = len(maps), q.shape[1]
-    out = np.zeros((n_vertices, rank, 3))
+def normal_rows(source: SourceNormals, frames: FrameSource, row_of_vertex: IntArray, threads: int = 0) -> NormalRows:
+    """The normals of a source as rows of a fit whose vertices are numbered by `row_of_vertex (v,)`."""
+    vertex = row_of_vertex[source.vertex].astype(np.int64)
+    order = np.argsort(vertex, kind="stable")
+    targets = normals_of_frames(source, frames, threads)
+    return NormalRows(source.rest[order], targets[order], vertex[order])
+
+
+@dataclass(frozen=True, slots=True)
+class NormalFit:
+    """Rest normals and columns that correct them."""
+
+    rest: Float64  # (n,3) unit
+    basis: Float64  # (n,r,3)
+    coefficients: Float64  # (f,r)
+
+    @property
+    def rank(self) -> int:
+        return int(self.coefficients.shape[1])
+
+
+@kernel("i8.2r f8.2r f8.4r f4.2r i8.1r i8 i8 f8.2r f8.3r f8.2r f8.3 f8.1")
+def _row_products(
+    bones: Int64,
+    weights: Float64,
+    transforms: Float64,
+    targets: Float32,
+    vertex: Int64,
+    start: int,
+    stop: int,
+    rest: Float64,
+    basis: Float64,
+    q: Float64,
+    out: Float64,
+    L: Float64,
+) -> None:
+    """out (n,9,f): rho M'M, its six numbers, and rho M'm of normals start … stop; zero where a frame has no target.
+
+    L (9,) is scratch.
+    """
+    for r in range(start, stop):
+        v, row = vertex[r], r - start
+        for f in range(transforms.shape[0]):
+            mx, my, mz = targets[r, 3 * f], targets[r, 3 * f + 1], targets[r, 3 * f + 2]
+            if mx * mx + my * my + mz * mz < 0.5:
+                for c in range(9):
+                    out[row, c, f] = 0.0
+                continue
+            for c in range(9):
+                L[c] = 0.0
+            for k in range(bones.shape[1]):
+                w = weights[v, k]
+                if w != 0:
+                    b = bones[v, k]
+                    for i in range(3):
+                        for j in range(3):
+                            L[3 * i + j] += w * transforms[f, b, i, j]
+            x, y, z = rest[r, 0], rest[r, 1], rest[r, 2]
+            for c in range(q.shape[1]):
+                x += q[f, c] * basis[r, c, 0]
+                y += q[f, c] * basis[r, c, 1]
+                z += q[f, c] * basis[r, c, 2]
+            sx = L[0] * x + L[1] * y + L[2] * z
+            sy = L[3] * x + L[4] * y + L[5] * z
+            sz = L[6] * x + L[7] * y + L[8] * z
+            inverse = 1 / max(np.sqrt(sx * sx + sy * sy + sz * sz), SHORTEST_SHOWN)
+            square = (inverse * sx - mx) ** 2 + (inverse * sy - my) ** 2 + (inverse * sz - mz) ** 2
+            rho = inverse / np.sqrt(square + SHORTEST_CHORD * SHORTEST_CHORD)
+            out[row, 6, f] = rho * (L[0] * mx + L[3] * my + L[6] * mz)
+            out[row, 7, f] = rho * (L[1] * mx + L[4] * my + L[7] * mz)
+            out[row, 8, f] = rho * (L[2] * mx + L[5] * my + L[8] * mz)
+            rho *= inverse
+            out[row, 0, f] = rho * (L[0] * L[0] + L[3] * L[3] + L[6] * L[6])
+            out[row, 1, f] = rho * (L[0] * L[1] + L[3] * L[4] + L[6] * L[7])
+            out[row, 2, f] = rho * (L[0] * L[2] + L[3] * L[5] + L[6] * L[8])
+            out[row, 3, f] = rho * (L[1] * L[1] + L[4] * L[4] + L[7] * L[7])
+            out[row, 4, f] = rho * (L[1] * L[2] + L[4] * L[5] + L[7] * L[8])
+            out[row, 5, f] = rho * (L[2] * L[2] + L[5] * L[5] + L[8] * L[8])
+
+
+#: Rows and columns of the six numbers of a symmetric 3x3 matrix, and which of the six stands where.
+_ROW, _COLUMN = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2])
+_PLACE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+
+
+class _Maps:
+    """What bones and weights do to some normals, in blocks."""
+
+    def __init__(self, rows: NormalRows, skin: Skin, transforms: FloatArray) -> None:
+        self.rows, self.transforms = rows, np.ascontiguousarray(transforms, np.float64)
+        self.bones, self.weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
+        self.skin, self.n_frames, self.count = skin, len(transforms), len(rows.vertex)
+
+    def subset(self, normals: Int64) -> _Maps:
+        """The same of some normals."""
+        rows = NormalRows(self.rows.rest[normals], self.rows.targets[normals], self.rows.vertex[normals])
+        return _Maps(rows, self.skin, self.transforms)
+
+    def products(self, start: int, stop: int, fit: NormalFit) -> tuple[Float64, Float64]:
+        """(n,6,f) rho M'M and (n,3,f) rho M'm of some normals."""
+        out = np.empty((stop - start, 9, self.n_frames))
+        rows, moves = self.rows, (fit.rest, fit.basis, fit.coefficients)
+        skin = self.bones, self.weights, self.transforms
+        _row_products(*skin, rows.targets, rows.vertex, start, stop, *moves, out, np.empty(9))
+        return out[:, :6], out[:, 6:]
+
+    def linear(self, start: int, stop: int) -> Float64:
+        """(n,f,3,3) L of some normals."""
+        vertex = self.rows.vertex[start:stop]
+        chosen = self.transforms[:, self.bones[vertex], :, :3]  # (f,n,k,3,3)
+        return np.asarray(np.einsum("nk,fnkij->nfij", self.weights[vertex], chosen, optimize=True))
+
+
+def _start(maps: _Maps, rest: Float64, rank: int, threads: int) -> Float64:
+    """(f,r) leading right singular vectors of the damped rest-frame differences."""
+    grams = np.zeros((-(-maps.count // BLOCK), maps.n_frames, maps.n_frames))
+    plain = _without_columns(maps, rest)
+
+    def work(start: int, stop: int) -> None:
+        squares, right = maps.products(start, stop, plain)
+        whole = squares[:, _PLACE].transpose(0, 3, 1, 2)  # (n,f,3,3)
+        left = right.transpose(0, 2, 1) - np.einsum("nfij,nj->nfi", whole, rest[start:stop])
+        whole = whole + (1e-2 * np.einsum("nfii->nf", whole) / 3 + 1e-12)[..., None, None] * np.eye(3)
+        rows = np.linalg.solve(whole, left[..., None])[..., 0]
+        flat = rows.transpose(0, 2, 1).reshape(-1, maps.n_frames)
+        grams[start // BLOCK] = flat.T @ flat
+
+    for_blocks(work, maps.count, BLOCK, threads)
+    vectors: Float64 = np.linalg.eigh(grams.sum(axis=0))[1][:, ::-1]
+    return np.ascontiguousarray(vectors[:, :rank])
+
+
+def _solve_basis(maps: _Maps, fit: NormalFit, threads: int) -> NormalFit:
+    """The best n and N for the coefficients; what they were before tells lengths and weights."""
+    q, rank = np.concatenate([np.ones((maps.n_frames, 1)), fit.coefficients], axis=1), fit.rank + 1
+    out = np.empty((maps.count, rank, 3))
     pairs = np.einsum("fr,fs->frs", q, q).reshape(len(q), -1)
 
     def work(start: int, stop: int) -> None:
-        m = maps[start:stop].astype(np.float64)
-        squares = np.einsum("vfij,vfik->vjkf", m, m, optimize=True).reshape(-1, len(q)) @ pairs
-        right = np.einsum("vfij,vfi->vjf", m, residues[start:stop].astype(np.float64), optimize=True) @ q
-        n = squares.reshape(-1, 3, 3, rank, rank).transpose(0, 3, 1, 4, 2).reshape(-1, 3 * rank, 3 * rank)
-        diagonal = np.einsum("vii->vi", n)
-        n = n + (DAMPING * diagonal.mean(axis=1) + 1e-300)[:, None, None] * np.eye(3 * rank)
-        solved = np.linalg.solve(n, right.transpose(0, 2, 1).reshape(-1, 3 * rank, 1))
-        out[start:stop] = solved.reshape(-1, rank, 3)
+        squares, right = maps.products(start, stop, fit)
+        count = stop - start
+        sums = (squares.reshape(6 * count, -1) @ pairs).reshape(count, 6, rank, rank)
+        n = sums[:, _PLACE].transpose(0, 3, 1, 4, 2).reshape(count, 3 * rank, 3 * rank)
+        diagonal = np.einsum("nii->ni", n)
+        diagonal += (DAMPING * diagonal.mean(axis=1) + 1e-300)[:, None]
+        b = (right.reshape(3 * count, -1) @ q).reshape(count, 3, rank).transpose(0, 2, 1)
+        out[start:stop] = np.linalg.solve(n, b.reshape(count, 3 * rank, 1)).reshape(count, rank, 3)
 
-    for_blocks(work, n_vertices, BLOCK, threads)
-    return out
+    for_blocks(work, maps.count, BLOCK, threads)
+    length = np.linalg.norm(out[:, 0], axis=1)[:, None, None]
+    kept = length > SHORTEST_REST
+    found = out / np.where(kept, length, 1.0)
+    rest, basis = np.where(kept[:, 0], found[:, 0], fit.rest), np.where(kept, found[:, 1:], fit.basis)
+    return NormalFit(np.ascontiguousarray(rest), np.ascontiguousarray(basis), fit.coefficients)
 
 
-def _solve_coefficients(maps: Float32, residues: Float32, basis: Float64, threads: int) -> Float64:
-    n_frames, rank = maps.shape[1], basis.shape[1]
-    q = np.empty((n_frames, rank))
+def _solve_coefficients(maps: _Maps, fit: NormalFit, threads: int) -> NormalFit:
+    """The best coefficients for the basis; what they were before tells lengths and weights."""
+    rank, n_frames = fit.rank, maps.n_frames
+    n_blocks = -(-maps.count // BLOCK)
+    grams, rights = np.zeros((n_blocks, n_frames, rank * rank)), np.zeros((n_blocks, n_frames, rank))
 
     def work(start: int, stop: int) -> None:
-        for f in range(start, stop):
-            moved = np.einsum("vij,vrj->vir", maps[:, f], basis, optimize=True).reshape(-1, rank)
-            gram = moved.T @ moved
-            gram[np.diag_indices(rank)] += 1e-8 * np.trace(gram) / rank + 1e-300
-            q[f] = np.linalg.solve(gram, moved.T @ residues[:, f].reshape(-1))
+        squares, right = maps.products(start, stop, fit)
+        basis, rest = fit.basis[start:stop], fit.rest[start:stop]
+        twice = np.where(_ROW == _COLUMN, 0.5, 1.0)[:, None, None]
+        first, second = basis[:, :, _ROW].transpose(0, 2, 1), basis[:, :, _COLUMN].transpose(0, 2, 1)  # (n,6,r)
+        pairs = first[:, :, :, None] * second[:, :, None, :]
+        pairs = twice * (pairs + pairs.swapaxes(2, 3))
+        flat = squares.reshape(-1, n_frames).T
+        grams[start // BLOCK] = flat @ pairs.reshape(-1, rank * rank)
+        mixed = rest[:, _ROW, None] * second + rest[:, _COLUMN, None] * first
+        mixed = twice[..., 0] * mixed
+        rights[start // BLOCK] = right.reshape(-1, n_frames).T @ basis.transpose(0, 2, 1).reshape(-1, rank)
+        rights[start // BLOCK] -= flat @ mixed.reshape(-1, rank)
 
-    for_blocks(work, n_frames, 4, threads)
-    return q
-
-
-def _separate_start(maps: Float32, residues: Float32, rank: int) -> Float64:
-    """(f,r) leading right singular vectors of the damped rest-frame differences."""
-    gram = np.zeros((maps.shape[1], maps.shape[1]))
-    for start in range(0, len(maps), BLOCK):
-        m = maps[start : start + BLOCK].astype(np.float64)
-        square = np.einsum("vfij,vfik->vfjk", m, m) + 1e-2 * np.eye(3)
-        pulled = np.einsum("vfij,vfi->vfj", m, residues[start : start + BLOCK])
-        rows = np.linalg.solve(square, pulled[..., None])[..., 0].transpose(0, 2, 1).reshape(-1, maps.shape[1])
-        gram += rows.T @ rows
-    return np.ascontiguousarray(np.linalg.eigh(gram)[1][:, ::-1][:, :rank])
+    for_blocks(work, maps.count, BLOCK, threads)
+    gram = grams.sum(axis=0).reshape(n_frames, rank, rank)
+    gram += (1e-8 * np.einsum("fii->f", gram) / rank + 1e-300)[:, None, None] * np.eye(rank)
+    q = np.linalg.solve(gram, rights.sum(axis=0)[..., None])[..., 0]
+    return replace(fit, coefficients=np.ascontiguousarray(q))
 
 
-def fit_normals(
+def _without_columns(maps: _Maps, rest: Float64) -> NormalFit:
+    return NormalFit(rest, np.zeros((len(rest), 0, 3)), np.zeros((maps.n_frames, 0)))
+
+
+def _fit_columns(maps: _Maps, rest: Float64, rank: int, threads: int) -> NormalFit:
+    """As many columns as are asked for, orthogonal, the largest first."""
+    rank = min(rank, maps.n_frames)
+    if rank == 0:
+        return _without_columns(maps, rest)
+    fit = NormalFit(rest, np.zeros((len(rest), rank, 3)), _start(maps, rest, rank, threads))
+    fit = _solve_basis(maps, fit, threads)
+    for _ in range(int(np.clip(ROUND_WORK // (maps.count * maps.n_frames), *ROUNDS))):
+        fit = _solve_basis(maps, _solve_coefficients(maps, fit, threads), threads)
+    ordered = order_columns(ColumnFit(fit.basis, fit.coefficients))
+    return NormalFit(fit.rest, ordered.basis, ordered.coefficients)
+
+
+def _on_all(maps: _Maps, rest: Float64, some: NormalFit, threads: int) -> NormalFit:
+    """The columns of all normals for coefficients that were found on some."""
+    if some.rank == 0:
+        return _without_columns(maps, rest)
+    fit = NormalFit(rest, np.zeros((len(rest), some.rank, 3)), some.coefficients)
+    for _ in range(FULL_ROUNDS):
+        fit = _solve_basis(maps, fit, threads)
+    return fit
+
+
+def _degrees(maps: _Maps, fit: NormalFit, threads: int) -> Float64:
+    """(r+1,) mean degrees with 0, 1, … columns."""
+    n_blocks = -(-maps.count // BLOCK)
+    sums, counts = np.zeros((n_blocks, fit.rank + 1)), np.zeros(n_blocks)
+
+    def work(start: int, stop: int) -> None:
+        linear = maps.linear(start, stop)
+        targets = maps.rows.targets[start:stop].reshape(-1, maps.n_frames, 3)
+        there = np.abs(targets).max(axis=2) > 0
+        counts[start // BLOCK] = there.sum()
+        for rank in range(fit.rank + 1):
+            moved = np.matmul(fit.coefficients[:, :rank], fit.basis[start:stop, :rank])  # (n,f,3)
+            posed = np.einsum("nfij,nfj->nfi", linear, fit.rest[start:stop, None] + moved)
+            unit = posed / np.maximum(np.linalg.norm(posed, axis=2, keepdims=True), 1e-12)
+            sums[start // BLOCK, rank] = angles_between(unit, targets)[there].sum()
+
+    for_blocks(work, maps.count, BLOCK, threads)
+    return np.asarray(sums.sum(axis=0) / max(counts.sum(), 1.0))
+
+
+def _needed_columns(maps: _Maps, rest: Float64, threads: int) -> int:
+    """The fewest columns that make shading good, at most MOST_AUTOMATIC; none that takes too little away."""
+    if _degrees(maps, _without_columns(maps, rest), threads)[0] <= GOOD_SHADING:
+        return 0
+    degrees = _degrees(maps, _fit_columns(maps, rest, MOST_AUTOMATIC, threads), threads)
+    good = np.flatnonzero(degrees <= GOOD_SHADING)
+    rank = int(good[0]) if len(good) else len(degrees) - 1
+    while rank and degrees[rank] > degrees[rank - 1] * (1 - WORTH_A_COLUMN):
+        rank -= 1
+    return rank
+
+
+def fit_model_normals(
     model: SkinnedModel,
-    frames: MeshSequence | FrameSource | Float32,
+    source: SourceNormals,
+    frames: FrameSource,
     *,
-    rank: int = 0,
-    form: NormalForm = "linear",
-    coefficients: Coefficients = "shared",
+    rank: int | None = None,
+    rows: NormalRows | None = None,
     threads: int = 0,
-) -> NormalCorrections:
-    """Corrections of normals towards those of the source's frames (f,v,3); `rank` counts for separate coefficients."""
-    threads = available_threads(threads)
-    rest = vertex_normals(model.rest, model.faces)
-    shared = coefficients == "shared"
-    columns = model.rank if shared else min(rank, model.n_frames)
-    if columns == 0:
-        empty = np.zeros((0, model.n_vertices, 3), np.float32)
-        return NormalCorrections(rest.astype(np.float32), empty, np.zeros((model.n_frames, 0), np.float32), form)
-    maps, residues = _maps_and_residues(model, frames_of(frames), rest, form, threads)
-    basis, q = np.empty((model.n_vertices, columns, 3)), np.empty((model.n_frames, columns))
-    if shared and model.corrections is not None:
-        q[:] = model.corrections.coefficients
-    for start in range(0, columns, BLOCK_RANK):  # each block on what the ones before have left
-        block = slice(start, min(start + BLOCK_RANK, columns))
-        if not shared:
-            q[:, block] = _separate_start(maps, residues, block.stop - start)
-        for _ in range(1 if shared else SEPARATE_ROUNDS):
-            basis[:, block] = _solve_basis(maps, residues, q[:, block], threads)
-            if not shared:
-                q[:, block] = _solve_coefficients(maps, residues, basis[:, block], threads)
-        _subtract(maps, residues, basis[:, block], q[:, block], threads)
-    stored = np.ascontiguousarray(basis.transpose(1, 0, 2), np.float32)
-    return NormalCorrections(rest.astype(np.float32), stored, q.astype(np.float32), form)
-
-
-def _subtract(maps: Float32, residues: Float32, basis: Float64, q: Float64, threads: int) -> None:
-    """Take what a block of columns explains out of the residues."""
-
-    def work(start: int, stop: int) -> None:
-        moved = np.einsum("vrj,fr->vfj", basis[start:stop], q, optimize=True)
-        residues[start:stop] -= np.einsum("vfij,vfj->vfi", maps[start:stop], moved)
-
-    for_blocks(work, len(maps), BLOCK, threads)
-
-
-def with_normals(
-    model: SkinnedModel, frames: MeshSequence | FrameSource | Float32, *, threads: int = 0
 ) -> SkinnedModel:
-    """The model whose corrections also move normals, the way stock players apply them."""
-    if model.corrections is None:
+    """The model with fitted rest normals and `rank` columns that correct them; None: as many as the shading needs.
+
+    `rows` are the source's normals in these frames, where they are known already, in the order of the source.
+    """
+    threads = available_threads(threads)
+    skin = model.character.stock_skin()
+    if skin is None or not source.count:
         return model
-    normals = fit_normals(model, frames, threads=threads)
-    corrections = Corrections(model.corrections.basis, model.corrections.coefficients, normals.basis)
-    return model.with_parts(corrections=corrections)
+    if rows is None:
+        rows = NormalRows(source.rest, normals_of_frames(source, frames, threads), source.vertex.astype(np.int64))
+    transforms = model.animation.transforms
+    bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
+    unit = replace(rows, rest=_upright(rows.rest))
+    rest, _ = fit_rest_normals(
+        unit, transforms.astype(np.float64), bones, weights, iterations=REST_ITERATIONS, threads=threads
+    )
+    maps = _Maps(unit, skin, transforms)
+    chosen, sample = np.arange(maps.count), int(np.clip(SAMPLE_PAIRS // maps.n_frames, *SAMPLE))
+    if maps.count > 1.25 * sample:
+        chosen = np.sort(np.random.default_rng(0).permutation(maps.count)[:sample])
+    some = maps.subset(chosen)
+    columns = _needed_columns(some, rest[chosen], threads) if rank is None else rank
+    fit = _fit_columns(some, rest[chosen], columns, threads)
+    if len(chosen) < maps.count:
+        fit = _on_all(maps, rest, fit, threads)
+    return _with_normals(model, source, fit)
 
 
-def shading_deviation(
-    model: SkinnedModel, frames: MeshSequence | FrameSource | Float32, normals: NormalCorrections
-) -> float:
-    """Mean angle in degrees between the model's shading normals and the source's."""
-    total, source = 0.0, frames_of(frames)
-    for f, frame in enumerate(each_frame(source)):
-        posed = pose_normals(model, f, normals)
-        total += float(angles_between(posed, vertex_normals(frame, model.faces)).mean())
-    return total / source.n_frames
+def _upright(normals: Float64) -> Float64:
+    """Unit normals; upwards where there are none."""
+    return np.asarray(np.where(normals.any(axis=1, keepdims=True), normals, [0.0, 0.0, 1.0]))
+
+
+def _with_normals(model: SkinnedModel, source: SourceNormals, fit: NormalFit) -> SkinnedModel:
+    """The model with these normals in place of its own; positions are corrected as before."""
+    known = model.corrections
+    rank = 0 if known is None else known.rank
+    asset = replace(model.asset, normals=source.as_stored(fit.rest))
+    plain = model.with_parts(corrections=None).with_parts(asset=asset)
+    if rank + fit.rank == 0:
+        return plain
+    basis = np.zeros((rank + fit.rank, model.n_vertices, 3), np.float32)
+    normals = np.zeros((rank + fit.rank, source.count, 3), np.float32)
+    coefficients = np.zeros((model.n_frames, rank + fit.rank), np.float32)
+    if known is not None:
+        basis[:rank], coefficients[:, :rank] = known.basis[:rank], known.coefficients[:, :rank]
+    normals[rank:], coefficients[:, rank:] = fit.basis.transpose(1, 0, 2), fit.coefficients
+    moved = normals if fit.rank else None
+    return plain.with_parts(corrections=Corrections(basis, coefficients, moved))

@@ -11,7 +11,7 @@ from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.parallel import for_blocks
 from osteon.core.skin import Skin
-from osteon.fit.moments import prediction_moments, products
+from osteon.fit.moments import prediction_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.forward_selection import Search, select_forward
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS
@@ -27,7 +27,8 @@ class Influences:
 
     bones: NDArray[np.int64]  # (v,k)
     weights: Float64  # (v,k)
-    errors: Float64  # (v,) squared
+    errors: Float64  # (v,) squared, of positions
+    normal_errors: Float64 | None = None  # (v,) squared, of normals that took part, without their weight
 
     @property
     def squared_error(self) -> float:
@@ -68,18 +69,17 @@ def select_influences(
     """At most `n_influences` bones a vertex with non-negative weights that sum to one.
 
     `earlier` influences are where the search begins. `thorough` searches longer. With `pull` > 0 the weights are drawn
-    towards `wanted` (v,b). The errors are those of positions alone.
+    towards `wanted` (v,b). The errors do not count it.
     """
     if not 1 <= n_influences <= MAX_INFLUENCES:
         raise OptionError(f"influences: expected 1 … {MAX_INFLUENCES}, got {n_influences}")
     n_slots = min(n_influences, transforms.shape[1])
     n_search = min(2 * n_slots, MAX_UNKNOWNS - 1, transforms.shape[1]) if thorough else n_slots
-    cross, forms = prediction_moments(problem, transforms, threads)
-    if pull > 0 and (wanted is None or wanted.shape != cross.shape):
-        raise OptionError(f"wanted: a pull needs weights of shape {cross.shape} to draw to")
+    sums = prediction_moments(problem, transforms, threads)
+    if pull > 0 and (wanted is None or wanted.shape != sums.cross.shape):
+        raise OptionError(f"wanted: a pull needs weights of shape {sums.cross.shape} to draw to")
     target = np.zeros((1, 1)) if wanted is None else np.ascontiguousarray(wanted, np.float64)
-    product = np.ascontiguousarray(products(problem.points))
-    search = Search(product, forms, cross, problem.energy, pull, target, n_search)
+    search = Search(np.ascontiguousarray(sums.product), sums.forms, sums.cross, sums.energy, pull, target, n_search)
     errors = np.empty(problem.n_vertices)
     bones = np.zeros((problem.n_vertices, n_slots), np.int64)
     weights = np.zeros((problem.n_vertices, n_slots))
@@ -91,4 +91,7 @@ def select_influences(
         select_forward(search, slice(start, stop), bones, weights, errors)
 
     for_blocks(work, problem.n_vertices, 512, threads)
-    return Influences(bones, weights, errors)
+    if problem.normals is None or sums.of_normals is None:
+        return Influences(bones, weights, errors)
+    of_normals = sums.of_normals.errors(bones, weights)
+    return Influences(bones, weights, np.maximum(errors - problem.normals.weight * of_normals, 0), of_normals)

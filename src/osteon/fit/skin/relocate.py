@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.fit.moments import prediction_moments, products
+from osteon.fit.moments import prediction_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.seed import bones_of_labels
@@ -28,11 +28,10 @@ def removal_costs(problem: FitProblem, transforms: Float64, influences: Influenc
     """(b,) growth of the squared error without each bone."""
     bones, weights, errors = influences.bones, influences.weights, influences.errors
     n_bones = transforms.shape[1]
-    cross, forms = prediction_moments(problem, transforms, threads)
-    product = products(problem.points)
-    chosen_cross = np.take_along_axis(cross, bones, axis=1)
-    gram = np.einsum("vi,vabi->vab", product, forms[bones[:, :, None], bones[:, None, :]], optimize=True)
-    gram += problem.energy[:, None, None] - chosen_cross[:, :, None] - chosen_cross[:, None, :]
+    sums = prediction_moments(problem, transforms, threads)
+    chosen_cross, forms = np.take_along_axis(sums.cross, bones, axis=1), sums.forms
+    gram = np.einsum("vi,vabi->vab", sums.product, forms[bones[:, :, None], bones[:, None, :]], optimize=True)
+    gram += sums.energy[:, None, None] - chosen_cross[:, :, None] - chosen_cross[:, None, :]
     costs = np.zeros(n_bones)
     for slot in range(bones.shape[1]):
         rest = weights.copy()
@@ -42,10 +41,10 @@ def removal_costs(problem: FitProblem, transforms: Float64, influences: Influenc
         rest /= np.where(alone, 1, total)[:, None]
         without = np.einsum("va,vb,vab->v", rest, rest, gram, optimize=True)
         if (lonely := used & alone).any():
-            gamma = product[lonely] @ forms[np.arange(n_bones), np.arange(n_bones)].T
-            gamma += problem.energy[lonely, None] - 2 * cross[lonely]
+            gamma = sums.product[lonely] @ forms[np.arange(n_bones), np.arange(n_bones)].T
+            gamma += sums.energy[lonely, None] - 2 * sums.cross[lonely]
             gamma[np.arange(len(gamma)), bones[lonely, slot]] = np.inf
-            without[lonely] = gamma.min(axis=1) if n_bones > 1 else problem.energy[lonely]
+            without[lonely] = gamma.min(axis=1) if n_bones > 1 else sums.energy[lonely]
         growth = np.where(used, without - errors, 0)
         costs += np.bincount(bones[:, slot], weights=growth, minlength=n_bones)
     return costs

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.options import WeightMethod
-from osteon.fit.moments import prediction_moments, products
+from osteon.fit.moments import prediction_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, Influences
 from osteon.fit.skin.nonnegative import minimise_nonnegative
@@ -55,13 +55,10 @@ def solve_weights(
     """The paper's influences and weights for given bones."""
     if delta < 0:
         raise OptionError(f"delta: expected 0 or more, got {delta}")
-    cross, forms = prediction_moments(problem, transforms, threads)
-    product = products(problem.points)
-    diagonal = forms[np.arange(len(forms)), np.arange(len(forms))]
-    gamma = np.maximum(product @ diagonal.T - 2 * cross + problem.energy[:, None], 0)
-    bones = nearest_influences(gamma, n_influences)
-    chosen_cross = np.take_along_axis(cross, bones, axis=1)
-    raw = np.einsum("vi,vabi->vab", product, forms[bones[:, :, None], bones[:, None, :]], optimize=True)
+    sums = prediction_moments(problem.with_normals(None), transforms, threads)
+    bones = nearest_influences(sums.gamma, n_influences)
+    chosen_cross = np.take_along_axis(sums.cross, bones, axis=1)
+    raw = np.einsum("vi,vabi->vab", sums.product, sums.forms[bones[:, :, None], bones[:, None, :]], optimize=True)
 
     scale = 1 / np.maximum(problem.energy, STILL * problem.energy.mean())  # c squared
     gram = scale[:, None, None] * raw + 1  # [cA; 1]'[cA; 1]

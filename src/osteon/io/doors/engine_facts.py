@@ -20,8 +20,8 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions, *, coarse
         suffix=suffix,
         bone_type=model.track.bone_type,
         influences=used,
-        targets=model.rank,
-        attributes=_attributes(model, options) + model.rank * each if gltf else 0,
+        targets=model.n_columns,
+        attributes=_attributes(model, options) + model.n_columns * each if gltf else 0,
         vertices=model.n_vertices,
         quantized_positions=gltf and options.whole_numbers,
         short_rotations=gltf
@@ -48,11 +48,12 @@ def packs_rotations(engine: Engine) -> bool:
 
 
 def target_attributes(model: SkinnedModel, options: SaveOptions) -> int:
-    """How many attributes a morph target has: two where normals go along and the engine has room for them."""
+    """How many attributes a morph target has: two where normals go along and the engine that is named has room."""
     corrections = model.corrections
     if not options.normals or corrections is None or corrections.normal_basis is None:
         return 1
-    return 2 if engine_of(options.engine).has_room(_attributes(model, options) + 2 * model.rank) else 1
+    engine = engine_of(options.engine)
+    return 2 if engine.name == "any" or engine.has_room(_attributes(model, options) + 2 * model.n_columns) else 1
 
 
 def _attributes(model: SkinnedModel, options: SaveOptions) -> int:

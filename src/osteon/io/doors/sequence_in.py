@@ -156,14 +156,25 @@ def _with_rest(sequence: MeshSequence, options: LoadOptions) -> MeshSequence:
             raise OptionError(
                 f"rest: frame {options.rest} of {sequence.n_frames}; expected 0 … {sequence.n_frames - 1}"
             )
-        return sequence.with_parts(rest=sequence.frames[options.rest])
+        return _posed(sequence, sequence.frames[options.rest])
     path = Path(options.rest)
     vertices, faces = _read_pose(path)
     if len(vertices) != sequence.n_vertices:
         raise GeometryError(f"{path}: the rest pose has {len(vertices)} vertices, the frames {sequence.n_vertices}")
     if faces is not None and len(faces) and not np.array_equal(faces, sequence.faces):
         raise GeometryError(f"{path}: the rest pose connects its vertices differently from the frames")
-    return sequence.with_parts(rest=vertices)
+    return _posed(sequence, vertices)
+
+
+def _posed(sequence: MeshSequence, rest: Float32) -> MeshSequence:
+    """The sequence with another rest pose; authored normals go along with the surface."""
+    if sequence.asset.normals is None:
+        return sequence.with_parts(rest=rest)
+    from osteon.measure.shading import source_normals_of  # compiled
+
+    source = source_normals_of(sequence)
+    asset = replace(sequence.asset, normals=source.as_stored(source.at(rest)))
+    return sequence.with_parts(rest=rest, asset=asset)
 
 
 def _read_pose(path: Path) -> tuple[Float32, Int32 | None]:

@@ -10,6 +10,9 @@ A stored normal must have length one, so n + sum low N is divided by its length 
 scale normals after all else (see `pack_normals`). At the weights of the rest pose the stored normals then have the
 length 1 / l, which gives l back.
 
+Columns that move normals only have low = 0 and weights in -1 … 1: the stored normals stay those of the rest pose, which
+programs show that know no normals of targets; those that cut weights are among them.
+
 With float32 a span is a power of two, so that U comes back to the last digit. With 16 bits it is what makes a target
 fill -1 … 1, and weights stay far below one.
 """
@@ -67,7 +70,7 @@ class Grid:
     def of(models: Sequence[SkinnedModel], step: float | None = None) -> Grid:
         """The smallest that holds all that is stored of some meshes."""
         reach = 0.0
-        for corrections in (model.corrections for model in models if model.rank):
+        for corrections in (model.corrections for model in models if model.n_columns):
             if corrections is not None:
                 sizes = np.abs(corrections.basis).max(axis=(1, 2), initial=0.0).astype(np.float64)
                 reach = max(reach, float((_needed(corrections) * sizes).max()))
@@ -105,19 +108,23 @@ def tight_range(corrections: Corrections) -> MorphRange:
 
 
 def _low(corrections: Corrections) -> Float64:
-    """(r,) the least coefficients, or 0."""
-    return np.asarray(corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64))
+    """(r,) the least coefficients, or 0; 0 of columns that move normals only."""
+    low = corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64)
+    low[corrections.rank :] = 0
+    return np.asarray(low)
 
 
 def _needed(corrections: Corrections) -> Float64:
-    """(r,) from the least coefficients to the largest."""
-    return np.asarray(corrections.coefficients.max(axis=0, initial=0.0) - _low(corrections))
+    """(r,) from the least coefficients to the largest; the largest of columns that move normals only."""
+    needed = corrections.coefficients.max(axis=0, initial=0.0) - _low(corrections)
+    needed[corrections.rank :] = np.abs(corrections.coefficients[:, corrections.rank :]).max(axis=0, initial=0.0)
+    return np.asarray(needed)
 
 
 def _lowest(model: SkinnedModel) -> Float64:
     """(v,3) the rest pose with every correction at its least coefficient."""
     corrections, points = model.corrections, model.rest.astype(np.float64)
-    if corrections is None or not model.rank:
+    if corrections is None or not model.n_columns:
         return points
     return np.asarray(points + np.tensordot(_low(corrections), corrections.basis.astype(np.float64), axes=1))
 
@@ -125,7 +132,7 @@ def _lowest(model: SkinnedModel) -> Float64:
 def pack_mesh(model: SkinnedModel, normals: Float64 | None, grid: Grid = REAL_NUMBERS) -> PackedMesh:
     """The mesh with its corrections as they are stored; `normals (v,3)` of the rest pose, or None."""
     corrections, points = model.corrections, _lowest(model)
-    if corrections is None or not model.rank:
+    if corrections is None or not model.n_columns:
         nothing, none = MorphRange(np.zeros(0), np.ones(0)), np.zeros((0, *points.shape), np.float32)
         return PackedMesh(points, normals, nothing, none, None, grid.cube)
     dequantize = grid.cube

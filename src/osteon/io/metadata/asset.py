@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.asset import Asset, Image, Material
+from osteon.core.asset import Asset, CornerNormals, Image, Material
 from osteon.core.clips import Clip
 from osteon.io.archives.archive import NamedArrays
 from osteon.io.doors.source import Source, quote
@@ -26,12 +26,14 @@ def pack_asset(asset: Asset) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     shown = dict.fromkeys(image for m in asset.materials for _, image in m.textures)
     images = list(shown | dict.fromkeys(other for image in shown for other in image.others))
     arrays = {key: getattr(asset, key) for key in ASSET_ARRAYS if getattr(asset, key) is not None}
+    if asset.normals is not None:
+        arrays |= {"normals": asset.normals.values, "normal_of_corner": asset.normals.of_corner}
     arrays |= {f"image_{i}": np.frombuffer(image.data, np.uint8) for i, image in enumerate(images)}
     header = {
         "materials": [_packed(m, images) for m in asset.materials],
         "images": [_packed_image(image, images) for image in images],
         "primitive_names": list(asset.primitive_names),
-    }
+    } | ({"faceted": True} if asset.faceted else {})
     return arrays, header
 
 
@@ -58,7 +60,14 @@ def unpack_asset(archive: NamedArrays, header: dict[str, Any]) -> Asset:
         materials=tuple(_material(m, images) for m in header.get("materials", [])),
         primitive_names=tuple(str(name) for name in header.get("primitive_names", [])),
         joint_names=(),
+        normals=_normals(archive),
+        faceted=header.get("faceted") is True,
     )
+
+
+def _normals(archive: NamedArrays) -> CornerNormals | None:
+    values, of_corner = archive.optional("normals"), archive.optional("normal_of_corner")
+    return None if values is None or of_corner is None else CornerNormals(values, of_corner)
 
 
 def _bytes(archive: NamedArrays, key: str) -> bytes:

@@ -43,7 +43,7 @@ def baked_model(model: SkinnedModel) -> SkinnedModel:
     basis = np.concatenate([part.basis for part in parts])
     normals = None
     if any(part.normal_basis is not None for part in parts):
-        normals = np.concatenate([_normals_of(part) for part in parts])
+        normals = np.concatenate([_normals_of(part, model.mesh.n_normals) for part in parts])
     coefficients = np.concatenate([part.coefficients for part in parts], axis=1)
     plain = SkinnedModel(replace(model.character, displacements=()), replace(model.animation, coefficients=None))
     return plain.with_parts(corrections=Corrections(basis, coefficients, normals))
@@ -64,10 +64,10 @@ def live_model(baked: SkinnedModel, tables: Sequence[StoredTables]) -> SkinnedMo
     if not tables:
         return baked
     stored = baked.corrections
-    rank = baked.rank - sum(one.columns for one in tables)
+    rank = baked.n_columns - sum(one.columns for one in tables)
     if stored is None or rank < 0 or any(one.columns < 0 for one in tables):
-        raise GeometryError(f"displacements: {baked.rank} columns do not suffice for the tables that are stored")
-    plain = baked.with_parts(corrections=stored.cut(rank) if rank else None)
+        raise GeometryError(f"displacements: {baked.n_columns} columns do not suffice for the tables that are stored")
+    plain = baked.with_parts(corrections=stored.take(np.arange(rank)) if rank else None)
     found: list[Displacement] = list(plain.character.displacements)
     start = rank
     for one in tables:
@@ -84,8 +84,8 @@ def _others(model: SkinnedModel) -> list[Displacement]:
     return [one for one in model.character.displacements if one.kind != PLAIN_DISPLACEMENT and len(one.basis)]
 
 
-def _normals_of(part: Corrections) -> Float32:
-    return np.zeros_like(part.basis) if part.normal_basis is None else part.normal_basis
+def _normals_of(part: Corrections, count: int) -> Float32:
+    return np.zeros((part.n_columns, count, 3), np.float32) if part.normal_basis is None else part.normal_basis
 
 
 def _is_table(name: str) -> bool:

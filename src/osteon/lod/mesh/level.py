@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32
+from osteon.core.asset import CornerNormals
 from osteon.core.deformer import Deformer, Displacement
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
@@ -111,8 +112,24 @@ class LevelDraft:
         """(r,n,3) columns of every displacement and of its normals, mixed as the points were."""
         found = self.source.character.displacements
         return tuple(
-            (self._mixed(d.basis), None if d.normal_basis is None else self._mixed(d.normal_basis)) for d in found
+            (self._mixed(d.basis), None if d.normal_basis is None else self._mixed(self._by_vertex(d.normal_basis)))
+            for d in found
         )
+
+    def _by_vertex(self, normals: Float32) -> Float32:
+        """(r,v,3) columns of the source's normals (r,n,3), the first normal of each vertex."""
+        return normals[:, self.source.mesh.normal_of_vertex]
+
+    def _normals(self, faces: Int32) -> CornerNormals | None:
+        """The source's own normals, mixed as its points were; one for each vertex of the level."""
+        own = self.source.asset.normals
+        if own is None:
+            return None
+        of_source = self._by_vertex(own.values[None])
+        mixed = self._on_vertices(self._mixed(of_source), of_source)[0].astype(np.float64)
+        length = np.linalg.norm(mixed, axis=1, keepdims=True)
+        values = np.where(length > 0, mixed / np.where(length > 0, length, 1), [0.0, 0.0, 1.0])
+        return CornerNormals(values.astype(np.float32), faces)
 
     def _mixed(self, columns: Float32) -> Float64:
         """(r,n,3) from columns of the source's vertices (r,v,3)."""
@@ -135,6 +152,7 @@ class LevelDraft:
         faces = numbers(self.vertices, self.sequence.corners.n_vertices)[
             self.cut.vertex_of_corner.reshape(-1)[shape.corners]
         ]
+        asset = replace(asset, normals=self._normals(faces))
         fallback = source.character.fallback
         if fallback is not None:
             on = owned.points(self.points, shape.places)
@@ -167,7 +185,7 @@ class LevelDraft:
         out = []
         for displacement, (basis, normals) in zip(self.source.character.displacements, self._columns, strict=True):
             own = displacement.normal_basis
-            moved = None if own is None or normals is None else self._on_vertices(normals, own)
+            moved = None if own is None or normals is None else self._on_vertices(normals, self._by_vertex(own))
             out.append(displacement.on_mesh(self._on_vertices(basis, displacement.basis), moved))
         return tuple(out)
 

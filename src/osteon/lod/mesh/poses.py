@@ -62,7 +62,7 @@ def _distances(model: SkinnedModel) -> PoseDistances:
     """All frames, compared by some of their vertices."""
     some = sampled_vertices(model.n_vertices).astype(np.int32)
     mesh = Mesh(model.rest[some], np.empty((0, 3), np.int32))
-    parts = tuple(d.take(some) for d in model.character.displacements)
+    parts = tuple(d.on_mesh(np.ascontiguousarray(d.basis[:, some]), None) for d in model.character.displacements)
     few = SkinnedModel(Character(mesh, model.deformer.take(some), parts), model.animation)
     rest = scale_of_bones(model.animation.transforms) * few.rest.astype(np.float64)
     return PoseDistances.of(pose_frames(few).astype(np.float64).swapaxes(0, 1), rest, model.diagonal)

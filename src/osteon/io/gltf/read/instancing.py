@@ -66,8 +66,12 @@ def _placed(geometry: Geometry, matrix: Float64) -> Geometry:
     if normal_deltas is not None:
         size = np.cbrt(abs(np.linalg.det(linear)))
         normal_deltas = normal_deltas @ (linear / (size if size > 0 else 1.0)).T
+    normals = geometry.normals
+    if normals is not None and np.linalg.det(linear) != 0:
+        normals = normals @ np.linalg.inv(linear)
     return replace(
         geometry,
+        normals=normals,
         positions=geometry.positions @ linear.T + matrix[:3, 3],
         deltas=geometry.deltas @ linear.T,
         normal_deltas=normal_deltas,

@@ -24,7 +24,7 @@ _NOTES = "the levels of Osteon's notes"
 #: Metadata that tell of a mesh, not of the model.
 _OF_MESH = (
     *("influences", "vertices", "triangles", "turns", "polygons", "primitives"),
-    *("plain", "dequantize", "low", "span", "deformer", "levels"),
+    *("plain", "dequantize", "low", "span", "deformer", "levels", "normals", "faceted"),
 )
 
 

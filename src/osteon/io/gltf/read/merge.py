@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.asset import Asset, Material
+from osteon.core.asset import Asset, CornerNormals, Material
 from osteon.core.clips import distinct_names
 from osteon.io.doors.source import as_float32
+from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.materials import read_materials, read_uv_transform
 from osteon.io.gltf.read.scene import GltfScene
@@ -30,7 +31,10 @@ def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]
         offset += instance.n_vertices
     merged = np.concatenate(faces).astype(np.int32)
     materials, numbers = _materials(document, scene)
+    normals = _normals(scene, merged)
     return merged, Asset(
+        normals=normals,
+        faceted=normals is None,
         uvs=_uvs(document, scene, merged),
         colors=_colors(scene),
         materials=materials,
@@ -57,6 +61,23 @@ def _uvs(document: Document, scene: GltfScene, faces: Int32) -> Float32 | None:
                 uvs[start:stop] = uvs[start:stop] @ matrix[:, :2].T + matrix[:, 2]
             start = stop
     return as_float32(uvs * [1, -1] + [0, 1])
+
+
+def _normals(scene: GltfScene, faces: Int32) -> CornerNormals | None:
+    """Unit normals in the rest pose, one for each vertex; None if an instance has none, or one of no length."""
+    found = []
+    for instance, matrix in zip(scene.instances, rest_placements(scene), strict=True):
+        stored = instance.geometry.normals
+        if stored is None:
+            return None
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            turned = stored @ np.linalg.inv(matrix[:3, :3])  # the inverse transpose
+            found.append(turned / np.linalg.norm(turned, axis=1, keepdims=True))
+    values = np.concatenate(found)
+    used = np.unique(faces)
+    if not np.isfinite(values[used]).all():
+        return None
+    return CornerNormals(as_float32(np.nan_to_num(values)), faces)
 
 
 def _colors(scene: GltfScene) -> Float32 | None:

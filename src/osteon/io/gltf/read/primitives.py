@@ -56,6 +56,7 @@ class Geometry:
     influences: Influences | None
     uvs: Float64 | None  # (v,2) as in the file: origin at the top
     colors: Float64 | None  # (v,4)
+    normals: Float64 | None  # (v,3) as in the file, of any length
 
 
 def read_geometry(document: Document, mesh: int) -> list[Geometry]:
@@ -116,6 +117,7 @@ def _read_geometry(document: Document, primitives: list[tuple[int, JsonObject]],
         _read_influences(document, attributes, count, what),
         attribute("TEXCOORD_0", (2,)),
         colors,
+        attribute("NORMAL", (3,)),
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64, FloatArray, Int32
-from osteon.core.asset import Asset
+from osteon.core.asset import Asset, CornerNormals
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
@@ -125,7 +125,23 @@ def _asset(
         polygon_of_triangle=None if polygons is None else polygons.astype(np.int32),
         primitive_of_triangle=None if primitives is None else np.repeat(np.array(primitives), counts)[order],
         primitive_names=metadata.texts("primitive_names") or (),
+        normals=_own_normals(metadata, instance, corners[order]),
+        faceted=metadata.entries.get("faceted") is True,
     )
+
+
+def _own_normals(metadata: Metadata, instance: MeshInstance, corners: IntArray) -> CornerNormals | None:
+    """The normals of the model, one for each vertex of the file; None if it had none of its own."""
+    normals = instance.geometry.normals
+    if metadata.entries.get("normals") is not True or normals is None:
+        return None
+    turns, spans = instance.geometry.normal_deltas, metadata.numbers("span", [])
+    if turns is not None and len(spans) == len(turns):
+        low = np.array(metadata.numbers("low", [0.0] * len(spans)))
+        normals = normals + np.tensordot(-low / np.array(spans), turns, axes=1)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    unit = np.where(length > 0, normals / np.where(length > 0, length, 1), [0.0, 0.0, 1.0])
+    return CornerNormals(as_float32(unit), corners.astype(np.int32))
 
 
 def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> SkinnedModel:
@@ -137,12 +153,12 @@ def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -
     rest, corrections = _unpacked(metadata, scene, generic)
     stored = metadata.text("bone_type")
     kind: BoneType = next((known for known in get_args(BoneType) if known == stored), "flexible")
-    model = generic.with_parts(
+    model = generic.with_parts(corrections=None).with_parts(
         rest=metadata.document.source.positions(rest[mesh.vertices]),
         faces=mesh.faces,
         skin=Skin(generic.skin.bones[mesh.vertices, :kept], generic.skin.weights[mesh.vertices, :kept]),
         track=BoneTrack(generic.track.transforms, kind, names),
-        corrections=None if corrections is None else _picked(corrections, mesh.vertices),
+        corrections=None if corrections is None else _picked(corrections, mesh),
         skeleton=skeleton,
         asset=mesh.asset,
         name=metadata.text("name") or generic.name,
@@ -157,7 +173,7 @@ def _unpacked(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> tu
     stored = generic.corrections
     if stored is None or "low" not in metadata.entries:
         return generic.rest, stored
-    nothing = [0.0] * stored.rank
+    nothing = [0.0] * stored.n_columns
     morph_range = MorphRange(np.array(metadata.numbers("low", nothing)), np.array(metadata.numbers("span", nothing)))
     if not (morph_range.span > 0).all():
         raise metadata.document.error("'span' of Osteon's notes is not positive; write the file again")
@@ -181,9 +197,12 @@ def _stored_normals(metadata: Metadata, scene: GltfScene) -> Float64 | None:
     return normals
 
 
-def _picked(stored: Corrections, vertices: IntArray) -> Corrections:
-    normals = None if stored.normal_basis is None else stored.normal_basis[:, vertices]
-    return Corrections(stored.basis[:, vertices], stored.coefficients, normals)
+def _picked(stored: Corrections, mesh: RestoredMesh) -> Corrections:
+    """The corrections of the model's vertices; those of normals stay with the file's vertices if the model has own."""
+    normals = stored.normal_basis
+    if normals is not None and mesh.asset.normals is None:
+        normals = normals[:, mesh.vertices]
+    return Corrections(stored.basis[:, mesh.vertices], stored.coefficients, normals)
 
 
 def _joint_names(metadata: Metadata, scene: GltfScene) -> tuple[str, ...]:

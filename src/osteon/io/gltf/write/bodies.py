@@ -55,7 +55,7 @@ class Body:
 
     def tracks(self, node: int, animation: Animation, small: CompactForm) -> list[NodeTrack]:
         """The motion of its corrections at a node, if it has any; `animation` has a frame for each key."""
-        if animation.coefficients is None or not self.model.rank:
+        if animation.coefficients is None or not self.model.n_columns:
             return []
         morph_range = self.mesh.packed.morph_range
         return [weights_track(node, morph_range.weights(animation.coefficients), morph_range.rest, small.precision)]
@@ -74,6 +74,10 @@ class Body:
             found["polygons"] = buffer.add(asset.polygon_of_triangle.astype(np.uint32))
         if asset.primitive_of_triangle is not None:
             found["primitives"] = [group.primitive for group in layout.groups]
+        if asset.faceted:
+            found["faceted"] = True
+        elif asset.normals is not None:
+            found["normals"] = True
         if not layout.has_materials:
             found["plain"] = len(asset.materials)
         if packed.dequantize is not None:

@@ -58,6 +58,7 @@ def _reordered(layout: MeshLayout) -> MeshLayout:
     return replace(
         layout,
         vertices=layout.vertices[vertices],
+        normals=layout.normals[vertices],
         triangles=layout.triangles[triangles],
         corners=place[layout.corners[triangles]],
         uvs=None if layout.uvs is None else layout.uvs[vertices],

@@ -54,6 +54,9 @@ BLOCK_VALUES = 2_000_000
 #: Part of the diagonal by which the two ways of turning may differ: half of what players may.
 PLAYERS_APART = 5e-6
 
+#: Radians by which fewer keys may turn a normal: as much as is allowed of positions, about half a degree.
+LARGEST_TURN = 0.01
+
 _CORNERS = np.array(list(product((0, 1), repeat=3)), bool)
 
 
@@ -61,7 +64,7 @@ def reduce_keys(keyed: KeyedModel, error: float) -> KeptKeys:
     """Keys to keep so that no vertex is off by more than the part `error` of the diagonal, in any frame."""
     model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
     distance = error * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
-    share = CORRECTIONS_PART if model.rank else 0.0
+    share = CORRECTIONS_PART if model.n_columns else 0.0
     order, depth = parents_first(joints.parents), 1 + max(depths_of(joints.parents))
     each = distance * (1 - share) / depth
     strictness = error * (1 - share) / PLAYERS_APART
@@ -79,7 +82,7 @@ def reduce_keys(keyed: KeyedModel, error: float) -> KeptKeys:
             joint = _reduce_joint(MovingJoint((tracks, tracks), place, int(keyed.has_key[now, b].sum()), {}), each)
             world[b] = joint.linear()
             kept |= {(number, f"{b} {name}"): keys for name, keys in joint.kept.items()}
-        if model.corrections is not None and model.rank:
+        if model.corrections is not None and model.n_columns:
             keys = _reduce_weights(model, model.corrections, (now, moments), distance * share)
             kept |= {} if keys is None else {(number, "weights"): keys}
     return kept
@@ -88,7 +91,7 @@ def reduce_keys(keyed: KeyedModel, error: float) -> KeptKeys:
 def _boxes(model: SkinnedModel, joints: Joints, order: list[int]) -> tuple[Float64, Float64]:
     """(b,3) lowest and highest corner of all points that a joint carries, in its own space, in any frame."""
     lowest = highest = model.rest.astype(np.float64)
-    if model.corrections is not None and model.rank:
+    if model.corrections is not None and model.n_columns:
         coefficients = model.corrections.coefficients.astype(np.float64)
         for column, q in zip(model.corrections.basis.astype(np.float64), coefficients.T, strict=True):
             ends = np.stack([column * q.min(), column * q.max()])
@@ -166,7 +169,10 @@ def _reduce_weights(
     """Keys of the morph weights in a clip's frames and moments, or None for all of them."""
     frames, moments = clip
     coefficients = corrections.coefficients[frames].astype(np.float64)
-    basis = corrections.basis.astype(np.float64).reshape(corrections.rank, -1)
+    basis = corrections.basis.astype(np.float64).reshape(corrections.n_columns, -1)
+    turns = np.zeros((corrections.n_columns, 3))
+    if corrections.normal_basis is not None:
+        turns = corrections.normal_basis.astype(np.float64).reshape(corrections.n_columns, -1)
     linear = model.track.transforms[frames, :, :, :3].astype(np.float64)
     stretch = np.linalg.norm(linear, ord=2, axis=(-2, -1))  # (f,b)
     step = max(1, BLOCK_VALUES // basis.shape[1])
@@ -179,10 +185,12 @@ def _reduce_weights(
             lengths = np.linalg.norm((off[now] @ basis).reshape(len(off[now]), -1, 3), axis=-1)
             factor = np.einsum("fvk,vk->fv", stretch[now][:, model.skin.bones], model.skin.weights)
             out[now] = (lengths * factor).max(axis=1)
+            turned = np.linalg.norm((off[now] @ turns).reshape(len(off[now]), -1, 3), axis=-1).max(axis=1)
+            out[now] = np.maximum(out[now], turned * (allowance / LARGEST_TURN))
         return out
 
     still = np.zeros(1, np.int64)
     if distances(still).max() <= allowance:
         return still
     n_keys = int((moments % 1 == 0).sum())
-    return _fewest_keys(len(coefficients), distances, allowance, _worth(n_keys, 4 * corrections.rank))
+    return _fewest_keys(len(coefficients), distances, allowance, _worth(n_keys, 4 * corrections.n_columns))

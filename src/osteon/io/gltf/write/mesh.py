@@ -1,4 +1,4 @@
-"""The mesh of a glTF file: vertices split where their texture coordinates differ, triangles grouped by material."""
+"""The mesh of a glTF file: vertices split where uvs or normals differ, triangles grouped by material."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from osteon.io.gltf.write.influences import StoredInfluences
 from osteon.io.gltf.write.names import target_names
 from osteon.io.gltf.write.tangents import vertex_tangents
 
-__all__ = ["Group", "MeshLayout", "lay_out_mesh", "rest_normals", "write_mesh"]
+__all__ = ["Group", "MeshLayout", "lay_out_mesh", "write_mesh"]
 
 #: The largest index of 16 bits is kept free, as the specification asks.
 MOST_SHORT = 65535
@@ -41,6 +41,7 @@ class MeshLayout:
     """Which vertices and triangles of the model are where in the file."""
 
     vertices: Int32  # (n,) the model's vertex
+    normals: Int32  # (n,) the model's normal: one of its own, or that of the vertex
     triangles: Int32  # (t,) the model's triangle
     corners: Int32  # (t,3) vertices of the file
     uvs: Float64 | None  # (n,2) origin at the top
@@ -54,8 +55,8 @@ class MeshLayout:
 
 
 def lay_out_mesh(model: SkinnedModel) -> MeshLayout:
-    """Split vertices where texture coordinates differ, and sort triangles by primitive and material."""
-    vertices, corners, uvs = _split(model)
+    """Split vertices where texture coordinates or normals differ, and sort triangles by primitive and material."""
+    vertices, normals, corners, uvs = _split(model)
     none = np.full(len(model.faces), -1, np.int32)
     primitive, material = model.asset.primitive_of_triangle, model.asset.triangle_material
     material = material if model.asset.materials else None
@@ -68,31 +69,34 @@ def lay_out_mesh(model: SkinnedModel) -> MeshLayout:
         Group(None if p < 0 else int(p), None if m < 0 else int(m), int(start), int(stop))
         for (p, m), start, stop in zip(kinds, [0, *stops[:-1]], stops, strict=True)
     ]
-    return MeshLayout(vertices, order, corners[order], uvs, tuple(groups))
+    return MeshLayout(vertices, normals, order, corners[order], uvs, tuple(groups))
 
 
-def _split(model: SkinnedModel) -> tuple[Int32, Int32, Float64 | None]:
-    """The model's vertex of each vertex in the file, corners (t,3), and texture coordinates."""
-    if model.asset.uvs is None:
-        return np.arange(model.n_vertices, dtype=np.int32), model.faces, None
-    flat = np.ascontiguousarray(model.asset.uvs.reshape(-1, 2) + np.float32(0))  # -0 becomes 0
+def _split(model: SkinnedModel) -> tuple[Int32, Int32, Int32, Float64 | None]:
+    """The model's vertex and normal of each vertex in the file, corners (t,3), and texture coordinates."""
+    own, uvs = model.asset.normals, model.asset.uvs
+    if uvs is None and own is None:
+        same = np.arange(model.n_vertices, dtype=np.int32)
+        return same, same, model.faces, None
     unused = np.setdiff1d(np.arange(model.n_vertices), model.faces)
-    at = np.concatenate([model.faces.reshape(-1), unused]).astype(np.int64)
-    bits = np.concatenate([flat.view(np.uint32), np.zeros((len(unused), 2), np.uint32)]).astype(np.int64)
-    rows = np.stack([at, bits[:, 0], bits[:, 1]], axis=1)
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    corners = inverse.reshape(-1)[: 3 * len(model.faces)].reshape(-1, 3).astype(np.int32)
-    both = np.concatenate([flat, np.zeros((len(unused), 2), np.float32)])[first].astype(np.float64)
-    return at[first].astype(np.int32), corners, both * [1, -1] + [0, 1]
-
-
-def rest_normals(model: SkinnedModel) -> Float64:
-    """(v,3) smooth unit normals of the rest pose; upwards where a vertex has no area around it."""
-    from osteon.core.normals import vertex_normals  # compiled: not needed to import the formats
-
-    normals = vertex_normals(model.rest, model.faces)
-    normals[np.abs(normals).max(axis=1) < 0.5] = [0.0, 0.0, 1.0]
-    return normals
+    n_corners = 3 * len(model.faces)
+    rows = np.zeros((n_corners + len(unused), 4), np.int64)
+    rows[:, 0] = np.concatenate([model.faces.reshape(-1), unused])
+    rows[:n_corners, 1] = model.faces.reshape(-1) if own is None else own.of_corner.reshape(-1)
+    rows[n_corners:, 1] = unused if own is None else 0
+    flat = np.zeros((len(rows), 2), np.float32)
+    if uvs is not None:
+        flat[:n_corners] = uvs.reshape(-1, 2) + np.float32(0)  # -0 becomes 0
+        rows[:, 2:] = flat.view(np.uint32)
+    order = np.lexsort(rows.T[::-1])
+    begins = np.ones(len(rows), bool)
+    begins[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    number = np.empty(len(rows), np.int32)
+    number[order] = (np.cumsum(begins) - 1).astype(np.int32)
+    first = order[begins]
+    corners = number[:n_corners].reshape(-1, 3)
+    vertices, normals = rows[first, 0].astype(np.int32), rows[first, 1].astype(np.int32)
+    return vertices, normals, corners, None if uvs is None else flat[first].astype(np.float64) * [1, -1] + [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +117,16 @@ def write_mesh(
 ) -> WrittenMesh:
     """All vertices once, a primitive for each group; `grid` is that of positions and targets."""
     pick = layout.vertices
-    normals = rest_normals(model) if options.normals else None
+    normals = None
+    if options.normals and not model.asset.faceted:
+        from osteon.deform.normals import rest_normals  # compiled: not needed to import the formats
+
+        normals = rest_normals(model.mesh)
     packed = pack_mesh(model, normals, grid)
     attributes = {"POSITION": _add_positions(buffer, packed, pick)}
     unit = Packing("OCTAHEDRAL") if options.compress else None
     attributes |= _write_surface(model, layout, normals, packed, buffer, unit) | influences.write(buffer, pick)
-    targets = [_write_target(packed, r, pick, buffer) for r in range(packed.rank)]
+    targets = _write_targets(packed, layout, buffer)
     short = len(pick) <= MOST_SHORT
     corners = layout.corners.astype(np.uint16 if short else np.uint32)
     primitives = []
@@ -149,10 +157,10 @@ def _write_surface(
     pick, found, quantize = layout.vertices, {}, packed.dequantize is not None
     kind = np.int8 if quantize else None
     if normals is not None and packed.normals is not None:
-        found["NORMAL"] = _add_signed(buffer, packed.normals[pick], kind, packing=unit)
+        found["NORMAL"] = _add_signed(buffer, packed.normals[layout.normals], kind, packing=unit)
         if layout.uvs is not None and any(m.texture("normal") is not None for m in model.asset.materials):
             rest = model.rest[pick].astype(np.float64)
-            tangents = vertex_tangents(rest, normals[pick], layout.uvs, layout.corners)
+            tangents = vertex_tangents(rest, normals[layout.normals], layout.uvs, layout.corners)
             found["TANGENT"] = _add_signed(buffer, tangents, kind, packing=unit)
     if layout.uvs is not None:
         found["TEXCOORD_0"] = _add_unsigned(buffer, layout.uvs, np.uint16 if quantize else None)
@@ -196,10 +204,26 @@ def _add_colors(buffer: BufferWriter, colors: Float32, quantize: bool) -> int:
     return _add_unsigned(buffer, colors, np.uint8 if bytes_do else np.uint16 if quantize else None)
 
 
-def _write_target(packed: PackedMesh, r: int, pick: Int32, buffer: BufferWriter) -> JsonObject:
-    """The morph target of a correction."""
-    quantize = packed.dequantize is not None
-    target = {"POSITION": _add_signed(buffer, packed.target(r)[pick], np.int16 if quantize else None, bounds=True)}
-    if packed.normal_targets is not None:
-        target["NORMAL"] = _add_signed(buffer, packed.normal_targets[r][pick], np.int8 if quantize else None)
-    return target
+def _write_targets(packed: PackedMesh, layout: MeshLayout, buffer: BufferWriter) -> list[JsonObject]:
+    """The morph targets of the corrections.
+
+    Where some target moves normals every one has both attributes, those that move nothing as zeros that all of them
+    share: three.js takes the mesh's own positions and normals for an attribute that a target does not have, Cesium
+    refuses an accessor without a view (docs/engines.md).
+    """
+    quantize, nothing = packed.dequantize is not None, -1
+    found: list[JsonObject] = []
+    for r in range(packed.rank):
+        moved, turned = packed.target(r), None if packed.normal_targets is None else packed.normal_targets[r]
+        if nothing < 0 and turned is not None and not (moved.any() and turned.any()):
+            zeros = np.zeros((len(layout.vertices), 3), np.int8 if quantize else np.float32)
+            nothing = buffer.add(zeros, "vertices", normalized=quantize, bounds=True)
+        target = {"POSITION": nothing}
+        if turned is None or moved.any():
+            kind = np.int16 if quantize else None
+            target["POSITION"] = _add_signed(buffer, moved[layout.vertices], kind, bounds=True)
+        if turned is not None:
+            kind8 = np.int8 if quantize else None
+            target["NORMAL"] = _add_signed(buffer, turned[layout.normals], kind8) if turned.any() else nothing
+        found.append(target)
+    return found

@@ -38,6 +38,9 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
                         (scale p + xyz)^-1
     low, span           a number for each morph target: coefficient = low + span weight, basis = target / span,
                         rest = POSITION - sum low basis, see `morph_range`. Absent: 0 and 1
+    normals             true: NORMAL and the targets' NORMAL are the model's own. Absent: they are the smooth ones of
+                        its rest pose
+    faceted             true: the model has no normals, its triangles are flat. Absent: false
     deformer            {"kind", "arrays": {name: {"accessor", "shape"}}}: what stock players know nothing of, for the
                         model's vertices; the skin of the file is then the closest linear blend. Absent: it is the model
     displacements       [{"kind", "columns", "arrays"}, …]: displacements whose coefficients follow the bones, such as
@@ -48,8 +51,8 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
                         [{"node", …}]}: coarse meshes by their nodes, each with its own influences, vertices, triangles,
                         turns, polygons, primitives, plain, dequantize, low, span and deformer, see `bodies.py`
 
-Morph targets are in the order of the corrections. Their weights lie in 0 … 1, and those without animation
-(`mesh.weights`) show the rest pose. A program that leaves out the last targets must
+Morph targets are in the order of the corrections; those that move normals only come last. Weights of the others lie in
+0 … 1, and those without animation (`mesh.weights`) show the rest pose. A program that leaves out the last targets must
 first add them to POSITION and NORMAL by those weights; then it has the model of the lower rank. Osteon's own
 `model.cut` does, because it cuts the model that was written. Some joints have keys between frames, see `keys_between`.
 
@@ -150,11 +153,12 @@ def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | Non
 
 
 def _without_target_normals(model: SkinnedModel) -> SkinnedModel:
-    """The model whose corrections move positions only."""
+    """The model whose corrections move positions only; those that move nothing else go."""
     corrections = model.corrections
     if corrections is None or corrections.normal_basis is None:
         return model
-    return model.with_parts(corrections=Corrections(corrections.basis, corrections.coefficients))
+    basis, q = corrections.basis[: model.rank], corrections.coefficients[:, : model.rank]
+    return model.with_parts(corrections=Corrections(basis, q) if model.rank else None)
 
 
 def _extensions(textures: list[JsonObject], options: SaveOptions, has_coarse: bool) -> JsonObject:

@@ -28,7 +28,7 @@ class NodeNames:
 
 def name_nodes(model: SkinnedModel, joints: Sequence[str], n_coarse: int = 0) -> NodeNames:
     """Names as near as they go to those of the model; joints come first, because clips of others ask for them."""
-    taken = {clip.name for clip in model.clips} | set(target_names(model.rank))
+    taken = {clip.name for clip in model.clips} | set(target_names(model.n_columns))
     names = tuple(_free(name or f"bone_{b}", "joint", taken) for b, name in enumerate(joints))
     movers = tuple(_free(f"{name}_affine", "joint", taken) for name in names)
     mesh, armature = _free(model.name or "mesh", "mesh", taken), _free("armature", "root", taken)

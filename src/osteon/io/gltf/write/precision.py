@@ -41,6 +41,8 @@ MOST_GENEROUS, NEXT_GENEROUS, LEAST_GENEROUS = 2.2, 0.9, 0.1
 ALMOST = 0.99
 #: Bits that are tried: first and last.
 WEIGHT_BITS, ROTATION_BITS = (7, 16), (6, 16)
+#: Bits after the point of morph weights that move normals only: a normal is then off by a tenth of a degree at most.
+NORMAL_WEIGHT_BITS = 9
 #: Frames, evenly spread, that shares are tried on. In the end all frames are looked at; the worst one joins these.
 FRAMES = 16
 #: A stream has elements of at most so many real numbers.
@@ -94,7 +96,7 @@ def _with_shares(trial: Trial, parts: dict[str, float], last: Precision) -> Prec
 def _tight(model: SkinnedModel) -> SkinnedModel:
     """The same positions in all frames, with coefficients in 0 … 1, as `morph_range` stores them."""
     corrections = model.corrections
-    if corrections is None or not model.rank:
+    if corrections is None or not model.n_columns:
         return model.with_parts(corrections=None)
     morph_range = tight_range(corrections)
     basis = corrections.basis.astype(np.float64)
@@ -139,10 +141,12 @@ def _exponential(trial: Trial, name: TrackKind, allowed: float, last: Packing | 
     if name == "morphs":
         if corrections is None:
             return None
-        largest, together = 1.0, corrections.rank if corrections.rank <= MOST_TOGETHER else 1
+        largest, together = 1.0, corrections.n_columns if corrections.n_columns <= MOST_TOGETHER else 1
     else:
         largest = float(np.abs(getattr(tracks, name)).max(initial=1.0))
     bits = 0 if last is None else last.bits
+    if name == "morphs" and trial.exact.model.normal_rank:
+        bits = max(bits, NORMAL_WEIGHT_BITS)  # what vertices do tells nothing of these
     while largest * 2.0**bits < MOST_STEPS:
         packing = Packing("EXPONENTIAL", bits, together)
         if (moved := trial.moved(_only(name, packing))) <= allowed:

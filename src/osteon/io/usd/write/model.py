@@ -140,8 +140,8 @@ def _define_animation(
     scales = animation.CreateScalesAttr(sizes[0])
     if (joints.scales != joints.scales[:1]).any():
         set_samples(pxr, scales, codes, sizes)
-    if model.corrections is not None and model.rank:
-        animation.CreateBlendShapesAttr(pxr.Vt.TokenArray(_shape_names(model.rank)))
+    if model.corrections is not None and model.n_columns:
+        animation.CreateBlendShapesAttr(pxr.Vt.TokenArray(_shape_names(model.n_columns)))
         floats = pxr.Vt.FloatArray.FromNumpy
         weights = (floats(np.ascontiguousarray(row)) for row in model.corrections.coefficients)
         set_samples(pxr, animation.CreateBlendShapeWeightsAttr(), codes, weights)
@@ -149,9 +149,9 @@ def _define_animation(
 
 def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel, options: SaveOptions) -> None:
     """A blend shape for each column of the corrections."""
-    if model.corrections is None or not model.rank:
+    if model.corrections is None or not model.n_columns:
         return
-    names, targets = _shape_names(model.rank), []
+    names, targets = _shape_names(model.n_columns), []
     for r, name in enumerate(names):
         shape = pxr.UsdSkel.BlendShape.Define(stage, mesh.GetPath().AppendChild(name))
         shape.CreateOffsetsAttr(vectors(pxr, model.corrections.basis[r]))

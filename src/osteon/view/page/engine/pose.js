@@ -75,8 +75,11 @@ export function sourcePositions(pack, moment, vertices = null) {
   return out;
 }
 
-/** Area-weighted vertex normals of positions (v,3), not of unit length. */
-export function addNormals(positions, faces, out) {
+/**
+ * Area-weighted vertex normals of positions (v,3), not of unit length.
+ * @param {Uint32Array} [smoothWith] for each vertex the first that it is shaded smoothly with, across texture seams
+ */
+export function addNormals(positions, faces, out, smoothWith) {
   out.fill(0);
   for (let t = 0; t < faces.length; t += 3) {
     const i = 3 * faces[t], j = 3 * faces[t + 1], k = 3 * faces[t + 2];
@@ -87,5 +90,17 @@ export function addNormals(positions, faces, out) {
     out[i] += nx; out[i + 1] += ny; out[i + 2] += nz;
     out[j] += nx; out[j + 1] += ny; out[j + 2] += nz;
     out[k] += nx; out[k + 1] += ny; out[k + 2] += nz;
+  }
+  if (smoothWith) shareNormals(out, smoothWith);
+}
+
+/** Sums of normals that belong together, at each of their vertices. */
+function shareNormals(out, smoothWith) {
+  for (let v = 0; v < smoothWith.length; v++) {
+    const to = 3 * smoothWith[v];
+    if (to !== 3 * v) for (let i = 0; i < 3; i++) out[to + i] += out[3 * v + i];
+  }
+  for (let v = 0; v < smoothWith.length; v++) {
+    for (let i = 0; i < 3; i++) out[3 * v + i] = out[3 * smoothWith[v] + i];
   }
 }

@@ -5,7 +5,7 @@ import { fillFrame } from "./source_texture.js";
 import { FLOAT4, checkFits, lasting, makeTiles } from "./tiles.js";
 
 /** Arrays that a posed mesh takes over from the model as they are. */
-const KEPT = /^(rest|faces|normals|colors|uvs|triangle_material|image_\d+)$/;
+const KEPT = /^(rest|faces|normals|smooth_with|colors|uvs|triangle_material|image_\d+)$/;
 /** Which frame of the source each role shows. */
 const FRAME = { result: 0, source: 1 };
 
@@ -95,7 +95,7 @@ export class PosedCharacter extends Character {
     const { pack, center, source } = this;
     const positions = this.positions(role);
     const normals = (this.normals ??= new Float64Array(3 * pack.counts.vertices));
-    addNormals(positions, pack.arrays.faces, normals);
+    addNormals(positions, pack.arrays.faces, normals, pack.arrays.smooth_with);
     fillFrame(source.source.image.data, pack, FRAME[role], positions, normals, center);
     source.source.needsUpdate = true;
   }

@@ -73,17 +73,8 @@ vec3 placed(vec3 p, bool direction) {
 }
 `;
 
-/** How a normal goes with the blend: by F where it has displacements of its own, as stock players do. */
-const MOVE_NORMAL = {
-  linear: "vec3 moveNormal(mat3x4 blend, vec3 n) { return vec4(n, 0.0) * blend; }",
-  // Without them it stays at right angles to what F moves: det F times F^-T needs no inverse.
-  cofactors: `vec3 moveNormal(mat3x4 blend, vec3 n) {
-  vec3 a = blend[0].xyz, b = blend[1].xyz, c = blend[2].xyz;
-  vec3 side = cross(b, c);
-  vec3 moved = vec3(dot(side, n), dot(cross(c, a), n), dot(cross(a, b), n));
-  return dot(a, side) < 0.0 ? -moved : moved;
-}`,
-};
+/** How a normal goes with the blend: by F, as in stock players, for which the normals were fitted. */
+const MOVE_NORMAL = "vec3 moveNormal(mat3x4 blend, vec3 n) { return vec4(n, 0.0) * blend; }";
 
 /** Reads what was found once for this picture; in a crowd, whose members are at moments of their own, finds it. */
 const foundOnce = (calls, ownNormals) => `#if defined(DISPLACED) && !defined(CROWD)
@@ -110,7 +101,7 @@ uniform highp sampler2D displacedNormals;
 ${levelChunk(pack)}
 ${deformerOf(pack).GLSL}
 ${found.map(({ kind, arrays, code }) => code.chunk(kind, arrays, pack.counts)).join("\n")}
-${ownNormals ? MOVE_NORMAL.linear : MOVE_NORMAL.cofactors}
+${MOVE_NORMAL}
 
 void skin(Moment now, out vec3 p, out vec3 n) {
   p = position;

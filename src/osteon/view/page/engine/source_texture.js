@@ -28,7 +28,7 @@ export function sourceTextures(pack, limits, center) {
     const normals = new Float64Array(3 * vertices);
     for (let f = 0; f < frames; f++) {
       const positions = sourcePositions(pack, wholeFrame(f));
-      addNormals(positions, pack.arrays.faces, normals);
+      addNormals(positions, pack.arrays.faces, normals, pack.arrays.smooth_with);
       fillFrame(data, pack, f, small ? null : positions, normals, center);
     }
   });

@@ -123,7 +123,7 @@ export class TurnedCharacter extends SkinnedCharacter {
   #fillSource() {
     const { pack, source, center } = this;
     const normals = new Float64Array(3 * pack.counts.vertices);
-    addNormals(pack.arrays.source, pack.arrays.faces, normals);
+    addNormals(pack.arrays.source, pack.arrays.faces, normals, pack.arrays.smooth_with);
     fillFrame(source.source.image.data, pack, 0, pack.arrays.source, normals, center);
     source.source.needsUpdate = true;
   }

@@ -10,10 +10,12 @@
 //   cut                                       true where the rank that people choose counts its columns
 import * as corrections from "./corrections.js";
 import * as eigenskin from "./eigenskin.js";
+import * as normals from "./normals.js";
 
 const DISPLACEMENTS = {
   corrections,
   eigenskin,
+  normals, // the columns of the corrections that move no position
 };
 
 /**

@@ -1,7 +1,7 @@
 // A coarser mesh of a model as a pack of its own: its mesh and its slots, on the bones and the motion of the whole one.
 
 /** Arrays that belong to a mesh. */
-const OF_MESH = ["rest", "faces", "normals", "bones", "weights", "colors", "uvs", "triangle_material"];
+const OF_MESH = ["rest", "faces", "normals", "smooth_with", "bones", "weights", "colors", "uvs", "triangle_material"];
 /** Arrays that only the whole one has. */
 const OF_WHOLE = ["source", "source_u2", "source_scale", "triangle_cluster"];
 

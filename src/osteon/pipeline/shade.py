@@ -1,0 +1,100 @@
+"""Shading of a solution: bones and weights that carry normals too, then the normals of the model itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from osteon.core.fit_report import FitReport
+from osteon.core.model import SkinnedModel
+from osteon.core.progress import report_progress
+from osteon.core.sequence import MeshSequence
+from osteon.core.source_normals import SourceNormals
+from osteon.fit.corrections.normals import fit_model_normals
+from osteon.fit.skin.shading import ShadingOptions, refine_shading
+from osteon.measure.shading import source_normals_of
+from osteon.pipeline.task import SkinTask, Solution
+
+__all__ = ["chosen_normals", "shade_model", "shade_solution"]
+
+#: What counts as the same skin: weights of single precision.
+SAME_WEIGHTS = 1e-5
+
+
+def chosen_normals(sequence: MeshSequence, normals: str) -> SourceNormals | None:
+    """The normals that a model of the sequence is to be shaded with; None: facets."""
+    if normals == "faceted" or (normals == "keep" and sequence.asset.faceted):
+        return None
+    return source_normals_of(sequence, authored=normals == "keep")
+
+
+def shade_solution(task: SkinTask, solution: Solution) -> Solution:
+    """Bones and weights of the solution, refined so that shading follows the source; E grows by what is allowed."""
+    options, rows = task.options, task.normals
+    if rows is None or options.shading <= 0:
+        return solution
+    shading = ShadingOptions(
+        allowed=options.shading / 100,
+        bone_type=None if solution.keeps_motion else solution.bone_type,
+        stiffness=options.stiffness,
+        influences=options.influences,
+        seed=options.seed,
+        threads=task.threads,
+    )
+    history: list[float] = []
+
+    def on_error(error_percent: float) -> None:
+        history.append(error_percent)
+        report_progress(task.progress, "shade", min(1.0, len(history) / (shading.rounds + 4)), error_percent)
+
+    with task.watch.stage("shade"):
+        problem = task.problem.with_normals(rows)
+        start = problem.from_world(solution.transforms)
+        fit = refine_shading(problem, start, solution.influences, shading, on_error)
+    world = solution.transforms if solution.keeps_motion else problem.to_world(fit.transforms)
+    report = FitReport(
+        "shade",
+        task.watch.seconds["shade"],
+        iterations=len(history),
+        stopped_by="rounds",
+        history=tuple(history),
+        options=asdict(shading),
+        seed=options.seed,
+    )
+    return replace(
+        solution,
+        transforms=world,
+        influences=fit.influences,
+        normals=replace(rows, rest=fit.normals, weight=fit.weight),
+        stages=(*solution.stages, report),
+    )
+
+
+def shade_model(model: SkinnedModel, sequence: MeshSequence, task: SkinTask, rig: SkinnedModel | None) -> SkinnedModel:
+    """The model with the normals that its options ask for, fitted to the frames that took part."""
+    options, source = task.options, task.source_normals
+    if source is None:
+        return model.with_parts(asset=replace(model.asset, normals=None, faceted=True))
+    plain = model.with_parts(asset=replace(model.asset, faceted=False))
+    if rig is not None and _same_skin(model, rig) and options.normal_rank <= 0:
+        return plain.with_parts(asset=replace(plain.asset, normals=rig.asset.normals))
+    if options.shading <= 0 and options.normal_rank <= 0:
+        own = None if options.normals == "smooth" else model.asset.normals
+        return plain.with_parts(asset=replace(plain.asset, normals=own))
+    rank = None if options.normal_rank < 0 else options.normal_rank
+    with task.watch.stage("normals"):
+        report_progress(task.progress, "normals", 0.0)
+        return fit_model_normals(plain, source, sequence.source, rank=rank, threads=options.threads)
+
+
+def _same_skin(model: SkinnedModel, rig: SkinnedModel) -> bool:
+    """Whether bones and weights are those that the rig came with."""
+    ours, theirs = model.skin, rig.skin
+    if model.n_bones != rig.n_bones or ours.weights.shape[0] != theirs.weights.shape[0]:
+        return False
+    rows = np.arange(len(ours.weights))[:, None]
+    dense = [np.zeros((len(rows), model.n_bones), np.float32) for _ in range(2)]
+    for out, skin in zip(dense, (ours, theirs), strict=True):
+        np.add.at(out, (rows, skin.bones), skin.weights)
+    return bool(np.abs(dense[0] - dense[1]).max(initial=0.0) <= SAME_WEIGHTS)
