@@ -52,10 +52,10 @@ export function targetSliders(store, act) {
   };
   store.watch(["pack", "panel"], () => {
     const { pack, panel } = store.state;
-    show(element, Boolean(pack?.rank));
-    show(actions, Boolean(pack?.rank));
+    show(element, hasTargets(pack));
+    show(actions, hasTargets(pack));
     if (shown && shown !== pack && held) tell((held = null));
-    if (panel !== "corrections" || shown === pack || !pack?.rank) return;
+    if (panel !== "corrections" || shown === pack || !hasTargets(pack)) return;
     shown = pack;
     held = null;
     build(pack);
@@ -64,15 +64,28 @@ export function targetSliders(store, act) {
   return { element, actions };
 }
 
+/** How much of each target the frames have, and how many targets there are. */
+function amountsOf({ displacements, counts }) {
+  const { coefficients } = displacements.find(({ kind }) => kind === "corrections").arrays;
+  return { coefficients, columns: coefficients.length / counts.frames };
+}
+
 /** Names of the targets as the file has them, or numbers. */
-function targetNames({ target_names: names, rank }) {
-  return names?.length === rank ? names : Array.from({ length: rank }, (_, r) => `target ${r + 1}`);
+function targetNames(pack) {
+  const { columns } = amountsOf(pack);
+  const { target_names: names } = pack;
+  return names?.length === columns ? names : Array.from({ length: columns }, (_, r) => `target ${r + 1}`);
+}
+
+/** Whether there is anything to move. */
+function hasTargets(pack) {
+  return Boolean(pack?.displacements?.some(({ kind }) => kind === "corrections"));
 }
 
 /** From the least to the most that the frames have, and 0 to 1 where those are amounts of whole targets. */
 function rangeOf(pack, r) {
-  const { coefficients } = pack.displacements.find(({ kind }) => kind === "corrections").arrays;
+  const { coefficients, columns } = amountsOf(pack);
   let [low, high] = [0, 0];
-  for (let i = r; i < coefficients.length; i += pack.rank) [low, high] = [Math.min(low, coefficients[i]), Math.max(high, coefficients[i])];
+  for (let i = r; i < coefficients.length; i += columns) [low, high] = [Math.min(low, coefficients[i]), Math.max(high, coefficients[i])];
   return pack.target_names?.length ? [Math.min(0, low), Math.max(1, high)] : [1.2 * low, 1.2 * high || 1];
 }
