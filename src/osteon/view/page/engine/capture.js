@@ -10,19 +10,36 @@ const [BLACK, WHITE] = [0x000000, 0xffffff];
  * @returns {ImageData}
  */
 export function takePicture(engine, { width, height, transparent = false }) {
-  const { renderer, eye } = engine;
-  const { touched } = eye;
-  eye.touched = true; // as it is seen now, not framed anew
-  // Views are placed in pixels of the page: the size stays, and the pixels are finer.
-  renderer.setPixelRatio(width / engine.width);
-  renderer.setSize(engine.width, engine.height, false);
+  const camera = new PictureCamera(engine, { width, height });
   try {
+    return camera.take(transparent);
+  } finally {
+    camera.end();
+  }
+}
+
+/** Takes pictures of one size; until its end the canvas has that many pixels. */
+export class PictureCamera {
+  /** @param {import("./engine.js").Engine} engine @param {{width: number, height: number}} size */
+  constructor(engine, size) {
+    Object.assign(this, { engine, ...size, touched: engine.eye.touched });
+    engine.eye.touched = true; // as it is seen now, not framed anew
+    // Views are placed in pixels of the page: the size stays, and the pixels are finer or coarser.
+    engine.renderer.setPixelRatio(this.width / engine.width);
+    engine.renderer.setSize(engine.width, engine.height, false);
+  }
+
+  /** @returns {ImageData} */
+  take(transparent = false) {
+    const { engine, width, height } = this;
     if (!transparent) return drawn(engine, width, height, null);
     return withOpacity(drawn(engine, width, height, BLACK), drawn(engine, width, height, WHITE));
-  } finally {
-    eye.touched = touched;
-    engine.resize();
-    engine.draw();
+  }
+
+  end() {
+    this.engine.eye.touched = this.touched;
+    this.engine.resize();
+    this.engine.draw();
   }
 }
 

@@ -48,7 +48,7 @@ export class SkinnedCharacter extends Character {
     const { pack, held } = this;
     if (!held) return pack;
     const displacements = pack.displacements.map((one) =>
-      one.kind === "corrections" ? { ...one, arrays: { ...one.arrays, held } } : one,
+      one.kind === "corrections" ? { ...one, held } : one,
     );
     return { ...pack, displacements };
   }

@@ -1,6 +1,6 @@
 /** One turn around what is shown, as an animated GIF. */
 
-import { takePicture } from "../engine/capture.js";
+import { PictureCamera } from "../engine/capture.js";
 import { GifWriter, findPalette } from "../engine/gif.js";
 import { turn } from "./turn.js";
 
@@ -20,10 +20,11 @@ export async function takeTurntable(engine, { signal, tell }) {
   const size = { width: Math.round(scale * width), height: Math.round(scale * height) };
   const before = { place: eye.place, touched: eye.touched, time: clock.time };
   engine.pause();
+  const camera = new PictureCamera(engine, size);
   const shoot = (at) => {
     eye.setPlace(before.place, engine.middle);
     turn(eye, (2 * Math.PI * at) / FRAMES, 0, 1);
-    return takePicture(engine, size);
+    return camera.take();
   };
   try {
     const { palette, index } = findPalette(Array.from({ length: SAMPLES }, (_, i) => shoot((i * FRAMES) / SAMPLES)));
@@ -39,6 +40,7 @@ export async function takeTurntable(engine, { signal, tell }) {
   } finally {
     if (!engine.group) engine.setTime(before.time);
     eye.setPlace(before.place, engine.middle);
+    camera.end();
     eye.touched = before.touched;
     if (playing) engine.play();
     engine.refresh();

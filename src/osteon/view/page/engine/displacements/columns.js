@@ -1,5 +1,5 @@
 // What displacements share that are columns with coefficients of every frame: arrays basis, normal_basis, coefficients.
-// Coefficients may be held by hand (arrays.held, uniform KINDHeld): they are the last row of their texture.
+// Coefficients may be held by hand (uniform KINDHeld): they are the last row of their texture.
 import { FLOAT1, FLOAT4, checkFits, lasting, makeTiles } from "../tiles.js";
 
 export function columnsOf({ coefficients }, { frames }) {
@@ -62,9 +62,8 @@ ${texels === 2 ? `    n += q * vec3(first.w, texelFetch(${kind}Basis, tile(i + 1
 
 /** (columns,) @param {import("../pose.js").Moment} moment */
 export function coefficientsAt(arrays, counts, { first, second, between }, columns) {
-  const { coefficients, held } = arrays;
+  const { coefficients } = arrays;
   const all = columnsOf(arrays, counts);
-  if (held) return Float64Array.from({ length: columns }, (_, r) => held[r]);
   return Float64Array.from({ length: columns }, (_, r) => {
     const start = coefficients[first * all + r];
     return start + between * (coefficients[second * all + r] - start);
