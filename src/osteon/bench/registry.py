@@ -29,7 +29,13 @@ BENCHES = {
     ),
     "growth": Bench("time and memory while frames, vertices and bones double", ("threads",)),
     "files": Bench("size and truth of files, and whether three.js, USD and Khronos' validator agree"),
+    "shading": Bench(
+        "shading as players show it, with normals in the fit and corrections of their own",
+        ("data", "threads", "against"),
+    ),
     "engines": Bench("scaled bones: error and time, and default files in every engine that is installed"),
+    "engine-normals": Bench("by which matrix players turn normals, and which morph targets of normals they show", ()),
+    "seen": Bench("pictures by three.js of files and of their sources, and FLIP between them; Dem Bones, textures"),
     "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),
     "eigenskin": Bench("corrections that follow joints: simulated hands in poses seen and unseen, cost, players"),
     "elastic": Bench("simulated flesh: exactness, balance, inversions, load steps, time; a beam against CalculiX"),
@@ -49,5 +55,6 @@ BENCHES = {
 
 def find_bench(name: str) -> Callable[[BenchRun], list[Row]]:
     """The function of a bench."""
-    function: Callable[[BenchRun], list[Row]] = getattr(import_module(f"osteon.bench.{name}"), f"bench_{name}")
+    module = name.replace("-", "_")
+    function: Callable[[BenchRun], list[Row]] = getattr(import_module(f"osteon.bench.{module}"), f"bench_{module}")
     return function

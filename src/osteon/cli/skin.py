@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_json, plays_rows
@@ -36,7 +37,7 @@ from osteon.io import (
     save_played,
 )
 from osteon.io.doors.clip_files import play_on_rig
-from osteon.io.doors.models import note_lost_pictures
+from osteon.io.doors.models import note_lost
 from osteon.io.doors.output_batch import written_path
 from osteon.io.doors.played import played_sequence
 from osteon.io.doors.sequence_out import frames_folder
@@ -140,13 +141,18 @@ def skin(
         curves = None
         if files.report is not None:
             with clock.stage("page"):
-                curves = _curves(files, found.fit, sequence, options, save, rig, progress)
+                curves = _curves(files, found, sequence, options, save, rig, budget, progress)
+        with clock.stage("write"):
+            without_normals = _bytes_without_normals(found.fit.model, files.outputs[0], save)
         with outputs.writing():
             with clock.stage("write"):
                 write_outputs(found.fit, files.outputs, save)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
+            if without_normals is not None and report.output_bytes is not None:
+                report = replace(report, normal_bytes=report.output_bytes - without_normals)
             plays = _plays(found.fit, files.outputs, save)
-            lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
+            lost = [note for path in files.outputs for note in note_lost(found.fit.model, path)]
+            lost += found.fit.model.asset.origin.lost
             notes = (*lost, *engine_notes(found.fit.model, plays, save))
             report = replace(report, warnings=(*report.warnings, *notes))
             if files.report is not None and curves is not None:
@@ -232,7 +238,7 @@ def _search(
         if not quiet:
             out.print(
                 f"{tried.bones:4d} bones, rank {tried.rank:2d}: E {tried.error_percent:.3f} %, "
-                f"worst {tried.worst:.3g}, {size_text(tried.bytes)}"
+                f"shading {tried.shading:.1f}°, worst {tried.worst:.3g}, {size_text(tried.bytes)}"
             )
 
     found = fit_to_budget(sequence, budget, size_of=size_of, options=options, on_try=on_try, progress=progress)
@@ -241,19 +247,27 @@ def _search(
 
 def _curves(
     files: SkinFiles,
-    fit: SkinFit,
+    found: Found,
     sequence: MeshSequence,
     options: SkinOptions,
     save: SaveOptions,
     rig: SkinnedModel | None,
+    budget: Budget | None,
     progress: Progress | None,
 ) -> ReportCurves:
     """What other options give; files are weighed as the first output will be written."""
     from osteon.report.curves import report_curves
 
-    found = replace(options, rank=fit.report.rank)
-    size_of = _sizer(files.outputs[0], save)
-    return report_curves(sequence, fit, found, size_of=size_of, rig=rig, progress=progress)
+    return report_curves(
+        sequence,
+        found.fit,
+        replace(options, rank=found.fit.report.rank),
+        size_of=_sizer(files.outputs[0], save),
+        rig=rig,
+        tries=found.tries,
+        max_bytes=None if budget is None else budget.max_bytes,
+        progress=progress,
+    )
 
 
 def _write_page(path: str, fit: SkinFit, sequence: MeshSequence, curves: ReportCurves) -> None:
@@ -296,6 +310,15 @@ def _sizer(path: str, options: SaveOptions) -> Callable[[SkinnedModel], int]:
     return size_of
 
 
+def _bytes_without_normals(model: SkinnedModel, path: str, options: SaveOptions) -> int | None:
+    """Bytes of the first output without its morph targets for normals; None if it has none, or is no model."""
+    if not model.normal_rank or not _is_model(path):
+        return None
+    corrections = model.corrections
+    kept = None if corrections is None or not model.rank else corrections.take(np.arange(model.rank))
+    return _sizer(path, options)(model.with_parts(corrections=kept))
+
+
 def _sized_as(path: str) -> str:
     """The format whose bytes count; a GLB where the output is frames."""
     return Path(path).suffix.lower() if _is_model(path) else ".glb"
@@ -308,9 +331,25 @@ def _size_of(path: str) -> int:
     return sum(f.stat().st_size for f in written_path(folder).iterdir() if f.is_file())
 
 
+def _shading_text(report: SkinReport) -> str:
+    """What a stock player's shading is off by."""
+    degrees = report.shading_deviation_degrees
+    return f"{degrees['mean']:.2f}° on average, {degrees['p95']:.1f}° at the 95th percentile (as players show it)"
+
+
+def _normal_rank_text(report: SkinReport) -> str:
+    """Morph targets for normals, and what they cost."""
+    if not report.normal_rank:
+        return ""
+    size = "" if report.normal_bytes is None else f" ({size_text(report.normal_bytes)} of the file)"
+    return f"{report.normal_rank} morph target{'s' if report.normal_rank > 1 else ''} that correct normals{size}"
+
+
 def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[tuple[str, str]] = ()) -> None:
     """The report as a table for people; `plays` are rows that tell where the outputs play."""
     from rich.table import Table
+
+    from osteon.measure.verdict import judge
 
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim")
@@ -328,10 +367,12 @@ def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[t
             "rank",
             f"{report.rank}   (cut to rank 0: E {report.error_percent_by_rank['0']:.3f} %)" if report.rank else "",
         ),
+        ("normal rank", _normal_rank_text(report)),
         ("error E", f"[bold]{report.error_percent:.3f} %[/]   (Karni-Gotsman {report.karni_gotsman_percent:.3f} %)"),
         ("RMS", f"{report.rms:.4g}"),
         ("worst", f"{worst['distance']:.4g} at vertex {worst['vertex']}, frame {worst['frame']}"),
-        ("normals", f"{report.normal_deviation_degrees['mean']:.2f}° on average"),
+        ("shading", _shading_text(report)),
+        ("looks", judge(report.quality).sentence()),
         ("near-rigid", f"{report.near_rigid_fraction:.0%} of the triangles at tolerance {report.tolerance:g}"),
         ("held out", "" if report.heldout_error_percent is None else f"{report.heldout_error_percent:.3f} %"),
         ("smaller by", f"{report.compression_ratio:.1f} x (as floats)"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from osteon.core.errors import OptionError
 from osteon.core.option_checks import check_options
@@ -29,11 +29,13 @@ class Try:
     error_percent: float
     worst: float
     bytes: int
+    shading: float = 0.0  # mean degrees, as players show it
+    normal_rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What must hold. At least one is given."""
+    """What must hold. At least one bound is given."""
 
     max_error: float | None = option(
         None,
@@ -51,6 +53,15 @@ class Budget:
         above=0,
         unit="units of the input",
     )
+    max_shading: float | None = option(
+        None,
+        help="The same for the shading that players show, on average.",
+        flags=("--max-shading",),
+        metavar="DEGREES",
+        above=0,
+        maximum=90,
+        unit="degrees",
+    )
     max_bytes: int | None = option(
         None,
         help="The least error in a file of this size: 400k, 2M.",
@@ -60,21 +71,29 @@ class Budget:
         unit="bytes of the first output",
         parse=parse_bytes,
     )
+    time: float | None = option(
+        None,
+        help="Stop searching after this time and take the best so far.",
+        flags=("--time",),
+        metavar="SECONDS",
+        above=0,
+        unit="seconds",
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.max_error is None and self.max_distance is None and self.max_bytes is None:
-            raise OptionError("budget: give max_error, max_distance or max_bytes")
+        if not self.bounds_error and self.max_bytes is None:
+            known = "--max-error, --max-distance, --max-shading or --max-bytes"
+            raise OptionError(f"time: bounds a search; add what to search for: {known}")
 
     @property
     def bounds_error(self) -> bool:
-        return self.max_error is not None or self.max_distance is not None
+        """Whether closeness is bounded, not size alone."""
+        return any(bound is not None for bound in (self.max_error, self.max_distance, self.max_shading))
 
     def close_enough(self, attempt: Try) -> bool:
-        """Whether the error is within the bound."""
-        return (self.max_error is None or attempt.error_percent <= self.max_error) and (
-            self.max_distance is None or attempt.worst <= self.max_distance
-        )
+        """Whether the error and the shading are within their bounds."""
+        return self.excess(replace(attempt, bytes=0)) <= 1
 
     def small_enough(self, attempt: Try) -> bool:
         return self.max_bytes is None or attempt.bytes <= self.max_bytes
@@ -84,6 +103,7 @@ class Budget:
         factors = [
             attempt.error_percent / self.max_error if self.max_error else 0.0,
             attempt.worst / self.max_distance if self.max_distance else 0.0,
+            attempt.shading / self.max_shading if self.max_shading else 0.0,
             attempt.bytes / self.max_bytes if self.max_bytes else 0.0,
         ]
         return max(factors)

@@ -57,11 +57,11 @@ class SkinOptions:
     )
     bones: int = option(
         0,
-        help="Exactly this many.",
+        help="Exactly this many; 0 finds the number.",
         flags=("--bones", "-b"),
         minimum=0,
         expected="1 or more (or 0 to find the number)",
-        shown_default="as many as mean shift finds",
+        shown_default="as many as make the motion close, at most 64 beyond what mean shift finds",
         page="Bones",
         needs=(
             need(bound=False, says="a bound finds the number of bones itself; leave --bones away"),

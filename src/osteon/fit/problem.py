@@ -104,6 +104,20 @@ class FitProblem:
             None if self.normals is None else self.normals.subset(vertices),
         )
 
+    def take_frames(self, frames: Int64) -> FitProblem:
+        """The same problem with only the given frames; E is then that of these frames."""
+        some = np.ascontiguousarray(self.targets.reshape(self.n_vertices, -1, 3)[:, frames])
+        real = some.astype(np.float64)
+        motion = float(np.sqrt(((real - real.mean(axis=1, keepdims=True)) ** 2).sum()))
+        return replace(
+            self,
+            targets=some.reshape(self.n_vertices, -1),
+            energy=(real**2).sum(axis=(1, 2)),
+            frame_centers=self.frame_centers[frames],
+            motion=max(motion, 1e-300),
+            normals=None if self.normals is None else self.normals.take_frames(frames),
+        )
+
     def with_normals(self, normals: NormalRows | None) -> FitProblem:
         """The same problem with normals that take part in it, or without any."""
         return replace(self, normals=normals)

@@ -21,6 +21,7 @@ from osteon.measure.distortion import Distortion
 from osteon.measure.report import Method, Quality, Report, Rung, measured_quality, peak_memory_mb
 from osteon.measure.shading import Shading
 from osteon.measure.size import compression_ratio
+from osteon.measure.verdict import judge
 
 __all__ = ["FitFacts", "SkinReport", "cut_skin_report", "far_off_warnings", "write_skin_report"]
 
@@ -40,6 +41,7 @@ class SkinReport(Report):
     influences: int
     rank: int  # columns of corrections
     normal_rank: int  # columns that correct normals only
+    normal_bytes: int | None = None  # of the first file written, that these take
     weights: str
     near_rigid_fraction: float  # eta
     tolerance: float  # eps
@@ -103,6 +105,7 @@ class SkinReport(Report):
             "rounds": self.rounds,
             "stopped_by": self.stopped_by,
             "converged": self.method.last.converged,
+            "verdict": asdict(judge(self.quality)),
         }
         return flat | sections
 
@@ -192,6 +195,7 @@ def cut_skin_report(report: SkinReport, model: SkinnedModel, distortion: Distort
     return replace(
         report,
         rank=model.rank,
+        normal_rank=model.normal_rank,
         quality=_quality(model, distortion, Conditioning(old["min"], old["percentile_1"]), facts),
         ladder=(*kept, Rung("rank", model.rank, distortion.error_percent)),
     )

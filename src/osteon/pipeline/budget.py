@@ -1,6 +1,6 @@
 """A bound instead of knobs: the fewest bytes within an error, or the least error within a size.
 
-    error bound:  minimise bytes(B, R)   subject to   E(B, R) <= bound   (and the worst distance, and the size)
+    error bound:  minimise bytes(B, R)   subject to   E(B, R) <= bound   (and the worst distance, shading, and size)
     size bound:   minimise E(B, R)       subject to   bytes(B, R) <= bound
 
 One fit of B bones with R corrections gives the errors of all lower ranks too, because corrections are progressive; a
@@ -8,14 +8,16 @@ fit with other bones starts from the bones of the last one. Sizes are affine in 
 written once (a model, with twice the bones, with one correction) predict them all.
 
 The way: (1) without corrections, climb by a factor of GROWTH until the bound holds, then halve the interval; (2) from
-there on try fewer bones with as many corrections as the best size so far allows, and cut what is not needed. For a
-size: (1) a ladder of bones, each with the corrections that still fit; (2) the gaps beside the best.
+there on try fewer bones with as many corrections as the best size so far allows, and cut what is not needed. A bound
+on the shading is kept by corrections of normals, the fewest that do, in every try. For a size: (1) a ladder of bones,
+each with the corrections that still fit; (2) the gaps beside the best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
@@ -23,12 +25,13 @@ from osteon.core.animation import BoneTrack
 from osteon.core.budget import Budget, Try
 from osteon.core.clips import distinct_names
 from osteon.core.corrections import Corrections
+from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.pipeline.skin import SkinFit, cut_fit, skin_sequence
+from osteon.pipeline.skin import SkinFit, cut_fit, shade_fit, skin_sequence
 
 __all__ = ["Budget", "BudgetFit", "Try", "fit_to_budget"]
 
@@ -66,17 +69,24 @@ class _Sizes:
         return int((limit - self.of(bones, 0)) // self.rank) if limit > self.of(bones, 0) else -1
 
 
+def _measured(fit: SkinFit, size: int) -> Try:
+    """A fit as a point of the search."""
+    model, report = fit.model, fit.report
+    worst, shading = float(report.worst["distance"]), report.shading_deviation_degrees["mean"]
+    return Try(model.n_bones, model.rank, report.error_percent, worst, size, shading, model.normal_rank)
+
+
 def _measure_sizes(model: SkinnedModel, size_of: Callable[[SkinnedModel], int]) -> _Sizes:
     """Three files: the plain model, one with twice the bones, one with a correction."""
-    plain = model.cut(0)
-    once = size_of(plain)
+    plain = model.with_parts(corrections=None)
+    once, shaded = size_of(plain), size_of(model.cut(0))
     twice = size_of(plain.with_parts(track=_doubled(plain.track), skeleton=None))
     rng = np.random.default_rng(0)
     basis = rng.normal(size=(1, model.n_vertices, 3)).astype(np.float32)
-    column = Corrections(basis, rng.normal(size=(model.n_frames, 1)).astype(np.float32), basis)
+    column = Corrections(basis, rng.normal(size=(model.n_frames, 1)).astype(np.float32))
     corrected = size_of(plain.with_parts(corrections=column))
     bone = max(1.0, (twice - once) / model.n_bones)
-    return _Sizes(once - bone * model.n_bones, bone, max(1.0, float(corrected - once)))
+    return _Sizes(shaded - bone * model.n_bones, bone, max(1.0, float(corrected - once)))
 
 
 def _doubled(track: BoneTrack) -> BoneTrack:
@@ -106,6 +116,7 @@ class _Search:
         self.last: SkinFit | None = None
         self.best: tuple[SkinFit, Try] | None = None
         self.sizes: _Sizes | None = None
+        self.begun = perf_counter()
 
     @property
     def most_bones(self) -> int:
@@ -115,16 +126,18 @@ class _Search:
     def attempt(self, bones: int, rank: int) -> Try:
         """Fit, cut to the lowest rank that keeps the bound, and remember it if it is the best."""
         wanted = replace(self.options, bones=bones, rank=rank)
+        if self.budget.max_shading is not None:
+            wanted = replace(wanted, normal_rank=0)  # as many as the bound needs are added below
         self.last = skin_sequence(self.sequence, options=wanted, start=self.last, progress=self.progress)
+        if self.budget.max_shading is not None:
+            self.last = shade_fit(self.last, self.sequence, self.budget.max_shading, wanted)
         if self.sizes is None:
             self.sizes = _measure_sizes(self.last.model, self.size_of)
         return self._remember(self._cut(self.last))
 
     def _remember(self, fit: SkinFit) -> Try:
         """Tell of a fit, and keep it if it is the best."""
-        model, report = fit.model, fit.report
-        worst = float(report.worst["distance"])
-        tried = Try(model.n_bones, model.rank, report.error_percent, worst, self.size_of(model))
+        tried = _measured(fit, self.size_of(fit.model))
         self.tries.append(tried)
         self.on_try(tried)
         if self.best is None or self._better(tried, self.best[1]):
@@ -148,8 +161,12 @@ class _Search:
         return cut_fit(fit, self.sequence, high)
 
     def _close(self, fit: SkinFit) -> bool:
-        report = fit.report
-        return self.budget.close_enough(Try(0, 0, report.error_percent, float(report.worst["distance"]), 0))
+        return self.budget.close_enough(_measured(fit, 0))
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time is up; the first try is always made."""
+        return self.best is not None and self.budget.time is not None and perf_counter() - self.begun > self.budget.time
 
     def _better(self, new: Try, old: Try) -> bool:
         budget = self.budget
@@ -167,18 +184,21 @@ class _Search:
         if self.budget.max_bytes is not None:
             limit = min(limit, self.budget.max_bytes)
         for part in FEWER:
+            if self.out_of_time:
+                return
             bones = max(1, round(part * plain.bones))
             self._with_corrections(bones, limit)
             if self.best is not None and self.budget.excess(self.best[1]) <= 1:
                 limit = min(limit, self.best[1].bytes)
-        if self.best is not None and not self.budget.close_enough(self.best[1]) and self.budget.max_bytes is None:
+        done = self.best is None or self.budget.close_enough(self.best[1]) or self.out_of_time
+        if not done and self.budget.max_bytes is None:
             self.attempt(plain.bones, self.sequence.n_frames)  # as many corrections as frames are exact
 
     def _fewest_bones(self) -> Try:
         """Without corrections: climb until the error holds, then halve the interval."""
         low, bones, most = 0, min(self.options.bones or 8, self.most_bones), self.most_bones
         tried = self.attempt(bones, 0)
-        while not self.budget.close_enough(tried) and bones < most:
+        while not self.budget.close_enough(tried) and bones < most and not self.out_of_time:
             if self.budget.max_bytes is not None and tried.bytes > self.budget.max_bytes:
                 break
             if len(self.tries) > 1 and self._flat():
@@ -187,7 +207,7 @@ class _Search:
             tried = self.attempt(bones, 0)
         if not self.budget.close_enough(tried):
             return tried
-        while bones - low > max(1, PRECISION * bones):
+        while bones - low > max(1, PRECISION * bones) and not self.out_of_time:
             middle = (low + bones) // 2
             between = self.attempt(middle, 0)
             if self.budget.close_enough(between):
@@ -224,7 +244,8 @@ class _Search:
         most = int(np.clip((limit - sizes.base) // sizes.bone, 1, self.most_bones))
         ladder = sorted({int(b) for b in np.unique(np.geomspace(1, most, LADDER).round())})
         for bones in ladder:
-            self._fill(bones, limit)
+            if not self.out_of_time:
+                self._fill(bones, limit)
         for _ in range(2):
             best = self.best[1].bones if self.best is not None else 1
             tried = sorted({t.bones for t in self.tries})
@@ -232,7 +253,7 @@ class _Search:
             gaps = [(tried[at - 1] + best) // 2] if at > 0 else []
             gaps += [(best + tried[at + 1]) // 2] if at + 1 < len(tried) else []
             for bones in gaps:
-                if bones not in tried and bones <= most:
+                if bones not in tried and bones <= most and not self.out_of_time:
                     self._fill(bones, limit)
 
     def _fill(self, bones: int, limit: float) -> None:
@@ -256,7 +277,12 @@ def fit_to_budget(
     progress: Progress | None = None,
 ) -> BudgetFit:
     """Find bones and rank; `size_of` writes a model the way it will be written and tells the bytes."""
-    search = _Search(sequence, budget, options or SkinOptions(), size_of, on_try, progress)
+    options = options or SkinOptions()
+    if budget.max_shading is not None and options.normal_rank >= 0:
+        raise OptionError("normal_rank: a bound on the shading finds it itself; omit --normal-rank")
+    if budget.max_shading is not None and options.normals == "faceted":
+        raise OptionError("max_shading: facets have no normals to bound; omit it, or choose other --normals")
+    search = _Search(sequence, budget, options, size_of, on_try, progress)
     if budget.bounds_error:
         search.within_error()
     else:

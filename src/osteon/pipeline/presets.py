@@ -24,8 +24,9 @@ from osteon.fit.clustering.core_bones import fit_core_bones
 from osteon.fit.corrections.columns import SkinState
 from osteon.fit.corrections.displacements import displacement_corrections
 from osteon.fit.problem import FitProblem
+from osteon.fit.skin.enough_bones import enough_bones
 from osteon.fit.skin.influences import select_influences
-from osteon.fit.skin.refine import RefineOptions, refine_skin
+from osteon.fit.skin.refine import FULL_ROUNDS, RefineOptions, refine_skin
 from osteon.fit.skin.relocate import removal_costs
 from osteon.fit.skin.seed import complete_bones, seed_bones
 from osteon.fit.skin.weights import weigh_bones
@@ -40,8 +41,10 @@ __all__ = [
     "refine_options",
 ]
 
-#: Bones taken where mean shift finds no structure and no number was asked for.
-FALLBACK_BONES = 16
+#: Bones where mean shift finds no structure and no number was requested; more follow where E is not close.
+FALLBACK_BONES = 4
+#: Rounds on all vertices where those of shading follow, which bring positions closer too.
+SHADED_FULL_ROUNDS = 9
 #: Triangles and frames that the default preset looks at to count bones.
 COUNT_TRIANGLES = 2048
 COUNT_FRAMES = 48
@@ -59,6 +62,7 @@ def refine_options(options: SkinOptions) -> RefineOptions:
         rounds=options.rounds,
         stiffness=options.stiffness,
         smooth=options.smooth_weights,
+        full_rounds=SHADED_FULL_ROUNDS if options.shading > 0 else FULL_ROUNDS,
         seed=options.seed,
         threads=options.threads,
     )
@@ -110,6 +114,9 @@ def _count_and_seed(task: SkinTask, coarse: FitProblem) -> _Begun:
     sequence, problem, options = task.sequence, task.problem, task.options
     clustering, threads = cluster_sample(task), task.threads
     n_bones = _bones_that_fit(problem, options, clustering.n_bones)
+    if not options.bones:
+        with task.watch.stage("count"):
+            n_bones = enough_bones(problem, n_bones, options.bone_type, seed=options.seed, threads=threads)
     report_progress(task.progress, "seed", 0.0)
     with task.watch.stage("seed"):
         starts = [seed_bones(coarse, n_bones, threads)]

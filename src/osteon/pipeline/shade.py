@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from osteon.core.arrays import Float32
 from osteon.core.fit_report import FitReport
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import report_progress
@@ -85,7 +86,16 @@ def shade_model(model: SkinnedModel, sequence: MeshSequence, task: SkinTask, rig
     rank = None if options.normal_rank < 0 else options.normal_rank
     with task.watch.stage("normals"):
         report_progress(task.progress, "normals", 0.0)
-        return fit_model_normals(plain, source, sequence.source, rank=rank, threads=options.threads)
+        targets = None if options.holdout else _known_targets(task, source)
+        return fit_model_normals(plain, source, sequence.source, rank=rank, targets=targets, threads=options.threads)
+
+
+def _known_targets(task: SkinTask, source: SourceNormals) -> Float32 | None:
+    """The normals of all frames if the fit has them in the order of the source."""
+    rows = task.normals
+    if rows is None or not np.array_equal(rows.vertex, task.welded_of_vertex[source.vertex]):
+        return None
+    return rows.targets
 
 
 def _same_skin(model: SkinnedModel, rig: SkinnedModel) -> bool:

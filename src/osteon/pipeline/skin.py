@@ -16,6 +16,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
+from osteon.core.option_hints import takes_options
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.play_scale import scale_of_frames
@@ -26,7 +27,7 @@ from osteon.core.weld import weld_vertices
 from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
-from osteon.fit.corrections.normals import normal_rows
+from osteon.fit.corrections.normals import fit_within, normal_rows
 from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.kernel_modules import kernels_for
 from osteon.fit.models.registry import family_fit
@@ -43,10 +44,19 @@ from osteon.pipeline.rig import fit_to_rig, posed_by_rig
 from osteon.pipeline.shade import chosen_normals, shade_model
 from osteon.pipeline.task import SkinTask, Solution, Start
 
-__all__ = ["SkinFit", "at_play_size", "build_model", "check_sequence", "cut_fit", "measure_fit", "skin_sequence"]
+__all__ = [
+    "SkinFit",
+    "at_play_size",
+    "build_model",
+    "check_sequence",
+    "cut_fit",
+    "measure_fit",
+    "shade_fit",
+    "skin_sequence",
+]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SkinFit:
     """A skinned model, how good it is, and what happened on the way."""
 
@@ -56,7 +66,17 @@ class SkinFit:
     labels: Int32  # (t,) core bone of each triangle in the paper preset, -1 outlier; empty in the default preset
     stages: tuple[FitReport, ...] = ()
 
+    def __repr__(self) -> str:
+        report, worst = self.report, self.distortion.worst
+        corrections = f", rank {report.rank}" if report.rank else ""
+        return (
+            f"SkinFit('{self.model.name}': {self.model.n_frames} frames, {self.model.n_vertices:,} vertices; "
+            f"{report.bones} {report.bone_type} bones, {report.influences} influences{corrections}; "
+            f"E {report.error_percent:.3f} %, worst {worst.distance:.4g} at vertex {worst.vertex}, frame {worst.frame})"
+        )
 
+
+@takes_options(SkinOptions)
 def skin_sequence(
     sequence: MeshSequence,
     *,
@@ -269,6 +289,18 @@ def _heldout_error(sequence: MeshSequence, model: SkinnedModel, kept: Int32) -> 
 
     error = measure_distortion(sequence.source.take(left_out), sequence.faces, posed).error_percent
     return error if np.isfinite(error) else None
+
+
+def shade_fit(fit: SkinFit, sequence: MeshSequence, degrees: float, options: SkinOptions) -> SkinFit:
+    """The fit with the fewest corrections of normals that bring its shading within so many degrees on average."""
+    if fit.report.shading_deviation_degrees["mean"] <= degrees or fit.model.asset.faceted:
+        return fit
+    source = chosen_normals(sequence, options.normals)
+    if source is None:
+        return fit
+    model = fit_within(fit.model, source, sequence.source, degrees, threads=options.threads)
+    report = cut_skin_report(fit.report, model, fit.distortion, _shading(sequence, model, options.threads))
+    return replace(fit, model=model, report=report)
 
 
 def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:

@@ -18,11 +18,13 @@ import numpy as np
 from osteon.core.arrays import Float32, FloatArray, Int32
 from osteon.core.parallel import available_threads
 from osteon.core.sequence import MeshSequence
+from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_vertices
+from osteon.measure.shading import source_normals_of, stock_shown
 from osteon.pipeline.skin import SkinFit
 from osteon.report.evidence import bone_shares
 from osteon.report.picture import Image, bone_colors, heat_colors
-from osteon.report.raster import Camera, DrawOptions, draw_on_papers, frame_camera
+from osteon.report.raster import Camera, DrawOptions, Paper, draw_on_papers, frame_camera
 from osteon.report.views import both_sides, centering_shifts, distinct_frames, visible_vertices
 
 __all__ = ["Gallery", "Picture", "Shot", "Spot", "UpAxis", "data_uri", "draw_gallery", "draw_shots", "round_up"]
@@ -85,11 +87,12 @@ class Shot:
     alt: str
     caption: str
     spots: tuple[Spot, ...] = ()
+    normals: FloatArray | None = None  # (t,3,3) of the corners; None: those of the surface
 
     def draw(self) -> Picture:
-        drawn = draw_on_papers(
-            self.points, self.faces, self.colors, ("light", "dark"), options=self.options, camera=self.camera
-        )
+        papers: tuple[Paper, ...] = ("light", "dark")
+        mesh = self.points, self.faces, self.colors
+        drawn = draw_on_papers(*mesh, papers, options=self.options, camera=self.camera, normals=self.normals)
         light, dark = map(data_uri, drawn)
         return Picture(light, dark, self.options.width, self.options.height, self.alt, self.caption, self.spots)
 
@@ -188,14 +191,33 @@ def _strip_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> 
     camera = frame_camera(
         np.concatenate([sequence.frame(int(f)) + s for f, s in zip(frames, shift, strict=True)]), options
     )
-    grey = np.asarray(NEUTRAL)
+    grey, shades = np.asarray(NEUTRAL), _Shades(fit, sequence)
     shots = []
     for name, paint in (("source", grey), ("result", grey), ("result by bone", _weight_colors(fit))):
         for f, s in zip(frames, shift, strict=True):
             points = sequence.frame(int(f)) if name == "source" else pose_vertices(fit.model, int(f))
+            normals = shades.of_source(int(f)) if name == "source" else shades.of_result(int(f))
             caption = f"{name}, frame {f}"
-            shots.append(Shot(points + s, sequence.faces, paint, options, camera, caption, caption))
+            shots.append(Shot(points + s, sequence.faces, paint, options, camera, caption, caption, (), normals))
     return shots
+
+
+class _Shades:
+    """Normals of corners (t,3,3): of the source its own, of the result those that players shade with."""
+
+    def __init__(self, fit: SkinFit, sequence: MeshSequence) -> None:
+        self.sequence, self.model, self.source = sequence, stock_shown(fit.model), source_normals_of(sequence)
+
+    def of_source(self, frame: int) -> FloatArray | None:
+        if self.sequence.asset.faceted:
+            return None
+        return self.source.at(self.sequence.frame(frame))[self.source.of_corner]
+
+    def of_result(self, frame: int) -> FloatArray | None:
+        own = self.model.asset.normals
+        if self.model.asset.faceted:
+            return None
+        return pose_normals(self.model, frame)[self.model.faces if own is None else own.of_corner]
 
 
 def _heat_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maximum: float) -> list[Shot]:
@@ -240,10 +262,11 @@ def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, max
     view, camera = views[side], cameras[side]
     distance = 100 * np.linalg.norm(source.astype(np.float64) - result, axis=1) / max(sequence.diagonal, 1e-300)
     kind: Literal["worst", "hidden"] = "worst" if seen[side] else "hidden"
+    shades = _Shades(fit, sequence)
     panels = (
-        ("source", source, np.asarray(NEUTRAL), ""),
-        ("result", result, np.asarray(NEUTRAL), ""),
-        ("distance, % of the body’s size,", result, heat_colors(distance, maximum), f"{distance.max():.2g} %"),
+        ("source", source, np.asarray(NEUTRAL), "", shades.of_source(worst.frame)),
+        ("result", result, np.asarray(NEUTRAL), "", shades.of_result(worst.frame)),
+        ("distance, % of the body’s size,", result, heat_colors(distance, maximum), f"{distance.max():.2g} %", None),
     )
     return [
         Shot(
@@ -255,6 +278,7 @@ def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, max
             f"{name} in frame {worst.frame}; the worst vertex, {worst.vertex}, is marked",
             f"{name.rstrip(',')}, frame {worst.frame}",
             (_spot(points[worst.vertex], camera, view, label, kind),),
+            normals,
         )
-        for name, points, colors, label in panels
+        for name, points, colors, label, normals in panels
     ]

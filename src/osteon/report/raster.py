@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from osteon.core.arrays import Float32, Float64, Int32, checked, checked_indices
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError, OptionError
 
 __all__ = ["Camera", "DrawOptions", "Image", "Paper", "draw_mesh", "draw_on_papers", "frame_camera"]
@@ -131,12 +131,15 @@ def draw_mesh(
     *,
     options: DrawOptions = DEFAULT_DRAW,
     camera: Camera | None = None,
+    normals: FloatArray | None = None,
 ) -> Image:
     """A picture (h,w,3) of a mesh.
 
-    `colors` is one colour (3,), one a vertex (v,3) or one a triangle (t,3): sRGB in 0 … 1, or uint8.
+    `colors` is one colour (3,), one per vertex (v,3) or one per triangle (t,3): sRGB in 0 … 1, or uint8. `normals`
+    (t,3,3) of the corners shade it as a player would; without them they are those of the surface.
     """
-    return draw_on_papers(vertices, faces, colors, (options.background,), options=options, camera=camera)[0]
+    paper = (options.background,)
+    return draw_on_papers(vertices, faces, colors, paper, options=options, camera=camera, normals=normals)[0]
 
 
 def draw_on_papers(
@@ -147,12 +150,14 @@ def draw_on_papers(
     *,
     options: DrawOptions = DEFAULT_DRAW,
     camera: Camera | None = None,
+    normals: FloatArray | None = None,
 ) -> list[Image]:
     """Like `draw_mesh`, the same picture on each of the papers; the mesh is drawn once."""
     points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
     triangles = checked_indices("faces", faces, (None, 3), len(points))
     camera = camera or frame_camera(points, options)
-    pixels = _draw_pixels(points, triangles, colors, options, camera)
+    corners = None if normals is None else checked("normals", normals, (len(triangles), 3, 3), np.float64)
+    pixels = _draw_pixels(points, triangles, colors, options, camera, corners)
     out = []
     for paper in papers:
         behind = _background(points, triangles, camera, replace(options, background=paper))
@@ -162,7 +167,14 @@ def draw_on_papers(
     return out
 
 
-def _draw_pixels(points: Float64, triangles: Int32, colors: ArrayLike, options: DrawOptions, camera: Camera) -> Float32:
+def _draw_pixels(
+    points: Float64,
+    triangles: Int32,
+    colors: ArrayLike,
+    options: DrawOptions,
+    camera: Camera,
+    normals: Float64 | None,
+) -> Float32:
     """(h,w,4) lit colours, and how much of every pixel the mesh covers."""
     paint, per_vertex = _paint(colors, len(points), len(triangles), options.color_per)
     n, size = options.samples, (options.height * options.samples, options.width * options.samples)
@@ -175,7 +187,9 @@ def _draw_pixels(points: Float64, triangles: Int32, colors: ArrayLike, options: 
         weights /= weights.sum(axis=1, keepdims=True)
     color = np.einsum("nk,nkc->nc", weights, paint[triangles[t]]) if per_vertex else paint[t]
     if options.shading != "none":
-        normal = _normals(points @ camera.axes.T, triangles, t, weights, options.shading == "smooth")
+        smooth = options.shading == "smooth"
+        own = None if normals is None or not smooth else (normals @ camera.axes.T).astype(np.float32)
+        normal = _normals(points @ camera.axes.T, triangles, t, weights, smooth, own)
         color = _light(color, normal, camera.axes @ camera.up)
     layer = np.zeros((*size, 4), np.float32)
     layer[y, x, :3], layer[y, x, 3] = color, 1
@@ -197,11 +211,21 @@ def _paint(colors: ArrayLike, n_vertices: int, n_triangles: int, color_per: str)
     )
 
 
-def _normals(points: Float64, triangles: Int32, t: Int32, weights: Float32, smooth: bool) -> Float32:
-    """Unit normals (n,3) of the samples in triangles `t`, turned towards the eye; points are in camera axes."""
+def _normals(
+    points: Float64, triangles: Int32, t: Int32, weights: Float32, smooth: bool, own: Float32 | None
+) -> Float32:
+    """Unit normals (n,3) of the samples in triangles `t`, turned towards the eye; points are in camera axes.
+
+    `own (t,3,3)` are normals of the corners: on the back of a triangle they are turned round, as players do.
+    """
     corner = points[triangles]
     facing = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])  # length is twice the area
     normal: Float32 = facing.astype(np.float32)[t]
+    if own is not None:
+        back = normal[:, 2:] < 0
+        normal = np.einsum("nk,nkc->nc", weights, own[t], dtype=np.float32)
+        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), np.float32(1e-30))
+        return np.where(back, -normal, normal)
     if smooth:
         from osteon.core.normals import vertex_normals  # compiled: not needed to import the pictures
 

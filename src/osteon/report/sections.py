@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from osteon.core.sequence import MeshSequence
-from osteon.measure.skin_report import FAR_OFF, SkinReport, far_off_warnings
+from osteon.measure.skin_report import SkinReport, far_off_warnings
+from osteon.measure.verdict import judge
 from osteon.report.curves import rank_of
 from osteon.report.figures import Figure
 from osteon.report.gallery import Picture, Spot
@@ -28,25 +29,23 @@ __all__ = [
     "verdict",
 ]
 
-#: E % up to which a result earns each word.
-GRADES = ((0.1, "Nearly exact"), (1.5, "Close"), (5.0, "Fair"), (15.0, "Rough"), (FAR_OFF, "Poor"))
-#: Which of them look good, and which bad.
-GOOD, BAD = ("Nearly exact", "Close"), ("Poor", "Far off")
 #: One vertex farther off than this (of the body's size) is seen whatever the average says.
 CONSPICUOUS = 0.03
 
 
 def verdict(report: SkinReport, diagonal: float) -> str:
     """One sentence in plain words, in the colour of what it says."""
-    error, worst = report.error_percent, report.worst
-    word = "Far off" if far_off_warnings(report.quality) else next(word for limit, word in GRADES if error <= limit)
+    error, worst, found = report.error_percent, report.worst, judge(report.quality)
     off = worst["distance"] / max(diagonal, 1e-300)
-    if word in GOOD and off > CONSPICUOUS:
-        word = "Close on the whole, with one bad spot"
-    look = "good" if word in GOOD else "bad" if word in BAD else "fair"
+    word, look = found.word, "good" if found.is_good else "bad" if found.is_bad else "fair"
+    if found.is_good and off > CONSPICUOUS:
+        word, look = "Close on the whole, with one bad spot", "fair"
+    degrees = report.shading_deviation_degrees
+    tries = f" Try <code>{escape(found.advice)}</code>." if found.advice else ""
     return (
-        f'<strong class="{look}">{word}</strong>: E {brief(error)} of the motion, the worst vertex is off by '
-        f"{brief(100 * off)} of the body’s size in frame {worst['frame']}."
+        f'<strong class="{look}">{word}</strong>: E {brief(error)} of the motion, the shading that players show is off '
+        f"by {number(degrees['mean'])}° on average ({number(degrees['p95'])}° at the 95th percentile), the worst "
+        f"vertex by {brief(100 * off)} of the body’s size in frame {worst['frame']}.{tries}"
     )
 
 
@@ -54,6 +53,7 @@ def readings(report: SkinReport, sequence: MeshSequence) -> str:
     """The key figures in four groups."""
     diagonal = max(sequence.diagonal, 1e-300)
     worst, normals, seconds = report.worst, report.normal_deviation_degrees, report.seconds
+    shading = report.shading_deviation_degrees
     clips = f"{len(sequence.clips)} clips" if len(sequence.clips) > 1 else ""
     held = report.heldout_error_percent
     bytes_out = report.output_bytes
@@ -68,7 +68,8 @@ def readings(report: SkinReport, sequence: MeshSequence) -> str:
         "Model": [
             ("bones", str(report.bones), report.bone_type),
             ("influences", str(report.influences), "a vertex, at most"),
-            ("corrections", f"rank {rank_of(report)}" if rank_of(report) else "none", ""),
+            ("corrections", f"rank {rank_of(report)}" if rank_of(report) else "none", "of positions"),
+            ("normal corrections", f"rank {report.normal_rank}" if report.normal_rank else "none", ""),
             ("preset", report.preset, f"weights {report.weights}" if report.preset == "paper" else ""),
         ],
         "Closeness": [
@@ -81,7 +82,12 @@ def readings(report: SkinReport, sequence: MeshSequence) -> str:
                 f"of the body’s size; {number(worst['distance'])} units, "
                 f"vertex {worst['vertex']}, frame {worst['frame']}",
             ),
-            ("normals", f"{number(normals['mean'])}°", f"mean; worst {number(normals['max'])}°"),
+            (
+                "shading",
+                f"{number(shading['mean'])}°",
+                f"mean, as players show it; 95 % below {number(shading['p95'])}°",
+            ),
+            ("surface", f"{number(normals['mean'])}°", f"mean angle of its normals; worst {number(normals['max'])}°"),
         ],
         "Cost": [
             ("smaller by", f"{number(report.compression_ratio)} ×", "as floats"),

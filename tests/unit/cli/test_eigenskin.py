@@ -50,6 +50,12 @@ def test_learns_tells_and_poses(run, poses):
     assert np.abs(plain[0] - posed).max() <= 1e-5 * model.diagonal
 
 
+def test_the_paper_preset_says_that_it_has_no_pairs(run, poses):
+    done = run("eigenskin", poses / "rest.obj", poses, "--preset", "paper", "-o", "arm.npz", "-q", "--json", "-")
+    method = json.loads(done.stdout)["method"]
+    assert (method["options"]["per_pair"], method["options"]["support"], method["pairs"]) == (0, 0.04, [])
+
+
 def test_a_rig_with_weights_of_its_own(run, poses):
     """Also one that holds vertices twice, in another order."""
     known = load_pose_set(poses)

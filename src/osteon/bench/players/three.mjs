@@ -2,7 +2,8 @@
 import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { MeshoptDecoder } from "/packages/meshoptimizer/meshopt_decoder.mjs";
-import { encode } from "./encode.mjs";
+import { encode, pixels } from "./encode.mjs";
+import { draw, openSurface, surfacePicture } from "./pictures.mjs";
 import { EightInfluences, addSecondSet } from "./eight_influences.mjs";
 
 const WIDTH = 256; // pixels a row of the target that vertices are drawn into
@@ -35,16 +36,20 @@ function faces(geometry) {
   return geometry.index ? Uint32Array.from(geometry.index.array) : Uint32Array.from({ length: count }, (_, i) => i);
 }
 
+function start(clip) {
+  const { gltf, mixer } = shown;
+  mixer.stopAllAction();
+  if (clip === null) return;
+  const action = mixer.clipAction(gltf.animations[clip]);
+  action.setLoop(THREE.LoopOnce, 1);
+  action.clampWhenFinished = true;
+  action.play();
+}
+
 // For each moment the positions of all parts, one after another; `clip` null is the scene as it was loaded.
 function positions(clip, times, way) {
   const { gltf, meshes, mixer } = shown;
-  mixer.stopAllAction();
-  if (clip !== null) {
-    const action = mixer.clipAction(gltf.animations[clip]);
-    action.setLoop(THREE.LoopOnce, 1);
-    action.clampWhenFinished = true;
-    action.play();
-  }
+  start(clip);
   const read = way === "gpu" ? drawn : computed;
   const total = meshes.reduce((sum, mesh) => sum + 3 * mesh.geometry.attributes.position.count, 0);
   const out = new Float32Array(total * times.length);
@@ -131,4 +136,37 @@ function pointsOf(mesh, rows) {
   return { points, target: new THREE.WebGLRenderTarget(WIDTH, rows, options) };
 }
 
-window.player = { open, positions, revision: THREE.REVISION };
+// The file under a red light from +x and a green one from +z, on blue, seen from +z: 8 units wide, `size` pixels.
+function shades(clip, time, size) {
+  const { gltf, mixer } = shown;
+  start(clip);
+  if (clip !== null) mixer.setTime(time);
+  const picture = new THREE.WebGLRenderer();
+  picture.setSize(size, size, false);
+  picture.setClearColor(0x0000ff);
+  const scene = new THREE.Scene();
+  const [red, green] = [new THREE.DirectionalLight(0xff0000, 3), new THREE.DirectionalLight(0x00ff00, 3)];
+  red.position.set(1, 0, 0);
+  green.position.set(0, 0, 1);
+  scene.add(red, green, gltf.scene);
+  const camera = new THREE.OrthographicCamera(-4, 4, 4, -4, 0.1, 100);
+  camera.position.z = 10;
+  picture.render(scene, camera);
+  const found = pixels(picture.domElement);
+  picture.dispose();
+  picture.forceContextLoss();
+  return found;
+}
+
+// The file at some seconds of a clip, lit and textured; see pictures.mjs.
+function picture(clip, time, view) {
+  const { gltf, mixer } = shown;
+  start(clip);
+  if (clip !== null) mixer.setTime(time);
+  return draw(gltf.scene, view);
+}
+
+// A surface of other vertices, with the materials of the file.
+const openSurfaceOfFile = (url, layout) => openSurface(url, layout, shown.meshes.map((mesh) => mesh.material));
+
+window.player = { open, positions, shades, picture, openSurface: openSurfaceOfFile, surfacePicture, revision: THREE.REVISION };

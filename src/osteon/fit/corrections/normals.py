@@ -42,7 +42,7 @@ from osteon.fit.corrections.columns import ColumnFit, order_columns
 from osteon.fit.problem import NormalRows
 from osteon.fit.skin.rest_normals import fit_rest_normals
 
-__all__ = ["MOST_AUTOMATIC", "NormalFit", "fit_model_normals", "normal_rows", "normals_of_frames"]
+__all__ = ["MOST_AUTOMATIC", "NormalFit", "fit_model_normals", "fit_within", "normal_rows", "normals_of_frames"]
 
 #: Normals whose small systems are solved at a time.
 BLOCK = 256
@@ -50,7 +50,7 @@ BLOCK = 256
 DAMPING = 1e-3
 #: Rounds of coefficients and basis on a sample of the normals, at least and at most, and pairs of a normal and a frame
 #: that all of them see; rounds of the basis on all normals.
-ROUNDS, ROUND_WORK, FULL_ROUNDS = (3, 10), 600_000, 2
+ROUNDS, ROUND_WORK, FULL_ROUNDS = (3, 10), 600_000, 3
 #: Normals that the coefficients are found on: so many pairs with a frame, at least and at most so many normals.
 SAMPLE_PAIRS, SAMPLE = 120_000, (800, 2_500)
 #: A rest normal that is shorter than this, of what is shown, keeps its direction.
@@ -63,6 +63,8 @@ SHORTEST_SHOWN = 1e-3
 REST_ITERATIONS = 6
 #: Columns of the automatic choice at most, and the mean degrees from which on there is none.
 MOST_AUTOMATIC, GOOD_SHADING = 5, 3.0
+#: Columns that a bound on the shading may take.
+MOST_SEARCHED = 24
 #: Part of the degrees that a column of the automatic choice must take away.
 WORTH_A_COLUMN = 0.03
 
@@ -313,16 +315,18 @@ def _degrees(maps: _Maps, fit: NormalFit, threads: int) -> Float64:
     return np.asarray(sums.sum(axis=0) / max(counts.sum(), 1.0))
 
 
-def _needed_columns(maps: _Maps, rest: Float64, threads: int) -> int:
+def _needed_columns(maps: _Maps, rest: Float64, threads: int) -> NormalFit:
     """The fewest columns that make shading good, at most MOST_AUTOMATIC; none that takes too little away."""
-    if _degrees(maps, _without_columns(maps, rest), threads)[0] <= GOOD_SHADING:
-        return 0
-    degrees = _degrees(maps, _fit_columns(maps, rest, MOST_AUTOMATIC, threads), threads)
+    none = _without_columns(maps, rest)
+    if _degrees(maps, none, threads)[0] <= GOOD_SHADING:
+        return none
+    most = _fit_columns(maps, rest, MOST_AUTOMATIC, threads)
+    degrees = _degrees(maps, most, threads)
     good = np.flatnonzero(degrees <= GOOD_SHADING)
     rank = int(good[0]) if len(good) else len(degrees) - 1
     while rank and degrees[rank] > degrees[rank - 1] * (1 - WORTH_A_COLUMN):
         rank -= 1
-    return rank
+    return most if rank == most.rank else _fit_columns(maps, rest, rank, threads)
 
 
 def fit_model_normals(
@@ -331,35 +335,80 @@ def fit_model_normals(
     frames: FrameSource,
     *,
     rank: int | None = None,
-    rows: NormalRows | None = None,
+    targets: Float32 | None = None,
     threads: int = 0,
 ) -> SkinnedModel:
     """The model with fitted rest normals and `rank` columns that correct them; None: as many as the shading needs.
 
-    `rows` are the source's normals in these frames, where they are known already, in the order of the source.
+    `targets (n,3f)` are the source's normals in these frames, where they are known already.
     """
     threads = available_threads(threads)
+    prepared = _prepare(model, source, frames, threads, targets)
+    if prepared is None:
+        return model
+    if rank is not None:
+        return _with_normals(model, source, prepared.fit(rank, threads))
+    some = _needed_columns(prepared.some, prepared.some_rest, threads)
+    return _with_normals(model, source, prepared.on_all(some, threads))
+
+
+def fit_within(
+    model: SkinnedModel, source: SourceNormals, frames: FrameSource, degrees: float, *, threads: int = 0
+) -> SkinnedModel:
+    """The same with the fewest columns that leave at most so many degrees on average; MOST_SEARCHED if none does."""
+    threads = available_threads(threads)
+    prepared = _prepare(model, source, frames, threads)
+    if prepared is None:
+        return model
+    most = min(MOST_SEARCHED, prepared.whole.n_frames)
+    low, high, best = 0, most, prepared.fit(most, threads)
+    while low < high:
+        middle = (low + high) // 2
+        tried = prepared.fit(middle, threads)
+        if _degrees(prepared.whole, tried, threads)[-1] <= degrees:
+            high, best = middle, tried
+        else:
+            low = middle + 1
+    return _with_normals(model, source, best)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """All normals with their fitted rest normals, and the sample that coefficients are found on."""
+
+    whole: _Maps
+    rest: Float64  # (n,3)
+    some: _Maps
+    some_rest: Float64
+
+    def fit(self, rank: int, threads: int) -> NormalFit:
+        """So many columns for all normals."""
+        return self.on_all(_fit_columns(self.some, self.some_rest, rank, threads), threads)
+
+    def on_all(self, fit: NormalFit, threads: int) -> NormalFit:
+        """The columns of all normals for those of the sample."""
+        return fit if self.some.count == self.whole.count else _on_all(self.whole, self.rest, fit, threads)
+
+
+def _prepare(
+    model: SkinnedModel, source: SourceNormals, frames: FrameSource, threads: int, targets: Float32 | None = None
+) -> _Prepared | None:
+    """None where there is nothing to shade."""
     skin = model.character.stock_skin()
     if skin is None or not source.count:
-        return model
-    if rows is None:
-        rows = NormalRows(source.rest, normals_of_frames(source, frames, threads), source.vertex.astype(np.int64))
+        return None
+    targets = normals_of_frames(source, frames, threads) if targets is None else targets
+    rows = NormalRows(_upright(source.rest), targets, source.vertex.astype(np.int64))
     transforms = model.animation.transforms
     bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
-    unit = replace(rows, rest=_upright(rows.rest))
     rest, _ = fit_rest_normals(
-        unit, transforms.astype(np.float64), bones, weights, iterations=REST_ITERATIONS, threads=threads
+        rows, transforms.astype(np.float64), bones, weights, iterations=REST_ITERATIONS, threads=threads
     )
-    maps = _Maps(unit, skin, transforms)
-    chosen, sample = np.arange(maps.count), int(np.clip(SAMPLE_PAIRS // maps.n_frames, *SAMPLE))
-    if maps.count > 1.25 * sample:
-        chosen = np.sort(np.random.default_rng(0).permutation(maps.count)[:sample])
-    some = maps.subset(chosen)
-    columns = _needed_columns(some, rest[chosen], threads) if rank is None else rank
-    fit = _fit_columns(some, rest[chosen], columns, threads)
-    if len(chosen) < maps.count:
-        fit = _on_all(maps, rest, fit, threads)
-    return _with_normals(model, source, fit)
+    whole = _Maps(rows, skin, transforms)
+    chosen, sample = np.arange(whole.count), int(np.clip(SAMPLE_PAIRS // whole.n_frames, *SAMPLE))
+    if whole.count > 1.25 * sample:
+        chosen = np.sort(np.random.default_rng(0).permutation(whole.count)[:sample])
+    return _Prepared(whole, rest, whole.subset(chosen), rest[chosen])
 
 
 def _upright(normals: Float64) -> Float64:

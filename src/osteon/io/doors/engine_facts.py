@@ -20,7 +20,7 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions, *, coarse
         suffix=suffix,
         bone_type=model.track.bone_type,
         influences=used,
-        targets=model.n_columns,
+        targets=model.rank,  # an engine without those of normals shows all positions
         attributes=_attributes(model, options) + model.n_columns * each if gltf else 0,
         vertices=model.n_vertices,
         quantized_positions=gltf and options.whole_numbers,
@@ -61,4 +61,5 @@ def _attributes(model: SkinnedModel, options: SaveOptions) -> int:
     asset = model.asset
     tangents = options.normals and asset.uvs is not None and any(m.texture("normal") for m in asset.materials)
     sets = 1 if model.skin.n_influences <= 4 else 2
-    return 1 + 2 * sets + sum([options.normals, tangents, asset.uvs is not None, asset.colors is not None])
+    more = len(asset.more_uvs) + len(asset.more_colors)
+    return 1 + 2 * sets + more + sum([options.normals, tangents, asset.uvs is not None, asset.colors is not None])

@@ -76,6 +76,7 @@ class SequenceFormat:
     write: Callable[[Path, MeshSequence], None] | None = None
     extra: Extra | None = None  # that it needs
     plain_pictures: bool = False  # it holds PNG and JPEG only
+    further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
     outline: Callable[[Path, ReadRequest], Outline] | None = None  # where that is much quicker than to read it
 
 
@@ -124,6 +125,7 @@ class ModelFormat:
     sample: Callable[[Path, LoadOptions], SkinnedModel] | None = None  # for files that have keys, not frames
     extra: Extra | None = None  # that it needs
     plain_pictures: bool = False  # it holds PNG and JPEG only
+    further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
     clip_files: ClipFiles | None = None  # for files of this format that hold joints and clips, and no mesh
     levels: LevelFiles | None = None  # where it has a place for them
 

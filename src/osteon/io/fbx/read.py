@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Int32
-from osteon.core.asset import Asset, Material
+from osteon.core.asset import Asset, Material, Origin
 from osteon.core.clips import Clip, distinct_names
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
@@ -168,6 +168,7 @@ def _asset(arrays: Arrays, header: dict[str, Any], fans: Fans) -> Asset:
         polygon_of_triangle=fans.polygon if (arrays["sizes"] > 3).any() else None,
         primitive_of_triangle=arrays["part"][fans.polygon].astype(np.int32) if several else None,
         primitive_names=distinct_names(header["parts"]) if several else (),
+        origin=Origin(lost=tuple(header["lost"])),
     )
 
 

@@ -26,7 +26,10 @@ _LEVELS = LevelFiles(WhenCalled("osteon.io.gltf.read.levels", "read_gltf_levels"
 GLTF = tuple(SequenceFormat(suffix, name, _READ) for suffix, name in _NAMES.items())
 GLTF_MODELS = tuple(
     ModelFormat(
-        *(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL), clip_files=_CLIP_FILES, levels=_LEVELS
+        *(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL),
+        further_sets=True,
+        clip_files=_CLIP_FILES,
+        levels=_LEVELS,
     )
     for suffix, name in _NAMES.items()
 )
