@@ -165,7 +165,8 @@ def skin(
                 sizer = _sizer(files.outputs[0], save, kept)
                 curves = _curves(sizer, found, sequence, options, rig, budget, progress)
         with clock.stage("write"):
-            without_normals = _bytes_without_normals(found.fit.model, files.outputs[0], save, kept)
+            sizer = _sizer(files.outputs[0], save, kept)
+            without_normals = _bytes_without_normals(found.fit.model, files.outputs[0], sizer)
         with outputs.writing():
             with clock.stage("write"):
                 write_outputs(found.fit, files.outputs, save, kept)
@@ -378,15 +379,13 @@ def _sizer(path: str, options: SaveOptions, kept: Character | None = None) -> Ca
     return size_of
 
 
-def _bytes_without_normals(
-    model: SkinnedModel, path: str, options: SaveOptions, character: Character | None = None
-) -> int | None:
+def _bytes_without_normals(model: SkinnedModel, path: str, size_of: Callable[[SkinnedModel], int]) -> int | None:
     """Bytes of the first output without its morph targets for normals; None if it has none, or is no model."""
     if not model.normal_rank or not _is_model(path):
         return None
     corrections = model.corrections
     kept = None if corrections is None or not model.rank else corrections.take(np.arange(model.rank))
-    return _sizer(path, options, character)(model.with_parts(corrections=kept))
+    return size_of(model.with_parts(corrections=kept))
 
 
 def _sized_as(path: str) -> str:

@@ -61,6 +61,7 @@ class Evidence:
     clusters: Int32 | None = None  # (t,) near-rigid cluster, -1 outlier
     levels: ModelLevels | None = None  # of bones, blends and triangles
     poses: ShownPoses | None = None  # meshes in known poses of its joints
+    target_names: tuple[str, ...] = ()  # of the columns of its corrections, where its file names them
 
 
 def pack_model(
@@ -188,6 +189,7 @@ def _evidence_header(evidence: Evidence) -> dict[str, Any]:
     return {
         "report": report,
         "error_percent_by_rank": None if report is None else report["error_percent_by_rank"],
+        "target_names": list(evidence.target_names),
         "distortion": None if evidence.distortion is None else _finite(_in_short(evidence.distortion)),
     }
 

@@ -136,6 +136,39 @@ function pointsOf(mesh, rows) {
   return { points, target: new THREE.WebGLRenderTarget(WIDTH, rows, options) };
 }
 
+// The file under a red light from +x and a green one from +z, on blue, seen from +z: 8 units wide, `size` pixels.
+function shades(clip, time, size) {
+  const { gltf, mixer } = shown;
+  start(clip);
+  if (clip !== null) mixer.setTime(time);
+  const picture = new THREE.WebGLRenderer();
+  picture.setSize(size, size, false);
+  picture.setClearColor(0x0000ff);
+  const scene = new THREE.Scene();
+  const [red, green] = [new THREE.DirectionalLight(0xff0000, 3), new THREE.DirectionalLight(0x00ff00, 3)];
+  red.position.set(1, 0, 0);
+  green.position.set(0, 0, 1);
+  scene.add(red, green, gltf.scene);
+  const camera = new THREE.OrthographicCamera(-4, 4, 4, -4, 0.1, 100);
+  camera.position.z = 10;
+  picture.render(scene, camera);
+  const found = pixels(picture.domElement);
+  picture.dispose();
+  picture.forceContextLoss();
+  return found;
+}
+
+// The file at some seconds of a clip, lit and textured; see pictures.mjs.
+function picture(clip, time, view) {
+  const { gltf, mixer } = shown;
+  start(clip);
+  if (clip !== null) mixer.setTime(time);
+  return draw(gltf.scene, view);
+}
+
+// A surface of other vertices, with the materials of the file.
+const openSurfaceOfFile = (url, layout) => openSurface(url, layout, shown.meshes.map((mesh) => mesh.material));
+
 // The scene as three.js holds it: nodes in order with parents and local matrices, skeletons, clips, materials, meshes.
 function describe() {
   const { gltf, meshes } = shown;
@@ -181,46 +214,7 @@ function describe() {
   };
 }
 
-// The file under a red light from +x and a green one from +z, on blue, seen from +z: 8 units wide, `size` pixels.
-function shades(clip, time, size) {
-  const { gltf, mixer } = shown;
-  start(clip);
-  if (clip !== null) mixer.setTime(time);
-  const picture = new THREE.WebGLRenderer();
-  picture.setSize(size, size, false);
-  picture.setClearColor(0x0000ff);
-  const scene = new THREE.Scene();
-  const [red, green] = [new THREE.DirectionalLight(0xff0000, 3), new THREE.DirectionalLight(0x00ff00, 3)];
-  red.position.set(1, 0, 0);
-  green.position.set(0, 0, 1);
-  scene.add(red, green, gltf.scene);
-  const camera = new THREE.OrthographicCamera(-4, 4, 4, -4, 0.1, 100);
-  camera.position.z = 10;
-  picture.render(scene, camera);
-  const found = pixels(picture.domElement);
-  picture.dispose();
-  picture.forceContextLoss();
-  return found;
-}
-
-// The file at some seconds of a clip, lit and textured; see pictures.mjs.
-function picture(clip, time, view) {
-  const { gltf, mixer } = shown;
-  start(clip);
-  if (clip !== null) mixer.setTime(time);
-  return draw(gltf.scene, view);
-}
-
-// A surface of other vertices, with the materials of the file.
-const openSurfaceOfFile = (url, layout) => openSurface(url, layout, shown.meshes.map((mesh) => mesh.material));
-
 window.player = {
-  open,
-  positions,
-  describe,
-  shades,
-  picture,
-  openSurface: openSurfaceOfFile,
-  surfacePicture,
+  ...{ open, positions, shades, picture, describe, openSurface: openSurfaceOfFile, surfacePicture },
   revision: THREE.REVISION,
 };
