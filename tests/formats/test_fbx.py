@@ -30,7 +30,9 @@ WEIGHTS = {0: {0: 1.0, 3: 1.0, 1: 0.5, 4: 0.5}, 1: {1: 0.5, 4: 0.5, 2: 1.0, 5: 1
 class Bar:
     """What the file should hold."""
 
+    mesh: bool = True
     skinned: bool = True
+    length: float = 1.0  # of the bone between both joints
     animated: bool = True
     shape: bool = False  # a blend shape that lifts vertex 6 by z, animated from 0 to 100 %
     up: int = 1  # axis: 1 y, 2 z
@@ -81,19 +83,20 @@ def write_bar(path: Path, bar: Bar | None = None) -> Path:
             'LayerElement: {\nType: "LayerElementMaterial"\nTypedIndex: 0\n}\n}',
         ]
     )
-    add(10, "Geometry|Geometry::bar|Mesh", mesh, 20)
-    add(20, "Model|Model::bar|Mesh", "Version: 232", 0)
+    if bar.mesh:
+        add(10, "Geometry|Geometry::bar|Mesh", mesh, 20)
+        add(20, "Model|Model::bar|Mesh", "Version: 232", 0)
     for i in range(bar.copies):
         plain = "\n".join([numbers("Vertices", BAR), numbers("PolygonVertexIndex", corners)])
         add(1000 + i, f"Geometry|Geometry::copy{i}|Mesh", plain, 2000 + i)
         add(2000 + i, f"Model|Model::copy{i}|Mesh", "Version: 232", 0)
-    for i, color in enumerate(("1,0,0", "0,1,0")):
+    for i, color in enumerate(("1,0,0", "0,1,0") if bar.mesh else ()):
         body = f"Properties70: {{\n{prop('DiffuseColor', 'Color', color)}\n}}"
         add(30 + i, f"Material|Material::paint{i}|", body, 20)
     for bone in range(2):
-        place = f"Properties70: {{\n{prop('Lcl Translation', 'Lcl Translation', float(bone), 0.0, 0.0)}\n}}"
+        place = f"Properties70: {{\n{prop('Lcl Translation', 'Lcl Translation', bar.length * bone, 0.0, 0.0)}\n}}"
         add(40 + bone, f"Model|Model::bone{bone}|LimbNode", place, 0 if bone == 0 else 40)
-    if bar.skinned:
+    if bar.skinned and bar.mesh:
         add(50, "Deformer|Deformer::skin|Skin", "Version: 101", 10)
         for bone in range(2):
             parts = [

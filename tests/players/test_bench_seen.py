@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from osteon.bench import seen
@@ -78,8 +77,3 @@ def test_a_small_subject_from_fit_to_sheet(monkeypatch, tmp_path):
     with Image.open(sheet) as picture:
         assert picture.size[0] > 3 * picture.size[1] / 2
     assert Path(sheet).stat().st_size < 400_000
-
-
-@pytest.mark.parametrize("frames", [1])
-def test_one_frame_is_looked_at_once(frames):
-    assert seen._frames(MeshSequence(np.zeros((frames, 3, 3)), [[0, 1, 2]], np.zeros((3, 3)))) == [0]

@@ -28,8 +28,8 @@ COLUMNS = {"ours": "osteon skin", "Dem Bones": "Dem Bones", "texture x 2": "vert
 CELL, LINE = 190, 22
 #: Colours of the file: a picture of greys needs no more.
 COLORS = 160
-#: Which of the pictures of a sequence is drawn.
-SHOT = 2
+#: Which of the pictures of a sequence is drawn, as part of all.
+SHOT = 0.25
 
 
 def draw_sheet(subjects: Mapping[str, SeenSubject], path: Path) -> None:
@@ -43,12 +43,13 @@ def draw_sheet(subjects: Mapping[str, SeenSubject], path: Path) -> None:
         write.text((CELL * max(0, 2 * i - 1) + 4, 5), title, "black")
     for j, (name, subject) in enumerate(subjects.items()):
         top = LINE + j * (CELL + LINE)
-        source = subject.pictures["source"][SHOT]
+        shot = int(SHOT * len(subject.pictures["source"]))
+        source = subject.pictures["source"][shot]
         sheet.paste(_cell(on_grey(source)), (0, top))
         write.text((4, top + CELL + 4), f"{name}, {subject.bones} bones, {subject.nbytes / 1000:.0f} kB", "black")
         for i, kind in enumerate(kind for kind in COLUMNS if kind in subject.pictures):
             left = CELL * (1 + 2 * i)
-            other = subject.pictures[kind][SHOT]
+            other = subject.pictures[kind][shot]
             sheet.paste(_cell(on_grey(other)), (left, top))
             sheet.paste(_cell(_colored(source, other)), (left + CELL, top))
             write.text((left + 4, top + CELL + 4), _words(subject, kind), "black")

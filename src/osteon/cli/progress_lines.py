@@ -1,6 +1,7 @@
 """Progress where nobody draws a bar, in a log or a pipe: one line for each stage when it begins, and one per minute.
 
-Work that is done, or refused, within two seconds says nothing. Seconds count from the beginning of the work.
+Work that is done, or refused, within two seconds says nothing: lines are held back until a step comes later than that,
+or a minute is over. Seconds count from the beginning of the work.
 
        0.4 s  load
        1.9 s  refine
@@ -20,20 +21,22 @@ from osteon.core.progress_time import RemainingTime, duration_text
 
 __all__ = ["ProgressLines", "progress_lines"]
 
-#: Seconds between two lines about a stage, and before the first line.
+#: Seconds between two lines about a stage, and for which lines are held back.
 INTERVAL, PATIENCE = 60.0, 2.0
 
 
 class ProgressLines:
-    """Says each stage once, and how far it is when asked; what happens before `begin` is said then."""
+    """Says each stage once, and how far it is when asked; what comes earlier than `patience` is said later."""
 
-    def __init__(self, say: Callable[[str], None], now: Callable[[], float] = time.perf_counter) -> None:
-        self._say, self._now = say, now
+    def __init__(
+        self, say: Callable[[str], None], patience: float = PATIENCE, now: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._say, self._patience, self._now = say, patience, now
         self._began = now()
         self._remaining = RemainingTime(now)
         self._seen: set[str] = set()
         self._last: ProgressEvent | None = None
-        self._held: list[str] | None = []  # lines until it begins
+        self._held: list[str] | None = []  # lines until the work is long
         self._lock = threading.Lock()
 
     def listen(self, event: ProgressEvent) -> None:
@@ -44,8 +47,10 @@ class ProgressLines:
         if stage not in self._seen:
             self._seen.add(stage)
             self._line(event.stage)
+        if self._held is not None and self._now() - self._began >= self._patience:
+            self._release()
 
-    def begin(self) -> None:
+    def _release(self) -> None:
         """From now on lines are said at once."""
         with self._lock:
             held, self._held = self._held or [], None
@@ -54,6 +59,7 @@ class ProgressLines:
 
     def tick(self) -> None:
         """A line on the stage that is under way, if there is one."""
+        self._release()
         event = self._last
         if event is None:
             return
@@ -76,12 +82,9 @@ def progress_lines(
     say: Callable[[str], None], interval: float = INTERVAL, patience: float = PATIENCE
 ) -> Iterator[Progress]:
     """A listener for the work inside the block, and a clock that tells of it every so many seconds."""
-    lines, done = ProgressLines(say), threading.Event()
+    lines, done = ProgressLines(say, patience), threading.Event()
 
     def tick() -> None:
-        if done.wait(patience):
-            return
-        lines.begin()
         while not done.wait(interval):
             lines.tick()
 

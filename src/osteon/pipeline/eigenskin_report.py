@@ -61,8 +61,8 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
 
 def _options(options: EigenSkinOptions) -> dict[str, Any]:
     """The options as they were used: the paper has no pairs of joints, and its own support."""
-    used = replace(options, per_pair=0) if options.preset == "paper" else options
-    return asdict(used) | {"support": options.threshold}
+    pairs = 0 if options.preset == "paper" else options.per_pair
+    return asdict(options) | {"per_pair": pairs, "support": options.threshold}
 
 
 def ladder_of(learned: LearnedSkin) -> list[dict[str, Any]]:

@@ -69,9 +69,23 @@ def test_cameras_hold_the_frame_and_hardly_more():
         assert np.allclose(view.axes @ view.axes.T, np.eye(3))
 
 
-def test_frames_lie_in_the_middle_of_equal_parts():
-    assert _frames(MeshSequence(np.zeros((40, 3, 3)), [[0, 1, 2]], np.zeros((3, 3)))) == [5, 15, 25, 35]
-    assert _frames(MeshSequence(np.zeros((2, 3, 3)), [[0, 1, 2]], np.zeros((3, 3)))) == [0, 1]
+def still(frames: int) -> MeshSequence:
+    return MeshSequence(np.zeros((frames, 3, 3)), [[0, 1, 2]], np.zeros((3, 3)))
+
+
+def test_one_frame_of_each_part_and_always_the_same():
+    frames = _frames(still(240))
+    assert [frame // 20 for frame in frames] == list(range(12))
+    assert frames == _frames(still(240))
+    assert _frames(still(1)) == [0]
+
+
+@pytest.mark.parametrize("kept", [35, 47, 60, 73, 100, 120])
+def test_frames_do_not_beat_with_those_that_a_texture_keeps(kept):
+    """Even distances hit all of the kept frames, or none; these hit them about as often as any frame is one."""
+    keys = np.linspace(0, 239, kept).round()
+    share = np.isin(_frames(still(240)), keys).mean()
+    assert abs(share - kept / 240) < 0.3
 
 
 def test_a_surface_has_the_source_s_normals_and_seams():

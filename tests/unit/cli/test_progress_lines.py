@@ -12,20 +12,19 @@ from .test_wall_time import Clock
 
 def test_each_stage_is_said_once_and_how_far_it_is_when_asked() -> None:
     clock, said = Clock(), []
-    lines = ProgressLines(said.append, clock)
-    lines.begin()
-    lines.tick()  # nothing is under way
-    for stage, fraction, seconds in (
-        ("load", 0.0, 1),
-        ("compiling 1 of 9, once", 0.0, 1),
-        ("compiling 2 of 9, once", 0.1, 1),
-    ):
-        clock.advance(seconds)
-        lines.listen(ProgressEvent(stage, fraction))
-    for round_ in range(5):
+    lines = ProgressLines(said.append, 2.5, clock)
+    clock.advance(1)
+    lines.listen(ProgressEvent("load", 0.0))
+    clock.advance(1)
+    lines.listen(ProgressEvent("compiling 1 of 9, once", 0.0))
+    assert said == [], "it is not long yet"
+    clock.advance(1)
+    lines.listen(ProgressEvent("compiling 2 of 9, once", 0.1))
+    assert len(said) == 2
+    for step in range(5):
         clock.advance(10)
-        lines.listen(ProgressEvent("refine", round_ / 10, 2.5 - round_ / 10))
-        lines.listen(ProgressEvent("measure", 1.0) if round_ == 2 else ProgressEvent("refine", round_ / 10, 2.5))
+        lines.listen(ProgressEvent("refine", step / 10, 2.5 - step / 10))
+        lines.listen(ProgressEvent("measure", 1.0) if step == 2 else ProgressEvent("refine", step / 10, 2.5))
     lines.tick()
     assert said == [
         "     1.0 s  load",
@@ -36,15 +35,20 @@ def test_each_stage_is_said_once_and_how_far_it_is_when_asked() -> None:
     ]
 
 
-def test_lines_are_held_back_until_the_work_is_long() -> None:
+def test_work_that_ends_soon_after_its_last_step_says_nothing() -> None:
     said: list[str] = []
-    with progress_lines(said.append, interval=60, patience=30) as listen:
-        listen(ProgressEvent("load", 0.5))
+    with progress_lines(said.append, interval=60, patience=0.05) as listen:
+        listen(ProgressEvent("load", 1.0))
+        time.sleep(0.1)  # and then it is refused
     assert said == []
-    with progress_lines(said.append, interval=0.05, patience=0.02) as listen:
+
+
+def test_a_silent_stage_is_told_of_every_minute() -> None:
+    said: list[str] = []
+    with progress_lines(said.append, interval=0.05, patience=30) as listen:
         listen(ProgressEvent("load", 0.5))
         until = time.monotonic() + 5
-        while len(said) < 2 and time.monotonic() < until:
+        while len(said) < 3 and time.monotonic() < until:
             time.sleep(0.01)
     assert said[0].endswith(" s  load")
     assert said[1].endswith(" s  load, 50% done")

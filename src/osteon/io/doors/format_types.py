@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -23,12 +23,10 @@ from osteon.io.meshes.mesh import MeshScan
 
 __all__ = [
     "ClipFacts",
-    "ClipFiles",
     "FrameWriter",
     "LevelFiles",
     "MeshFormat",
     "ModelFormat",
-    "PlayedClips",
     "SequenceFormat",
     "SkeletonFormat",
     "WhenCalled",
@@ -89,23 +87,6 @@ class ClipFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class PlayedClips:
-    """A character that plays clips of other files."""
-
-    model: SkinnedModel
-    notes: tuple[str, ...] = ()  # what of the clips could not be played
-
-
-@dataclass(frozen=True, slots=True)
-class ClipFiles:
-    """How files are read that hold joints and clips, and no mesh."""
-
-    holds: Callable[[Path], bool]
-    describe: Callable[[Path, LoadOptions], ClipFacts]
-    play: Callable[[Path, Sequence[Path], LoadOptions], PlayedClips]  # on a character of the same format
-
-
-@dataclass(frozen=True, slots=True)
 class LevelFiles:
     """How files hold levels of detail beside a model."""
 
@@ -126,7 +107,6 @@ class ModelFormat:
     extra: Extra | None = None  # that it needs
     plain_pictures: bool = False  # it holds PNG and JPEG only
     further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
-    clip_files: ClipFiles | None = None  # for files of this format that hold joints and clips, and no mesh
     levels: LevelFiles | None = None  # where it has a place for them
 
 

@@ -144,9 +144,10 @@ class Take:
     moments: np.ndarray
 
 
-def takes_of(scene: Any, caches: SceneCaches, rate: float) -> list[Take]:
-    """The clips of a scene; none if nothing is animated."""
-    if not (len(scene.anim_curves) or caches.usable):
+def takes_of(scene: Any, caches: SceneCaches | None, rate: float) -> list[Take]:
+    """The clips of a scene, or only those of its nodes without `caches`; none if nothing is animated."""
+    cached = caches is not None and caches.usable
+    if not (len(scene.anim_curves) or cached):
         return []
     found: list[Take] = []
     for stack in items(scene.anim_stacks):
@@ -154,7 +155,8 @@ def takes_of(scene: Any, caches: SceneCaches, rate: float) -> list[Take]:
         while any(name == other.name for other in found):
             name += "_"
         found.append(Take(stack.anim, name, moments_between(stack.time_begin, stack.time_end, rate, name)))
-    if caches.usable and all(len(take.moments) == 1 for take in found):  # no stack says how long the cache plays
+    # No stack says how long the cache plays.
+    if caches is not None and cached and all(len(take.moments) == 1 for take in found):
         return [Take(scene.anim, "cache", moments_between(caches.begin, caches.end, rate, "cache"))]
     return found
 

@@ -142,7 +142,10 @@ def _ask_together(parts: list[tuple[NativeChild, dict[str, Any]]], room: FrameRo
 def _outline(about: Answer, request: ReadRequest, source: Source) -> Outline:
     header, arrays = about.value, about.arrays
     if not header.get("parts"):
-        raise source.geometry_error("holds no polygons; export the scene with its meshes")
+        raise source.geometry_error(
+            "holds no polygons; export the scene with its meshes, or play its clips on a character: "
+            "osteon skin --rig CHARACTER"
+        )
     select_names(header["names"], request.options.clips, source.path)
     polygons = Polygons(arrays["sizes"], arrays["corners"]).checked(source, len(arrays["rest"]))
     fans = Fans.of(polygons.sizes)
