@@ -41,6 +41,7 @@ BENCHES = {
     "elastic": Bench("simulated flesh: exactness, balance, inversions, load steps, time; a beam against CalculiX"),
     "deformers": Bench("families of deformers: a twisted bar, agreement with the paper, error and cost"),
     "rig": Bench("skeletons from meshes alone, against the rigs that moved them; articulated against free bones"),
+    "rig-kept": Bench("characters with --rig: what three.js and their JSON show of them before and after", ("data",)),
     "compare": Bench("models on poses that they have not seen; closest points against libigl"),
     "lod": Bench(
         "fewer bones, blends and triangles: what is left of the error, cost of the search and of levels, no pops",

@@ -26,7 +26,7 @@ from osteon.fit.corrections.displacements import displacement_corrections
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.enough_bones import enough_bones
 from osteon.fit.skin.influences import select_influences
-from osteon.fit.skin.refine import RefineOptions, refine_skin
+from osteon.fit.skin.refine import FULL_ROUNDS, RefineOptions, refine_skin
 from osteon.fit.skin.relocate import removal_costs
 from osteon.fit.skin.seed import complete_bones, seed_bones
 from osteon.fit.skin.weights import weigh_bones
@@ -43,6 +43,8 @@ __all__ = [
 
 #: Bones where mean shift finds no structure and no number was requested; more follow where E is not close.
 FALLBACK_BONES = 4
+#: Rounds on all vertices where those of shading follow, which bring positions closer too.
+SHADED_FULL_ROUNDS = 9
 #: Triangles and frames that the default preset looks at to count bones.
 COUNT_TRIANGLES = 2048
 COUNT_FRAMES = 48
@@ -60,6 +62,7 @@ def refine_options(options: SkinOptions) -> RefineOptions:
         rounds=options.rounds,
         stiffness=options.stiffness,
         smooth=options.smooth_weights,
+        full_rounds=SHADED_FULL_ROUNDS if options.shading > 0 else FULL_ROUNDS,
         seed=options.seed,
         threads=options.threads,
     )

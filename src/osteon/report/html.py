@@ -20,7 +20,7 @@ from osteon.report.paper_figures import (
     tolerance_figure,
     weights_figure,
 )
-from osteon.report.proposal_table import advice_list, proposal_table
+from osteon.report.proposal_table import advice_list, proposal_table, tries_table
 from osteon.report.sections import (
     banner,
     charts,
@@ -73,7 +73,8 @@ def _bones(fit: SkinFit, gallery: Gallery) -> str:
 
 
 def _advice(curves: ReportCurves, evidence: Evidence) -> str:
-    found = proposal_table(curves.own, curves.trials) + advice_list(advise(evidence))
+    found = proposal_table(curves.own, curves.trials, curves.max_bytes) + tries_table(curves.tries)
+    found += advice_list(advise(evidence))
     none = "<p>Nothing stands out: no measurement points to one cause, and nothing else was tried.</p>"
     return f'<div class="beside">{found or none}</div>'
 

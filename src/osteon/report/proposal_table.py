@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from osteon.core.budget import Try
 from osteon.report.advice import Advice
 from osteon.report.numbers import percent, share
 from osteon.report.sections import bytes_text
 from osteon.report.trials import Trial, proposals
 
-__all__ = ["advice_list", "proposal_table"]
+__all__ = ["advice_list", "proposal_table", "tries_table"]
 
 
-def proposal_table(own: Trial | None, trials: Sequence[Trial]) -> str:
-    """What to change, each with the error and the size that it gave."""
+def proposal_table(own: Trial | None, trials: Sequence[Trial], max_bytes: int | None = None) -> str:
+    """What to change, each with the error and the size that it gave; nothing larger than was asked for."""
     if own is None or not trials:
         return ""
-    kept = proposals(own, trials)
-    fits = "a whole fit" if len(trials) == 1 else f"{len(trials)} whole fits"
+    kept = proposals(own, trials, max_bytes)
+    fits = "a quick fit" if len(trials) == 1 else f"{len(trials)} quick fits"
     if not kept:
         tried = " and ".join(f"<code>{escape(trial.option)}</code>" for trial in trials)
         return f"<p>Tried: {tried}. Neither clearly closer to the source nor clearly smaller than this model.</p>"
@@ -27,9 +28,25 @@ def proposal_table(own: Trial | None, trials: Sequence[Trial]) -> str:
         '<div class="proposals"><table><thead><tr><th scope="col">change</th>'
         '<th scope="col">E<small>% of the motion</small></th><th scope="col">file</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
-        f'<p class="note">Measured, not guessed: {fits} of all vertices and frames, and the file written of each. Add '
-        "the option to the same command, in place of what it changes there; small figures compare with this model."
-        "</p></div>"
+        f'<p class="note">Measured: {fits} of all vertices and frames, from the bones of this model, and the file '
+        "written of each, without corrections of normals. A whole fit comes within about a tenth of E. Add the option "
+        "to the same command, in place of what it changes there; small figures compare with this model.</p></div>"
+    )
+
+
+def tries_table(tries: Sequence[Try]) -> str:
+    """The files that a search measured, the smallest first."""
+    if not tries:
+        return ""
+    rows = "".join(
+        f"<tr><td>{t.bones}</td><td>{t.rank}</td><td>{t.normal_rank}</td><td>{percent(t.error_percent)}</td>"
+        f"<td>{t.shading:.3g}°</td><td>{bytes_text(t.bytes)}</td></tr>"
+        for t in sorted(set(tries), key=lambda t: t.bytes)
+    )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("bones", "rank", "normal rank", "E", "shading", "file"))
+    return (
+        f'<div class="proposals"><h3>What the search measured</h3><table><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

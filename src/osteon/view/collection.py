@@ -16,6 +16,7 @@ from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
 from osteon.io.comparisons.summary import ComparedModel
+from osteon.io.doors.source import numbered
 from osteon.view.pack import Evidence, write_pack
 from osteon.view.pack_poses import check_use, holds_poses, load_poses_of
 
@@ -166,12 +167,12 @@ def check_source(source: MeshSequence, name: str, model: SkinnedModel) -> None:
     """Refuse a source with other vertices or frames than a model has."""
     if source.n_vertices != model.n_vertices:
         raise GeometryError(
-            f"{name}: has {source.n_vertices} vertices, but the model '{model.name}' has {model.n_vertices}; "
-            "name the sequence that it was made from"
+            f"{name}: has {numbered(source.n_vertices, 'vertex')}, but the model '{model.name}' has "
+            f"{model.n_vertices}; name the sequence that it was made from"
         )
     if source.n_frames != model.n_frames:
         raise GeometryError(
-            f"{name}: has {source.n_frames} frames, but the model '{model.name}' has {model.n_frames}; "
+            f"{name}: has {numbered(source.n_frames, 'frame')}, but the model '{model.name}' has {model.n_frames}; "
             "name the sequence that it was made from"
         )
 

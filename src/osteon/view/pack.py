@@ -133,7 +133,7 @@ def _split_at_hard_edges(model: SkinnedModel, evidence: Evidence) -> tuple[Skinn
 
 def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of what a model and a sequence have alike."""
-    asset = mesh.asset.with_pictures(SHOWN_PICTURES)
+    asset = mesh.asset.with_first_sets().with_pictures(SHOWN_PICTURES)
     images = _images(asset)
     arrays = mesh_arrays(mesh)
     if clusters is not None and len(clusters):

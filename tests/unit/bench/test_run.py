@@ -35,9 +35,10 @@ def test_a_bench_that_nobody_registered_is_found():
 @pytest.mark.parametrize("name", BENCHES)
 def test_options_are_those_that_a_bench_reads(name):
     """Of its file and those that carry its name, and for data of what looks for data."""
-    folder = Path(package.__file__).parent
-    module = module_of(name)
-    text = "".join(path.read_text() for path in [folder / f"{module}.py", *sorted(folder.glob(f"{module}_*.py"))])
+    folder, stem = Path(package.__file__).parent, module_of(name)
+    others = {module_of(other) for other in BENCHES} - {stem}
+    own = [path for path in sorted(folder.glob(f"{stem}_*.py")) if path.stem not in others]
+    text = "".join(path.read_text() for path in [folder / f"{stem}.py", *own])
     assert ("run.threads" in text) == ("threads" in BENCHES[name].options)
     assert ("run.inputs" in text) == ("inputs" in BENCHES[name].options)
     assert ("run.search" in text) == ("search" in BENCHES[name].options)

@@ -108,6 +108,11 @@ class WebPlayer:
         frames = np.frombuffer(base64.b64decode(text), "<f4").reshape(len(times), sum(counts), 3)
         return list(np.split(frames, np.cumsum(counts)[:-1], axis=1))
 
+    def describe(self) -> dict[str, Any]:
+        """Nodes, skeletons, clips, materials and meshes as three.js holds them."""
+        found: dict[str, Any] = self._call("describe", [])
+        return found
+
     def corners(self, clip: int | None, times: Sequence[float], way: Literal["cpu", "gpu"] = "cpu") -> Float32:
         """(f,c,3) positions of all triangle corners, primitive after primitive."""
         shown = zip(self.positions(clip, times, way), self.primitives, strict=True)

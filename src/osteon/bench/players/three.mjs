@@ -169,4 +169,52 @@ function picture(clip, time, view) {
 // A surface of other vertices, with the materials of the file.
 const openSurfaceOfFile = (url, layout) => openSurface(url, layout, shown.meshes.map((mesh) => mesh.material));
 
-window.player = { open, positions, shades, picture, openSurface: openSurfaceOfFile, surfacePicture, revision: THREE.REVISION };
+// The scene as three.js holds it: nodes in order with parents and local matrices, skeletons, clips, materials, meshes.
+function describe() {
+  const { gltf, meshes } = shown;
+  const nodes = [];
+  gltf.scene.traverse((object) => nodes.push(object));
+  const numbers = (values) => Array.from(values, Number);
+  for (const node of nodes) node.updateMatrix();
+  return {
+    nodes: nodes.map((node) => ({
+      name: node.userData.name ?? node.name,
+      parent: nodes.indexOf(node.parent),
+      matrix: numbers(node.matrix.elements),
+    })),
+    skins: meshes
+      .filter((mesh) => mesh.isSkinnedMesh)
+      .map(({ skeleton }) => ({
+        joints: skeleton.bones.map((bone) => nodes.indexOf(bone)),
+        bind: skeleton.boneInverses.map((matrix) => numbers(matrix.elements)),
+      })),
+    clips: gltf.animations.map((clip) => ({
+      name: clip.name,
+      duration: clip.duration,
+      tracks: clip.tracks.map((track) => [track.name, numbers(track.times), numbers(track.values)]),
+    })),
+    materials: meshes.map(({ material }) => ({
+      name: material.name,
+      type: material.type,
+      color: material.color?.getHex(),
+      metalness: material.metalness,
+      roughness: material.roughness,
+      side: material.side,
+      transparent: material.transparent,
+      pictures: ["map", "normalMap", "roughnessMap", "metalnessMap", "emissiveMap", "aoMap"].map((kind) =>
+        material[kind] ? [material[kind].image?.width, material[kind].image?.height] : null,
+      ),
+    })),
+    meshes: meshes.map((mesh) => ({
+      name: mesh.name,
+      attributes: Object.keys(mesh.geometry.attributes).sort(),
+      vertices: mesh.geometry.attributes.position.count,
+      uv: mesh.geometry.attributes.uv ? numbers(mesh.geometry.attributes.uv.array.slice(0, 64)) : null,
+    })),
+  };
+}
+
+window.player = {
+  ...{ open, positions, shades, picture, describe, openSurface: openSurfaceOfFile, surfacePicture },
+  revision: THREE.REVISION,
+};

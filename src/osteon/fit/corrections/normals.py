@@ -42,15 +42,23 @@ from osteon.fit.corrections.columns import ColumnFit, order_columns
 from osteon.fit.problem import NormalRows
 from osteon.fit.skin.rest_normals import fit_rest_normals
 
-__all__ = ["MOST_AUTOMATIC", "NormalFit", "fit_model_normals", "fit_within", "normal_rows", "normals_of_frames"]
+__all__ = [
+    "MOST_AUTOMATIC",
+    "NormalFit",
+    "fit_held_out",
+    "fit_model_normals",
+    "fit_within",
+    "normal_rows",
+    "normals_of_frames",
+]
 
 #: Normals whose small systems are solved at a time.
 BLOCK = 256
-#: Part of the mean diagonal that is added to the diagonal of these systems.
+#: Pull of normals and columns towards their last values, of the mean diagonal of these systems.
 DAMPING = 1e-3
 #: Rounds of coefficients and basis on a sample of the normals, at least and at most, and pairs of a normal and a frame
 #: that all of them see; rounds of the basis on all normals.
-ROUNDS, ROUND_WORK, FULL_ROUNDS = (3, 10), 600_000, 2
+ROUNDS, ROUND_WORK, FULL_ROUNDS = (3, 10), 600_000, 3
 #: Normals that the coefficients are found on: so many pairs with a frame, at least and at most so many normals.
 SAMPLE_PAIRS, SAMPLE = 120_000, (800, 2_500)
 #: A rest normal that is shorter than this, of what is shown, keeps its direction.
@@ -59,6 +67,8 @@ SHORTEST_REST = 0.05
 SHORTEST_CHORD = 0.02
 #: A posed normal counts as at least this long.
 SHORTEST_SHOWN = 1e-3
+#: Rounds of coefficients for frames that took no part in the fit of the columns.
+HELD_OUT_ROUNDS = 4
 #: Iterations of the rest normals.
 REST_ITERATIONS = 6
 #: Columns of the automatic choice at most, and the mean degrees from which on there is none.
@@ -229,8 +239,10 @@ def _solve_basis(maps: _Maps, fit: NormalFit, threads: int) -> NormalFit:
         sums = (squares.reshape(6 * count, -1) @ pairs).reshape(count, 6, rank, rank)
         n = sums[:, _PLACE].transpose(0, 3, 1, 4, 2).reshape(count, 3 * rank, 3 * rank)
         diagonal = np.einsum("nii->ni", n)
-        diagonal += (DAMPING * diagonal.mean(axis=1) + 1e-300)[:, None]
+        pull = DAMPING * diagonal.mean(axis=1)[:, None] + 1e-300
+        diagonal += pull
         b = (right.reshape(3 * count, -1) @ q).reshape(count, 3, rank).transpose(0, 2, 1)
+        b = b + pull[..., None] * np.concatenate([fit.rest[start:stop, None], fit.basis[start:stop]], axis=1)
         out[start:stop] = np.linalg.solve(n, b.reshape(count, 3 * rank, 1)).reshape(count, rank, 3)
 
     for_blocks(work, maps.count, BLOCK, threads)
@@ -315,16 +327,18 @@ def _degrees(maps: _Maps, fit: NormalFit, threads: int) -> Float64:
     return np.asarray(sums.sum(axis=0) / max(counts.sum(), 1.0))
 
 
-def _needed_columns(maps: _Maps, rest: Float64, threads: int) -> int:
+def _needed_columns(maps: _Maps, rest: Float64, threads: int) -> NormalFit:
     """The fewest columns that make shading good, at most MOST_AUTOMATIC; none that takes too little away."""
-    if _degrees(maps, _without_columns(maps, rest), threads)[0] <= GOOD_SHADING:
-        return 0
-    degrees = _degrees(maps, _fit_columns(maps, rest, MOST_AUTOMATIC, threads), threads)
+    none = _without_columns(maps, rest)
+    if _degrees(maps, none, threads)[0] <= GOOD_SHADING:
+        return none
+    most = _fit_columns(maps, rest, MOST_AUTOMATIC, threads)
+    degrees = _degrees(maps, most, threads)
     good = np.flatnonzero(degrees <= GOOD_SHADING)
     rank = int(good[0]) if len(good) else len(degrees) - 1
     while rank and degrees[rank] > degrees[rank - 1] * (1 - WORTH_A_COLUMN):
         rank -= 1
-    return rank
+    return most if rank == most.rank else _fit_columns(maps, rest, rank, threads)
 
 
 def fit_model_normals(
@@ -333,15 +347,40 @@ def fit_model_normals(
     frames: FrameSource,
     *,
     rank: int | None = None,
+    targets: Float32 | None = None,
     threads: int = 0,
 ) -> SkinnedModel:
-    """The model with fitted rest normals and `rank` columns that correct them; None: as many as the shading needs."""
+    """The model with fitted rest normals and `rank` columns that correct them; None: as many as the shading needs.
+
+    `targets (n,3f)` are the source's normals in these frames, where they are known already.
+    """
     threads = available_threads(threads)
-    prepared = _prepare(model, source, frames, threads)
+    prepared = _prepare(model, source, frames, threads, targets)
     if prepared is None:
         return model
-    columns = _needed_columns(prepared.some, prepared.some_rest, threads) if rank is None else rank
-    return _with_normals(model, source, prepared.fit(columns, threads))
+    if rank is not None:
+        return _with_normals(model, source, prepared.fit(rank, threads))
+    some = _needed_columns(prepared.some, prepared.some_rest, threads)
+    return _with_normals(model, source, prepared.on_all(some, threads))
+
+
+def fit_held_out(
+    model: SkinnedModel, learned: SkinnedModel, source: SourceNormals, frames: FrameSource, *, threads: int = 0
+) -> SkinnedModel:
+    """The model with the normals of `learned`, which saw some of its frames only; coefficients are those of all."""
+    threads, skin, own = available_threads(threads), model.character.stock_skin(), learned.asset.normals
+    if skin is None or own is None or not source.count:
+        return model
+    rest, known = own.values.astype(np.float64), learned.corrections
+    fit = NormalFit(rest, np.zeros((source.count, 0, 3)), np.zeros((model.n_frames, 0)))
+    if known is not None and known.normal_basis is not None and learned.normal_rank:
+        basis = np.ascontiguousarray(known.normal_basis[learned.rank :].transpose(1, 0, 2), np.float64)
+        fit = NormalFit(rest, basis, np.zeros((model.n_frames, learned.normal_rank)))
+        rows = NormalRows(rest, normals_of_frames(source, frames, threads), source.vertex.astype(np.int64))
+        maps = _Maps(rows, skin, model.animation.transforms)
+        for _ in range(HELD_OUT_ROUNDS):
+            fit = _solve_coefficients(maps, fit, threads)
+    return _with_normals(model, source, fit)
 
 
 def fit_within(
@@ -375,16 +414,21 @@ class _Prepared:
 
     def fit(self, rank: int, threads: int) -> NormalFit:
         """So many columns for all normals."""
-        fit = _fit_columns(self.some, self.some_rest, rank, threads)
+        return self.on_all(_fit_columns(self.some, self.some_rest, rank, threads), threads)
+
+    def on_all(self, fit: NormalFit, threads: int) -> NormalFit:
+        """The columns of all normals for those of the sample."""
         return fit if self.some.count == self.whole.count else _on_all(self.whole, self.rest, fit, threads)
 
 
-def _prepare(model: SkinnedModel, source: SourceNormals, frames: FrameSource, threads: int) -> _Prepared | None:
+def _prepare(
+    model: SkinnedModel, source: SourceNormals, frames: FrameSource, threads: int, targets: Float32 | None = None
+) -> _Prepared | None:
     """None where there is nothing to shade."""
     skin = model.character.stock_skin()
     if skin is None or not source.count:
         return None
-    targets = normals_of_frames(source, frames, threads)
+    targets = normals_of_frames(source, frames, threads) if targets is None else targets
     rows = NormalRows(_upright(source.rest), targets, source.vertex.astype(np.int64))
     transforms = model.animation.transforms
     bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)

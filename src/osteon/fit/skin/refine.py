@@ -92,6 +92,7 @@ class RefineOptions:
     smooth: float = 0.0  # pull of weights towards their neighbours', 0 … 1
     moves: int = 1  # tries to move the least useful bones
     sample: int = 4_000  # vertices that take part in the first rounds
+    full_rounds: int = FULL_ROUNDS  # on all vertices, after those on a sample
     seed: int = 0
     threads: int = 0  # 0: all
 
@@ -295,7 +296,8 @@ def refine_skin(
         begin = time.perf_counter()
         full = _Descent(problem, options, graph, on_error)
         full.final = True
-        state = full.run(full.start(state.transforms, state.history), min(FULL_ROUNDS, options.rounds), extend=True)
+        rounds = min(options.full_rounds, options.rounds)
+        state = full.run(full.start(state.transforms, state.history), rounds, extend=True)
         reports.append(_report(full, state.history, begin, full_problem=True))
     return RefineFit(state.transforms, state.influences, tuple(reports))
 

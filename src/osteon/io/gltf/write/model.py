@@ -67,7 +67,6 @@ from pathlib import Path
 import numpy as np
 
 from osteon import __version__
-from osteon.core.corrections import Corrections
 from osteon.core.engines import engine_of
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
@@ -85,10 +84,10 @@ from osteon.io.gltf.write.compressed_views import EXTENSION
 from osteon.io.gltf.write.fewer_keys import reduce_keys
 from osteon.io.gltf.write.joints import Joints
 from osteon.io.gltf.write.keys_between import add_between, key_frames
-from osteon.io.gltf.write.materials import plain_material, texture_extensions, usable_roles, write_materials
+from osteon.io.gltf.write.materials import UsableTextures, plain_material, texture_extensions, write_materials
 from osteon.io.gltf.write.names import NodeNames, name_nodes
 from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, stand_node
-from osteon.io.metadata.stock import stock_model
+from osteon.io.metadata.stock import stock_model, without_target_normals
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
 
@@ -112,7 +111,7 @@ def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | Non
     wholes = [whole, *coarse_models(whole, levels)]
     shown = [stock_model(each, options, "glTF") for each in wholes]
     if target_attributes(shown[0], options) == 1:
-        shown = [_without_target_normals(each) for each in shown]
+        shown = [without_target_normals(each) for each in shown]
     model, engine = shown[0], engine_of(options.engine)
     keyed = key_frames(model, scale_inherited=engine.joint_scale_inherited)
     if writes_between(engine):
@@ -140,8 +139,8 @@ def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | Non
     root["animations"] = write_animations(keyed, tracks, kept, buffer)
     layout = bodies[0].layout
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
-    roles = usable_roles(layout.uvs is not None, options.normals)
-    root |= write_materials(model.asset.materials + plain, roles, buffer)
+    usable = UsableTextures(len(layout.uvs), options.normals)
+    root |= write_materials(model.asset.materials + plain, usable, buffer)
     root |= _extensions(root.get("textures", []), options, len(bodies) > 1)
     extras = _extras(model, buffer) | bodies[0].extras(buffer) | _joint_extras(keyed.joints, skin, names)
     if levels is not None:
@@ -150,15 +149,6 @@ def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | Non
     root["accessors"] = buffer.accessors
     views, data = buffer.finish()
     return root | views, data
-
-
-def _without_target_normals(model: SkinnedModel) -> SkinnedModel:
-    """The model whose corrections move positions only; those that move nothing else go."""
-    corrections = model.corrections
-    if corrections is None or corrections.normal_basis is None:
-        return model
-    basis, q = corrections.basis[: model.rank], corrections.coefficients[:, : model.rank]
-    return model.with_parts(corrections=Corrections(basis, q) if model.rank else None)
 
 
 def _extensions(textures: list[JsonObject], options: SaveOptions, has_coarse: bool) -> JsonObject:
