@@ -63,6 +63,14 @@ class EigenSkinOptions:
         minimum=0,
         needs=(need(preset="default", says=_PAIRS),),
     )
+    eigennormals: int | None = option(
+        None,
+        help="Eigennormals a joint, for each axis that it turns about, and a pair; 0: none, normals follow the skin.",
+        flags=("--eigennormals",),
+        minimum=0,
+        shown_default="as many as eigendisplacements",
+        needs=(need(shaded=True, says="--no-normals writes positions only; leave one of them away"),),
+    )
     support: float | None = option(
         None,
         help="A joint moves vertices that it displaces by more than this.",
@@ -75,7 +83,7 @@ class EigenSkinOptions:
     )
     limit: int = option(
         10,
-        help="Eigendisplacements a vertex at most, as shaders have room for; 0: any number, and none is trimmed.",
+        help="Eigendisplacements a vertex at most, as shaders have room for, and as many eigennormals; 0: any number.",
         flags=("--limit",),
         minimum=0,
     )
