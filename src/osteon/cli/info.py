@@ -168,6 +168,8 @@ def describe_model(model: SkinnedModel) -> dict[str, Any]:
 
 def _describe_live(model: SkinnedModel) -> dict[str, Any]:
     """Displacements that follow the bones."""
+    import numpy as np
+
     from osteon.deform.eigenskin import EigenSkin
 
     found = model.character.displacement(EigenSkin.kind)
