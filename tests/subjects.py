@@ -14,7 +14,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.columns import ColumnFit, SkinState
-from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.problem import FitProblem, NormalRows, pose_problem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.synth.baked import Baked, RandomOptions, bake_model, bake_random_model
 from osteon.synth.motion import bend_joints, joint_skin, smooth_series
@@ -120,3 +120,18 @@ def corrected_errors(problem: FitProblem, skin: SkinState, columns: ColumnFit, r
 def frames_of(problem: FitProblem) -> np.ndarray:
     """(f,v,3) targets."""
     return problem.targets.astype(np.float64).reshape(problem.n_vertices, -1, 3).transpose(1, 0, 2)
+
+
+def random_normals(problem: FitProblem, transforms: np.ndarray, weight: float = 0.0, seed: int = 0) -> NormalRows:
+    """Normals of a problem: one or two per vertex, some vertices without; targets near what the bones give."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 3, problem.n_vertices)
+    vertex = np.repeat(np.arange(problem.n_vertices, dtype=np.int64), counts)
+    rest = rng.normal(size=(len(vertex), 3))
+    rest /= np.linalg.norm(rest, axis=1, keepdims=True)
+    near = np.einsum("fij,nj->nfi", transforms[..., :3].mean(axis=1), rest) + 0.3 * rng.normal(
+        size=(len(vertex), len(transforms), 3)
+    )
+    near /= np.linalg.norm(near, axis=2, keepdims=True)
+    near[: len(near) // 5, 1] = 0  # a frame that has none
+    return NormalRows(rest, near.reshape(len(vertex), -1).astype(np.float32), vertex, weight)

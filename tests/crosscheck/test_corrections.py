@@ -9,14 +9,10 @@ import pytest
 from scipy.linalg import lstsq
 from scipy.optimize import minimize
 
-from osteon.core.normals import vertex_normals
 from osteon.core.options import SkinOptions
-from osteon.deform.normals import normal_map
-from osteon.deform.pose import linear_parts
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _Joint
 from osteon.fit.corrections.displacements import displacement_corrections
-from osteon.fit.corrections.normals import fit_normals
 from osteon.fit.corrections.solve_columns import solve_basis, solve_coefficients
 from osteon.fit.moments import add_blend_moments
 from osteon.fit.problem import FitProblem
@@ -166,22 +162,3 @@ def test_weights_of_a_vertex_with_and_without_corrections():
             options={"ftol": 1e-12},
         )
         assert objective(state.skin.weights[v], v) <= best.fun * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("form", ["linear", "inverse_transpose"])
-def test_basis_of_normals(form):
-    """Shared coefficients, every vertex: rows q (x) M against the missing normal, with the same damping."""
-    sequence = bake_random_model(2, options=RandomOptions(4, 8, 60, 3, "flexible")).sequence
-    model = skin_sequence(sequence, options=SkinOptions(bones=2, rank=2)).model
-    assert model.corrections is not None
-    found = fit_normals(model, sequence.frames, form=form)
-    rest, q = vertex_normals(model.rest, model.faces), model.corrections.coefficients.astype(np.float64)
-    maps = np.stack([normal_map(linear_parts(model, f), form) for f in range(model.n_frames)])
-    maps /= np.linalg.norm(np.einsum("fvij,vj->fvi", maps, rest), axis=2)[..., None, None]
-    goal = np.stack([vertex_normals(frame, model.faces) for frame in sequence.frames])
-    left = goal - np.einsum("fvij,vj->fvi", maps, rest)
-    for v in range(0, model.n_vertices, 7):
-        system = np.einsum("fr,fij->firj", q, maps[:, v]).reshape(-1, 6)
-        ridge = np.sqrt(1e-3 * (system**2).sum() / 6) * np.eye(6)
-        expected = lstsq(np.concatenate([system, ridge]), np.concatenate([left[:, v].ravel(), np.zeros(6)]))[0]
-        assert_near(found.basis[:, v].ravel(), expected, 1e-4)

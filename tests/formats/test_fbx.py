@@ -30,12 +30,15 @@ WEIGHTS = {0: {0: 1.0, 3: 1.0, 1: 0.5, 4: 0.5}, 1: {1: 0.5, 4: 0.5, 2: 1.0, 5: 1
 class Bar:
     """What the file should hold."""
 
+    mesh: bool = True
     skinned: bool = True
+    length: float = 1.0  # of the bone between both joints
     animated: bool = True
     shape: bool = False  # a blend shape that lifts vertex 6 by z, animated from 0 to 100 %
     up: int = 1  # axis: 1 y, 2 z
     stacks: tuple[str, ...] = ("Take 001",)
     seconds: int = 1  # that each stack lasts
+    copies: int = 0  # further meshes that stand still, one node each
 
 
 def numbers(key: str, values: object) -> str:
@@ -80,15 +83,20 @@ def write_bar(path: Path, bar: Bar | None = None) -> Path:
             'LayerElement: {\nType: "LayerElementMaterial"\nTypedIndex: 0\n}\n}',
         ]
     )
-    add(10, "Geometry|Geometry::bar|Mesh", mesh, 20)
-    add(20, "Model|Model::bar|Mesh", "Version: 232", 0)
-    for i, color in enumerate(("1,0,0", "0,1,0")):
+    if bar.mesh:
+        add(10, "Geometry|Geometry::bar|Mesh", mesh, 20)
+        add(20, "Model|Model::bar|Mesh", "Version: 232", 0)
+    for i in range(bar.copies):
+        plain = "\n".join([numbers("Vertices", BAR), numbers("PolygonVertexIndex", corners)])
+        add(1000 + i, f"Geometry|Geometry::copy{i}|Mesh", plain, 2000 + i)
+        add(2000 + i, f"Model|Model::copy{i}|Mesh", "Version: 232", 0)
+    for i, color in enumerate(("1,0,0", "0,1,0") if bar.mesh else ()):
         body = f"Properties70: {{\n{prop('DiffuseColor', 'Color', color)}\n}}"
         add(30 + i, f"Material|Material::paint{i}|", body, 20)
     for bone in range(2):
-        place = f"Properties70: {{\n{prop('Lcl Translation', 'Lcl Translation', float(bone), 0.0, 0.0)}\n}}"
+        place = f"Properties70: {{\n{prop('Lcl Translation', 'Lcl Translation', bar.length * bone, 0.0, 0.0)}\n}}"
         add(40 + bone, f"Model|Model::bone{bone}|LimbNode", place, 0 if bone == 0 else 40)
-    if bar.skinned:
+    if bar.skinned and bar.mesh:
         add(50, "Deformer|Deformer::skin|Skin", "Version: 101", 10)
         for bone in range(2):
             parts = [
@@ -255,6 +263,23 @@ def test_a_scene_without_meshes_is_refused(tmp_path: Path, refused) -> None:
     (tmp_path / "a.fbx").write_text("; FBX 7.4.0 project file\nFBXHeaderExtension: {\nFBXVersion: 7400\n}\n")
     with refused(GeometryError, "a.fbx", "holds no polygons"):
         load_sequence(tmp_path / "a.fbx")
+
+
+def test_a_scene_of_many_meshes_is_posed_frame_by_frame(tmp_path: Path) -> None:
+    """Each frame is a scene of its own that is freed, and the library counts too few references to its meshes."""
+    sequence = load_sequence(write_bar(tmp_path / "bar.fbx", Bar(copies=60, seconds=4)))
+    assert (sequence.n_frames, sequence.n_vertices) == (97, 61 * len(BAR))
+    np.testing.assert_allclose(sequence.frames[12, : len(BAR)], posed(45), atol=1e-5)
+    np.testing.assert_allclose(sequence.frames[96, len(BAR) :], np.tile(BAR, (60, 1)), atol=1e-6)
+
+
+def test_polygons_of_two_corners_are_no_triangles_for_info_and_skin(tmp_path: Path, refused) -> None:
+    path = write_bar(tmp_path / "bar.fbx", Bar(skinned=False, animated=False))
+    lines = path.read_text().replace("PolygonVertexIndex: *11", "PolygonVertexIndex: *4")
+    path.write_text(lines.replace("a: 0,1,4,-4,1,2,5,-5,2,6,-6", "a: 0,-2,2,-4"))
+    for look in (load_sequence, lambda path: load_outline([path])):
+        with refused(GeometryError, "bar.fbx", "holds no triangles"):
+            look(path)
 
 
 def test_info_poses_nothing(tmp_path: Path) -> None:

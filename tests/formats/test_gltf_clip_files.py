@@ -17,6 +17,7 @@ from osteon.core.skeleton import Skeleton
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, load_model, load_sequence, save_model
 from osteon.io.doors.clip_files import describe_clips_only, holds_clips_only, play_on_rig
+from osteon.io.doors.options import ClipOptions
 
 from ..subjects import bent_tube
 from ..tolerance import assert_same_points
@@ -87,7 +88,9 @@ def test_a_clip_moves_the_character_as_its_own_does(files, tmp_path):
 
 def test_missing_joints_keep_their_rest_and_are_told(files, tmp_path):
     half = clips_of(files["whole"], tmp_path / "half.glb", rename={"knee": "elbow"})
-    played = play_on_rig(files["still"], [half])
+    with pytest.raises(GeometryError, match=r"half.glb: 1 of the 3 joints .* are not in the rig .*--partial"):
+        play_on_rig(files["still"], [half])
+    played = play_on_rig(files["still"], [half], clip_options=ClipOptions(partial=True))
     assert played is not None
     (note,) = played.notes
     assert "'elbow'" in note

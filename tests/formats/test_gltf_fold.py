@@ -15,6 +15,7 @@ from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
+from osteon.deform.normals import rest_normals
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf import channels as channels_module
@@ -25,7 +26,6 @@ from osteon.io.gltf.read.document import open_document
 from osteon.io.gltf.read.metadata import read_metadata
 from osteon.io.gltf.read.restored import rest_of_file
 from osteon.io.gltf.read.scene import read_scene
-from osteon.io.gltf.write.mesh import rest_normals
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 from tests.tolerance import assert_same_points
 
@@ -106,7 +106,7 @@ def test_a_program_may_leave_out_targets_as_the_format_says(tmp_path):
 def test_normals_point_where_they_did(quantize, turns, tmp_path):
     """Also where their targets do not fit into 8 bits."""
     model = corrected(turns)
-    packed = pack_mesh(model, rest_normals(model), Grid.of([model]) if quantize else REAL_NUMBERS)
+    packed = pack_mesh(model, rest_normals(model.mesh), Grid.of([model]) if quantize else REAL_NUMBERS)
     assert np.allclose(np.linalg.norm(packed.normals, axis=1), 1)
     base, targets = packed.normals, packed.normal_targets
     if quantize:
@@ -114,7 +114,7 @@ def test_normals_point_where_they_did(quantize, turns, tmp_path):
         base, targets = quantize_signed(base, np.int8) / 127, quantize_signed(targets, np.int8) / 127
     shown = base + np.einsum("fr,rvi->fvi", packed.morph_range.weights(model.corrections.coefficients), targets)
     stored = model.corrections
-    exact = rest_normals(model) + np.einsum("fr,rvi->fvi", stored.coefficients, stored.normal_basis)
+    exact = rest_normals(model.mesh) + np.einsum("fr,rvi->fvi", stored.coefficients, stored.normal_basis)
     cosine = (unit(shown) * unit(exact)).sum(axis=-1).clip(-1, 1)
     angles = np.degrees(np.arccos(cosine))
     assert angles.mean() <= (0.05 if not quantize else 1.5 if turns == 0.1 else 12)

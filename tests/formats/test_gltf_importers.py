@@ -261,7 +261,10 @@ def test_rotations_are_float32_unless_asked(tmp_path):
         SaveOptions(quantize=True, engine="godot")
 
 
-@pytest.mark.parametrize(("engine", "rank", "normals"), [("any", 6, True), ("any", 7, False), ("web", 7, True)])
+@pytest.mark.parametrize(
+    ("engine", "rank", "normals"),
+    [("any", 7, True), ("cesium", 6, True), ("cesium", 7, False), ("web", 7, True)],
+)
 def test_normals_of_corrections_only_where_there_is_room(engine, rank, normals, tmp_path):
     """A vertex has 16 attributes in Cesium: position, normal, joints, weights, and two for each correction."""
     model = ranked(scaled_model(), rank)

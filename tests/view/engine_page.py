@@ -63,7 +63,7 @@ class EnginePage:
         self.page.on("console", self._hear)
         self.page.route("**/*", self._serve)
         self.page.goto(f"{ORIGIN}/engine_page.html")
-        self.page.wait_for_function("window.page !== undefined", timeout=60_000)
+        self.page.wait_for_function("window.page !== undefined", timeout=300_000)
 
     def _hear(self, message: Any) -> None:
         # Chromium tells how slow it is to read from a software renderer; that is no fault of the page.

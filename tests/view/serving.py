@@ -24,6 +24,8 @@ from osteon.view.model_set import prepare_models
 from osteon.view.serve import ViewServer
 from osteon.view.session import Session
 
+#: Seconds after which something that a test waits for is said to be wrong, not slow: machines may do much else.
+PATIENCE = 300.0
 PAGE = '<!doctype html><meta name="osteon-mode" content="server"><title>page</title>'
 
 
@@ -54,7 +56,7 @@ class Served:
         return self.server.guard.port
 
     def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
 
     def raw(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
         """Ask for a path as it is, token or not."""
@@ -120,11 +122,11 @@ def served(
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        assert ready.wait(10)
+        assert ready.wait(PATIENCE)
         yield Served(server, session, folder)
     finally:
         server.stop()
-        thread.join(10)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
@@ -146,7 +148,7 @@ def alive(pid: int) -> bool:
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def wait_until(true: Any, seconds: float = 60.0) -> bool:
+def wait_until(true: Any, seconds: float = PATIENCE) -> bool:
     """Whether something becomes true in time, also on a machine that does much else."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -160,7 +162,7 @@ class RawLine:
     """A line to a server over which exactly these bytes go."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=15)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
         self.port = port
 
     def begin(self, method: str, path: str, *headers: str) -> None:
@@ -179,7 +181,7 @@ class RawLine:
             pass
         return sent
 
-    def drip(self, byte: bytes, seconds: float = 12) -> bool:
+    def drip(self, byte: bytes, seconds: float = PATIENCE) -> bool:
         """Send a byte at a time; whether the other side closed the line before so many seconds."""
         end = time.monotonic() + seconds
         try:

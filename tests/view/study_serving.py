@@ -61,10 +61,10 @@ def serving(plan: StudyPlan, folder: Path) -> Iterator[ServedStudy]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        assert ready.wait(10)
+        assert ready.wait(300)
         yield ServedStudy(server.address, answers)
     finally:
         server.stop()
-        thread.join(10)
+        thread.join(300)
         answers.close()
         assert not thread.is_alive()

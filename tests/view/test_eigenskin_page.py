@@ -182,7 +182,7 @@ def test_errors_are_painted_on_one_scale(person: Person) -> None:
     known = poses_of_rig(learned.model.character, poses, [4])
     plain = pose_character(replace(learned.model.character, displacements=()), known.transforms)[0]
     off = np.linalg.norm(plain - known.frames[0], axis=1) / learned.model.mesh.diagonal
-    assert off.max() <= person.state("turnMax") * (1 + 1e-6) <= 1.6 * off.max()
+    assert person.state("turnMax") == pytest.approx(np.percentile(off, 99), rel=0.06)  # what lies above is yellow
     assert "error" in person.page.locator(".legend").inner_text()
     chooses(person, "SSD")
     worst = int(off.argmax())
@@ -409,7 +409,7 @@ def test_a_saved_comparison_shows_what_it_measured(
         person = Person(chromium, running.server.address, "small", reduced_motion="reduce")
         person.sees_model()
         assert person.page.locator("#tabs").get_by_role("button", name="EigenSkin").is_hidden()  # of ssd
-        person.page.locator("#panel-compare").get_by_role("option", name=re.compile("eigenskin, EigenSkin")).click()
+        person.page.locator("#panel-compare").get_by_role("option", name=re.compile("EigenSkin, EigenSkin")).click()
         person.waits_for("s.pack.displacements.length === 1")
         for frame in (0, 5, 11):
             posed = person.page.evaluate("async (f) => [...(await window.osteon.engine.readPositions(f))]", frame)
@@ -422,3 +422,23 @@ def test_a_saved_comparison_shows_what_it_measured(
         assert "no truth" in panel.inner_text()
         person.page.keyboard.press("Escape")
         person.leaves()
+
+
+def test_turns_are_undone_and_done_again(person: Person) -> None:
+    panel = panel_of(person)
+    undo, redo = panel.get_by_role("button", name="Undo"), panel.get_by_role("button", name="Redo")
+    chooses_pose(person, "pose2")
+    known = person.page.evaluate(POSE)
+    turns(person, "elbow", 63)
+    by_hand = person.page.evaluate(POSE)
+    assert by_hand != known
+    undo.click()
+    assert person.page.evaluate(POSE) == known
+    assert person.page.evaluate("() => window.osteon.page.turning.known") >= 0  # the truth is there again
+    redo.click()
+    assert person.page.evaluate(POSE) == by_hand
+    assert redo.is_disabled()
+    person.page.keyboard.press("Control+z")
+    assert person.page.evaluate(POSE) == known
+    person.page.keyboard.press("Control+Shift+z")
+    assert person.page.evaluate(POSE) == by_hand

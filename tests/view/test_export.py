@@ -86,7 +86,7 @@ def test_an_export_can_be_served_by_anything(page, item, tmp_path):
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "out"))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        line = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        line = HTTPConnection("127.0.0.1", server.server_port, timeout=300)
         kinds = {"/": "text/html", "/app.js": "javascript", "/scene.json": "json", "/packs/m1.bin": "octet-stream"}
         for path, kind in kinds.items():
             line.request("GET", path)
@@ -314,16 +314,16 @@ def test_the_command_serves_until_it_is_told_to_end(subjects, tmp_path, monkeypa
             facts += line
         address = json.loads(facts)["address"]
         port, token = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([\w-]+)/", address).groups()
-        line = HTTPConnection("127.0.0.1", int(port), timeout=10)
+        line = HTTPConnection("127.0.0.1", int(port), timeout=300)
         line.request("GET", f"/{token}/alive")  # a tab looks on
         assert line.getresponse().status == 200
-        other = HTTPConnection("127.0.0.1", int(port), timeout=20)
+        other = HTTPConnection("127.0.0.1", int(port), timeout=300)
         if number == signal.SIGINT:  # a worker runs
             other.request("POST", f"/{token}/open", (subjects / "tube.npz").read_bytes(), {"X-Name": "tube.npz"})
             assert other.getresponse().status == 200
         server.send_signal(number)
         try:
-            ended = server.wait(10)
+            ended = server.wait(300)
         finally:
             server.kill()
         assert ended == code
@@ -341,7 +341,7 @@ def test_the_command_ends_with_the_tab_it_opened(subjects, monkeypatch, capsys):
         def open(self, doorway: str) -> bool:
             page = Path(url2pathname(urlsplit(doorway).path)).read_text()
             host, token = re.search(r'href="http://([^/]+)/([\w-]+)/"', page).groups()
-            line = HTTPConnection(host, timeout=10)
+            line = HTTPConnection(host, timeout=300)
             line.request("GET", f"/{token}/alive")
             threading.Timer(0.3, line.close).start()
             return line.getresponse().status == 200

@@ -126,7 +126,7 @@ def test_too_large_a_file_is_refused_before_it_is_sent(person: Person, subjects:
 def test_a_dropped_sequence_is_skinned_and_saved(person: Person, subjects: Path) -> None:
     frames = sorted((subjects / "frames").glob("*.*"))
     person.drops(*frames[::-1])
-    person.waits_for("s.panel === 'fit' && s.pack?.kind === 'sequence'", 40)
+    person.waits_for("s.panel === 'fit' && s.pack?.kind === 'sequence'")
     assert person.state("mode") == "source"
     assert person.state("pack.counts.frames") == fox()[0].n_frames
     panel = person.opens("Fit")
@@ -134,16 +134,16 @@ def test_a_dropped_sequence_is_skinned_and_saved(person: Person, subjects: Path)
     panel.get_by_label("Rank of corrections").fill("2")
     panel.get_by_label("Refining rounds").fill("2")
     panel.get_by_role("button", name="Skin it").click()
-    panel.get_by_role("progressbar").first.wait_for(timeout=30_000)
+    panel.get_by_role("progressbar").first.wait_for()
     person.keeps_picture("8-fitting")
-    person.waits_for("s.pack?.kind === 'model'", 60)
+    person.waits_for("s.pack?.kind === 'model'")
     assert person.state("mode") == "side"
     assert person.state("pack.rank") == 2
     assert person.opens("Compare").get_by_text("E, all frames").is_visible()
     person.measures_all()
     person.keeps_picture("8-fitted")
     person.opens("Bones").get_by_role("button", name="Find near-rigid triangles").click()
-    person.waits_for("s.paint === 'clusters'", 40)
+    person.waits_for("s.paint === 'clusters'")
     person.keeps_picture("8-near-rigid")
     assert "smaller by" in person.opens("About").inner_text()
     with person.page.expect_download() as kept:
@@ -157,21 +157,21 @@ def test_a_fit_is_cancelled(person: Person, server: Served, tmp_path: Path) -> N
     long = np.concatenate([sequence.frames] * 12)
     save_sequence(MeshSequence(long, sequence.faces, sequence.rest, name="long"), tmp_path / "long.npz")
     person.drops(tmp_path / "long.npz")
-    person.waits_for("s.panel === 'fit' && s.pack?.kind === 'sequence'", 40)
+    person.waits_for("s.panel === 'fit' && s.pack?.kind === 'sequence'")
     panel = person.opens("Fit")
     panel.get_by_label("Bones", exact=True).fill("40")
     panel.get_by_role("button", name="Skin it").click()
-    panel.get_by_role("progressbar").first.wait_for(timeout=30_000)
+    panel.get_by_role("progressbar").first.wait_for()
     assert "long: 40 scaled bones" in panel.inner_text()
     panel.get_by_role("button", name="Cancel").click()
     person.hears("status", "cancelled")
     assert person.state("pack.kind") == "sequence"
     panel.get_by_role("button", name="Skin it").click()
-    panel.get_by_role("progressbar").first.wait_for(timeout=30_000)
+    panel.get_by_role("progressbar").first.wait_for()
     assert server.session.running is not None
     person.page.reload()
     # A page that is gone wants no result. The browser may drop its last request; the server sees the line close.
-    assert wait_until(lambda: server.session.running is None, 20)
+    assert wait_until(lambda: server.session.running is None)
 
 
 def test_a_server_that_ended_is_told_in_words(person: Person, server: Served) -> None:

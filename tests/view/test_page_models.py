@@ -20,6 +20,7 @@ from osteon.pipeline.comparison import Comparison
 from osteon.view.collection import Collection
 from osteon.view.export import export_view
 from osteon.view.model_files import find_models
+from osteon.view.model_names import METHOD_NAMES
 from osteon.view.model_set import prepare_models
 
 from .page_person import Person, fox
@@ -79,7 +80,7 @@ def knows_all(person: Person, count: int = len(WORDS)) -> None:
     """All models are fetched and measured."""
     person.waits_for(f"s.known.size === {count}")
     unknown = "() => ![...document.querySelectorAll('.model-list li > small')].some((e) => e.textContent === '…')"
-    person.page.wait_for_function(unknown, timeout=60_000)
+    person.page.wait_for_function(unknown)
 
 
 def row(person: Person, word: str) -> Any:
@@ -115,7 +116,7 @@ def test_every_row_tells_how_far_its_model_is_off(person: Person, found: Compari
         texts = row(person, result.word).locator("> small").all_inner_texts()
         assert [float(text) for text in texts] == pytest.approx(expected, rel=6e-3)
         said = row(person, result.word).get_attribute("aria-label")
-        assert said.startswith(f"{result.word}, {result.title}")
+        assert said.startswith(f"{METHOD_NAMES[result.word]}, {result.title}")
         assert "RMS in poses it had not seen" in said
     error = re.search(r"E, all frames\s+([\d.]+)", person.page.locator("#panel-compare dl").inner_text())
     assert float(error[1]) == float(texts_of(person, "ssd")[0])
@@ -144,7 +145,7 @@ def test_a_swap_keeps_the_place_and_asks_for_nothing(person: Person, folder: Pat
         for name in ("camera", "target"):
             assert after.pop(name) == pytest.approx(before[name], abs=1e-9)
         assert after.items() <= before.items()
-        assert person.page.locator(".side-name.right").inner_text() == word
+        assert person.page.locator(".side-name.right").inner_text() == METHOD_NAMES[word]
         assert person.page.get_by_role("combobox", name="Model").input_value() == person.state("model")
         played = pose_frames(load_model(folder / "models" / f"{word}.npz"))[5]
         assert np.abs(shown(person, 5) - played).max() < 1e-4 * fox()[0].diagonal
@@ -207,16 +208,16 @@ def test_keys_swap(person: Person) -> None:
     keys.press("?")
     text = person.page.locator("#panel-about").inner_text()
     assert "next model of this source" in text
-    assert person.page.title() == f"{fox()[0].name}, {WORDS[-1]}, Osteon"
+    assert person.page.title() == f"{fox()[0].name}, {METHOD_NAMES[WORDS[-1]]}, Osteon"
 
 
 def test_two_models_stand_beside_each_other(person: Person) -> None:
     panel = person.page.locator("#panel-compare")
     swaps(person, "as")
-    panel.get_by_label("Compare with").select_option("mwe-zero")
+    panel.get_by_label("Compare with").select_option("Multi-Weight as printed")
     assert person.state("mode") == "side"  # otherwise it would not be seen
     sides = [person.page.locator(".side-name").nth(i).inner_text() for i in (0, 1)]
-    assert sides == ["mwe-zero", "as"]
+    assert sides == ["Multi-Weight as printed", "Animation Space"]
     person.page.evaluate("() => window.osteon.store.set({ paint: 'error' })")
     person.page.evaluate("() => window.osteon.page.timeline.goTo(7)")
     drawn(person)
@@ -255,14 +256,14 @@ def test_two_models_stand_beside_each_other(person: Person) -> None:
         person.page.keyboard.press(key)
         assert person.state("mode") == mode
         drawn(person)
-    assert person.page.locator(".side-name").first.inner_text() == "mwe-zero"
+    assert person.page.locator(".side-name").first.inner_text() == "Multi-Weight as printed"
     swaps(person, "ssd")  # what it stands against stays
     assert person.state("against") == f"m{WORDS.index('mwe-zero') + 1}"
     panel.get_by_label("Compare with").select_option("")
     drawn(person)
     assert person.page.evaluate("() => window.osteon.engine.beside") is None
     person.page.evaluate("() => window.osteon.store.set({ mode: 'side' })")
-    assert [person.page.locator(".side-name").nth(i).inner_text() for i in (0, 1)] == ["source", "ssd"]
+    assert [person.page.locator(".side-name").nth(i).inner_text() for i in (0, 1)] == ["source", "LBS"]
 
 
 def test_near_rigid_parts_are_found_for_all_at_once(person: Person) -> None:
@@ -318,7 +319,7 @@ def test_without_their_source_models_are_swapped_too(chromium: Any, folder: Path
         person.page.evaluate("() => window.osteon.page.timeline.goTo(3)")
         swaps(person, "dqs")
         assert person.page.evaluate("() => window.osteon.page.timeline.frame") == 3
-        person.page.get_by_label("Compare with").select_option("ssd")
+        person.page.get_by_label("Compare with").select_option("LBS")
         person.waits_for("s.mode === 'side' && window.osteon.engine.beside")
         drawn(person)
         person.page.get_by_label("Compare with").select_option("")

@@ -37,7 +37,7 @@ def assert_still(person: Person) -> None:
 def test_a_skeleton_on_the_command_line_opens_posing(chromium: Any, files: Any, tmp_path: Path, size: str) -> None:
     with served(tmp_path / "view", str(files[0]), skeleton=str(files[1])) as running:
         person = Person(chromium, running.server.address, size)
-        answered(person, 60)  # nobody clicked anything
+        answered(person)  # nobody clicked anything
         assert person.state("panel") == "pose"
         assert person.state("posing") is True
         for name in ("Joint 1", "Joint 2", "Joint 3", "Joint 4"):
@@ -55,7 +55,7 @@ def test_a_skeleton_opens_posing_of_a_mesh_that_moves_too(chromium: Any, files: 
     save_sequence(type(tube())(frames, tube().faces, tube().rest, name="tube"), tmp_path / "moving.npz")
     with served(tmp_path / "view", str(tmp_path / "moving.npz"), skeleton=str(files[1])) as running:
         person = Person(chromium, running.server.address, "small", reduced_motion="reduce")
-        answered(person, 60)
+        answered(person)
         assert person.state("panel") == "pose"
         person.opens("About")
         assert person.page.locator("#timeline").is_visible()  # the sequence plays beside it
@@ -75,7 +75,7 @@ def test_a_dropped_still_mesh_opens_pose_and_no_timeline(chromium: Any, files: A
     person = Person(chromium, empty.server.address, "small")
     person.waits_for("s.scene.can_fit")
     person.drops(files[0])
-    person.waits_for("s.pack && s.panel !== ''", 90)
+    person.waits_for("s.pack && s.panel !== ''")
     assert person.state("panel") == "pose"
     assert_still(person)
     assert panel_of(person).get_by_role("button", name="Pose by lines and pins").is_visible()
@@ -88,7 +88,7 @@ def test_a_dropped_still_mesh_opens_pose_and_no_timeline(chromium: Any, files: A
         assert words in person.opens(panel).inner_text()
     assert person.page.get_by_role("button", name="Skin it").count() == 0
     person.drops(files[1])  # its skeleton
-    answered(person, 60)
+    answered(person)
     assert person.state("panel") == "pose"
     assert person.page.locator(".handle.joint").count() == 4
     person.keeps_picture("11-still-dropped")
@@ -100,9 +100,9 @@ def test_what_moves_still_opens_fit_and_its_timeline(chromium: Any, files: Any, 
     person = Person(chromium, empty.server.address, "small", reduced_motion="reduce")
     person.waits_for("s.scene.can_fit")
     person.drops(files[0])
-    person.waits_for("s.pack && s.panel === 'pose'", 90)
+    person.waits_for("s.pack && s.panel === 'pose'")
     person.drops(tmp_path / "frames.npz")  # which might have held a skeleton of the mesh
-    person.waits_for("s.panel === 'fit' && s.pack.counts.frames > 1", 90)
+    person.waits_for("s.panel === 'fit' && s.pack.counts.frames > 1")
     person.complaints.clear()  # the browser's own words about that
     assert person.page.locator("#stage [role=alert]").is_hidden()
     assert person.page.locator("#timeline").is_visible()

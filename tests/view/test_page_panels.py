@@ -48,7 +48,7 @@ def person(request: pytest.FixtureRequest, chromium: Any, address: str) -> Itera
 def test_every_panel(person: Person) -> None:
     person.keeps_picture("0-start")
     assert_mesh_is_large(person)
-    uses = (compare, bones, corrections, levels, crowd, fit, pose, about)
+    uses = (compare, bones, corrections, fit, pose, levels, crowd, view, about)
     for i, (panel, use) in enumerate(zip(PANELS, uses, strict=True)):
         shown = person.opens(panel)
         use(person, shown)
@@ -170,6 +170,15 @@ def pose(person: Person, panel: Any) -> None:
     assert panel.get_by_role("button", name="Pose it").is_visible()
     assert panel.get_by_role("button", name="Choose a skeleton…").is_visible()
     assert person.state("posing") is False  # test_pose_page.py goes on from here
+
+
+def view(person: Person, panel: Any) -> None:
+    person.page.evaluate("() => window.osteon.store.set({ crowd: false })")
+    panel.get_by_role("button", name="Side").click()
+    assert person.page.evaluate("() => window.osteon.engine.eye.place[0]") > 0
+    panel.get_by_text("Headlight", exact=True).click()
+    assert person.state("light") == "camera"
+    panel.get_by_text("Room", exact=True).click()  # test_page_view.py goes on from here
 
 
 def about(person: Person, panel: Any) -> None:

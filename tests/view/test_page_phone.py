@@ -109,7 +109,7 @@ def test_side_by_side_stands_one_above_the_other(person: Person) -> None:
 def test_handles_lie_on_both_meshes_of_a_stack(chromium: Any, files: Any, tmp_path: Any) -> None:
     with served(tmp_path / "view", str(files[0]), skeleton=str(files[1])) as running:
         person = Person(chromium, running.server.address, "phone", reduced_motion="reduce")
-        answered(person, 60)
+        answered(person)
         person.page.evaluate("() => window.osteon.store.set({ poseView: 'side' })")
         answered(person)
         tall = person.page.evaluate("() => window.osteon.engine.height")

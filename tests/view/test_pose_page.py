@@ -40,7 +40,7 @@ def visitor(chromium: Any, address: str) -> Iterator[Person]:
     someone = Person(chromium, address, "small", reduced_motion="reduce", accept_downloads=True)
     someone.waits_for("s.pack")
     someone.opens("Pose")
-    answered(someone, 60)
+    answered(someone)
     yield someone
     someone.leaves()
 
@@ -63,9 +63,9 @@ def person(visitor: Person) -> Person:
     return visitor
 
 
-def answered(person: Person, seconds: float = 20) -> None:
+def answered(person: Person) -> None:
     """Until the mesh is shown as it was asked for."""
-    person.waits_for("window.osteon.page.posing.exchange.answer && !window.osteon.page.posing.exchange.busy", seconds)
+    person.waits_for("window.osteon.page.posing.exchange.answer && !window.osteon.page.posing.exchange.busy")
     drawn(person)
 
 
@@ -321,7 +321,7 @@ def test_layout(chromium, address, size, scheme):
     person = Person(chromium, address, size, scheme, reduced_motion="reduce")
     person.waits_for("s.pack")
     person.opens("Pose")
-    answered(person, 60)
+    answered(person)
     (drags_by_finger if size == "phone" else drags)(person, "Joint 3", 10, 40)
     assert panel_of(person).get_by_role("button", name="Undo").is_enabled()
     for step, text in enumerate(("Material", "Segments", "Distortion")):
@@ -360,15 +360,15 @@ def test_skeletons_that_are_dropped(chromium, files, tmp_path):
         assert "broken.skel" in person.hears("alert", "broken.skel")
         person.complaints.clear()  # the browser's own words about the refusals
         panel.get_by_role("button", name="Pose by lines and pins").click()
-        answered(person, 60)
+        answered(person)
         assert person.page.locator(".handle").count() == 0
         assert panel.get_by_role("radio", name="SSD").is_disabled()
         person.drops(files[1])
-        person.waits_for("window.osteon.page.posing.rig?.bones.length === 3", 60)
+        person.waits_for("window.osteon.page.posing.rig?.bones.length === 3")
         answered(person)
         assert person.page.locator(".handle.joint").count() == 4
         person.drops(tmp_path / "other.json")
-        person.waits_for("window.osteon.page.posing.rig?.bones.length === 1", 60)
+        person.waits_for("window.osteon.page.posing.rig?.bones.length === 1")
         answered(person)
         assert handle(person, "Joint a").count() == 1
         person.leaves()

@@ -87,7 +87,7 @@ def test_a_body_that_does_not_come_is_given_up(viewer: Served, raw: RawLine, mon
     raw.begin("POST", f"/{viewer.token}/{path}", name_of(path), length)
     started = time.monotonic()
     assert raw.rest().startswith(b"HTTP/1.1 408")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 25  # well before the usual 30 s
     assert viewer.session.uploads.arriving == 0
 
 
@@ -114,7 +114,7 @@ def test_the_next_request_of_a_line_must_come_whole_too(viewer: Served, raw: Raw
     started = time.monotonic()
     raw.socket.sendall(b"GET /")
     raw.rest()
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 9  # before the usual 10 s
 
 
 def test_many_silent_lines_leave_room_for_the_page(viewer: Served, monkeypatch):

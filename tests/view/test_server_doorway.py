@@ -38,7 +38,7 @@ seen = Path(__file__).with_name("seen.new")
 file = Path(unquote(sys.argv[1].removeprefix("file://")))
 seen.write_text(f"{sys.argv[1]}\\n{os.stat(file).st_mode}\\n{file.read_text()}")
 seen.rename(seen.with_suffix(".txt"))
-time.sleep(30)
+time.sleep(600)
 """
 
 
@@ -83,7 +83,7 @@ def command_lines() -> list[str]:
 def test_the_browser_is_led_to_the_page_by_a_file_of_its_owner(viewing, tmp_path):
     address = viewing.stdout.readline().strip()
     token = re.fullmatch(r"http://127\.0\.0\.1:\d+/([\w-]{32,})/", address)[1]
-    assert wait_until((tmp_path / "seen.txt").exists, 30)
+    assert wait_until((tmp_path / "seen.txt").exists)
     assert not [line for line in command_lines() if token in line]
     given, mode, page = (tmp_path / "seen.txt").read_text().split("\n", 2)
     assert given.startswith("file:///")
@@ -101,7 +101,7 @@ def test_no_folder_stays_however_it_ends(viewing, tmp_path, number):
     viewing.stdout.readline()
     assert list((tmp_path / "temporary").glob("osteon-view-*"))
     viewing.send_signal(number)
-    viewing.wait(30)
+    viewing.wait(300)
     assert wait_until(lambda: not list((tmp_path / "temporary").glob("osteon-view-*")))
     assert not alive(viewing.pid)
 

@@ -142,7 +142,7 @@ def test_a_model_without_a_skeleton_has_none_to_show(chromium: Any, tmp_path: Pa
 def posing(person: Person) -> Person:
     """The Pose panel, which poses a model with a skeleton at once."""
     person.opens("Pose")
-    answered(person, 60)
+    answered(person)
     return person
 
 
@@ -203,7 +203,7 @@ def test_only_what_a_skin_can_do_is_offered(posing: Person) -> None:
     assert not posing.nameless()
     drags(posing, "Joint hand", -60, 40)
     chooses(posing, "Side by side")
-    answered(posing, 60)
+    answered(posing)
     assert np.abs(shown(posing, "source") - shown(posing)).max() > 1e-3
     assert panel.locator("thead").inner_text().split() == ["Skin", "Simplex"]
     chooses(posing, "Segments")

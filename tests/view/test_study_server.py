@@ -36,7 +36,7 @@ def ask(
     study: ServedStudy, path: str, *, token: bool = True, body: bytes | None = None, **headers: str
 ) -> tuple[int, bytes]:
     address = urlsplit(study.address)
-    line = http.client.HTTPConnection(str(address.hostname), address.port or 0, timeout=20)
+    line = http.client.HTTPConnection(str(address.hostname), address.port or 0, timeout=300)
     try:
         line.request("POST" if body else "GET", (address.path if token else "/") + path, body, headers)
         answer = line.getresponse()

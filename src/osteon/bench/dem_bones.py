@@ -21,10 +21,22 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
+from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64
+from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 
-__all__ = ["DEFAULTS", "MOST_ACCURATE", "DemBonesOptions", "PeerFit", "run_dem_bones", "search_options", "thinned"]
+__all__ = [
+    "DEFAULTS",
+    "MOST_ACCURATE",
+    "DemBonesOptions",
+    "PeerFit",
+    "dem_bones_model",
+    "run_dem_bones",
+    "search_options",
+    "thinned",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +92,52 @@ def run_dem_bones(
     sequence: MeshSequence, bones: int, options: DemBonesOptions = DEFAULTS, influences: int = 4
 ) -> PeerFit:
     """One fit, its error measured as ours is."""
+    rest, frames = sequence.rest.astype(np.float64), sequence.frames.astype(np.float64)
+    start = time.perf_counter()
+    weights, transforms = _solve(sequence, bones, options, influences)
+    seconds = time.perf_counter() - start
+    posed = _play(rest, weights, transforms)
+    error = 100 * np.linalg.norm(frames - posed) / np.linalg.norm(frames - frames.mean(axis=0))
+    return PeerFit(seconds, float(error), len(weights))
+
+
+def dem_bones_model(
+    sequence: MeshSequence, bones: int, options: DemBonesOptions = DEFAULTS, influences: int = 4
+) -> SkinnedModel:
+    """What one fit finds, to be written by our writers."""
+    weights, transforms = _solve(sequence, bones, options, influences)
+    slots = np.argsort(-weights, axis=0, kind="stable")[:influences].T
+    kept = np.take_along_axis(weights.T, slots, axis=1)
+    skin = Skin(slots.astype(np.int32), (kept / kept.sum(axis=1, keepdims=True)).astype(np.float32))
+    return SkinnedModel(
+        sequence.rest,
+        sequence.faces,
+        skin,
+        BoneTrack(transforms[:, :, :3].astype(np.float32), "rigid"),
+        sequence.clips,
+        asset=sequence.asset,
+        name=sequence.name,
+    )
+
+
+def _solve(sequence: MeshSequence, bones: int, options: DemBonesOptions, influences: int) -> tuple[Float64, Float64]:
+    """Weights (b,v) and transforms (f,b,4,4)."""
     import py_dem_bones as dem
 
     rest, frames = sequence.rest.astype(np.float64), sequence.frames.astype(np.float64)
     solver = dem._py_dem_bones.DemBones()
     for name, value in options.values().items():
         setattr(solver, name, value)
-    faces = sequence.faces.tolist()
-    start = time.perf_counter()
-    result = dem.solve_skinning(
-        rest, frames, bones, faces=faces, max_influences=influences, iterations=options.iterations, solver=solver
+    found = dem.solve_skinning(
+        rest,
+        frames,
+        bones,
+        faces=sequence.faces.tolist(),
+        max_influences=influences,
+        iterations=options.iterations,
+        solver=solver,
     )
-    seconds = time.perf_counter() - start
-    posed = _play(rest, result.weights, result.transforms)
-    error = 100 * np.linalg.norm(frames - posed) / np.linalg.norm(frames - frames.mean(axis=0))
-    return PeerFit(seconds, float(error), len(result.weights))
+    return found.weights, found.transforms
 
 
 def _play(rest: Float64, weights: Float64, transforms: Float64) -> Float64:

@@ -34,11 +34,14 @@ BENCHES = {
         ("data", "threads", "against"),
     ),
     "engines": Bench("scaled bones: error and time, and default files in every engine that is installed"),
+    "engine-normals": Bench("by which matrix players turn normals, and which morph targets of normals they show", ()),
+    "seen": Bench("pictures by three.js of files and of their sources, and FLIP between them; Dem Bones, textures"),
     "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),
     "eigenskin": Bench("corrections that follow joints: simulated hands in poses seen and unseen, cost, players"),
     "elastic": Bench("simulated flesh: exactness, balance, inversions, load steps, time; a beam against CalculiX"),
     "deformers": Bench("families of deformers: a twisted bar, agreement with the paper, error and cost"),
     "rig": Bench("skeletons from meshes alone, against the rigs that moved them; articulated against free bones"),
+    "rig-kept": Bench("characters with --rig: what three.js and their JSON show of them before and after", ("data",)),
     "compare": Bench("models on poses that they have not seen; closest points against libigl"),
     "lod": Bench(
         "fewer bones, blends and triangles: what is left of the error, cost of the search and of levels, no pops",
@@ -53,5 +56,6 @@ BENCHES = {
 
 def find_bench(name: str) -> Callable[[BenchRun], list[Row]]:
     """The function of a bench."""
-    function: Callable[[BenchRun], list[Row]] = getattr(import_module(f"osteon.bench.{name}"), f"bench_{name}")
+    module = name.replace("-", "_")
+    function: Callable[[BenchRun], list[Row]] = getattr(import_module(f"osteon.bench.{module}"), f"bench_{module}")
     return function

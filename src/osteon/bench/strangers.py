@@ -1,6 +1,7 @@
 """Files that others made: every one below `--data` is read, skinned and played back as a person would do it.
 
 A file is refused in one clear line, or it works: no traceback, and below 10 MB no command of more than 60 s or 1 GB.
+`info` and `skin` agree: a file that one reads the other reads, and what `info` calls animated is skinned.
 What plays as a character of rigid joints with up to four influences is sampled to frames and skinned again on its own
 rig (`--rig`): E of that round trip is taken between the frames of both files.
 """
@@ -37,6 +38,8 @@ def bench_strangers(run: BenchRun) -> list[Row]:
 def _tried(run: BenchRun, source: ForeignSource) -> Trial:
     with TemporaryDirectory(prefix="osteon-strangers-") as folder:
         trial = try_source(source, Path(folder), run.threads)
+    if not trial.agrees:
+        run.say(f"{source.name}: osteon info and osteon skin disagree: {trial.runs[-1].reason}")
     for broken in trial.broken:
         run.say(f"{source.name}: osteon {broken.words[0]} broke: {broken.reason}")
     if trial.refused is not None:
@@ -74,6 +77,7 @@ def _totals(trials: list[Trial]) -> list[Row]:
         figure("all", "skinned and played", sum(trial.animated and _went_well(trial) for trial in trials)),
         figure("all", "refused", len(refused)),
         at_most("all", "tracebacks, signals and wrong codes", sum(len(trial.broken) for trial in trials), 0),
+        at_most("all", "files on which info and skin disagree", sum(not trial.agrees for trial in trials), 0),
         at_most("all", "refusals that do not name the file", sum(not _names_file(trial) for trial in refused), 0),
         *(figure("refused", reason, count) for reason, count in reasons.most_common()),
     ]

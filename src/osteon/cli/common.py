@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from osteon.cli.outputs import force_option
+from osteon.cli.progress_lines import progress_lines
 from osteon.core.progress import Progress, ProgressEvent
 from osteon.core.progress_time import RemainingTime, duration_text
 
@@ -52,9 +53,16 @@ def console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Progress | None]:
-    """A bar on standard error with the stage, the current error and the time left; gone when the work is done."""
-    if quiet or not sys.stderr.isatty():
+    """A bar on standard error with the stage, the current error and the time left; gone when the work is done.
+
+    Where standard error is no terminal, lines.
+    """
+    if quiet:
         yield None
+        return
+    if not sys.stderr.isatty():
+        with progress_lines(lambda line: click.echo(line, err=True)) as listen_to_lines:
+            yield listen_to_lines
         return
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar

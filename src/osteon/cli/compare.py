@@ -10,6 +10,7 @@ import click
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.compare_save import print_saved, save_models, save_output
 from osteon.cli.error_words import naming_input
+from osteon.cli.losses import say_lost
 from osteon.cli.option_flags import options_of, refuse_unused, some_of
 from osteon.cli.outputs import file_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
@@ -104,6 +105,7 @@ def compare(
             facts["seconds"] = found.seconds | clock.seconds()
             write_json(facts, json_file)
     print_json(facts, json_file)
+    say_lost(sequence.asset, quiet=quiet)
     if not quiet and json_file != "-":
         print_comparison(found, found.seconds | clock.seconds(), files.report)
         if files.save is not None:

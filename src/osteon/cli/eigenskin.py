@@ -11,6 +11,7 @@ import click
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.error_words import naming_input
+from osteon.cli.losses import say_lost
 from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
@@ -115,6 +116,7 @@ def eigenskin(
             facts["seconds"] |= clock.seconds()
             write_json(facts, json_file)
     print_json(facts, json_file)
+    say_lost(character.asset, *files.outputs, quiet=quiet)
     if not quiet and json_file != "-":
         _print(facts, files.outputs, poses, plays)
     left, wanted = facts["quality"]["relative_training_error"], options.max_error

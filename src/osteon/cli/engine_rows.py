@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from osteon.core.engine_play import Played, played_rows, where_it_plays
-from osteon.core.engines import GLTF, EngineName, engine_of
+from osteon.core.engines import GLTF, USD, EngineName, engine_of
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import drop_unused
 from osteon.io.doors.engine_facts import file_facts, target_attributes
 from osteon.io.doors.options import SaveOptions
+from osteon.io.meshes.corner_normals import single_normals
 from osteon.io.metadata.baked import baked_model
 
 __all__ = ["FilePlays", "engine_notes", "file_plays", "plays_json", "plays_rows"]
@@ -82,6 +83,13 @@ def engine_notes(model: SkinnedModel, files: list[FilePlays], options: SaveOptio
     had = options.normals and corrections is not None and corrections.normal_basis is not None
     if gltf and had and target_attributes(model, options) == 1:
         notes.append(_few_attributes(model.rank, options.engine))
+    usd = any(Path(file.path).suffix.lower() in USD for file in files)
+    own = model.asset.normals
+    if usd and had and own is not None and not single_normals(model.faces, own):
+        notes.append(
+            "USD has one normal offset per vertex, and hard edges give vertices several normals, so the corrections of "
+            "normals are omitted there; .glb keeps them"
+        )
     return notes
 
 

@@ -27,6 +27,8 @@ _HEAD = (
     "keys between frames",
     "meshopt",
     "hides coarse meshes",
+    "normals are turned by",
+    "targets of normals",
 )
 
 
@@ -52,7 +54,18 @@ def _row(engine: Engine) -> tuple[str, ...]:
         _yes(engine.keys_between),
         _yes(engine.meshopt),
         _yes(engine.hidden_nodes),
+        engine.normals or "not measured",
+        _normal_targets(engine),
     )
+
+
+def _normal_targets(engine: Engine) -> str:
+    """Whether they are shown, and what must stand beside them."""
+    if engine.normals is None:
+        return "not measured"
+    if not engine.normal_targets:
+        return "not shown"
+    return "shown" if engine.empty_accessors else "shown, zeros stored"
 
 
 def _remarks(engine: Engine) -> str:

@@ -14,6 +14,7 @@ from osteon.cli.outputs import file_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
 from osteon.io import LoadOptions, holds_model, load_model, load_outline, load_sequence
 from osteon.io.doors.clip_files import describe_clips_only, holds_clips_only
+from osteon.io.doors.source import numbered
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -205,14 +206,14 @@ def _describe_mesh(sequence: MeshSequence) -> dict[str, Any]:
     """Facts about the rest pose and the triangles."""
     import numpy as np
 
-    from osteon.core.topology import degenerate_triangles, shells
-    from osteon.core.weld import weld_vertices
+    from osteon.core.topology import degenerate_triangles
+    from osteon.core.weld import weld_vertices, welded_shells
 
-    unique, welded_of_vertex = weld_vertices(sequence)
+    unique, _ = weld_vertices(sequence)
     return {
         "vertices": sequence.n_vertices,
         "triangles": sequence.n_triangles,
-        "shells": shells(welded_of_vertex[sequence.faces], len(unique))[0],
+        "shells": welded_shells(sequence.rest, sequence.faces)[0],
         "degenerate_triangles": int(degenerate_triangles(sequence.rest, sequence.faces).sum()),
         "unreferenced_vertices": sequence.n_vertices - len(np.unique(sequence.faces)),
         "duplicate_vertices": sequence.n_vertices - len(unique),
@@ -226,6 +227,8 @@ def _describe_asset(asset: Asset) -> dict[str, Any]:
     carries = {
         "uvs": asset.uvs is not None,
         "colors": asset.colors is not None,
+        "more uvs": bool(asset.more_uvs),
+        "more colors": bool(asset.more_colors),
         "materials": bool(asset.materials),
         "polygons": asset.polygon_of_triangle is not None,
         "textures": any(material.textures for material in asset.materials),
@@ -233,6 +236,7 @@ def _describe_asset(asset: Asset) -> dict[str, Any]:
     return {
         "carries": [name for name, there in carries.items() if there],
         "materials": [m.name for m in asset.materials],
+        **({"left_out": list(asset.origin.lost)} if asset.origin.lost else {}),
     }
 
 
@@ -252,7 +256,7 @@ def print_facts(facts: dict[str, Any], out: Console) -> None:
 
 def _shown(key: str, value: Any) -> str:
     if key == "clips":
-        return ", ".join(f"{c['name']} ({c['frames']} frames at {c['fps']:g} fps)" for c in value)
+        return ", ".join(f"{c['name']} ({numbered(c['frames'], 'frame')} at {c['fps']:g} fps)" for c in value)
     if key == "levels":
         words = (", ".join(f"{_shown('', number)} {name}" for name, number in level.items()) for level in value)
         return "; ".join(words)

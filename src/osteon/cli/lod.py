@@ -11,6 +11,7 @@ import click
 from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
 from osteon.cli.engine_rows import engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.lod_text import describe_levels, print_levels
+from osteon.cli.losses import say_lost
 from osteon.cli.model_frames import load_skinned, take_clips
 from osteon.cli.option_flags import is_any_given, options_of, refuse_given, refuse_unused, some_of
 from osteon.cli.outputs import file_output, model_output, plan_outputs
@@ -146,6 +147,7 @@ def lod(
             }
             write_json(facts, json_file)
     print_json(facts, json_file)
+    say_lost(model.asset, *files.outputs, quiet=quiet)
     if not quiet and json_file != "-":
         written = (*files.outputs, *([files.report] if files.report else []))
         print_levels(facts, clock.seconds(), written, plays_rows(plays), console())

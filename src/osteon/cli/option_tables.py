@@ -27,12 +27,13 @@ from osteon.core.options import SkinOptions
 from osteon.core.rig_options import RigOptions
 from osteon.elastic.options import FleshOptions, SweepOptions
 from osteon.io import LoadOptions, SaveOptions
+from osteon.io.doors.options import ClipOptions
 from osteon.simplex.options import PoserOptions
 
 __all__ = ["write_tables"]
 
 _CLASSES = (
-    *(SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions),
+    *(SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions, ClipOptions),
     *(RigFiles, RigOptions),
     *(CompareFiles, CompareOptions),
     *(EigenSkinFiles, EigenSkinOptions),

@@ -146,6 +146,7 @@ def model_output(flag: str, path: str) -> Wanted:
 
         found = MODEL_FORMATS.get(Path(path).suffix.lower())
         if found is None:
+            _refuse_unclear(flag, path)
             _refuse_unwritable(flag, path, models=True)
             return sequence_output(flag, path).settle()
         check_output(path)
@@ -153,6 +154,15 @@ def model_output(flag: str, path: str) -> Wanted:
         return Output(flag, Path(path))
 
     return Wanted(flag, Path(path), settle)
+
+
+def _refuse_unclear(flag: str, path: str) -> None:
+    """A name without a suffix may be meant as a model or as a folder of frames."""
+    from osteon.io.doors.unwritable import why_unclear
+
+    why = why_unclear(path)
+    if why is not None:
+        raise OptionError(f"{flag}: {why}")
 
 
 def _refuse_unwritable(flag: str, path: str, *, models: bool) -> None:

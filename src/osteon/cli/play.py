@@ -9,6 +9,7 @@ import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
 from osteon.cli.info import describe_clips, print_facts
+from osteon.cli.losses import say_lost
 from osteon.cli.model_frames import choose_frames, load_skinned, take_frames
 from osteon.cli.option_flags import is_given, options_of, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output
@@ -76,6 +77,7 @@ def play(
             written = facts | {"seconds": seconds["wall"], "seconds_by_stage": seconds}
             write_json(written, json_file)
     print_json(written, json_file)
+    say_lost(model.asset, output, quiet=quiet)
     if not quiet and json_file != "-":
         print_facts(facts | {"time": time_text(clock.seconds())}, console())
 

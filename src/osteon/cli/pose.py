@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import json_option, print_json, progress_bar, write_json
+from osteon.cli.losses import say_lost
 from osteon.cli.option_flags import options_of, refuse_unused, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output
 from osteon.cli.pose_skinned import is_posed_by_its_skin, pose_skinned
@@ -146,6 +147,7 @@ def pose(
             facts["seconds"] = seconds | {"total": time.perf_counter() - started}
             write_json(facts, json_file)
     print_json(facts, json_file)
+    say_lost(source.asset, files.output, quiet=quiet)
     if not quiet and json_file != "-":
         print_pose_report(facts)
 

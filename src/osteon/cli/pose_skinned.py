@@ -10,6 +10,7 @@ import click
 
 from osteon.cli.common import console, print_json, progress_bar, write_json
 from osteon.cli.info import describe_clips, print_facts
+from osteon.cli.losses import say_lost
 from osteon.cli.option_flags import refuse_given
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.core.errors import OptionError
@@ -76,6 +77,7 @@ def pose_skinned(
             facts["seconds"] = time.perf_counter() - started
             write_json(facts, json_file)
     print_json(facts, json_file)
+    say_lost(model.asset, output, quiet=quiet)
     if not quiet and json_file != "-":
         _print(facts)
 

@@ -20,7 +20,7 @@ from osteon.core.option_fields import option
 from osteon.core.rig_options import RigOptions
 from osteon.fit.kernel_modules import RIG_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, load_sequence
-from osteon.io.doors.models import note_lost_pictures
+from osteon.io.doors.models import note_lost
 from osteon.io.doors.output_batch import written_path
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def rig(
                 write_outputs(found.fit, files.outputs, save)
             report = found.fit.report.with_output_bytes(written_path(Path(files.outputs[0])).stat().st_size)
             plays = file_plays(found.model, files.outputs, save, None)
-            lost = [note for path in files.outputs for note in note_lost_pictures(found.model, path)]
+            lost = [note for path in files.outputs for note in note_lost(found.model, path)]
+            lost += found.model.asset.origin.lost
             notes = (*lost, *engine_notes(found.model, plays, save))
             report = replace(report, warnings=(*report.warnings, *notes)).with_seconds(clock.seconds())
             facts = report.to_json() | {

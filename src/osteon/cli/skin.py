@@ -16,6 +16,7 @@ from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_js
 from osteon.cli.error_words import naming_input
 from osteon.cli.option_flags import is_given, optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.skin_clips import ClipRun, write_clips
 from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.budget import Budget, Try
 from osteon.core.compile_kernels import start_compiling
@@ -36,15 +37,17 @@ from osteon.io import (
     save_model,
     save_played,
 )
-from osteon.io.doors.clip_files import play_on_rig
-from osteon.io.doors.models import note_lost_pictures
+from osteon.io.doors.clip_files import PlayedClips, play_on_rig
+from osteon.io.doors.models import note_lost
+from osteon.io.doors.options import ClipOptions
 from osteon.io.doors.output_batch import written_path
-from osteon.io.doors.played import played_sequence
+from osteon.io.doors.rig_files import keeps_rig, open_character, save_on_rig
 from osteon.io.doors.sequence_out import frames_folder
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
     from osteon.core.progress import Progress
+    from osteon.io.gltf.kept.character import Character
     from osteon.measure.skin_report import SkinReport
     from osteon.pipeline.skin import SkinFit
     from osteon.report.curves import ReportCurves
@@ -68,7 +71,7 @@ class SkinFiles:
     )
     rig: Path | None = option(
         None,
-        help="Keep the joints of this character.",
+        help="Keep this character: its file with weights and motion added.",
         flags=("--rig",),
         metavar="FILE",
         needs=(
@@ -82,7 +85,14 @@ class SkinFiles:
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True)
-@options_of(files=SkinFiles, options=SkinOptions, budget=optional(Budget), save=SaveOptions, load=LoadOptions)
+@options_of(
+    files=SkinFiles,
+    options=SkinOptions,
+    budget=optional(Budget),
+    save=SaveOptions,
+    load=LoadOptions,
+    clip_options=ClipOptions,
+)
 @json_option
 def skin(
     inputs: tuple[str, ...],
@@ -91,13 +101,15 @@ def skin(
     budget: Budget | None,
     save: SaveOptions,
     load: LoadOptions,
+    clip_options: ClipOptions,
     json_file: str | None,
     quiet: bool,
 ) -> None:
     """Turn a mesh sequence into a skinned model.
 
     INPUTS are a folder of meshes, a pattern, files in order, or one animated file; several folders or animated files
-    become several clips on one rig. With --rig they may be glTF without a mesh: clips for the joints of the character.
+    become several clips on one rig. With --rig the file of the character is kept, and only added to; inputs may then be
+    glTF or FBX without a mesh: clips for its joints.
 
     \b
     osteon skin cloth/ -o cloth.glb --rank 5
@@ -117,7 +129,10 @@ def skin(
         stock=options.model == "lbs" or (options.model == "dqs" and not written & set(GLTF)),  # USD has a form for it
         input="sequence",
     )
-    options = options_for(options, save.engine, bone_type_asked=is_given("options.bone_type"))
+    if files.rig is None:
+        refuse_unused(clips=False, kept=False)
+    asked = is_given("options.bone_type")
+    options = options_for(options, save.engine, bone_type_asked=asked, has_rig=files.rig is not None)
     outputs = plan_outputs(
         [*inputs, files.rig, load.rest, load.faces],
         *(model_output("-o", path) for path in files.outputs),
@@ -127,13 +142,19 @@ def skin(
     start_compiling(kernels_for(replace(options, rank=1) if budget else options))  # while the file is read
     with progress_bar(quiet) as progress:
         with clock.stage("load"):
-            sequence, rig, notes = _load(inputs, files.rig, load, progress)
+            given = _load(inputs, files.rig, load, clip_options, progress)
+        if isinstance(given, PlayedClips):
+            write_clips(given, ClipRun(files.outputs, files.report, save, outputs, clock, json_file, quiet))
+            return
+        sequence, rig, notes = given.sequence, given.rig, given.notes
+        kept = given.character if given.keeps_file(options, files.outputs) else None
+        refuse_unused(clips=False, kept=kept is not None)
         with clock.stage("import"):
             import osteon.pipeline.skin  # noqa: F401  compiled kernels, which take a while
         with clock.stage("fit"), naming_input(inputs, sequence.name):
-            options = options if rig is None else _options_for_rig(options, sequence, rig)
+            options = options if rig is None else _options_for_rig(options, sequence, rig, bone_type_asked=asked)
             if budget is None:
-                found = Found(_fit(sequence, options, rig, notes, progress))
+                found = Found(_fit(given, options, kept, progress))
             else:
                 found = _search(sequence, budget, options, _sizer(files.outputs[0], save), progress, quiet)
         taken = {name: found.fit.report.seconds[name] for name in ("measure", "fit")}
@@ -141,18 +162,22 @@ def skin(
         curves = None
         if files.report is not None:
             with clock.stage("page"):
-                curves = _curves(files, found, sequence, options, save, rig, budget, progress)
+                sizer = _sizer(files.outputs[0], save, kept)
+                curves = _curves(sizer, found, sequence, options, rig, budget, progress)
         with clock.stage("write"):
-            without_normals = _bytes_without_normals(found.fit.model, files.outputs[0], save)
+            sizer = _sizer(files.outputs[0], save, kept)
+            without_normals = _bytes_without_normals(found.fit.model, files.outputs[0], sizer)
         with outputs.writing():
             with clock.stage("write"):
-                write_outputs(found.fit, files.outputs, save)
+                write_outputs(found.fit, files.outputs, save, kept)
             report = found.fit.report.with_output_bytes(_size_of(files.outputs[0]))
             if without_normals is not None and report.output_bytes is not None:
                 report = replace(report, normal_bytes=report.output_bytes - without_normals)
             plays = _plays(found.fit, files.outputs, save)
-            lost = [note for path in files.outputs for note in note_lost_pictures(found.fit.model, path)]
-            notes = (*lost, *engine_notes(found.fit.model, plays, save))
+            lost = [note for path in files.outputs for note in note_lost(found.fit.model, path)]
+            lost += [] if kept is not None else found.fit.model.asset.origin.lost
+            anew = _notes_on_rig(given.character, found.fit, files.outputs)
+            notes = (*lost, *anew, *engine_notes(found.fit.model, plays, save))
             report = replace(report, warnings=(*report.warnings, *notes))
             if files.report is not None and curves is not None:
                 with clock.stage("page"):
@@ -186,38 +211,79 @@ def _written(outputs: tuple[str, ...], budget: Budget | None) -> frozenset[str]:
     return frozenset([Path(path).suffix.lower() for path in outputs if _is_model(path)] + sized)
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was read: the frames, the rig, the file that the rig is from, and notes."""
+
+    sequence: MeshSequence
+    rig: SkinnedModel | None = None
+    character: Character | None = None
+    notes: tuple[str, ...] = ()
+
+    def keeps_file(self, options: SkinOptions, outputs: tuple[str, ...]) -> bool:
+        """Whether the file of the rig is kept, and only added to."""
+        written = any(Path(path).suffix.lower() in GLTF for path in outputs)
+        if self.character is None or self.rig is None or not written or options.model != "lbs":
+            return False
+        same = self.sequence.n_vertices == self.rig.n_vertices
+        return same and np.array_equal(self.sequence.faces, self.rig.faces)
+
+
 def _load(
-    inputs: tuple[str, ...], rig: Path | None, options: LoadOptions, progress: Progress | None
-) -> tuple[MeshSequence, SkinnedModel | None, tuple[str, ...]]:
-    """The frames, the rig, and notes on both. Clips without a mesh move the rig, and the frames are what it plays."""
-    if rig is None:
-        return load_sequence(list(inputs), options=options, progress=progress), None, ()
-    played = play_on_rig(rig, inputs, options=options)
+    inputs: tuple[str, ...],
+    rig: Path | None,
+    options: LoadOptions,
+    clip_options: ClipOptions,
+    progress: Progress | None,
+) -> Given | PlayedClips:
+    """The frames, on the vertices of the rig where both are one mesh, and the rig; or clips that it plays."""
+    played = None if rig is None else play_on_rig(rig, inputs, options=options, clip_options=clip_options)
     if played is not None:
-        return played_sequence(played.model), played.model, played.notes
-    return load_sequence(list(inputs), options=options, progress=progress), load_model(rig), ()
+        return played
+    sequence = load_sequence(list(inputs), options=options, progress=progress)
+    if rig is None:
+        return Given(sequence)
+    from osteon.pipeline.rig import on_rig_vertices
+
+    character = open_character(rig)
+    model = load_model(rig) if character is None else character.model
+    sequence, notes = on_rig_vertices(sequence, model)
+    if character is not None and np.array_equal(sequence.faces, model.faces):
+        sequence = sequence.with_parts(asset=model.asset)  # the surface that is written is the rig's
+    return Given(sequence, model, character, notes)
 
 
-def _options_for_rig(options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
-    """Refuse what was asked for and has no effect on a rig; what the engine chose then goes back to its default."""
+def _notes_on_rig(character: Character | None, fit: SkinFit, outputs: tuple[str, ...]) -> list[str]:
+    """What is written anew although the rig has a file that could be kept."""
+    if character is None:
+        return []
+    name = character.document.source.path
+    anew = [path for path in outputs if Path(path).suffix.lower() in GLTF and not keeps_rig(character, fit.model, path)]
+    why = "its deformer is not linear" if fit.model.deformer.kind != "linear_blend" else "its mesh is another"
+    return [f"{path}: holds the joints of {name}, not the rest of that file: {why}" for path in anew]
+
+
+def _options_for_rig(
+    options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel, *, bone_type_asked: bool
+) -> SkinOptions:
+    """Refuse what was asked for and has no effect on a rig; joints are rigid, meshes get no targets, unless asked."""
     from osteon.pipeline.rig import rig_circumstances
 
     brings = rig_circumstances(sequence, rig)
     refuse_unused(**brings)
+    if not bone_type_asked:
+        options = replace(options, bone_type="rigid")
+    if options.normals != "faceted" and not is_given("options.normal_rank"):
+        options = replace(options, normal_rank=0)
     return drop_unused(options, **brings)
 
 
-def _fit(
-    sequence: MeshSequence,
-    options: SkinOptions,
-    rig: SkinnedModel | None,
-    notes: tuple[str, ...],
-    progress: Progress | None,
-) -> SkinFit:
+def _fit(given: Given, options: SkinOptions, kept: Character | None, progress: Progress | None) -> SkinFit:
     from osteon.pipeline.skin import skin_sequence
 
-    fit = skin_sequence(sequence, options=options, rig=rig, progress=progress)
-    return replace(fit, report=replace(fit.report, warnings=(*notes, *fit.report.warnings)))
+    limits = None if kept is None else kept.limits()
+    fit = skin_sequence(given.sequence, options=options, rig=given.rig, limits=limits, progress=progress)
+    return replace(fit, report=replace(fit.report, warnings=(*given.notes, *fit.report.warnings)))
 
 
 def _search(
@@ -245,11 +311,10 @@ def _search(
 
 
 def _curves(
-    files: SkinFiles,
+    size_of: Callable[[SkinnedModel], int],
     found: Found,
     sequence: MeshSequence,
     options: SkinOptions,
-    save: SaveOptions,
     rig: SkinnedModel | None,
     budget: Budget | None,
     progress: Progress | None,
@@ -261,7 +326,7 @@ def _curves(
         sequence,
         found.fit,
         replace(options, rank=found.fit.report.rank),
-        size_of=_sizer(files.outputs[0], save),
+        size_of=size_of,
         rig=rig,
         tries=found.tries,
         max_bytes=None if budget is None else budget.max_bytes,
@@ -285,17 +350,19 @@ def _is_model(path: str) -> bool:
     return Path(path).suffix.lower() in MODEL_FORMATS
 
 
-def write_outputs(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions) -> None:
+def write_outputs(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions, kept: Character | None = None) -> None:
     """Write every output in the format its name says, with the options that this format has."""
 
     for path in outputs:
-        if _is_model(path):
+        if kept is not None and keeps_rig(kept, fit.model, path):
+            save_on_rig(fit.model, kept, path)
+        elif _is_model(path):
             save_model(fit.model, path, options=drop_unused(options, written=Path(path).suffix.lower()))
         else:
             save_played(fit.model, path)
 
 
-def _sizer(path: str, options: SaveOptions) -> Callable[[SkinnedModel], int]:
+def _sizer(path: str, options: SaveOptions, kept: Character | None = None) -> Callable[[SkinnedModel], int]:
     """Bytes of a model as the first output will hold it."""
     suffix = _sized_as(path)
     used = drop_unused(options, written=suffix)
@@ -303,19 +370,22 @@ def _sizer(path: str, options: SaveOptions) -> Callable[[SkinnedModel], int]:
     def size_of(model: SkinnedModel) -> int:
         with TemporaryDirectory() as folder:
             target = Path(folder) / f"model{suffix}"
-            save_model(model, target, options=used)
+            if kept is not None and keeps_rig(kept, model, target):
+                save_on_rig(model, kept, target)
+            else:
+                save_model(model, target, options=used)
             return target.stat().st_size
 
     return size_of
 
 
-def _bytes_without_normals(model: SkinnedModel, path: str, options: SaveOptions) -> int | None:
+def _bytes_without_normals(model: SkinnedModel, path: str, size_of: Callable[[SkinnedModel], int]) -> int | None:
     """Bytes of the first output without its morph targets for normals; None if it has none, or is no model."""
     if not model.normal_rank or not _is_model(path):
         return None
     corrections = model.corrections
     kept = None if corrections is None or not model.rank else corrections.take(np.arange(model.rank))
-    return _sizer(path, options)(model.with_parts(corrections=kept))
+    return size_of(model.with_parts(corrections=kept))
 
 
 def _sized_as(path: str) -> str:

@@ -5,7 +5,8 @@
         …
     clock.seconds()     # {"import": …, "load": …, …, "other": …, "wall": …}
 
-Until its function runs, a command imports. A stage inside another takes its time from the outer one.
+Until its function runs, a command imports. A stage inside another takes its time from the outer one, and so does
+waiting for kernels to be compiled, which happens once on a machine.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pathlib import Path
 
 import click
 
+from osteon.core.compile_kernels import WAITED
+
 __all__ = ["WallTime", "process_began", "time_text"]
 
 #: A process that looks older than this when its command starts was not started for it, or its system does not tell.
@@ -26,6 +29,7 @@ OLDEST = 60.0
 #: Parts as the table calls them, in the order in which they come; stages of the fit stand between.
 _PARTS = {
     "import": "importing",
+    "compile": "compiling",
     "load": "loading",
     "search": "searching",
     "fit": "fit",
@@ -46,6 +50,7 @@ class WallTime:
         self._began = now() if began is None else began
         self._stages: dict[str, float] = {"import": now() - self._began}
         self._inside: list[float] = []  # seconds that inner stages took, for every open stage
+        self._compiled = WAITED.seconds  # that are counted, or were spent before
 
     @staticmethod
     def of_command() -> WallTime:
@@ -55,15 +60,25 @@ class WallTime:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """A stage; entering it twice adds up."""
+        self._count_compiling()
         start = self._now()
         self._inside.append(0.0)
         try:
             yield
         finally:
+            self._count_compiling()
             spent = self._now() - start
             self._stages[name] = self._stages.get(name, 0.0) + spent - self._inside.pop()
             if self._inside:
                 self._inside[-1] += spent
+
+    def _count_compiling(self) -> None:
+        """What was waited for kernels since the last look is a stage of its own."""
+        waited, self._compiled = WAITED.seconds - self._compiled, WAITED.seconds
+        if waited > 0:
+            self._stages["compile"] = self._stages.get("compile", 0.0) + waited
+            if self._inside:
+                self._inside[-1] += waited
 
     def split(self, name: str, parts: Mapping[str, float], rest: str) -> None:
         """A stage that tells of its own parts becomes those parts and the rest."""
@@ -76,6 +91,7 @@ class WallTime:
 
     def seconds(self) -> dict[str, float]:
         """Seconds by stage, what no stage took, and all of it."""
+        self._count_compiling()
         wall = self._now() - self._began
         named = {name: spent for name, spent in self._stages.items() if name != "other"}
         return {**named, "other": max(0.0, wall - sum(named.values())), "wall": wall}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal, get_args
 
 from osteon.core.arrays import Float32, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 
-__all__ = ["PLAIN_PICTURES", "AlphaMode", "Asset", "CornerNormals", "Image", "Material", "TextureRole"]
+__all__ = ["PLAIN_PICTURES", "AlphaMode", "Asset", "CornerNormals", "Image", "Material", "Origin", "TextureRole"]
 
 AlphaMode = Literal["OPAQUE", "MASK", "BLEND"]
 TextureRole = Literal["base_color", "metallic_roughness", "normal", "occlusion", "emissive"]
@@ -44,7 +45,8 @@ class Material:
     emissive: tuple[float, float, float] = (0.0, 0.0, 0.0)
     alpha_mode: AlphaMode = "OPAQUE"
     alpha_cutoff: float = 0.5  # counts only with alpha_mode MASK
-    textures: tuple[tuple[TextureRole, Image], ...] = ()  # at most one a role, all on the asset's uvs
+    textures: tuple[tuple[TextureRole, Image], ...] = ()  # at most one a role
+    uv_sets: tuple[tuple[TextureRole, int], ...] = ()  # of textures that lie on another set of uvs than the first, 0
 
     def __post_init__(self) -> None:
         if self.alpha_mode not in get_args(AlphaMode):
@@ -57,6 +59,23 @@ class Material:
     def texture(self, role: TextureRole) -> Image | None:
         """The image of a role, if there is one."""
         return dict(self.textures).get(role)
+
+    def uv_set(self, role: TextureRole) -> int:
+        """The set of texture coordinates that the texture of a role lies on."""
+        return dict(self.uv_sets).get(role, 0)
+
+    def on_first_set(self) -> Material:
+        """The same material with those textures only that lie on the first set."""
+        kept = tuple((role, image) for role, image in self.textures if not self.uv_set(role))
+        return replace(self, textures=kept, uv_sets=())
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an asset was read from, and what reading it left out."""
+
+    files: tuple[Path, ...] = ()
+    lost: tuple[str, ...] = ()  # one sentence each
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +97,8 @@ class Asset:
 
     uvs: Float32 | None = None  # (t,3,2) one texture coordinate per triangle corner, origin at the bottom left
     colors: Float32 | None = None  # (v,4) RGBA in 0 … 1
+    more_uvs: tuple[Float32, ...] = ()  # (t,3,2) each: the second set of texture coordinates, and those after it
+    more_colors: tuple[Float32, ...] = ()  # (v,4) each: the second set of colours, and those after it
     normals: CornerNormals | None = None  # authored or fitted; None: smooth ones of the rest pose
     faceted: bool = False  # triangles are shaded flat, without normals
     materials: tuple[Material, ...] = ()
@@ -87,6 +108,7 @@ class Asset:
     primitive_names: tuple[str, ...] = ()
     joint_of_vertex: Int32 | None = None  # (v,) the joint of the input's own rig that moved it most; never written
     joint_names: tuple[str, ...] = ()
+    origin: Origin = field(default_factory=Origin, compare=False)  # never written
 
     def with_pictures(self, kinds: Container[str] = PLAIN_PICTURES) -> Asset:
         """The same asset with pictures of these kinds only; those that are of none of them are left out."""
@@ -97,6 +119,11 @@ class Asset:
         kept = [tuple((r, found) for r, i in m.textures if (found := as_one[i]) is not None) for m in self.materials]
         same = (replace(m, textures=textures) for m, textures in zip(self.materials, kept, strict=True))
         return replace(self, materials=tuple(same))
+
+    def with_first_sets(self) -> Asset:
+        """The same asset with one set of texture coordinates and one of colours, for files that hold no more."""
+        materials = tuple(material.on_first_set() for material in self.materials)
+        return replace(self, more_uvs=(), more_colors=(), materials=materials)
 
     def checked(self, n_vertices: int, n_triangles: int) -> Asset:
         """The same asset with every array checked against the mesh it belongs to."""
@@ -109,6 +136,8 @@ class Asset:
             self,
             uvs=None if self.uvs is None else checked("uvs", self.uvs, (n_triangles, 3, 2)),
             colors=None if self.colors is None else checked("colors", self.colors, (n_vertices, 4)),
+            more_uvs=tuple(checked("more_uvs", uvs, (n_triangles, 3, 2)) for uvs in self.more_uvs),
+            more_colors=tuple(checked("more_colors", colors, (n_vertices, 4)) for colors in self.more_colors),
             normals=None if self.normals is None else self.normals.checked(n_triangles),
             triangle_material=per_triangle("triangle_material", self.triangle_material, max(1, len(self.materials))),
             polygon_of_triangle=per_triangle("polygon_of_triangle", self.polygon_of_triangle, max(1, n_triangles)),

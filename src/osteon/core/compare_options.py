@@ -52,7 +52,7 @@ class CompareOptions:
     )
     bones: int = option(
         0,
-        help="Exactly this many, the same for all models.",
+        help="Exactly this many, the same for all models; 0 finds the number.",
         flags=("--bones", "-b"),
         minimum=0,
         expected="1 or more (or 0 to find the number)",

@@ -12,8 +12,10 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -23,11 +25,43 @@ from osteon.core.progress import Progress, report_progress
 if TYPE_CHECKING:
     from osteon.core.kernels import Kernel
 
-__all__ = ["Compiling", "compile_kernels", "start_compiling"]
+__all__ = ["WAITED", "Compiling", "compile_kernels", "start_compiling"]
 
 #: Kernels of these modules are being compiled, or are there.
 _KNOWN: dict[tuple[str, ...], Compiling] = {}
 _CHILDREN: set[subprocess.Popen[str]] = set()
+
+
+@dataclass(slots=True)
+class Wait:
+    """One wait for kernels."""
+
+    counts: bool = True
+
+
+@dataclass(slots=True)
+class Waited:
+    """How long the main thread has waited for kernels to be compiled."""
+
+    seconds: float = 0.0
+    _inside: bool = False  # a kernel is compiled while another one that calls it is
+
+    @contextmanager
+    def counting(self) -> Iterator[Wait]:
+        """Count the time that this block takes."""
+        began, wait = time.perf_counter(), Wait()
+        if self._inside or threading.current_thread() is not threading.main_thread():
+            yield wait
+            return
+        self._inside = True
+        try:
+            yield wait
+        finally:
+            self._inside = False
+            self.seconds += time.perf_counter() - began if wait.counts else 0.0
+
+
+WAITED = Waited()
 
 
 class Compiling:
@@ -46,6 +80,12 @@ class Compiling:
 
     def wait(self, progress: Progress | None = None) -> int:
         """Until all is compiled; returns how many there were to compile."""
+        with WAITED.counting() as waited:
+            total = self._wait(progress)
+            waited.counts = total > 0  # what is in the cache already takes no compiling
+        return total
+
+    def _wait(self, progress: Progress | None) -> int:
         told = -1
         while True:
             with self._changed:

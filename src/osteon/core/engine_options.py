@@ -11,8 +11,10 @@ from osteon.core.options import SkinOptions
 __all__ = ["options_for"]
 
 
-def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool) -> SkinOptions:
+def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool, has_rig: bool = False) -> SkinOptions:
     """The options with the best bones that the engine plays, or those of the paper, unless they were asked for.
+
+    Those of a rig are chosen once it is read.
 
     An engine that is named refuses more influences than it reads; bones that it does not play are never refused.
     """
@@ -22,6 +24,6 @@ def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool
             f"influences: files for {name} have {engine.influences} bones a vertex at most, got {options.influences}; "
             f"use {engine.influences}, or write for another engine"
         )
-    if bone_type_asked:
+    if bone_type_asked or has_rig:
         return options
     return replace(options, bone_type=engine.bone_type if options.preset == "default" else "flexible")

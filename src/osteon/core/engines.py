@@ -21,6 +21,7 @@ __all__ = [
     "USD",
     "Engine",
     "EngineName",
+    "NormalForm",
     "bone_type_players",
     "default_bone_types",
     "engine_of",
@@ -29,6 +30,10 @@ __all__ = [
 ]
 
 EngineName = Literal["any", "web", "blender", "usd", "cesium", "godot", "unreal", "unity", "raylib", "panda3d"]
+
+#: What turns a stored normal: the linear part of the blended matrix; its inverse transpose; the blend of the bones'
+#: inverse transposes; or the moved surface, whose own normals are computed; the stored one keeps its angle to these.
+NormalForm = Literal["the linear part", "its inverse transpose", "the bones' inverse transposes", "the surface"]
 
 GLTF = (".glb", ".gltf")
 USD = (".usda", ".usdc", ".usdz", ".usd")
@@ -57,6 +62,9 @@ class Engine:
     joint_scale_inherited: bool  # a joint below one that scales is where the file has it
     meshopt: bool  # EXT_meshopt_compression
     joints: str  # what it keeps of a joint, in words
+    normals: NormalForm | None = None  # what turns them (osteon bench engine-normals); None: not measured
+    normal_targets: bool = False  # whether it shows morph targets of normals, with positions of zero beside them
+    empty_accessors: bool = False  # whether these positions may be an accessor without data
     cure: str = ""  # what it does at its import defaults, how far that is off, and what to set
     vertices: int | None = None  # of a mesh, at most
     formats: tuple[str, ...] = GLTF
@@ -96,6 +104,8 @@ _ROWS = (
         joint_scale_inherited=False,
         meshopt=False,
         joints="one node a bone, and none hangs below one that scales",
+        normals="the linear part",
+        normal_targets=True,
         formats=(*GLTF, *USD),
     ),
     Engine(
@@ -112,6 +122,9 @@ _ROWS = (
         joint_scale_inherited=True,
         meshopt=True,
         joints="matrices, composed as the file has them",
+        normals="the linear part",
+        normal_targets=True,
+        empty_accessors=True,
     ),
     Engine(
         "blender",
@@ -127,6 +140,8 @@ _ROWS = (
         joint_scale_inherited=True,
         meshopt=False,
         joints="matrices, and nodes between them become bones",
+        normals="the surface",
+        empty_accessors=True,
         hidden_nodes=False,
     ),
     Engine(
@@ -143,6 +158,8 @@ _ROWS = (
         joint_scale_inherited=True,
         meshopt=False,
         joints="matrices, with scales in half precision",
+        normals="the bones' inverse transposes",
+        normal_targets=True,
         formats=USD,
     ),
     Engine(
@@ -159,6 +176,8 @@ _ROWS = (
         joint_scale_inherited=True,
         meshopt=True,
         joints="matrices, composed as the file has them",
+        normals="the linear part",
+        normal_targets=True,
     ),
     Engine(
         "godot",
@@ -223,6 +242,8 @@ _ROWS = (
         joint_scale_inherited=False,
         meshopt=False,
         joints="a translation, a rotation and a scale each; nodes at rest are the bind pose; one key alone is not read",
+        normals="the bones' inverse transposes",
+        empty_accessors=True,
         cure="samples tracks at 60 a second: frames at 60, 30 or 20 a second fall on samples",
         vertices=65535,
         hidden_nodes=False,

@@ -12,6 +12,7 @@ slices drags in the formatting of its error message, 3.5 s. What BLAS or a few N
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, TypeVar, cast
 
 import numba
@@ -19,6 +20,7 @@ from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
+from osteon.core.compile_kernels import WAITED
 from osteon.core.kernel_cache import KernelCache
 
 __all__ = ["KERNELS", "Function", "Kernel", "compiled_by", "kernel", "kernel_as_met", "part"]
@@ -61,7 +63,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     def compile(self, sig: Any) -> Any:
         if self.declared is None:
             return super().compile(sig)
-        with global_compiler_lock:
+        waiting = nullcontext() if self.is_cached else WAITED.counting()
+        with waiting, global_compiler_lock:
             if self.declared not in self.overloads:
                 super().compile(self.declared)
                 self.disable_compile()

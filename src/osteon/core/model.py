@@ -52,7 +52,7 @@ class ModelParts(TypedDict, total=False):
 _ORDER = ("rest", "faces", "skin", "track", "clips", "corrections", "skeleton", "asset", "name")
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class SkinnedModel:
     """All that is needed to play a character: pose_vertices(model, frame) gives vertices."""
 
@@ -92,6 +92,14 @@ class SkinnedModel:
         """The same model with some of its parts replaced."""
         character, animation = _changed(self.character, self.animation, dict(parts))
         return type(self)(character, animation)
+
+    def __repr__(self) -> str:
+        clips = ", ".join(f"{clip.name} ({clip.n_frames})" for clip in self.clips)
+        kind = self.deformer.kind.replace("_", " ")
+        return (
+            f"SkinnedModel('{self.name}': {self.n_vertices:,} vertices, {len(self.faces):,} triangles, "
+            f"{self.n_bones} {self.track.bone_type} bones, {kind}, rank {self.rank}; frames: {clips})"
+        )
 
     @property
     def mesh(self) -> Mesh:

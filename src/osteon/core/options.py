@@ -57,7 +57,7 @@ class SkinOptions:
     )
     bones: int = option(
         0,
-        help="Exactly this many.",
+        help="Exactly this many; 0 finds the number.",
         flags=("--bones", "-b"),
         minimum=0,
         expected="1 or more (or 0 to find the number)",

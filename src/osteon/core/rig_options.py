@@ -24,7 +24,7 @@ class RigOptions:
     )
     bones: int = option(
         0,
-        help="Exactly this many.",
+        help="Exactly this many; 0 finds the number.",
         flags=("--bones", "-b"),
         minimum=0,
         expected="1 or more (or 0 to find the number)",

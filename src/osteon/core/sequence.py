@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from osteon.core.arrays import Float32, Int32, checked
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip, clips_or_one, distinct_names
+from osteon.core.clips import DEFAULT_FPS, Clip, clips_or_one, distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import FrameBlock, frame_blocks
 from osteon.core.frames import FrameSource, frame_source, join_frames
@@ -37,7 +37,9 @@ class SequenceParts(TypedDict, total=False):
     name: str
 
 
-@dataclass(frozen=True, init=False)  # with slots, Python 3.11 refuses to set what is no field with the wrong error
+@dataclass(
+    frozen=True, init=False, repr=False
+)  # with slots, Python 3.11 refuses to set what is no field with the wrong error
 class MeshSequence:
     """A mesh whose vertices move while its connectivity stays."""
 
@@ -66,6 +68,25 @@ class MeshSequence:
         object.__setattr__(self, "source", held)
         object.__setattr__(self, "mesh", _mesh_of(held.n_vertices, mesh, rest, faces, asset, name))
         object.__setattr__(self, "clips", clips_or_one(clips, held.n_frames))
+
+    @staticmethod
+    def from_arrays(
+        frames: ArrayLike, faces: ArrayLike, *, rest: ArrayLike | None = None, fps: float = DEFAULT_FPS
+    ) -> MeshSequence:
+        """A sequence of frames (f,v,3) and triangles (t,3), one clip; the rest pose (v,3) is the first frame.
+
+        `MeshSequence.from_arrays(frames, faces)`
+        """
+        held = frame_source(frames)
+        if held.n_frames < 1:
+            raise GeometryError("frames: the sequence is empty")
+        at_rest = held.read(0, 1)[0] if rest is None else rest
+        return MeshSequence(held, faces, at_rest, (Clip("clip", 0, held.n_frames, fps),))
+
+    def __repr__(self) -> str:
+        clips = ", ".join(f"{clip.name} ({clip.n_frames} at {clip.fps:g} fps)" for clip in self.clips)
+        size = f"{self.n_vertices:,} vertices, {self.n_triangles:,} triangles"
+        return f"MeshSequence('{self.name}': {size}; frames: {clips})"
 
     @property
     def frames(self) -> Float32:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, FloatArray
 from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
@@ -22,6 +23,7 @@ from osteon.core.two_nodes_gauge import (
     begin_gauge,
     follow_gauge,
     rest_pieces,
+    settled_gauge,
 )
 
 __all__ = [
@@ -64,17 +66,13 @@ def split_transforms(
     one_node = orthogonal_columns(linear)
     if known is not None:
         one_node = one_node | known
-    decomposed = _decompose(linear, one_node)
-    n_frames, n_bones = linear.shape[:2]
-    left, right = np.empty((n_frames, n_bones, 3, 3)), np.empty((n_frames, n_bones, 3, 3))
-    scales = np.empty((n_frames, n_bones, 3))
+    found = _decompose(linear, one_node)
     begins = {0, *starts}
-    before, gauge = rest_pieces(n_bones), Gauge(one_node, positive)
-    for f, raw in enumerate(decomposed):
-        before = begin_gauge(raw, gauge) if f in begins else follow_gauge(before, raw, gauge)
-        left[f], scales[f], right[f] = before.left, before.values, before.right
-    rotations = quaternions_from_matrices(left)
-    child = quaternions_from_matrices(np.swapaxes(right, -1, -2))
+    open_bones = np.flatnonzero(~(settled_gauge(found, Gauge(one_node, positive))))
+    if len(open_bones):
+        _choose_gauge(found, open_bones, begins, Gauge(one_node[open_bones], positive))
+    rotations, scales = quaternions_from_matrices(found.left), found.values
+    child = quaternions_from_matrices(np.swapaxes(found.right, -1, -2))
     child[:, one_node] = [0.0, 0.0, 0.0, 1.0]
     keep_hemisphere(rotations, begins, upright=True)
     keep_hemisphere(child, begins, upright=True)
@@ -99,8 +97,24 @@ def orthogonal_columns(linear: Float64, tolerance: float = ORTHOGONAL) -> BoolAr
     return np.asarray(fits.all(axis=(0, -1)))
 
 
-def _decompose(linear: Float64, one_node: BoolArray) -> list[Pieces]:
-    """For each frame Q V, |S|, V with det V = 1; V is the identity where one node will do."""
+def _choose_gauge(found: Pieces, bones: NDArray[np.int64], begins: set[int], gauge: Gauge) -> None:
+    """Choose the gauge of some bones in all frames, in place: one frame after the other, all clips side by side."""
+    starts = np.array(sorted(begins))
+    lengths = np.diff(np.append(starts, len(found.left)))
+    longest_first = np.argsort(-lengths, kind="stable")
+    starts, lengths = starts[longest_first], lengths[longest_first]
+    before = rest_pieces(0)
+    for step in range(int(lengths[0])):
+        clips = int((lengths > step).sum())  # that are as long as this
+        at = np.repeat(starts[:clips] + step, len(bones)), np.tile(bones, clips)
+        mine = Gauge(np.tile(gauge.one_node, clips), gauge.positive)
+        raw = found.take(at)
+        before = follow_gauge(before.take(np.s_[: len(at[0])]), raw, mine) if step else begin_gauge(raw, mine)
+        found.left[at], found.values[at], found.right[at] = before.left, before.values, before.right
+
+
+def _decompose(linear: Float64, one_node: BoolArray) -> Pieces:
+    """Q V, |S|, V with det V = 1 of matrices (f,b,3,3); V is the identity where one node will do."""
     left, values, right_t = np.linalg.svd(linear)
     right = np.swapaxes(right_t, -1, -2)
     upright = left @ right_t
@@ -110,4 +124,4 @@ def _decompose(linear: Float64, one_node: BoolArray) -> list[Pieces]:
     right = np.where(one_node[:, None, None], np.eye(3), right)
     flip = np.where(np.linalg.det(right) < 0, -1.0, 1.0)[..., None]
     left[..., 2], right[..., 2] = left[..., 2] * flip, right[..., 2] * flip
-    return [Pieces(*frame) for frame in zip(left, values, right, strict=True)]
+    return Pieces(left, values, right)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ __all__ = [
     "begin_gauge",
     "follow_gauge",
     "rest_pieces",
+    "settled_gauge",
 ]
 
 BoolArray = NDArray[np.bool_]
@@ -64,11 +66,11 @@ _EVEN_FLIPS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """U diag(s) V' of all bones in one frame."""
+    """U diag(s) V' of all bones, in one frame or in all of them."""
 
-    left: Float64  # (b,3,3)
-    values: Float64  # (b,3)
-    right: Float64  # (b,3,3)
+    left: Float64  # (b,3,3) or (f,b,3,3)
+    values: Float64  # (b,3) or (f,b,3)
+    right: Float64  # (b,3,3) or (f,b,3,3)
 
     def put(self, bones: NDArray[np.int64], other: Pieces) -> Pieces:
         """The same with these bones taken from `other`."""
@@ -76,8 +78,9 @@ class Pieces:
         left[bones], values[bones], right[bones] = other.left, other.values, other.right
         return Pieces(left, values, right)
 
-    def take(self, bones: NDArray[np.int64]) -> Pieces:
-        return Pieces(self.left[bones], self.values[bones], self.right[bones])
+    def take(self, rows: Any) -> Pieces:
+        """Some bones, or some pairs of a frame and a bone, one after the other."""
+        return Pieces(self.left[rows], self.values[rows], self.right[rows])
 
 
 def rest_pieces(n_bones: int) -> Pieces:
@@ -91,6 +94,18 @@ class Gauge:
 
     one_node: BoolArray  # (b,) bones that keep V = I
     positive: bool = False  # only a reflection has negative scales
+
+
+def settled_gauge(raw: Pieces, gauge: Gauge) -> BoolArray:
+    """(b,) bones that have no choice in any frame (f,b,…), because one node holds them and no scale may be negative.
+
+    Reflections choose between signs, and what has no extent along an axis may turn about it.
+    """
+    if not gauge.positive:
+        return np.zeros(len(gauge.one_node), bool)
+    upright = (np.linalg.det(raw.left) >= 0).all(axis=0)
+    extended = (raw.values > EQUAL * raw.values.max(axis=-1, keepdims=True)).all(axis=(0, -1))
+    return np.asarray(gauge.one_node & upright & extended)
 
 
 def begin_gauge(raw: Pieces, gauge: Gauge) -> Pieces:
@@ -107,8 +122,8 @@ def begin_gauge(raw: Pieces, gauge: Gauge) -> Pieces:
 def follow_gauge(before: Pieces, raw: Pieces, gauge: Gauge) -> Pieces:
     """The choice of U, s, V in a frame that moves least from the one before."""
     flips = _flips(raw)
-    cost = _allowed(_step_costs(before, raw, flips), gauge, flips).reshape(len(flips), -1)
-    chosen = _align(before, _choose(raw, flips, cost.argmin(axis=1)))
+    turning = _allowed(_turning_costs(before, raw, flips), gauge, flips).reshape(len(flips), -1)
+    chosen = _align(before, _choose(raw, flips, _cheapest(before, raw, flips, turning)))
     suspects = np.flatnonzero(_off_line(before, chosen))
     if not len(suspects):
         return chosen
@@ -116,7 +131,8 @@ def follow_gauge(before: Pieces, raw: Pieces, gauge: Gauge) -> Pieces:
     suspects, excess = suspects[excess > 0], excess[excess > 0]
     if not len(suspects):
         return chosen
-    better, left = _least_excess(before.take(suspects), raw.take(suspects), cost[suspects])
+    cost = _with_scales(before.take(suspects), raw.take(suspects), flips[suspects], turning[suspects])
+    better, left = _least_excess(before.take(suspects), raw.take(suspects), cost)
     gains = np.flatnonzero(left < excess)
     return chosen.put(suspects[gains], better.take(gains))
 
@@ -150,18 +166,41 @@ def _turns(before: Float64, now: Float64, signs: Float64) -> Float64:
     return np.asarray(np.arccos(np.clip((trace - 1) / 2, -1, 1)))
 
 
-def _step_costs(before: Pieces, raw: Pieces, flips: Float64) -> Float64:
-    """(b,24,4) cost of each choice."""
+def _turning_costs(before: Pieces, raw: Pieces, flips: Float64) -> Float64:
+    """(b,24,4) what each choice costs in angles."""
     left = _turns(before.left, raw.left, flips)
     right = _turns(before.right, raw.right, np.ones((1, 3)))
-    values = raw.values[:, _ORDERS][:, :, None, :] * flips[:, None]
-    old = before.values[:, None, None, :]
+    return np.asarray(left**2 + right**2)
+
+
+def _cheapest(before: Pieces, raw: Pieces, flips: Float64, turning: Float64) -> NDArray[np.int64]:
+    """(b,) the choice of least cost. Scales only add to the angles (b,96), so what turns farther is not looked at."""
+    bones = np.arange(len(turning))
+    likely = turning.argmin(axis=1)
+    most = turning[bones, likely] + _scale_costs(before, raw, flips, bones, likely)
+    bone, choice = np.nonzero(turning <= most[:, None])
+    cost = np.full(turning.shape, np.inf)
+    cost[bone, choice] = turning[bone, choice] + _scale_costs(before, raw, flips, bone, choice)
+    return np.asarray(cost.argmin(axis=1))
+
+
+def _with_scales(before: Pieces, raw: Pieces, flips: Float64, turning: Float64) -> Float64:
+    """(b,96) the cost of each choice."""
+    bone, choice = (found.reshape(-1) for found in np.indices(turning.shape))
+    return turning + _scale_costs(before, raw, flips, bone, choice).reshape(turning.shape)
+
+
+def _scale_costs(
+    before: Pieces, raw: Pieces, flips: Float64, bone: NDArray[np.int64], choice: NDArray[np.int64]
+) -> Float64:
+    """(n,) what a choice for a bone costs in scales that change, or change their sign."""
+    values = raw.values[bone[:, None], _ORDERS[choice // 4]] * flips[bone, choice % 4]
+    old = before.values[bone]
     size = np.maximum((old**2).sum(axis=-1), (values**2).sum(axis=-1))
     change = ((values - old) ** 2).sum(axis=-1) / np.where(size > 0, size, 1)
     both = np.abs(values) + np.abs(old)
     sharing = 2 * np.minimum(np.abs(values), np.abs(old)) / np.where(both > 0, both, 1)
-    fine = SIGN_FINE * (sharing * (values * old < 0)).sum(axis=-1)
-    return np.asarray(left**2 + right**2 + change + fine)
+    return np.asarray(change + SIGN_FINE * (sharing * (values * old < 0)).sum(axis=-1))
 
 
 def _allowed(cost: Float64, gauge: Gauge, flips: Float64) -> Float64:

@@ -7,8 +7,9 @@ import numpy as np
 from osteon.core.arrays import FloatArray, Int32
 from osteon.core.frame_blocks import vertex_tracks
 from osteon.core.sequence import MeshSequence
+from osteon.core.topology import shells
 
-__all__ = ["weld_points", "weld_vertices"]
+__all__ = ["weld_points", "weld_vertices", "welded_shells"]
 
 
 def weld_vertices(sequence: MeshSequence) -> tuple[Int32, Int32]:
@@ -40,6 +41,13 @@ def weld_points(points: FloatArray) -> tuple[Int32, Int32]:
     representative = np.empty(len(points), np.int32)
     representative[order] = order[np.flatnonzero(begins)][np.cumsum(begins) - 1]
     return _numbered(representative)
+
+
+def welded_shells(rest: FloatArray, faces: Int32) -> tuple[int, Int32]:
+    """Number of separate pieces of a mesh, and (v,) the piece of each vertex, -1 without one; seams hold together."""
+    unique, welded_of_vertex = weld_points(rest)
+    count, shell = shells(welded_of_vertex[faces], len(unique))
+    return count, shell[welded_of_vertex]
 
 
 def _numbered(representative: Int32) -> tuple[Int32, Int32]:

@@ -48,8 +48,11 @@ class Method:
 
     @property
     def last(self) -> FitReport:
-        """The last stage that went round and round on the full problem, or else the last of all."""
-        rounds = [stage for stage in self.stages if stage.iterations and stage.full_problem]
+        """The last stage that iterated on the full problem until it stopped by itself, or else the last of all.
+
+        Shading is not one of them: it refines a finished fit in a fixed number of rounds.
+        """
+        rounds = [s for s in self.stages if s.iterations and s.full_problem and s.stage != "shade"]
         return (rounds or list(self.stages))[-1]
 
 

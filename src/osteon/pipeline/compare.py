@@ -20,6 +20,7 @@ from osteon.core.compare_options import CompareOptions
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.errors import GeometryError
 from osteon.core.fit_report import Stopwatch
+from osteon.core.option_hints import takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
@@ -42,6 +43,7 @@ __all__ = ["compare_models"]
 TIMED = 3
 
 
+@takes_options(CompareOptions)
 def compare_models(
     sequence: MeshSequence, *, options: CompareOptions | None = None, progress: Progress | None = None
 ) -> Comparison:

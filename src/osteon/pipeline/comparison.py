@@ -98,7 +98,7 @@ class ModelResult:
         return self.unseen.deviation.mean / max(self.training.deviation.mean, 1e-300)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Models that share bones and training poses, measured on these poses and on unseen ones."""
 
@@ -114,6 +114,13 @@ class Comparison:
     seconds: dict[str, float]
     options: CompareOptions
     peak_memory_mb: float = 0.0
+
+    def __repr__(self) -> str:
+        off = ", ".join(
+            f"{result.word} {result.unseen.deviation.percent(result.unseen.deviation.mean):.3g} %"
+            for result in self.ranked()
+        )
+        return f"Comparison('{self.sequence.name}': {self.n_bones} bones; mean deviation on unseen poses: {off})"
 
     @property
     def n_bones(self) -> int:

@@ -19,6 +19,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import Stopwatch
 from osteon.core.mesh import Mesh
 from osteon.core.model import PLAIN_DEFORMER, SkinnedModel
+from osteon.core.option_hints import takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
@@ -38,7 +39,7 @@ __all__ = ["LearnedSkin", "learn_eigenskin", "rig_of_mesh"]
 POSES_A_SECOND = 4.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LearnedSkin:
     """A character that learned from poses."""
 
@@ -49,6 +50,12 @@ class LearnedSkin:
     seconds: dict[str, float]
     options: EigenSkinOptions
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"LearnedSkin('{self.model.name}': {self.model.n_vertices:,} vertices, {self.model.n_bones} bones; "
+            f"{len(self.displacement.basis)} eigendisplacements from {len(self.training.names)} poses)"
+        )
 
     @property
     def displacement(self) -> EigenSkin:
@@ -62,6 +69,7 @@ def rig_of_mesh(mesh: Mesh, sticks: StickSkeleton, options: EigenSkinOptions) ->
     return SkinnedModel(character, _still(character.skeleton.names))
 
 
+@takes_options(EigenSkinOptions)
 def learn_eigenskin(
     rig: SkinnedModel,
     poses: PoseSet,

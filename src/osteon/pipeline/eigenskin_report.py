@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from osteon import __version__
+from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.fit.eigenskin.eigenbasis import choose_counts, left_by_counts
 from osteon.measure.report import peak_memory_mb
 from osteon.pipeline.eigenskin import LearnedSkin
@@ -45,7 +46,7 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
         "method": {
             "kind": found.kind,
             "deformer": model.deformer.kind,
-            "options": asdict(learned.options),
+            "options": _options(learned.options),
             "joints": [row for row in _drivers(learned) if len(row["joints"]) == 1],
             "pairs": [row for row in _drivers(learned) if len(row["joints"]) == 2],
             "joints_never_moved": _never_moved(learned),
@@ -58,6 +59,12 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
         "peak_memory_mb": peak_memory_mb(),
         "version": __version__,
     }
+
+
+def _options(options: EigenSkinOptions) -> dict[str, Any]:
+    """The options as they were used: the paper has no pairs of joints, and its own support."""
+    pairs = 0 if options.preset == "paper" else options.per_pair
+    return asdict(options) | {"per_pair": pairs, "support": options.threshold}
 
 
 def ladder_of(learned: LearnedSkin) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from osteon.core.fit_report import Stopwatch
 from osteon.core.lod_options import LodOptions
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
+from osteon.core.option_hints import takes_options
 from osteon.core.progress import Progress, report_progress
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.mesh.options import SimplifyOptions
@@ -48,7 +49,7 @@ MESH_PART = 0.5
 DEFAULT_OPTIONS = LodOptions()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LevelsFit:
     """A model with its levels, and what is known of them."""
 
@@ -61,7 +62,12 @@ class LevelsFit:
     seconds: dict[str, float]
     options: LodOptions
 
+    def __repr__(self) -> str:
+        reached = "all bounds reached" if self.reached else "some bounds not reached"
+        return f"LevelsFit('{self.levels.model.name}': {len(self.meshes)} coarse meshes, {reached})"
 
+
+@takes_options(LodOptions)
 def fit_levels(
     model: SkinnedModel, *, options: LodOptions = DEFAULT_OPTIONS, progress: Progress | None = None
 ) -> LevelsFit:

@@ -14,34 +14,38 @@ from typing import Any
 import numpy as np
 
 from osteon.core.animation import BoneType, bone_type_of, wider_type
-from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.arrays import Float64, Int32
 from osteon.core.clips import distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.fit_report import FitReport
+from osteon.core.joint_axes import turn_to_axes
+from osteon.core.joint_parts import settle_on_tree
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import check_used
+from osteon.core.option_checks import change_options, check_used, drop_unused
 from osteon.core.options import SkinOptions
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, invert
 from osteon.fit.problem import FitProblem
-from osteon.fit.skin.bones import bones_of_skin
+from osteon.fit.skin.bones import bones_of_skin, settle_bones
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import Influences, better_of, select_influences
 from osteon.fit.skin.refine import refine_skin
 from osteon.fit.skin.relocate import place_bones
 from osteon.pipeline.correct import correct_solution, correct_still_skin
 from osteon.pipeline.presets import cluster_sample, refine_options
+from osteon.pipeline.rig_match import LONGER_EDGES, edge_length, match_vertices, take_vertices
 from osteon.pipeline.shade import shade_solution
 from osteon.pipeline.task import SkinTask, Solution
 
-__all__ = ["fit_to_rig", "posed_by_rig", "rig_circumstances"]
+__all__ = ["default_rig_options", "fit_to_rig", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
 
+STIFF = "rigid joints are closer than joints that stretch, which stretch all that hangs below them; they are rigid"
+#: Rounds in which joints that stretch are solved for, and put where their tree can play them.
+TREE_ROUNDS = 6
 #: Above this E % the rig's motion has little to do with the sequence.
 FAR_OFF = 50.0
-#: Vertices in another order make edges longer by at least this factor.
-LONGER_EDGES = 2.0
 
 
 def _brings_motion(sequence: MeshSequence, rig: SkinnedModel) -> bool:
@@ -58,6 +62,13 @@ def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, An
     }
 
 
+def default_rig_options(sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
+    """Rigid joints, where their motion is found; no morph targets beside those that the rig has."""
+    if not _brings_motion(sequence, rig):
+        sequence, _ = on_rig_vertices(sequence, rig)
+    return drop_unused(SkinOptions(bone_type="rigid", normal_rank=0), **rig_circumstances(sequence, rig))
+
+
 def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
     """Whether the rig's vertices are the sequence's, in the same order.
 
@@ -67,20 +78,31 @@ def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
         return False
     if np.array_equal(rig.faces, sequence.faces):
         return True
-    ours, theirs = (_edge_length(points, sequence.faces) for points in (sequence.rest, rig.rest))
+    ours, theirs = (edge_length(points, sequence.faces) for points in (sequence.rest, rig.rest))
     return theirs < LONGER_EDGES * ours and ours < LONGER_EDGES * theirs
 
 
-def _edge_length(points: Float32, faces: Int32) -> float:
-    """Mean length of the edges, in units of the mesh's RMS radius."""
-    corners = points.astype(np.float64)[faces]
-    edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
-    radius = np.sqrt(((points - points.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1).mean())
-    return float(edges.mean() / max(radius, 1e-300))
+def on_rig_vertices(sequence: MeshSequence, rig: SkinnedModel) -> tuple[MeshSequence, tuple[str, ...]]:
+    """The sequence on the vertices of the rig, and a note of it, where both are one mesh in another order or split.
+
+    Any other sequence comes back as it is.
+    """
+    if rig.n_vertices == sequence.n_vertices and np.array_equal(rig.faces, sequence.faces):
+        return sequence, ()
+    found = match_vertices(sequence, rig)
+    if found is None or (len(found) == sequence.n_vertices and np.array_equal(found, np.arange(len(found)))):
+        return sequence, ()
+    note = (
+        f"rig '{rig.name}' and the sequence are one mesh: its {rig.n_vertices:,} vertices were found among the "
+        f"{sequence.n_vertices:,} of the sequence by position and texture coordinate"
+    )
+    return take_vertices(sequence, rig, found), (note,)
 
 
 def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions) -> MeshSequence:
     """The sequence with the rest pose that the rig was bound in; refuses a rig that does not match."""
+    if not _brings_motion(sequence, rig):
+        sequence, _ = on_rig_vertices(sequence, rig)
     check_used(options, **rig_circumstances(sequence, rig))
     if rig.n_bones == 0:
         raise GeometryError(f"rig '{rig.name}': there are no joints")
@@ -139,7 +161,14 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
     keeps_motion = fit.motion is not None
     if fit.motion is not None:
         world[:, : rig.n_bones] = fit.motion  # bit for bit
-    names, skeleton = _with_helpers(rig.track.names, fit.skeleton, problem, fit.influences, world.shape[1])
+    names, skeleton = _with_helpers(rig.track.names, fit.skeleton, problem, fit.influences, world)
+    stretches = fit.bone_type != "rigid" and not keeps_motion and skeleton is not None
+    world, fit = _on_tree(task, fit, world, skeleton, rig.n_bones if keeps_motion else 0)
+    notes: tuple[str, ...] = ()
+    if stretches and (stiff := _closer_rigid(task, rig, fit)) is not None:
+        task = replace(task, options=change_options(options, bone_type="rigid"))
+        world, notes, stretches = problem.to_world(stiff.transforms), (STIFF,), False
+        fit = stiff
     seconds = task.watch.seconds["rig"]
     report = FitReport("rig", seconds, iterations=fit.rounds, stopped_by="rounds", options={}, seed=options.seed)
     solution = Solution(
@@ -153,12 +182,13 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
         names=names,
         skeleton=skeleton,
         keeps_motion=keeps_motion,
-        warnings=_warnings(problem.error_percent(fit.influences.errors), keeps_motion),
+        warnings=(*notes, *_warnings(problem.error_percent(fit.influences.errors), keeps_motion)),
     )
-    solution = shade_solution(task, solution)
+    shaded = shade_solution(task, replace(solution, keeps_motion=keeps_motion or stretches))
+    solution = replace(shaded, keeps_motion=keeps_motion)
     if not options.rank:
         return solution
-    return correct_still_skin(task, solution) if keeps_motion else correct_solution(task, solution)
+    return correct_still_skin(task, solution) if keeps_motion or stretches else correct_solution(task, solution)
 
 
 def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
@@ -216,10 +246,10 @@ def _warnings(error: float, keeps_motion: bool) -> tuple[str, ...]:
 
 
 def _with_helpers(
-    joints: tuple[str, ...], skeleton: Skeleton | None, problem: FitProblem, influences: Influences, n_bones: int
+    joints: tuple[str, ...], skeleton: Skeleton | None, problem: FitProblem, influences: Influences, world: Float64
 ) -> tuple[tuple[str, ...], Skeleton | None]:
     """Names of all bones, and the rig's tree with a place for every helper below the joint it works with most."""
-    n_joints = len(joints)
+    n_joints, n_bones = len(joints), world.shape[1]
     names = distinct_names((*joints, *(f"helper_{h}" for h in range(n_bones - n_joints))))
     if skeleton is None or len(skeleton.names) != n_joints:
         return names, None
@@ -232,4 +262,38 @@ def _with_helpers(
         center = share @ positions / max(share.sum(), 1e-12)
         places.append(np.concatenate([np.eye(3), center[:, None]], axis=1).astype(np.float32))
     tree: Int32 = np.array(parents, np.int32)
-    return names, Skeleton(names, tree, np.stack(places).astype(np.float32))
+    placed = np.stack(places).astype(np.float64)
+    if n_bones > n_joints:  # a helper that stretches does so along its own axes
+        placed[n_joints:], _ = turn_to_axes(placed[n_joints:], world[:, n_joints:])
+    return names, Skeleton(names, tree, placed.astype(np.float32))
+
+
+def _closer_rigid(task: SkinTask, rig: SkinnedModel, fit: _RigSkin) -> _RigSkin | None:
+    """The fit of rigid joints, if it is closer than one of joints that pass their stretch on."""
+    stiff = _find_motion(replace(task, options=change_options(task.options, bone_type="rigid")), rig)
+    return stiff if stiff.influences.squared_error < fit.influences.squared_error else None
+
+
+def _on_tree(
+    task: SkinTask, fit: _RigSkin, world: Float64, skeleton: Skeleton | None, n_kept: int
+) -> tuple[Float64, _RigSkin]:
+    """Bones that stretch, as joints below one another can play them, and weights for these; the first `n_kept` stay."""
+    if skeleton is None or fit.bone_type == "rigid" or n_kept == world.shape[1]:
+        return world, fit
+    problem, options = task.problem, task.options
+    best: tuple[Float64, _RigSkin] | None = None
+    found = fit
+    for _ in range(TREE_ROUNDS if n_kept == 0 else 1):
+        settled = settle_on_tree(problem.to_world(found.transforms), skeleton, range(n_kept, world.shape[1]))
+        transforms = problem.from_world(settled)
+        weighed = select_influences(
+            problem, transforms, options.influences, earlier=found.influences, threads=task.threads
+        )
+        if best is None or weighed.squared_error < best[1].influences.squared_error:
+            best = settled, replace(fit, transforms=transforms, influences=weighed)
+        solved = settle_bones(problem, weighed.bones, weighed.weights, transforms, options)
+        found = replace(fit, transforms=solved, influences=weighed)
+    assert best is not None
+    if n_kept:
+        best[0][:, :n_kept] = world[:, :n_kept]  # bit for bit
+    return best

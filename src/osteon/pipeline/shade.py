@@ -6,13 +6,13 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float32
+from osteon.core.arrays import Float32, Int32
 from osteon.core.fit_report import FitReport
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.source_normals import SourceNormals
-from osteon.fit.corrections.normals import fit_model_normals
+from osteon.fit.corrections.normals import fit_held_out, fit_model_normals
 from osteon.fit.skin.shading import ShadingOptions, refine_shading
 from osteon.measure.shading import source_normals_of
 from osteon.pipeline.task import SkinTask, Solution
@@ -72,8 +72,10 @@ def shade_solution(task: SkinTask, solution: Solution) -> Solution:
     )
 
 
-def shade_model(model: SkinnedModel, sequence: MeshSequence, task: SkinTask, rig: SkinnedModel | None) -> SkinnedModel:
-    """The model with the normals that its options ask for, fitted to the frames that took part."""
+def shade_model(
+    model: SkinnedModel, sequence: MeshSequence, task: SkinTask, rig: SkinnedModel | None, kept: Int32
+) -> SkinnedModel:
+    """The model with the normals that its options ask for, fitted to the frames that took part, `kept`."""
     options, source = task.options, task.source_normals
     if source is None:
         return model.with_parts(asset=replace(model.asset, normals=None, faceted=True))
@@ -87,7 +89,13 @@ def shade_model(model: SkinnedModel, sequence: MeshSequence, task: SkinTask, rig
     with task.watch.stage("normals"):
         report_progress(task.progress, "normals", 0.0)
         targets = None if options.holdout else _known_targets(task, source)
-        return fit_model_normals(plain, source, sequence.source, rank=rank, targets=targets, threads=options.threads)
+        if not options.holdout:
+            return fit_model_normals(
+                plain, source, sequence.source, rank=rank, targets=targets, threads=options.threads
+            )
+        some = plain.take_frames(kept)
+        learned = fit_model_normals(some, source, task.sequence.source, rank=rank, threads=options.threads)
+        return fit_held_out(plain, learned, source, sequence.source, threads=options.threads)
 
 
 def _known_targets(task: SkinTask, source: SourceNormals) -> Float32 | None:

@@ -18,6 +18,7 @@ from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
+from osteon.core.option_hints import takes_options
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.progress import Progress, report_progress
@@ -60,13 +61,17 @@ AGAIN_ROUNDS = 8
 SAMPLE = 4_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RigFit:
     """A skinned character with the skeleton that was found, how good it is, and where its bones end."""
 
     fit: SkinFit
     ends: Float64  # (b,3) in the rest pose
     free_error_percent: float  # E of the sections, each with its own motion
+
+    def __repr__(self) -> str:
+        roots = sum(parent < 0 for parent in self.skeleton.parents.tolist())
+        return f"RigFit({self.fit!r}, {len(self.ends)} joints, {roots} of them roots)"
 
     @property
     def model(self) -> SkinnedModel:
@@ -89,6 +94,7 @@ class RigFit:
         }
 
 
+@takes_options(RigOptions)
 def rig_sequence(
     sequence: MeshSequence, *, options: RigOptions | None = None, progress: Progress | None = None
 ) -> RigFit:

@@ -10,12 +10,14 @@ import numpy as np
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Int32
 from osteon.core.bone_axes import axes_of_bones
+from osteon.core.bone_limits import BoneLimits
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
+from osteon.core.option_hints import takes_options
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.play_scale import scale_of_frames
@@ -39,7 +41,8 @@ from osteon.measure.skin_report import FitFacts, SkinReport, cut_skin_report, wr
 from osteon.pipeline.correct import joint_options
 from osteon.pipeline.models import fit_model
 from osteon.pipeline.presets import fit_default, fit_paper
-from osteon.pipeline.rig import fit_to_rig, posed_by_rig
+from osteon.pipeline.rig import default_rig_options, fit_to_rig, posed_by_rig
+from osteon.pipeline.rig_limits import limit_bones
 from osteon.pipeline.shade import chosen_normals, shade_model
 from osteon.pipeline.task import SkinTask, Solution, Start
 
@@ -55,7 +58,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SkinFit:
     """A skinned model, how good it is, and what happened on the way."""
 
@@ -65,20 +68,34 @@ class SkinFit:
     labels: Int32  # (t,) core bone of each triangle in the paper preset, -1 outlier; empty in the default preset
     stages: tuple[FitReport, ...] = ()
 
+    def __repr__(self) -> str:
+        report, worst = self.report, self.distortion.worst
+        corrections = f", rank {report.rank}" if report.rank else ""
+        return (
+            f"SkinFit('{self.model.name}': {self.model.n_frames} frames, {self.model.n_vertices:,} vertices; "
+            f"{report.bones} {report.bone_type} bones, {report.influences} influences{corrections}; "
+            f"E {report.error_percent:.3f} %, worst {worst.distance:.4g} at vertex {worst.vertex}, frame {worst.frame})"
+        )
 
+
+@takes_options(SkinOptions)
 def skin_sequence(
     sequence: MeshSequence,
     *,
     options: SkinOptions | None = None,
     rig: SkinnedModel | None = None,
     start: SkinFit | None = None,
+    limits: BoneLimits | None = None,
     progress: Progress | None = None,
 ) -> SkinFit:
     """Find bones, weights and corrections that play the sequence; with a `rig`, weights for its joints.
 
-    `start` is an earlier fit of the same sequence, whose bones the default preset begins with.
+    `start` is an earlier fit of the same sequence, whose bones the default preset begins with. `limits` tell which
+    joints of the rig each vertex may follow, where its file does not let it follow all. Without options the bones of
+    a rig are rigid.
     """
-    options = options or SkinOptions()
+    if options is None:
+        options = SkinOptions() if rig is None else default_rig_options(sequence, rig)
     compile_kernels(kernels_for(options), progress)
     watch = Stopwatch()
     started = time.perf_counter()
@@ -114,7 +131,9 @@ def skin_sequence(
             with watch.stage("heldout"):
                 solution = _fit_heldout(sequence, vertices, kept, solution, options)
         model = _with_names(build_model(sequence, task, solution), options.prefix)
-        model = shade_model(model, sequence, task, rig)
+        if limits is not None and options.model == "lbs":
+            model = limit_bones(model, task, limits)
+        model = shade_model(model, sequence, task, rig, kept)
     watch.seconds["fit"] = time.perf_counter() - started
     return measure_fit(sequence, model, solution, task, n_degenerate, kept)
 

@@ -23,7 +23,7 @@ def best_choice(comparison: Comparison) -> ModelResult:
 
 
 def compare_verdict(comparison: Comparison) -> str:
-    """The first sentence: the model that is closest on unseen poses."""
+    """The first sentence: the model that is closest on unseen poses, or the smaller one that is as close to the eye."""
     best, ranked = best_choice(comparison), comparison.ranked()
     off, count = best.unseen.deviation, len(comparison.unseen)
     mean = f"{brief(off.percent(off.mean))} of the body’s size"
@@ -37,9 +37,16 @@ def compare_verdict(comparison: Comparison) -> str:
         )
     base = comparison.baseline
     other = base if base in others and base is not None else others[0]
+    if best is ranked[0]:
+        return (
+            f"{_capital(best.title)} is closest in the {count} poses that it has not seen: off by {mean} on average, "
+            f"{_less(best, other)} than {other.title}."
+        )
+    least = ranked[0].unseen.deviation
     return (
-        f"{_capital(best.title)} is closest in the {count} poses that it has not seen: off by {mean} on average, "
-        f"{_less(best, other)} than {other.title}."
+        f"{_capital(best.title)} is the best choice: in the {count} poses that it has not seen it is off by {mean} on "
+        f"average, {_less(best, other)} than {other.title}. {_capital(ranked[0].title)} is closest, off by "
+        f"{brief(least.percent(least.mean))}, which nobody sees."
     )
 
 

@@ -12,7 +12,7 @@ from osteon.core.frame_blocks import each_frame
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.sequence import MeshSequence
-from osteon.core.topology import shells
+from osteon.core.weld import welded_shells
 from osteon.pipeline.skin import SkinFit
 
 __all__ = ["BoneShare", "Evidence", "bone_shares", "frame_steps", "gather_evidence", "lone_frames", "shared_bones"]
@@ -161,7 +161,7 @@ def _usual(steps: Float64, apart: Float64, frame: int, start: int, stop: int) ->
 
 def shared_bones(model: SkinnedModel) -> tuple[int, tuple[tuple[int, int], ...]]:
     """Number of separate pieces, and the bones that move most of several of them, with how many."""
-    count, shell = shells(model.faces, model.n_vertices)
+    count, shell = welded_shells(model.rest, model.faces)
     if not 1 < count <= MANY_SHELLS:
         return count, ()
     used = shell >= 0

@@ -34,3 +34,20 @@ for (const plot of document.querySelectorAll("svg.plot")) {
     choose(next);
   });
 }
+// A table that is wider than the page says that there is more of it beside what is shown, until its end is seen.
+for (const box of document.querySelectorAll(".measures, .rows, .proposals")) {
+  const cue = document.createElement("p");
+  cue.className = "scroll-cue";
+  cue.textContent = "More columns: scroll sideways \u2192";
+  cue.setAttribute("aria-hidden", "true");
+  box.before(cue);
+  const look = () => {
+    const beyond = box.scrollWidth - box.clientWidth;
+    box.classList.toggle("wide", beyond > 1);
+    cue.hidden = beyond <= 1 || box.scrollLeft >= beyond - 1;
+    if (beyond > 1) box.tabIndex = 0;
+  };
+  look();
+  new ResizeObserver(look).observe(box);
+  box.addEventListener("scroll", look, { passive: true });
+}

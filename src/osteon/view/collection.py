@@ -16,8 +16,11 @@ from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
 from osteon.io.comparisons.summary import ComparedModel
+from osteon.io.doors.source import numbered
+from osteon.view.model_names import named_after_file
 from osteon.view.pack import Evidence, write_pack
 from osteon.view.pack_poses import check_use, holds_poses, load_poses_of
+from osteon.view.target_names import target_names
 
 if TYPE_CHECKING:  # imports numba
     from osteon.lod.model_levels import ModelLevels
@@ -78,11 +81,23 @@ class Item:
 
 @dataclass(slots=True)
 class Collection:
-    """All items of one server; it only grows."""
+    """All items of one server."""
 
     folder: Path  # where packs lie
     items: dict[str, Item] = field(default_factory=dict)
+    closed: set[str] = field(default_factory=set)  # ids of items that are no longer shown; others may need their packs
     made: int = 0
+
+    @property
+    def shown(self) -> list[Item]:
+        return [item for item in self.items.values() if item.id not in self.closed]
+
+    def close(self, item: Item) -> None:
+        """Show an item no more; packs go as soon as no other item takes the frames of its source from them."""
+        self.closed.add(item.id)
+        needed = {item.peers.source_in for item in self.shown if item.peers}
+        for item_id in [item_id for item_id in self.closed & self.items.keys() if item_id not in needed]:
+            self.items.pop(item_id).pack.unlink(missing_ok=True)
 
     def new_id(self) -> str:
         self.made += 1
@@ -106,7 +121,7 @@ def prepare_item(
     progress: Progress | None = None,
 ) -> Item:
     """Read a model or a sequence, and the source to compare it with, and write the pack that the page asks for."""
-    shown = load_shown(inputs, progress)
+    shown = named_after_file(load_shown(inputs, progress), inputs[0])
     if skeleton is not None:
         _check_skeleton(skeleton, shown)
     if isinstance(shown, MeshSequence):
@@ -123,7 +138,8 @@ def prepare_item(
     compared = _load_source(source, shown, progress) if source else None
     labels = find_clusters(compared, progress) if clusters and compared is not None else None
     frames = None if compared is None else compared.source
-    write_pack(pack, shown, Evidence(frames, clusters=labels, levels=levels_of(shown, inputs[0])))
+    names = target_names(shown, inputs[0])
+    write_pack(pack, shown, Evidence(frames, clusters=labels, levels=levels_of(shown, inputs[0]), target_names=names))
     return Item(item_id, shown.name, "model", pack, source, inputs=inputs, skeleton=skeleton)
 
 
@@ -166,12 +182,12 @@ def check_source(source: MeshSequence, name: str, model: SkinnedModel) -> None:
     """Refuse a source with other vertices or frames than a model has."""
     if source.n_vertices != model.n_vertices:
         raise GeometryError(
-            f"{name}: has {source.n_vertices} vertices, but the model '{model.name}' has {model.n_vertices}; "
-            "name the sequence that it was made from"
+            f"{name}: has {numbered(source.n_vertices, 'vertex')}, but the model '{model.name}' has "
+            f"{model.n_vertices}; name the sequence that it was made from"
         )
     if source.n_frames != model.n_frames:
         raise GeometryError(
-            f"{name}: has {source.n_frames} frames, but the model '{model.name}' has {model.n_frames}; "
+            f"{name}: has {numbered(source.n_frames, 'frame')}, but the model '{model.name}' has {model.n_frames}; "
             "name the sequence that it was made from"
         )
 

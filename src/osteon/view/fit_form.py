@@ -9,6 +9,7 @@ from osteon.core.engines import bone_type_players
 from osteon.core.errors import OptionError
 from osteon.core.option_fields import OptionField, options_in
 from osteon.core.options import SkinOptions
+from osteon.view.model_names import METHOD_NAMES
 
 __all__ = ["fit_form", "fit_options"]
 
@@ -16,12 +17,20 @@ __all__ = ["fit_form", "fit_options"]
 _INPUTS: dict[type | None, str] = {int: "whole", float: "number", bool: "switch", None: "choice"}
 
 
+#: What the page says of an option, where the words of the command line would say nothing there.
+_HINTS = {
+    "model": "LBS blends bones linearly. DQS blends dual quaternions, which keep their volume when they twist. "
+    "Animation Space and Multi-Weight have more numbers per bone and are closer on new poses.",
+    "influences": "Bones per vertex, 1 to 8. Animation Space and Multi-Weight add as many again, to 8 at most.",
+}
+
+
 def _offered() -> dict[str, OptionField]:
     return {of.name: of for of in options_in(SkinOptions) if of.option.page}
 
 
 def fit_form() -> list[dict[str, Any]]:
-    """The inputs of the form, in order: name, label, hint, kind, default, range and choices."""
+    """The inputs of the form, in order: name, label, hint, kind, default, range, choices and what these are called."""
     return [_input(of) for of in _offered().values()]
 
 
@@ -33,12 +42,13 @@ def _input(of: OptionField) -> dict[str, Any]:
     return {
         "name": of.name,
         "label": known.page,
-        "hint": known.help + meaning,
+        "hint": _HINTS.get(of.name, known.help) + meaning,
         "kind": _INPUTS[of.kind.base],
         "default": of.default,
         "min": known.above if known.minimum is None else known.minimum,
         "max": known.below if known.maximum is None else known.maximum,
         "choices": list(of.choices),
+        "names": [METHOD_NAMES.get(str(word), str(word).capitalize()) for word in of.choices],
     }
 
 

@@ -17,6 +17,7 @@ from osteon.io import MODEL_FORMATS, holds_model
 from osteon.io.comparisons.summary import ComparedModel, read_summary
 from osteon.io.doors.inputs import natural_key
 from osteon.io.doors.registry import mesh_suffixes
+from osteon.view.model_names import method_name
 
 __all__ = ["ModelFile", "NamedModels", "find_models", "names_sequence"]
 
@@ -49,7 +50,7 @@ def find_models(words: Sequence[str]) -> NamedModels | None:
     models, notes = [], []
     for path, label in zip(files, _labels(files), strict=True):
         compared, note = _stored(path)
-        models.append(ModelFile(path, label, compared))
+        models.append(ModelFile(path, method_name(label) if compared else label, compared))
         notes += note
     _check_source(source)
     return NamedModels(tuple(models), source, tuple(notes))

@@ -39,7 +39,8 @@ def prepare_models(
         about = file.compared.title if file.compared else _about(model)
         peers = Peers(group or item_id, group if source is not None else "", file.label, about, file.compared)
         compared = () if named.source is None or posed else (named.source,)
-        name, inputs, pack = f"{file.label}: {about}", (str(file.path),), collection.pack_of(item_id)
+        name = about if about.startswith(file.label) else f"{file.label}: {about}"
+        inputs, pack = (str(file.path),), collection.pack_of(item_id)
         collection.add(Item(item_id, name, "model", pack, compared, inputs=inputs, peers=peers))
         group = group or item_id
 

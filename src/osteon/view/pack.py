@@ -61,6 +61,7 @@ class Evidence:
     clusters: Int32 | None = None  # (t,) near-rigid cluster, -1 outlier
     levels: ModelLevels | None = None  # of bones, blends and triangles
     poses: ShownPoses | None = None  # meshes in known poses of its joints
+    target_names: tuple[str, ...] = ()  # of the columns of its corrections, where its file names them
 
 
 def pack_model(
@@ -133,7 +134,7 @@ def _split_at_hard_edges(model: SkinnedModel, evidence: Evidence) -> tuple[Skinn
 
 def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of what a model and a sequence have alike."""
-    asset = mesh.asset.with_pictures(SHOWN_PICTURES)
+    asset = mesh.asset.with_first_sets().with_pictures(SHOWN_PICTURES)
     images = _images(asset)
     arrays = mesh_arrays(mesh)
     if clusters is not None and len(clusters):
@@ -188,6 +189,7 @@ def _evidence_header(evidence: Evidence) -> dict[str, Any]:
     return {
         "report": report,
         "error_percent_by_rank": None if report is None else report["error_percent_by_rank"],
+        "target_names": list(evidence.target_names),
         "distortion": None if evidence.distortion is None else _finite(_in_short(evidence.distortion)),
     }
 

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view import posing
 from osteon.view.pose_request import PoseRequest, pose_request
-from osteon.view.requests import body_of, read_json, session_of
+from osteon.view.requests import body_of, read_json, session_of, while_wanted
 from osteon.view.uploads import plain_name
 
 __all__ = ["SKELETON_BYTES", "pose_routes"]
@@ -51,7 +51,8 @@ async def _skeleton(request: Request) -> Response:
     with session.uploads.taking(drop):
         session.uploads.check_length(drop, body_of(request).announced)
         await session.uploads.keep(drop, name, 0, request.stream())
-        await session.give_skeleton(item, drop)
+        job = session.unlisted_job()
+        await while_wanted(request, session.give_skeleton(item, drop, job), lambda: session.cancel(job))
     return JSONResponse({})
 
 

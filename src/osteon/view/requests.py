@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
@@ -13,7 +14,9 @@ from osteon.view.bodies import MAX_REQUEST, Body
 from osteon.view.guard import BODY
 from osteon.view.session import Session
 
-__all__ = ["body_of", "read_json", "session_of", "whole_number"]
+T = TypeVar("T")
+
+__all__ = ["body_of", "read_json", "session_of", "while_wanted", "whole_number"]
 
 
 def session_of(request: Request) -> Session:
@@ -48,3 +51,21 @@ async def _json_object(request: Request, most: int) -> dict[str, Any]:
     if not isinstance(asked, dict):
         raise OptionError("expected a JSON object")
     return asked
+
+
+async def while_wanted(request: Request, work: Coroutine[Any, Any, T], stop: Callable[[], None]) -> T:
+    """What `work` gives; `stop` ends it when the page cancels its request, or goes away."""
+    working = asyncio.create_task(work)
+    gone = asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            stop()
+        return await working
+    finally:
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        continue

@@ -8,11 +8,12 @@
     POST /clusters             {"id"}: find its near-rigid triangles; gives a job, then GET /clusters/ID has them
     GET  /jobs/JOB             how a job goes, as events; POST /jobs/JOB/cancel
     GET  /file/ID.SUFFIX       the model that a fit made, to keep
+    POST /close/ID             show an item no more
     POST /pose/ID…             posing (pose_routes.py)
     GET  /alive                open as long as a tab is; without any, the worker ends
 
-All of it lies under the token (guard.py), and every body is counted and timed (bodies.py). A refusal is
-{"error": one sentence}.
+A request that its page gives up ends what runs for it. All of it lies under the token (guard.py), and every body is
+counted and timed (bodies.py). A refusal is {"error": one sentence}.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from starlette.routing import Route
 
 from osteon.core.errors import OptionError, OsteonError
 from osteon.io import MODEL_FORMATS
+from osteon.io.doors.registry import mesh_suffixes
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view.bodies import App, TooLarge, TooSlow
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.fit_form import fit_form, fit_options
 from osteon.view.pose_routes import SKELETON_BYTES, pose_routes
-from osteon.view.requests import body_of, read_json, session_of, whole_number
+from osteon.view.requests import body_of, read_json, session_of, while_wanted, whole_number
 from osteon.view.session import Busy, Session, Unknown
 from osteon.view.streams import EventStream
 from osteon.view.uploads import COMPANIONS, known_suffixes, plain_name
@@ -57,6 +59,7 @@ def view_app(session: Session) -> App:
         Route("/jobs/{id}", _follow),
         Route("/jobs/{id}/cancel", _cancel, methods=["POST"]),
         Route("/file/{name}", _file),
+        Route("/close/{id}", _close, methods=["POST"]),
         Route("/alive", _alive),
         *pose_routes(),
     ]
@@ -98,12 +101,13 @@ async def _scene(request: Request) -> Response:
     limits = {
         "upload_bytes": session.uploads.limit,
         "suffixes": known_suffixes(),
+        "frames": list(mesh_suffixes()),
         "companions": list(COMPANIONS),
         "fit": fit_form(),
         "skeleton_bytes": SKELETON_BYTES,
         "skeletons": list(SKELETON_SUFFIXES),
     }
-    models = [item.to_json() for item in session.collection.items.values()]
+    models = [item.to_json() for item in session.collection.shown]
     return JSONResponse({"models": models, "can_fit": True, "limits": limits})
 
 
@@ -124,7 +128,8 @@ async def _open(request: Request) -> Response:
         if not drop.complete:
             return JSONResponse({"id": None, "received": len(drop.files), "count": drop.count})
         session.uploads.finish(drop)
-        item = await session.open(drop)
+        job = session.unlisted_job()
+        item = await while_wanted(request, session.open(drop, job), lambda: session.cancel(job))
     return JSONResponse(item.to_json())
 
 
@@ -164,8 +169,15 @@ async def _file(request: Request) -> Response:
     item = session.item(item_id)
     if dot + suffix not in MODEL_FORMATS:
         raise OptionError(f"a model is saved as one of {', '.join(MODEL_FORMATS)}")
-    file = await session.save(item, dot + suffix)
+    job = session.unlisted_job()
+    file = await while_wanted(request, session.save(item, dot + suffix, job), lambda: session.cancel(job))
     return FileResponse(file, filename=f"{item.name.partition(':')[0]}{dot}{suffix}")
+
+
+async def _close(request: Request) -> Response:
+    session = session_of(request)
+    session.collection.close(session.item(request.path_params["id"]))
+    return JSONResponse({})
 
 
 async def _alive(request: Request) -> EventStream:

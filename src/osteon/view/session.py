@@ -87,24 +87,28 @@ class Session:
         if self.running is not None:
             raise Busy("a fit is running; wait for it or cancel it, then try again")
 
-    async def open(self, drop: Dropped) -> Item:
+    def unlisted_job(self) -> PageJob:
+        """A job that no page follows: it ends with the request that it is for."""
+        return PageJob("")
+
+    async def open(self, drop: Dropped, job: PageJob) -> Item:
         """Let the worker read dropped files; they become an item of the collection."""
         self._check_free()
         item_id, inputs = self.collection.new_id(), drop.inputs()
         pack = self.collection.pack_of(item_id)
         with _whole_or_not_at_all(pack):
-            found = await self._read(drop, tasks.open_files, inputs, str(pack))
+            found = await self._read(drop, job, tasks.open_files, inputs, str(pack))
         is_sequence = found.get("kind") == "sequence"
         kind: Literal["model", "sequence"] = "sequence" if is_sequence else "model"
         item = Item(item_id, str(found.get("name", "")), kind, pack, inputs if is_sequence else (), inputs=inputs)
         self.collection.add(item)
         return item
 
-    async def _read(self, drop: Dropped, task: tasks.Task, *arguments: Any) -> dict[str, Any]:
+    async def _read(self, drop: Dropped, job: PageJob, task: tasks.Task, *arguments: Any) -> dict[str, Any]:
         """Let the worker look into dropped files; one that it breaks on ends the worker, not the server."""
         name = next(iter(drop.files.values())).name
         try:
-            found = await self.worker.run(task, *arguments, limits=reading_limits(drop.size))
+            found = await self.worker.run(task, *arguments, job=job, limits=reading_limits(drop.size))
         except WorkerBroke as error:
             how = str(error).partition(";")[0]
             raise TaskError(f"{name}: cannot be read, it may be damaged ({how}); export it again") from error
@@ -143,7 +147,7 @@ class Session:
     def clusters_of(self, item: Item) -> Path:
         return self.collection.folder / f"{item.id}.clusters"
 
-    async def save(self, item: Item, suffix: str) -> Path:
+    async def save(self, item: Item, suffix: str, job: PageJob) -> Path:
         """A file of the model that a fit made."""
         if item.model is None:
             raise OptionError(f"'{item.name}' was not fitted here; its file is where it was")
@@ -151,7 +155,7 @@ class Session:
         out = self.collection.folder / f"{item.id}-saved{suffix}"
         if not out.is_file():
             with _whole_or_not_at_all(out):
-                await self.worker.run(tasks.save_as, str(item.model), str(out))
+                await self.worker.run(tasks.save_as, str(item.model), str(out), job=job)
         return out
 
     def start_posing(self, item: Item) -> PageJob:
@@ -168,11 +172,11 @@ class Session:
 
         return self._start(work)
 
-    async def give_skeleton(self, item: Item, drop: Dropped) -> None:
+    async def give_skeleton(self, item: Item, drop: Dropped, job: PageJob) -> None:
         """Pose an item by a dropped skeleton from now on."""
         self._check_free()
         (file,) = drop.files.values()
-        await self._read(drop, posing.check_skeleton, PoseFiles(str(item.pack), str(file)))
+        await self._read(drop, job, posing.check_skeleton, PoseFiles(str(item.pack), str(file)))
         self.skeletons[item.id] = str(file)
 
     async def pose(self, item: Item, task: posing.PoseTask, request: PoseRequest) -> bytes:

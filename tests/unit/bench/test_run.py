@@ -14,24 +14,31 @@ from osteon.bench.run import BenchRun, find_sequence, horse_or_fox
 from osteon.synth import SUBJECTS
 
 
+def module_of(name: str) -> str:
+    """The file of a bench has its name, with underscores."""
+    return name.replace("-", "_")
+
+
 @pytest.mark.parametrize("name", BENCHES)
 def test_every_bench_is_a_function_of_its_file(name):
     function = find_bench(name)
     assert list(inspect.signature(function).parameters) == ["run"]
-    assert Path(inspect.getfile(function)) == Path(package.__file__).with_name(f"{name}.py")
+    assert Path(inspect.getfile(function)) == Path(package.__file__).with_name(f"{module_of(name)}.py")
 
 
 def test_a_bench_that_nobody_registered_is_found():
     files = Path(package.__file__).parent.glob("*.py")
     benches = {path.stem for path in files if f"\ndef bench_{path.stem}(" in path.read_text()}
-    assert benches == BENCHES.keys()
+    assert benches == {module_of(name) for name in BENCHES}
 
 
 @pytest.mark.parametrize("name", BENCHES)
 def test_options_are_those_that_a_bench_reads(name):
     """Of its file and those that carry its name, and for data of what looks for data."""
-    folder = Path(package.__file__).parent
-    text = "".join(path.read_text() for path in [folder / f"{name}.py", *sorted(folder.glob(f"{name}_*.py"))])
+    folder, stem = Path(package.__file__).parent, module_of(name)
+    others = {module_of(other) for other in BENCHES} - {stem}
+    own = [path for path in sorted(folder.glob(f"{stem}_*.py")) if path.stem not in others]
+    text = "".join(path.read_text() for path in [folder / f"{stem}.py", *own])
     assert ("run.threads" in text) == ("threads" in BENCHES[name].options)
     assert ("run.inputs" in text) == ("inputs" in BENCHES[name].options)
     assert ("run.search" in text) == ("search" in BENCHES[name].options)

@@ -8,6 +8,7 @@ import pytest
 
 from osteon.bench.foreign.command import CommandRun
 from osteon.bench.foreign.sources import find_sources
+from osteon.bench.foreign.trial import agree
 from osteon.bench.rows import Row
 from osteon.bench.run import BenchRun
 from osteon.bench.strangers import bench_strangers
@@ -52,6 +53,7 @@ def test_refusals_are_counted_by_reason_and_nothing_breaks(rows: list[Row]) -> N
     totals = {row.metric: row.value for row in rows if row.case == "all"}
     assert (totals["files"], totals["animated"], totals["refused"]) == (3, 1, 1)
     assert totals["tracebacks, signals and wrong codes"] == 0
+    assert totals["files on which info and skin disagree"] == 0
     reasons = [row.metric for row in rows if row.case == "refused"]
     assert len(reasons) == 1
     assert reasons[0].startswith("FILE: ")
@@ -67,6 +69,25 @@ def test_a_folder_without_files_is_missed(tmp_path: Path) -> None:
 def test_what_counts_as_broken(code: int, said: str, broke: bool) -> None:
     run = CommandRun(("info",), code, "", said, 1.0, 10.0)
     assert run.broke is broke
+
+
+@pytest.mark.parametrize(
+    ("facts", "code", "said", "agrees"),
+    [
+        (None, 2, "osteon: a.glb: is damaged", True),
+        (None, 0, "", False),
+        ({"kind": "sequence", "frames": 9}, 0, "", True),
+        ({"kind": "sequence", "frames": 9}, 2, "osteon: a.fbx: cannot be read as FBX", False),
+        ({"kind": "sequence", "frames": 9}, 2, "osteon: a.fbx: nothing moves, all frames are equal", True),
+        ({"kind": "mesh", "frames": 1}, 2, "osteon: a.obj: has one frame; a sequence needs at least two", True),
+        ({"kind": "mesh", "frames": 1}, 2, "osteon: a.fbx: holds no triangles", False),
+        ({"kind": "clips", "frames": 9}, 2, "osteon: a.glb: holds clips but no mesh; play them with --rig FILE", True),
+    ],
+)
+def test_info_and_skin_agree_where_both_read_a_file_or_neither(
+    facts: dict[str, object] | None, code: int, said: str, agrees: bool
+) -> None:
+    assert agree(facts, CommandRun(("skin",), code, "", said, 1.0, 10.0)) is agrees
 
 
 def test_a_traceback_is_broken_whatever_the_code() -> None:

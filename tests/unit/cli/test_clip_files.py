@@ -39,11 +39,42 @@ def test_without_a_character_one_line_says_what_is_needed(run_here, files, comma
 
 def test_skin_gives_the_character_with_the_clips(run_here, files):
     rig, run = files
-    done = run_here("skin", run, rig, "--rig", rig, "-o", "out.glb", "--json", "report.json", "--threads", "1")
+    done = run_here("skin", run, rig, "--rig", rig, "-o", "out.glb", "-o", "out.npz", "--json", "report.json")
     assert done.returncode == 0, done.stderr
-    made = load_model(run_here.folder / "out.glb")
-    assert [clip.name for clip in made.clips] == ["run", load_model(rig).clips[0].name]
+    assert "3 of 3 joints matched, size 1." in " ".join(done.stdout.split())
+    assert "E 0.000" not in done.stdout
+    made, own = load_model(run_here.folder / "out.glb"), load_model(rig).clips[0].name
+    assert [clip.name for clip in made.clips] == [own, "run"]
+    assert [clip.name for clip in load_model(run_here.folder / "out.npz").clips] == ["run", own]
     assert made.track.names == NAMES
     assert made.skeleton is not None
-    assert json.loads((run_here.folder / "report.json").read_text())["error_percent"] < 1e-3
+    facts = json.loads((run_here.folder / "report.json").read_text())
+    assert (facts["kind"], facts["joints"]) == ("clips", {"moved": 3, "matched": 3})
+    assert facts["size_of_rest"] == pytest.approx(1, abs=0.5)
+    assert "error_percent" not in facts
     assert run_here("skin", run, "--rig", rig, "--rest", "0", "-o", "b.glb").returncode == 2
+
+
+def test_what_has_no_effect_on_clips_is_refused(run_here, files):
+    rig, run = files
+    for flags in (("--bones", "3"), ("--helpers", "1"), ("--rank", "2"), ("--report", "page.html"), ("--threads", "1")):
+        done = run_here("skin", run, "--rig", rig, *flags, "-o", "out.glb")
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+    for flag in ("--quantize", "--compress", "--no-normals"):
+        done = run_here("skin", run, "--rig", rig, flag, "-o", "out.glb")
+        assert "keeps the character's own file" in done.stderr
+    for flag in ("--partial", "--keep-translations"):
+        done = run_here("skin", rig, flag, "-o", "out.glb")
+        assert f"{flag}: is for clips without a mesh" in done.stderr
+
+
+def test_a_clip_file_that_lacks_joints(run_here, files, tmp_path):
+    rig, _ = files
+    strange = clips_of(rig, tmp_path / "strange.glb", rename={"knee": "wing"})
+    done = run_here("skin", strange, "--rig", rig, "-o", "out.glb")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--partial" in done.stderr
+    done = run_here("skin", strange, "--rig", rig, "--partial", "-o", "out.glb")
+    assert done.returncode == 0
+    assert "2 of 3 joints matched" in " ".join(done.stdout.split())

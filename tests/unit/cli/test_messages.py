@@ -45,6 +45,33 @@ def test_a_format_that_is_not_written(run_here: Run, tube_npz: Path, name: str, 
     assert "a folder, .obj, .ply" in line
 
 
+def test_a_name_without_a_suffix_asks_what_is_meant(run_here: Run, tube_npz: Path) -> None:
+    line = refusal(run_here, "skin", tube_npz, "-o", "x")
+    assert line == (
+        "-o: x: the name has no suffix; add one for a model (.npz, .glb, .gltf, .usda, .usdc, .usdz, .usd) or for "
+        "frames in a file (.obj, .ply, .abc), or end it with / for a folder of frames"
+    )
+    assert not list(run_here.folder.glob("x*"))
+    assert run_here("skin", tube_npz, "--bones", "2", "-o", "x/").returncode == 0
+    assert (run_here.folder / "x" / "frame_0000.obj").is_file()
+    assert run_here("skin", tube_npz, "--bones", "2", "-o", "x", "--quiet").returncode == 0  # a folder that is there
+
+
+@pytest.mark.parametrize("name", ["a.glb", "a.gltf", "a.obj", "a.npz", "a.fbx", "a.usdc", "a.abc"])
+def test_a_git_lfs_pointer_is_named_as_such(run_here: Run, name: str) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
+    (run_here.folder / name).write_text(pointer)
+    for command in (("info", name), ("skin", name, "-o", "out.glb")):
+        assert "is a Git LFS pointer, not the file itself; fetch the file with: git lfs pull" in refusal(
+            run_here, *command
+        )
+
+
+def test_one_frame_is_one_frame(run_here: Run) -> None:
+    (run_here.folder / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    assert "(1 frame at 24 fps)" in run_here("info", "a.obj").stdout
+
+
 def test_what_is_proposed_can_be_written() -> None:
     for models in (True, False):
         for suffix in (".fbx", ".bvh", ".mdd", ".stl", ".vrm", ".unknown"):

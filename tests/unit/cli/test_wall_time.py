@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from osteon.cli import wall_time
 from osteon.cli.common import _TimeLeft
 from osteon.cli.wall_time import WallTime, process_began, time_text
+from osteon.core.compile_kernels import Waited
 from osteon.core.progress import ProgressEvent
 from osteon.core.progress_time import RemainingTime
 
@@ -43,6 +46,42 @@ def test_stages_and_what_no_stage_took_sum_to_the_wall_time() -> None:
         clock.advance(16)
     seconds = watch.seconds()
     assert seconds == {"import": 5.0, "load": 18.0, "other": 8.0, "wall": 31.0}
+
+
+def test_compiling_is_a_stage_of_its_own_wherever_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    waited = Waited()
+    monkeypatch.setattr(wall_time, "WAITED", waited)
+    watch = WallTime(0.0, clock)
+
+    def compile_for(seconds: float) -> None:
+        clock.advance(seconds)
+        waited.seconds += seconds
+
+    with watch.stage("fit"):
+        compile_for(4)
+        with watch.stage("load"):
+            clock.advance(1)
+            compile_for(2)
+        clock.advance(8)
+    compile_for(16)
+    seconds = watch.seconds()
+    assert seconds == {"import": 0.0, "compile": 22.0, "load": 1.0, "fit": 8.0, "other": 0.0, "wall": 31.0}
+    assert time_text(seconds) == "31.00 s: compiling 22.00, loading 1.00, fit 8.00"
+
+
+def test_only_the_main_thread_waits_and_what_is_cached_does_not_count() -> None:
+    waited = Waited()
+    with waited.counting(), waited.counting():
+        pass
+    assert 0 < waited.seconds < 1
+    before = waited.seconds
+    with waited.counting() as wait:
+        wait.counts = False
+    thread = threading.Thread(target=lambda: waited.counting().__enter__())
+    thread.start()
+    thread.join()
+    assert waited.seconds == before
 
 
 def test_a_stage_that_knows_its_parts_is_split() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from osteon.core import two_nodes
 from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_matrices
 from osteon.core.two_nodes import (
     NodeTracks,
@@ -213,3 +214,32 @@ def test_quaternions_of_matrices_and_back():
     expected = Rotation.from_matrix(matrices.reshape(-1, 3, 3)).as_quat()
     found = quaternions_from_matrices(matrices).reshape(-1, 4)
     assert np.abs(np.abs((found * expected).sum(axis=1)) - 1).max() < 1e-12
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_bones_without_a_choice_come_out_as_if_they_had_been_followed(
+    scaled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rotations, with or without scales along the axes, beside bones that shear, that are mirrored, that vanish."""
+    linear = turns(0.8, n_bones=12)
+    if scaled:
+        linear = linear * np.random.default_rng(3).uniform(0.5, 2, (*linear.shape[:2], 1, 3))
+    linear[:, 3] = RNG.normal(size=(len(linear), 3, 3))
+    linear[:, 5, :, 1] *= -1
+    linear[4, 7, :, 2] = 0
+    quick = split_transforms(affine(linear), [0, 5], positive=True)
+    monkeypatch.setattr(two_nodes, "settled_gauge", lambda pieces, gauge: np.zeros(len(gauge.one_node), bool))
+    slow = split_transforms(affine(linear), [0, 5], positive=True)
+    for name in ("translations", "rotations", "scales", "child_rotations", "needs_child"):
+        np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name))
+
+
+def test_clips_are_followed_one_by_one() -> None:
+    """Side by side or each alone: a clip begins anew, whatever comes before it and however long it is."""
+    linear = RNG.normal(size=(14, 6, 3, 3)) + 3 * np.eye(3)
+    whole = split_transforms(affine(linear), [0, 3, 12, 13])
+    for start, stop in ((0, 3), (3, 12), (12, 13), (13, 14)):
+        alone = split_transforms(affine(linear)[start:stop], [0])
+        np.testing.assert_array_equal(whole.rotations[start:stop], alone.rotations)
+        np.testing.assert_array_equal(whole.scales[start:stop], alone.scales)
+        np.testing.assert_array_equal(whole.child_rotations[start:stop], alone.child_rotations)

@@ -1,17 +1,21 @@
-"""Both forms of eq. 13: what each is exact for, and where they agree."""
+"""Both forms of eq. 13: what each is exact for, and where they agree; which normals a mesh is shaded with."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
+from osteon.core.asset import CornerNormals
+from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
 from osteon.core.skin import Skin
-from osteon.deform.normals import NormalCorrections, normal_map, pose_normals
+from osteon.deform.normals import displaced_normals, normal_map, pose_normals, rest_normals, unit_vectors
 from osteon.deform.pose import linear_parts, pose_vertices
 from osteon.synth.motion import rigid_skin
 from osteon.synth.shapes import make_sphere
@@ -29,17 +33,16 @@ def sphere(*linear: np.ndarray) -> SkinnedModel:
     return SkinnedModel(shape.vertices, shape.faces, rigid_skin(np.zeros(len(shape.vertices))), BoneTrack(transforms))
 
 
-def plain(model: SkinnedModel, form: str, rest: np.ndarray | None = None) -> NormalCorrections:
-    rest = vertex_normals(model.rest, model.faces) if rest is None else rest
-    empty = np.zeros((0, model.n_vertices, 3))
-    return NormalCorrections(rest, empty, np.zeros((model.n_frames, 0)), form)
+def shaded(model: SkinnedModel, normals: np.ndarray) -> SkinnedModel:
+    """The model with a normal of its own (v,3) at each vertex."""
+    return model.with_parts(asset=replace(model.asset, normals=CornerNormals(normals, model.faces)))
 
 
 def test_both_forms_agree_for_rotations():
     turns = [Rotation.from_rotvec(v).as_matrix() for v in ([0, 0, 0], [1.0, -2, 0.5], [0, 3.1, 0])]
     model = sphere(*turns)
     for f, turn in enumerate(turns):
-        linear, inverse = (pose_normals(model, f, plain(model, form)) for form in ("linear", "inverse_transpose"))
+        linear, inverse = (pose_normals(model, f, form) for form in ("linear", "inverse_transpose"))
         assert_near(linear, inverse, 1e-6)
         assert_near(linear, vertex_normals(model.rest, model.faces) @ turn.T, 1e-6)
 
@@ -49,7 +52,7 @@ def test_inverse_transpose_is_exact_for_an_affine_sphere(sign):
     """The gradient of |F^-1 x| at the moved points, which is the true normal of the ellipsoid."""
     affine = sign * AFFINE
     model = sphere(affine)
-    found = pose_normals(model, 0, plain(model, "inverse_transpose", model.rest))
+    found = pose_normals(shaded(model, model.rest), 0, "inverse_transpose")
     gradient = model.rest.astype(np.float64) @ np.linalg.inv(affine)
     assert_near(found, gradient / np.linalg.norm(gradient, axis=1, keepdims=True), 1e-6)
 
@@ -63,8 +66,8 @@ def test_inverse_transpose_is_exact_for_a_flat_patch():
     transforms = np.concatenate([AFFINE, np.zeros((3, 1))], axis=1)[None, None]
     model = SkinnedModel(rest, faces, rigid_skin(np.zeros(16)), BoneTrack(transforms))
     moved = vertex_normals(pose_vertices(model, 0), faces)
-    assert_near(pose_normals(model, 0, plain(model, "inverse_transpose")), moved, 1e-5)
-    assert np.abs(pose_normals(model, 0, plain(model, "linear")) - moved).max() > 0.05
+    assert_near(pose_normals(model, 0, "inverse_transpose"), moved, 1e-5)
+    assert np.abs(pose_normals(model, 0, "linear") - moved).max() > 0.05
 
 
 def test_the_map_is_the_inverse_transpose_up_to_a_positive_factor():
@@ -79,11 +82,11 @@ def test_the_map_is_the_inverse_transpose_up_to_a_positive_factor():
 def test_flattened_blends_give_unit_normals_or_none():
     flat = np.diag([1.0, 1.0, 0.0])
     model = sphere(flat, np.zeros((3, 3)))
-    squeezed = pose_normals(model, 0, plain(model, "inverse_transpose"))
+    squeezed = pose_normals(model, 0, "inverse_transpose")
     clear = np.abs(model.rest[:, 2]) > 1e-3
     assert_near(np.abs(squeezed[clear]), np.broadcast_to([0.0, 0, 1], squeezed[clear].shape), 1e-6)
     for form in ("linear", "inverse_transpose"):
-        assert not pose_normals(model, 1, plain(model, form)).any()
+        assert not pose_normals(model, 1, form).any()
 
 
 def test_corrections_are_added_before_the_map():
@@ -91,9 +94,11 @@ def test_corrections_are_added_before_the_map():
     rng = np.random.default_rng(0)
     rest = vertex_normals(model.rest, model.faces)
     basis, q = 0.1 * rng.normal(size=(2, model.n_vertices, 3)), rng.normal(size=(model.n_frames, 2))
-    found = pose_normals(model, 5, NormalCorrections(rest, basis, q))
+    moved = model.with_parts(corrections=Corrections(np.zeros_like(basis), q, basis))
+    found = pose_normals(moved, 5)
     expected = np.einsum("vij,vj->vi", linear_parts(model, 5), rest + np.einsum("r,rvj->vj", q[5], basis))
     assert_near(found, expected / np.linalg.norm(expected, axis=1, keepdims=True), 1e-6)
+    assert np.array_equal(pose_vertices(moved, 5), pose_vertices(model, 5))
 
 
 def test_blends_are_the_weighted_sum():
@@ -104,14 +109,42 @@ def test_blends_are_the_weighted_sum():
 
 
 def test_shapes_are_checked(refused):
-    rest, basis, q = np.zeros((5, 3)), np.zeros((2, 5, 3)), np.zeros((4, 2))
-    NormalCorrections(rest, basis, q)
-    with refused(GeometryError, "basis"):
-        NormalCorrections(rest, basis[:, :4], q)
-    with refused(GeometryError, "coefficients"):
-        NormalCorrections(rest, basis, q[:, :1])
-    with refused(GeometryError, "form"):
-        NormalCorrections(rest, basis, q, "sideways")
+    model = bent_tube().model
+    n, f = model.n_vertices, model.n_frames
+    basis, q = np.zeros((2, n, 3)), np.zeros((f, 2))
+    with refused(GeometryError, "normal_basis"):
+        Corrections(basis, q, np.zeros((1, n, 3)))
+    with refused(GeometryError, "normal_basis"):
+        model.with_parts(corrections=Corrections(basis, q, np.zeros((2, n - 1, 3))))
+    with refused(GeometryError, "normals"):
+        shaded(model, np.zeros((n - 1, 3)))
+
+
+def test_a_mesh_is_shaded_with_its_own_normals_or_smooth_ones():
+    model = bent_tube().model
+    assert_near(rest_normals(model.mesh), vertex_normals(model.rest, model.faces), 1e-9)
+    own = unit_vectors(np.random.default_rng(0).normal(size=(model.n_vertices, 3)))
+    assert_near(rest_normals(shaded(model, own).mesh), own, 1e-6)
+    assert_near(displaced_normals(shaded(model, own), 3), own, 1e-6)
+
+
+def test_a_normal_of_no_length_points_upwards():
+    model = bent_tube().model
+    none = np.zeros((model.n_vertices, 3))
+    assert_near(rest_normals(shaded(model, none).mesh), np.broadcast_to([0.0, 0, 1], none.shape), 0)
+
+
+def test_several_normals_at_a_vertex_follow_its_blend():
+    """Each corner of each triangle has a normal of its own."""
+    model = bent_tube(3).model
+    corners = np.arange(3 * len(model.faces), dtype=np.int32).reshape(-1, 3)
+    values = unit_vectors(np.random.default_rng(1).normal(size=(corners.size, 3)))
+    split = model.with_parts(asset=replace(model.asset, normals=CornerNormals(values, corners)))
+    assert split.mesh.n_normals == corners.size
+    assert np.array_equal(split.mesh.vertex_of_normal, model.faces.reshape(-1))
+    assert np.array_equal(split.mesh.vertex_of_normal[split.mesh.normal_of_vertex], np.arange(model.n_vertices))
+    expected = np.einsum("nij,nj->ni", linear_parts(model, 6)[model.faces.reshape(-1)], values)
+    assert_near(pose_normals(split, 6), expected / np.linalg.norm(expected, axis=1, keepdims=True), 1e-6)
 
 
 def test_several_influences():
@@ -122,4 +155,4 @@ def test_several_influences():
     rest = np.array([[0.0, 0, 0], [0, 1, 0], [0, 0, 1]])  # normal along x
     model = SkinnedModel(rest, [[0, 1, 2]], Skin(np.tile([0, 1], (3, 1)), np.full((3, 2), 0.5)), track)
     root = np.sqrt(0.5)
-    assert_near(pose_normals(model, 0, plain(model, "linear")), np.tile([root, root, 0], (3, 1)), 1e-6)
+    assert_near(pose_normals(model, 0, "linear"), np.tile([root, root, 0], (3, 1)), 1e-6)

@@ -73,7 +73,7 @@ def test_a_cut_fit_is_reported_as_what_it_is():
         cut = cut_fit(fit, sequence, rank)
         assert (cut.model.rank, cut.report.rank) == (rank, rank)
         assert set(cut.report.error_percent_by_rank) == {str(r) for r in range(rank + 1)}
-        assert set(cut.report.shading_deviation_degrees) == {"rank_0", f"rank_{rank}"}
+        assert set(cut.report.shading_deviation_degrees) == {"mean", "p95", "rank_0", f"rank_{rank}"}
         assert cut.report.compression_ratio > fit.report.compression_ratio
         assert cut.report.worst["distance"] == cut.distortion.worst.distance
         assert cut.report.rms > fit.report.rms

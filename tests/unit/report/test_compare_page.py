@@ -81,6 +81,10 @@ def test_the_closest_is_named_first(found: Comparison) -> None:
 def test_of_equals_the_smaller_is_taken(found: Comparison) -> None:
     told = three(found, (0.4, 0.35), (0.301, 0.25), (0.3, 0.25))
     assert best_choice(told).word == "as"
+    assert compare_verdict(told).replace("\u00a0", " ") == (
+        "Animation Space is the best choice: in the 5 poses that it has not seen it is off by 0.3 % of the body’s size "
+        "on average, 25 % less than linear blending (SSD). Multi-Weight is closest, off by 0.3 %, which nobody sees."
+    )
     assert any(line.startswith("Multi-Weight is as close") for line in verdict_lines(told))
 
 

@@ -116,6 +116,24 @@ def test_a_comparison_is_quiet_and_within_its_width(browser: Any, compared: Path
     page.close()
 
 
+def test_a_table_that_is_too_wide_says_so_until_its_end_is_seen(browser: Any, compared: Path) -> None:
+    page, _ = _open(browser, compared, "phone")
+    box = page.locator(".measures").first
+    cue = page.locator(".scroll-cue").first
+    assert box.evaluate("(b) => b.scrollWidth > b.clientWidth")
+    assert cue.is_visible()
+    assert "scroll sideways" in cue.text_content()
+    box.focus()
+    box.evaluate("(b) => { b.scrollLeft = b.scrollWidth; }")
+    cue.wait_for(state="hidden")
+    first = box.locator("tbody th").first.bounding_box()
+    assert first["x"] >= 0, "the name of the row stays"
+    page.close()
+    page, _ = _open(browser, compared, "desktop")
+    assert not any(cue.is_visible() for cue in page.locator(".scroll-cue").all())
+    page.close()
+
+
 def test_paper_and_ink_change_with_the_scheme(browser: Any, report: Path) -> None:
     brightness = []
     for scheme in ("light", "dark"):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from osteon.cli.info import describe_model, describe_sequence
 from osteon.core.animation import BoneTrack
 from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
@@ -100,6 +101,17 @@ def test_shares_of_error_and_mesh() -> None:
 def test_pieces_that_share_a_bone() -> None:
     assert shared_bones(_two_squares([1, 1], 2)) == (2, ((1, 2),))
     assert shared_bones(_two_squares([0, 1], 2)) == (2, ())
+
+
+def test_seams_do_not_cut_a_piece_in_two_for_the_report_nor_for_info() -> None:
+    """Two triangles that share an edge whose vertices the file holds twice."""
+    rest = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [5, 0, 0], [6, 0, 0], [5, 1, 0]])
+    faces = np.arange(9).reshape(3, 3)
+    skin = Skin(np.zeros((9, 1), int), np.ones((9, 1)))
+    model = SkinnedModel(rest, faces, skin, BoneTrack(identity(2, 1)))
+    assert shared_bones(model) == (2, ((0, 2),))
+    assert describe_model(model)["shells"] == 2
+    assert describe_sequence(MeshSequence(np.stack([rest, rest]), faces, rest))["shells"] == 2
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,12 @@ from typing import Any
 from osteon.bench.foreign.command import CommandRun, run_command
 from osteon.bench.foreign.sources import ForeignSource
 
-__all__ = ["Trial", "try_source"]
+__all__ = ["Trial", "agree", "try_source"]
 
 #: What a stock rig may have for the round trip: influences a vertex.
 INFLUENCES = 4
+#: What `skin` says of a file that it reads and that holds nothing to skin.
+ONE_FRAME, NOTHING_MOVES, CLIPS_ONLY = "has one frame", "nothing moves", "--rig"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Trial:
     animated: bool = False
     error_percent: float | None = None  # of bones that Osteon found
     round_trip_percent: float | None = None  # on the file's own rig, from the frames of both files
+    agrees: bool = True  # `info` and `skin` both read the source, or both refuse it
 
     @property
     def refused(self) -> CommandRun | None:
@@ -47,12 +50,13 @@ def try_source(source: ForeignSource, folder: Path, threads: int) -> Trial:
     names = [str(file) for file in source.files]
     look = run_command("info", *names, "--json", "-")
     facts = look.facts() if look.done else {}
-    if not look.done or facts.get("frames", 1) < 2:
-        return Trial(source, (look,))
     skinned, played = folder / "skinned.glb", folder / "played.npz"
     skin = run_command("skin", *names, "-o", str(skinned), "--threads", str(threads), "--json", "-")
+    agrees = agree(facts if look.done else None, skin)
+    if not _is_animated(facts) and agrees and not skin.broke:
+        return Trial(source, (look,))
     if not skin.done:
-        return Trial(source, (look, skin), animated=True)
+        return Trial(source, (look, skin), animated=_is_animated(facts), agrees=agrees)
     play = run_command("play", str(skinned), "-o", str(played), "--quiet")
     error = float(skin.facts()["error_percent"])
     runs = (look, skin, play)
@@ -60,6 +64,22 @@ def try_source(source: ForeignSource, folder: Path, threads: int) -> Trial:
         return Trial(source, runs, True, error)
     again, round_trip = _round_trip(names[0], folder, threads)
     return Trial(source, (*runs, *again), True, error, round_trip)
+
+
+def agree(facts: dict[str, Any] | None, skin: CommandRun) -> bool:
+    """Whether `skin` reads what `info` reads: frames are skinned; one pose, equal frames and clips are known as such.
+
+    `facts` are those of `info`; None where it refuses the source.
+    """
+    if facts is None:
+        return skin.code == 2
+    if _is_animated(facts):
+        return skin.done or (skin.code == 2 and NOTHING_MOVES in skin.reason)
+    return skin.code == 2 and (CLIPS_ONLY if facts.get("kind") == "clips" else ONE_FRAME) in skin.reason
+
+
+def _is_animated(facts: dict[str, Any]) -> bool:
+    return facts.get("kind") != "clips" and facts.get("frames", 1) > 1
 
 
 def _is_stock_rig(facts: dict[str, Any]) -> bool:

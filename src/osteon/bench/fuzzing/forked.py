@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -54,6 +55,7 @@ class Fork:
         (their_in, my_out), (my_in, their_out) = os.pipe(), os.pipe()
         self._code: int | None = None
         self._killed = False
+        self._waiting = threading.Lock()  # two threads may ask for the end of one process
         self._pid = os.fork()
         if not self._pid:
             os.close(my_out)
@@ -91,11 +93,12 @@ class Fork:
         return answer
 
     def poll(self) -> int | None:
-        if self._code is None:
-            pid, status = os.waitpid(self._pid, os.WNOHANG)
-            if pid:
-                self._ended(status)
-        return self._code
+        with self._waiting:
+            if self._code is None:
+                pid, status = os.waitpid(self._pid, os.WNOHANG)
+                if pid:
+                    self._ended(status)
+            return self._code
 
     def kill(self) -> None:
         if self.poll() is None:
@@ -108,7 +111,8 @@ class Fork:
         return self._code
 
     def wait(self) -> int:
-        code = self._ended(os.waitpid(self._pid, 0)[1]) if self._code is None else self._code
+        with self._waiting:
+            code = self._ended(os.waitpid(self._pid, 0)[1]) if self._code is None else self._code
         if self._counted is not None and self._lines is not None:
             self._lines.seek(0)
             for line in self._lines:

@@ -1,5 +1,5 @@
 // Loads a glTF with Babylon.js' own loader, plays its animation groups, and hands out where the vertices are.
-import { encode } from "./encode.mjs";
+import { encode, pixels } from "./encode.mjs";
 
 const B = window.BABYLON;
 B.MeshoptCompression.Configuration.decoder.url = "/packages/meshoptimizer/meshopt_decoder.cjs"; // else from a network
@@ -38,12 +38,17 @@ function faces(mesh) {
 
 const rate = (clip) => clip.targetedAnimations[0].animation.framePerSecond;
 
+function start(number) {
+  shown.clips.forEach((clip) => clip.reset().stop());
+  const clip = number === null ? null : shown.clips[number];
+  clip?.start(false).pause();
+  return clip;
+}
+
 // For each moment the positions of all parts, one after another; `number` null is the scene as it was loaded.
 function positions(number, times) {
-  const { scene, clips, meshes } = shown;
-  clips.forEach((clip) => clip.reset().stop());
-  const clip = number === null ? null : clips[number];
-  clip?.start(false).pause();
+  const { scene, meshes } = shown;
+  const clip = start(number);
   const out = [];
   for (const time of times) {
     clip?.goToFrame(time * rate(clip));
@@ -72,4 +77,29 @@ function computed(mesh) {
   return points;
 }
 
-window.player = { open, positions };
+// The file under a red light from +x and a green one from +z, on blue, seen from +z: 8 units wide, `size` pixels.
+async function shades(number, time, size) {
+  const { scene } = shown;
+  engine.setSize(size, size);
+  if (!scene.lights.length) light(scene);
+  start(number)?.goToFrame(time * rate(shown.clips[number]));
+  await scene.whenReadyAsync();
+  scene.render();
+  return pixels(engine.getRenderingCanvas());
+}
+
+function light(scene) {
+  scene.clearColor = new B.Color4(0, 0, 1, 1);
+  for (const [place, color] of [[new B.Vector3(1, 0, 0), B.Color3.Red()], [new B.Vector3(0, 0, 1), B.Color3.Green()]]) {
+    const sun = new B.DirectionalLight("light", place.negate(), scene);
+    sun.diffuse = sun.specular = color;
+    sun.intensity = 3;
+  }
+  const camera = scene.activeCamera;
+  camera.mode = B.Camera.ORTHOGRAPHIC_CAMERA;
+  [camera.orthoLeft, camera.orthoRight, camera.orthoBottom, camera.orthoTop] = [-4, 4, -4, 4];
+  camera.position.set(0, 0, 10);
+  camera.setTarget(B.Vector3.Zero());
+}
+
+window.player = { open, positions, shades };

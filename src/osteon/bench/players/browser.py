@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import mimetypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.bench.players.tools import PACKAGES, SCRIPTS, find_chromium, why_no_browser
 from osteon.core.arrays import Float32, Int32
@@ -107,10 +108,25 @@ class WebPlayer:
         frames = np.frombuffer(base64.b64decode(text), "<f4").reshape(len(times), sum(counts), 3)
         return list(np.split(frames, np.cumsum(counts)[:-1], axis=1))
 
+    def describe(self) -> dict[str, Any]:
+        """Nodes, skeletons, clips, materials and meshes as three.js holds them."""
+        found: dict[str, Any] = self._call("describe", [])
+        return found
+
     def corners(self, clip: int | None, times: Sequence[float], way: Literal["cpu", "gpu"] = "cpu") -> Float32:
         """(f,c,3) positions of all triangle corners, primitive after primitive."""
         shown = zip(self.positions(clip, times, way), self.primitives, strict=True)
         return np.concatenate([vertices[:, primitive.faces.ravel()] for vertices, primitive in shown], axis=1)
+
+    def shades(self, clip: int | None, seconds: float, size: int = 64) -> NDArray[np.uint8]:
+        """(size,size,4) a picture from +z, 8 units wide, on blue: normals towards +x are red, towards +z green."""
+        text = self._call("shades", [clip, float(seconds), size])
+        return np.frombuffer(base64.b64decode(text), np.uint8).reshape(size, size, 4)
+
+    def ask(self, name: str, arguments: list[object], files: Mapping[str, Path] | None = None) -> Any:
+        """What a function of the player's page returns; it may fetch files by their names."""
+        self._files |= files or {}
+        return self._call(name, arguments)
 
     def _call(self, name: str, arguments: list[object]) -> Any:
         self._errors.clear()

@@ -1,6 +1,6 @@
 // Loads a glTF as a model of Cesium, plays its animations, and hands out where the vertices are.
 import { blend, joined } from "./blend.mjs";
-import { encode } from "./encode.mjs";
+import { encode, pixels } from "./encode.mjs";
 
 const C = window.Cesium;
 let scene = null;
@@ -12,6 +12,7 @@ async function open(url) {
   if (shown) scene.primitives.remove(shown.model);
   const model = await C.Model.fromGltfAsync({ url: `${url}?${Math.random()}`, incrementallyLoadTextures: false });
   scene.primitives.add(model);
+  scene.rethrowRenderErrors = true; // otherwise the model is never ready, and nobody says why
   for (let tries = 0; !model.ready; tries++) {
     if (tries > 2000) throw new Error("Cesium never gets the model ready");
     render();
@@ -80,16 +81,20 @@ function indices(held, count) {
   return Uint32Array.from(C.IndexDatatype.createTypedArrayFromArrayBuffer(held.count, bytes.buffer, 0, held.count));
 }
 
+let time = 0;
+
+function start(number) {
+  const animations = shown.model.activeAnimations;
+  animations.removeAll();
+  if (number === null) return;
+  const length = duration(shown.clips[number]);
+  animations.add({ index: number, loop: C.ModelAnimationLoop.NONE, animationTime: () => Math.min(1, time / length) });
+}
+
 // For each moment the positions of all parts, one after another; `number` null is the model as it was loaded.
 function positions(number, times) {
-  const { model, parts } = shown;
-  model.activeAnimations.removeAll();
-  let time = 0;
-  const length = number === null ? 0 : duration(shown.clips[number]);
-  if (number !== null) {
-    const animationTime = () => Math.min(1, time / length);
-    model.activeAnimations.add({ index: number, loop: C.ModelAnimationLoop.NONE, animationTime });
-  }
+  const { parts } = shown;
+  start(number);
   const out = [];
   for (time of times) {
     render();
@@ -111,4 +116,27 @@ function computed({ node, held }) {
 
 const matrix = (m) => C.Matrix4.toArray(m);
 
-window.player = { open, positions, version: C.VERSION };
+// Cesium's own normals in the fragment shader, x as red and z as green.
+const NORMALS = `void fragmentMain(FragmentInput fsInput, inout czm_modelMaterial material) {
+  material.diffuse = vec3(max(fsInput.attributes.normalEC.xz, 0.0), 0.0);
+}`;
+
+// The file with its normals as colours, on blue, seen from +z: 8 units wide, `size` pixels.
+function shades(number, moment, size) {
+  const { model } = shown;
+  [scene.canvas.width, scene.canvas.height] = [size, size];
+  scene.backgroundColor = C.Color.BLUE;
+  model.customShader = new C.CustomShader({ lightingModel: C.LightingModel.UNLIT, fragmentShaderText: NORMALS });
+  const { camera } = scene;
+  camera.frustum = new C.OrthographicOffCenterFrustum({ left: -4, right: 4, bottom: -4, top: 4, near: 0.1, far: 100 });
+  camera.position = new C.Cartesian3(10, 0, 0); // glTF's z is x here, its x is y
+  camera.direction = new C.Cartesian3(-1, 0, 0);
+  camera.up = new C.Cartesian3(0, 0, 1);
+  camera.right = new C.Cartesian3(0, 1, 0);
+  start(number);
+  time = moment;
+  for (let i = 0; i < 3; i++) render(); // shaders are made anew
+  return pixels(scene.canvas);
+}
+
+window.player = { open, positions, shades, version: C.VERSION };

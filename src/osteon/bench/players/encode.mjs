@@ -5,3 +5,10 @@ export function encode(array) {
   for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
   return btoa(text);
 }
+
+// What a canvas shows, 4 bytes per pixel from the top left; to be called in the task that drew it.
+export function pixels(canvas) {
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
+  copy.drawImage(canvas, 0, 0);
+  return encode(copy.getImageData(0, 0, canvas.width, canvas.height).data);
+}

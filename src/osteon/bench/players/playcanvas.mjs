@@ -2,7 +2,7 @@
 import * as pc from "playcanvas";
 import { MeshoptDecoder } from "/packages/meshoptimizer/meshopt_decoder.mjs";
 import { blend, joined } from "./blend.mjs";
-import { encode } from "./encode.mjs";
+import { encode, pixels } from "./encode.mjs";
 
 let app = null;
 let shown = null;
@@ -71,12 +71,17 @@ function stream(mesh, semantic) {
   return normalize ? found.map((value) => value / MOST[dataType]) : found;
 }
 
+function start(number) {
+  const layer = shown.root.anim.baseLayer;
+  if (number !== null) layer.play(`clip ${number}`);
+  layer?.pause();
+  return layer;
+}
+
 // For each moment the positions of all parts, one after another; `number` null is the scene as it was loaded.
 function positions(number, times) {
   const { root, meshes, held } = shown;
-  const layer = root.anim.baseLayer;
-  if (number !== null) layer.play(`clip ${number}`);
-  layer?.pause();
+  const layer = start(number);
   const parts = [];
   for (const time of times) {
     if (number !== null) layer.activeStateCurrentTime = time;
@@ -98,4 +103,37 @@ function computed({ node, skinInstance, morphInstance }, held) {
   return blend(held, bones.map(product), morphs);
 }
 
-window.player = { open, positions, version: pc.version };
+// The file under a red light from +x and a green one from +z, on blue, seen from +z: 8 units wide, `size` pixels.
+function shades(number, time, size) {
+  app.setCanvasFillMode(pc.FILLMODE_NONE, size, size);
+  app.setCanvasResolution(pc.RESOLUTION_FIXED, size, size);
+  lights ??= addLights();
+  const layer = start(number);
+  if (number !== null) layer.activeStateCurrentTime = time;
+  app.render();
+  app.render(); // the first one may only have compiled
+  return pixels(app.graphicsDevice.canvas);
+}
+
+let lights = null;
+
+function addLights() {
+  app.scene.ambientLight = new pc.Color(0, 0, 0);
+  const add = (kind, options) => {
+    const entity = new pc.Entity();
+    entity.addComponent(kind, options);
+    app.root.addChild(entity);
+    return entity;
+  };
+  const sun = { type: "directional", intensity: 1 };
+  const red = add("light", { ...sun, color: new pc.Color(1, 0, 0) });
+  const green = add("light", { ...sun, color: new pc.Color(0, 1, 0) });
+  red.setEulerAngles(0, 0, -90); // lights shine along their own -y
+  green.setEulerAngles(90, 0, 0);
+  const view = { projection: pc.PROJECTION_ORTHOGRAPHIC, orthoHeight: 4, clearColor: new pc.Color(0, 0, 1), frustumCulling: false };
+  const camera = add("camera", view);
+  camera.setPosition(0, 0, 10);
+  return [red, green, camera];
+}
+
+window.player = { open, positions, shades, version: pc.version };

@@ -11,7 +11,7 @@ file for the bind pose, not the inverse bind matrices.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,8 +26,8 @@ RATE = 60.0
 _QUIET = 7  # LOG_NONE
 
 
-def open_file(path: Path) -> Play:
-    """A player of a file."""
+def open_file(path: Path, shown: Literal["vertices", "normals"] = "vertices") -> Play:
+    """A player of a file; what it shows are the places of corners, or their normals."""
     import raylib
 
     lib, ffi = raylib.rl, raylib.ffi
@@ -43,7 +43,11 @@ def open_file(path: Path) -> Play:
 
     def play(clip: int, times: list[float]) -> Float32:
         assert kept
-        return np.stack([_pose(lib, ffi, (model, meshes, faces), animations[clip], RATE * t) for t in times])
+        moments = []
+        for t in times:
+            _pose(lib, model, animations[clip], RATE * t)
+            moments.append(_corners(ffi, meshes, faces, shown))
+        return np.stack(moments)
 
     return play
 
@@ -63,12 +67,18 @@ def _do_nothing_on_the_card(lib: Any, ffi: Any) -> tuple[Any, ...]:
     return version, text, nothing, loader
 
 
-def _pose(lib: Any, ffi: Any, loaded: tuple[Any, list[Any], list[Int32]], animation: Any, frame: float) -> Float32:
-    """(c,3) corners of all meshes."""
-    model, meshes, faces = loaded
+def _pose(lib: Any, model: Any, animation: Any, frame: float) -> None:
+    """Have raylib move its vertices and normals to a frame."""
     lib.UpdateModelAnimation(model, animation, min(frame, animation.keyframeCount - 1.0))  # it would go on to the first
-    posed = [_array(ffi, mesh.animVertices, 3 * mesh.vertexCount, np.float32).reshape(-1, 3) for mesh in meshes]
-    return np.concatenate([vertices[corners] for vertices, corners in zip(posed, faces, strict=True)])
+
+
+def _corners(ffi: Any, meshes: list[Any], faces: list[Int32], shown: str) -> Float32:
+    """(c,3) corners of all meshes."""
+    pointers = [mesh.animNormals if shown == "normals" else mesh.animVertices for mesh in meshes]
+    posed = [
+        _array(ffi, p, 3 * m.vertexCount, np.float32).reshape(-1, 3) for p, m in zip(pointers, meshes, strict=True)
+    ]
+    return np.concatenate([values[corners] for values, corners in zip(posed, faces, strict=True)])
 
 
 def _array(ffi: Any, pointer: Any, count: int, dtype: type) -> Any:

@@ -2,7 +2,8 @@
 import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { MeshoptDecoder } from "/packages/meshoptimizer/meshopt_decoder.mjs";
-import { encode } from "./encode.mjs";
+import { encode, pixels } from "./encode.mjs";
+import { draw, openSurface, surfacePicture } from "./pictures.mjs";
 import { EightInfluences, addSecondSet } from "./eight_influences.mjs";
 
 const WIDTH = 256; // pixels a row of the target that vertices are drawn into
@@ -35,16 +36,20 @@ function faces(geometry) {
   return geometry.index ? Uint32Array.from(geometry.index.array) : Uint32Array.from({ length: count }, (_, i) => i);
 }
 
+function start(clip) {
+  const { gltf, mixer } = shown;
+  mixer.stopAllAction();
+  if (clip === null) return;
+  const action = mixer.clipAction(gltf.animations[clip]);
+  action.setLoop(THREE.LoopOnce, 1);
+  action.clampWhenFinished = true;
+  action.play();
+}
+
 // For each moment the positions of all parts, one after another; `clip` null is the scene as it was loaded.
 function positions(clip, times, way) {
   const { gltf, meshes, mixer } = shown;
-  mixer.stopAllAction();
-  if (clip !== null) {
-    const action = mixer.clipAction(gltf.animations[clip]);
-    action.setLoop(THREE.LoopOnce, 1);
-    action.clampWhenFinished = true;
-    action.play();
-  }
+  start(clip);
   const read = way === "gpu" ? drawn : computed;
   const total = meshes.reduce((sum, mesh) => sum + 3 * mesh.geometry.attributes.position.count, 0);
   const out = new Float32Array(total * times.length);
@@ -131,4 +136,85 @@ function pointsOf(mesh, rows) {
   return { points, target: new THREE.WebGLRenderTarget(WIDTH, rows, options) };
 }
 
-window.player = { open, positions, revision: THREE.REVISION };
+// The file under a red light from +x and a green one from +z, on blue, seen from +z: 8 units wide, `size` pixels.
+function shades(clip, time, size) {
+  const { gltf, mixer } = shown;
+  start(clip);
+  if (clip !== null) mixer.setTime(time);
+  const picture = new THREE.WebGLRenderer();
+  picture.setSize(size, size, false);
+  picture.setClearColor(0x0000ff);
+  const scene = new THREE.Scene();
+  const [red, green] = [new THREE.DirectionalLight(0xff0000, 3), new THREE.DirectionalLight(0x00ff00, 3)];
+  red.position.set(1, 0, 0);
+  green.position.set(0, 0, 1);
+  scene.add(red, green, gltf.scene);
+  const camera = new THREE.OrthographicCamera(-4, 4, 4, -4, 0.1, 100);
+  camera.position.z = 10;
+  picture.render(scene, camera);
+  const found = pixels(picture.domElement);
+  picture.dispose();
+  picture.forceContextLoss();
+  return found;
+}
+
+// The file at some seconds of a clip, lit and textured; see pictures.mjs.
+function picture(clip, time, view) {
+  const { gltf, mixer } = shown;
+  start(clip);
+  if (clip !== null) mixer.setTime(time);
+  return draw(gltf.scene, view);
+}
+
+// A surface of other vertices, with the materials of the file.
+const openSurfaceOfFile = (url, layout) => openSurface(url, layout, shown.meshes.map((mesh) => mesh.material));
+
+// The scene as three.js holds it: nodes in order with parents and local matrices, skeletons, clips, materials, meshes.
+function describe() {
+  const { gltf, meshes } = shown;
+  const nodes = [];
+  gltf.scene.traverse((object) => nodes.push(object));
+  const numbers = (values) => Array.from(values, Number);
+  for (const node of nodes) node.updateMatrix();
+  return {
+    nodes: nodes.map((node) => ({
+      name: node.userData.name ?? node.name,
+      parent: nodes.indexOf(node.parent),
+      matrix: numbers(node.matrix.elements),
+    })),
+    skins: meshes
+      .filter((mesh) => mesh.isSkinnedMesh)
+      .map(({ skeleton }) => ({
+        joints: skeleton.bones.map((bone) => nodes.indexOf(bone)),
+        bind: skeleton.boneInverses.map((matrix) => numbers(matrix.elements)),
+      })),
+    clips: gltf.animations.map((clip) => ({
+      name: clip.name,
+      duration: clip.duration,
+      tracks: clip.tracks.map((track) => [track.name, numbers(track.times), numbers(track.values)]),
+    })),
+    materials: meshes.map(({ material }) => ({
+      name: material.name,
+      type: material.type,
+      color: material.color?.getHex(),
+      metalness: material.metalness,
+      roughness: material.roughness,
+      side: material.side,
+      transparent: material.transparent,
+      pictures: ["map", "normalMap", "roughnessMap", "metalnessMap", "emissiveMap", "aoMap"].map((kind) =>
+        material[kind] ? [material[kind].image?.width, material[kind].image?.height] : null,
+      ),
+    })),
+    meshes: meshes.map((mesh) => ({
+      name: mesh.name,
+      attributes: Object.keys(mesh.geometry.attributes).sort(),
+      vertices: mesh.geometry.attributes.position.count,
+      uv: mesh.geometry.attributes.uv ? numbers(mesh.geometry.attributes.uv.array.slice(0, 64)) : null,
+    })),
+  };
+}
+
+window.player = {
+  ...{ open, positions, shades, picture, describe, openSurface: openSurfaceOfFile, surfacePicture },
+  revision: THREE.REVISION,
+};

@@ -11,8 +11,10 @@ from pathlib import Path
 __all__ = [
     "PACKAGES",
     "SCRIPTS",
+    "find_blender",
     "find_chromium",
     "why_no_assimp",
+    "why_no_blender",
     "why_no_browser",
     "why_no_godot",
     "why_no_panda",
@@ -43,6 +45,18 @@ def find_chromium() -> Path | None:
     named = os.environ.get("OSTEON_CHROMIUM")
     found = named or next((path for name in _BROWSERS if (path := shutil.which(name))), None)
     return Path(found) if found and Path(found).is_file() else None
+
+
+def find_blender() -> Path | None:
+    """A Python that has Blender's package bpy: as OSTEON_BLENDER names it, or as scripts/test-blender makes it."""
+    named = os.environ.get("OSTEON_BLENDER")
+    found = Path(named) if named else SCRIPTS.parents[3] / ".venv-blender" / "bin" / "python"
+    return found if found.is_file() else None
+
+
+def why_no_blender() -> str:
+    """Why Blender cannot play here; empty if it can."""
+    return "" if find_blender() else "Blender's package bpy is not installed; run scripts/test-blender"
 
 
 def why_no_validator() -> str:

@@ -42,11 +42,19 @@ from osteon.fit.corrections.columns import ColumnFit, order_columns
 from osteon.fit.problem import NormalRows
 from osteon.fit.skin.rest_normals import fit_rest_normals
 
-__all__ = ["MOST_AUTOMATIC", "NormalFit", "fit_model_normals", "fit_within", "normal_rows", "normals_of_frames"]
+__all__ = [
+    "MOST_AUTOMATIC",
+    "NormalFit",
+    "fit_held_out",
+    "fit_model_normals",
+    "fit_within",
+    "normal_rows",
+    "normals_of_frames",
+]
 
 #: Normals whose small systems are solved at a time.
 BLOCK = 256
-#: Part of the mean diagonal that is added to the diagonal of these systems.
+#: Pull of normals and columns towards their last values, of the mean diagonal of these systems.
 DAMPING = 1e-3
 #: Rounds of coefficients and basis on a sample of the normals, at least and at most, and pairs of a normal and a frame
 #: that all of them see; rounds of the basis on all normals.
@@ -59,6 +67,8 @@ SHORTEST_REST = 0.05
 SHORTEST_CHORD = 0.02
 #: A posed normal counts as at least this long.
 SHORTEST_SHOWN = 1e-3
+#: Rounds of coefficients for frames that took no part in the fit of the columns.
+HELD_OUT_ROUNDS = 4
 #: Iterations of the rest normals.
 REST_ITERATIONS = 6
 #: Columns of the automatic choice at most, and the mean degrees from which on there is none.
@@ -229,8 +239,10 @@ def _solve_basis(maps: _Maps, fit: NormalFit, threads: int) -> NormalFit:
         sums = (squares.reshape(6 * count, -1) @ pairs).reshape(count, 6, rank, rank)
         n = sums[:, _PLACE].transpose(0, 3, 1, 4, 2).reshape(count, 3 * rank, 3 * rank)
         diagonal = np.einsum("nii->ni", n)
-        diagonal += (DAMPING * diagonal.mean(axis=1) + 1e-300)[:, None]
+        pull = DAMPING * diagonal.mean(axis=1)[:, None] + 1e-300
+        diagonal += pull
         b = (right.reshape(3 * count, -1) @ q).reshape(count, 3, rank).transpose(0, 2, 1)
+        b = b + pull[..., None] * np.concatenate([fit.rest[start:stop, None], fit.basis[start:stop]], axis=1)
         out[start:stop] = np.linalg.solve(n, b.reshape(count, 3 * rank, 1)).reshape(count, rank, 3)
 
     for_blocks(work, maps.count, BLOCK, threads)
@@ -350,6 +362,25 @@ def fit_model_normals(
         return _with_normals(model, source, prepared.fit(rank, threads))
     some = _needed_columns(prepared.some, prepared.some_rest, threads)
     return _with_normals(model, source, prepared.on_all(some, threads))
+
+
+def fit_held_out(
+    model: SkinnedModel, learned: SkinnedModel, source: SourceNormals, frames: FrameSource, *, threads: int = 0
+) -> SkinnedModel:
+    """The model with the normals of `learned`, which saw some of its frames only; coefficients are those of all."""
+    threads, skin, own = available_threads(threads), model.character.stock_skin(), learned.asset.normals
+    if skin is None or own is None or not source.count:
+        return model
+    rest, known = own.values.astype(np.float64), learned.corrections
+    fit = NormalFit(rest, np.zeros((source.count, 0, 3)), np.zeros((model.n_frames, 0)))
+    if known is not None and known.normal_basis is not None and learned.normal_rank:
+        basis = np.ascontiguousarray(known.normal_basis[learned.rank :].transpose(1, 0, 2), np.float64)
+        fit = NormalFit(rest, basis, np.zeros((model.n_frames, learned.normal_rank)))
+        rows = NormalRows(rest, normals_of_frames(source, frames, threads), source.vertex.astype(np.int64))
+        maps = _Maps(rows, skin, model.animation.transforms)
+        for _ in range(HELD_OUT_ROUNDS):
+            fit = _solve_coefficients(maps, fit, threads)
+    return _with_normals(model, source, fit)
 
 
 def fit_within(

@@ -113,7 +113,7 @@ def fit_eigenskin(
 def _normals(joints: PosesOfJoints, poses: KnownPoses, found: DriverColumns) -> DriverColumns | None:
     """Eigennormals; None where none are wanted, or nothing is shaded."""
     mesh, options = joints.character.mesh, joints.options
-    if options.eigennormals == 0 or not len(mesh.faces):
+    if options.eigennormals == 0 or mesh.asset.faceted or not len(mesh.faces):
         return None
     missing = normal_differences(joints.character.deformer, mesh, poses.frames, poses.transforms)
     places = mesh.vertex_of_normal.astype(np.int64)

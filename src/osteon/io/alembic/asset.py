@@ -1,4 +1,4 @@
-"""What Alembic meshes carry besides positions: UVs, colours, and face sets as materials."""
+"""What Alembic meshes carry besides positions: UVs, colours, normals, and face sets as materials."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Int32
+from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.asset import Asset, Material
 from osteon.io.alembic.meshes import AlembicMesh, array_of
 from osteon.io.alembic.write import set_names
@@ -33,7 +33,7 @@ def _mesh_part(part: AlembicMesh) -> MeshPart:
     n_vertices = len(part.positions.values[0])
     sizes = part.polygons.sizes
     turn = turned_corners(sizes) if _mirrored(part) else np.arange(len(part.order))
-    uvs = _corner_uvs(part, n_vertices)
+    uvs, normals = _corner_uvs(part, n_vertices), _corner_normals(part, n_vertices)
     materials, numbers = _materials(part)
     return MeshPart(
         part.name,
@@ -43,6 +43,7 @@ def _mesh_part(part: AlembicMesh) -> MeshPart:
         _vertex_colors(part, n_vertices),
         materials,
         numbers,
+        None if normals is None else normals[turn],
     )
 
 
@@ -58,6 +59,24 @@ def _corner_uvs(part: AlembicMesh, n_vertices: int) -> Float32 | None:
     if not param.valid() or not param.getNumSamples():
         return None
     values = _expanded(param, array_of(param.getIndexedValue().getVals()).astype(np.float32))
+    if len(values) == len(part.order):
+        return np.asarray(values[part.order])
+    return values[part.polygons.corners] if len(values) == n_vertices else None
+
+
+def _corner_normals(part: AlembicMesh, n_vertices: int) -> Float64 | None:
+    """(c,3) of the first sample, in world space; None where the rest pose is another one (Pref)."""
+    param = part.schema.getNormalsParam() if hasattr(part.schema, "getNormalsParam") else None
+    about = part.schema.getArbGeomParams()
+    posed = about.valid() and "Pref" in [header.getName() for header in about.propertyheaders]
+    if posed or param is None or not param.valid() or not param.getNumSamples():
+        return None
+    values = _expanded(param, array_of(param.getIndexedValue().getVals()).astype(np.float32)).astype(np.float64)
+    for transform in reversed(part.above):
+        linear = transform.values[0][:3, :3]
+        if not np.isfinite(linear).all() or np.linalg.det(linear) == 0:
+            return None
+        values = values @ np.linalg.inv(linear)  # the inverse transpose
     if len(values) == len(part.order):
         return np.asarray(values[part.order])
     return values[part.polygons.corners] if len(values) == n_vertices else None

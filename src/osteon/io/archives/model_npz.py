@@ -138,6 +138,7 @@ def _skeleton(archive: NamedArrays, header: dict[str, Any]) -> Skeleton | None:
 
 NPZ_MODEL = ModelFormat(
     *(".npz", "NumPy archive", holds_npz_model, read_npz_model, write_npz_model),
+    further_sets=True,
     levels=LevelFiles(
         WhenCalled("osteon.io.archives.levels_npz", "read_npz_levels"),
         WhenCalled("osteon.io.archives.levels_npz", "write_npz_levels"),

@@ -119,4 +119,4 @@ def write_npz(path: Path, sequence: MeshSequence) -> None:
     write_archive(path, arrays | {"header": pack_header(header)})
 
 
-NPZ = SequenceFormat(".npz", "NumPy archive", read_npz, write_npz)
+NPZ = SequenceFormat(".npz", "NumPy archive", read_npz, write_npz, further_sets=True)

@@ -61,4 +61,5 @@ def _attributes(model: SkinnedModel, options: SaveOptions) -> int:
     asset = model.asset
     tangents = options.normals and asset.uvs is not None and any(m.texture("normal") for m in asset.materials)
     sets = 1 if model.skin.n_influences <= 4 else 2
-    return 1 + 2 * sets + sum([options.normals, tangents, asset.uvs is not None, asset.colors is not None])
+    more = len(asset.more_uvs) + len(asset.more_colors)
+    return 1 + 2 * sets + more + sum([options.normals, tangents, asset.uvs is not None, asset.colors is not None])

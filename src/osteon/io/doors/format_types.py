@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -23,12 +23,10 @@ from osteon.io.meshes.mesh import MeshScan
 
 __all__ = [
     "ClipFacts",
-    "ClipFiles",
     "FrameWriter",
     "LevelFiles",
     "MeshFormat",
     "ModelFormat",
-    "PlayedClips",
     "SequenceFormat",
     "SkeletonFormat",
     "WhenCalled",
@@ -76,6 +74,7 @@ class SequenceFormat:
     write: Callable[[Path, MeshSequence], None] | None = None
     extra: Extra | None = None  # that it needs
     plain_pictures: bool = False  # it holds PNG and JPEG only
+    further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
     outline: Callable[[Path, ReadRequest], Outline] | None = None  # where that is much quicker than to read it
 
 
@@ -85,23 +84,6 @@ class ClipFacts:
 
     joints: tuple[str, ...]  # that its clips move
     clips: tuple[Clip, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedClips:
-    """A character that plays clips of other files."""
-
-    model: SkinnedModel
-    notes: tuple[str, ...] = ()  # what of the clips could not be played
-
-
-@dataclass(frozen=True, slots=True)
-class ClipFiles:
-    """How files are read that hold joints and clips, and no mesh."""
-
-    holds: Callable[[Path], bool]
-    describe: Callable[[Path, LoadOptions], ClipFacts]
-    play: Callable[[Path, Sequence[Path], LoadOptions], PlayedClips]  # on a character of the same format
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +106,7 @@ class ModelFormat:
     sample: Callable[[Path, LoadOptions], SkinnedModel] | None = None  # for files that have keys, not frames
     extra: Extra | None = None  # that it needs
     plain_pictures: bool = False  # it holds PNG and JPEG only
-    clip_files: ClipFiles | None = None  # for files of this format that hold joints and clips, and no mesh
+    further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
     levels: LevelFiles | None = None  # where it has a place for them
 
 

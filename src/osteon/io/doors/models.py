@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from osteon.core.asset import PLAIN_PICTURES
+from osteon.core.asset import PLAIN_PICTURES, Asset
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import check_used
@@ -12,6 +12,7 @@ from osteon.core.stored_levels import StoredLevels
 from osteon.io.doors.atomic import atomic_file
 from osteon.io.doors.format_types import LevelFiles
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
+from osteon.io.doors.origin import check_not_source, read_from
 from osteon.io.doors.registry import MODEL_FORMATS, model_format_of
 from osteon.io.doors.source import PathLike, numbered
 
@@ -20,7 +21,9 @@ __all__ = [
     "holds_model",
     "load_model",
     "load_stored_levels",
+    "note_lost",
     "note_lost_pictures",
+    "note_lost_sets",
     "save_model",
     "save_stored_levels",
 ]
@@ -32,15 +35,22 @@ def holds_model(path: PathLike) -> bool:
     return found is not None and Path(path).is_file() and found.holds(Path(path))
 
 
-def save_model(model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS) -> None:
+def save_model(
+    model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS, overwrite: bool = False
+) -> None:
     """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back.
 
-    A file that is there is replaced, whoever wrote it.
+    A file that is there is replaced, whoever wrote it; one that the model, or the sequence it was fitted to, was read
+    from is replaced only with `overwrite`.
     """
     found = model_format_of(path)
+    if not overwrite:
+        check_not_source(model.asset, path)
     check_used(options, written=Path(path).suffix.lower())
     if found.plain_pictures:
         model = model.with_parts(asset=model.asset.with_pictures())
+    if not found.further_sets:
+        model = model.with_parts(asset=model.asset.with_first_sets())
     with atomic_file(path) as temporary:
         found.write(temporary, model, options)
 
@@ -69,6 +79,23 @@ def check_level_output(path: PathLike) -> LevelFiles:
     return found.levels
 
 
+def note_lost(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
+    """Notes on what a file of this name cannot hold of the model."""
+    return note_lost_sets(model.asset, path) + note_lost_pictures(model, path)
+
+
+def note_lost_sets(asset: Asset, path: PathLike) -> tuple[str, ...]:
+    """A note if a file of this name cannot hold all sets of texture coordinates and of colours."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    lost = [numbered(len(asset.more_uvs), "further set") + " of texture coordinates"] if asset.more_uvs else []
+    lost += [numbered(len(asset.more_colors), "further set") + " of colours"] if asset.more_colors else []
+    if (found is not None and found.further_sets) or not lost:
+        return ()
+    textures = sum(len(material.uv_sets) for material in asset.materials)
+    lost += [f"{numbered(textures, 'texture')} on them"] if textures else []
+    return (f"{path}: holds one set of texture coordinates and of colours; {' and '.join(lost)} left out",)
+
+
 def note_lost_pictures(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
     """A note if a file of this name cannot hold some picture of the model."""
     found = MODEL_FORMATS.get(Path(path).suffix.lower())
@@ -88,7 +115,11 @@ def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -
     found = model_format_of(path)
     check_used(options, input="model")
     if found.sample is not None:
-        return found.sample(Path(path), options)
+        return _read_from(found.sample(Path(path), options), Path(path))
     if options.fps != "file":
         raise OptionError(f"fps: {path} holds frames, which cannot be sampled anew; leave --fps out")
-    return found.read(Path(path))
+    return _read_from(found.read(Path(path)), Path(path))
+
+
+def _read_from(model: SkinnedModel, path: Path) -> SkinnedModel:
+    return model.with_parts(asset=read_from(model.asset, [path]))

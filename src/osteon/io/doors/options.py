@@ -16,8 +16,10 @@ from osteon.core.option_fields import need, option
 from osteon.core.progress import Progress
 
 __all__ = [
+    "DEFAULT_CLIP_OPTIONS",
     "DEFAULT_LOAD_OPTIONS",
     "DEFAULT_SAVE_OPTIONS",
+    "ClipOptions",
     "Connectivity",
     "Fallback",
     "LoadOptions",
@@ -26,6 +28,7 @@ __all__ = [
 ]
 
 
+_WRITTEN_ANEW = need(kept=False, says="--rig keeps the character's own file, and adds to it; leave it away")
 _TAKES_SHORT_POSITIONS = engines_that(quantized_positions=True)
 _TAKES_SHORT_ROTATIONS = engines_that(short_rotations=True)
 _TAKES_MESHOPT = engines_that(meshopt=True)
@@ -120,6 +123,36 @@ class LoadOptions:
 DEFAULT_LOAD_OPTIONS = LoadOptions()
 
 
+_CLIPS = need(clips=True, says="is for clips without a mesh, played on a rig; leave it away")
+
+
+@dataclass(frozen=True, slots=True)
+class ClipOptions:
+    """How clips of files without a mesh are played on a character.
+
+    Circumstances that `needs` speak of: `clips` (the inputs are such files).
+    """
+
+    keep_translations: bool = option(
+        False,
+        help="Clips without a mesh: take translations as they are, not scaled to the lengths of the rig's bones.",
+        flags=("--keep-translations",),
+        needs=(_CLIPS,),
+    )
+    partial: bool = option(
+        False,
+        help="Clips without a mesh: play them on a rig that lacks more than a fifth of their joints.",
+        flags=("--partial",),
+        needs=(_CLIPS,),
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+DEFAULT_CLIP_OPTIONS = ClipOptions()
+
+
 @dataclass(frozen=True, slots=True)
 class Connectivity:
     """Triangles that came from another file than the positions."""
@@ -148,7 +181,7 @@ class SaveOptions:
     """How a skinned model is written.
 
     Circumstances that `needs` speak of: `written` (suffixes of the outputs), `corrected` (there are corrections),
-    `stock` (every player knows the deformer).
+    `stock` (every player knows the deformer), `kept` (the file of a rig is kept).
     """
 
     engine: EngineName = option(
@@ -165,6 +198,7 @@ class SaveOptions:
         help="16-bit positions, corrections and weights: a glTF of about half the size.",
         flags=("--quantize",),
         needs=(
+            _WRITTEN_ANEW,
             need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or leave it away"),
             need(
                 engine=_TAKES_SHORT_POSITIONS,
@@ -177,6 +211,7 @@ class SaveOptions:
         help="16-bit rotations: 5 to 24 kB less, which not every engine reads.",
         flags=("--short-rotations",),
         needs=(
+            _WRITTEN_ANEW,
             need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or leave it away"),
             need(
                 engine=_TAKES_SHORT_ROTATIONS,
@@ -190,6 +225,7 @@ class SaveOptions:
         " diagonal at most.",
         flags=("--compress",),
         needs=(
+            _WRITTEN_ANEW,
             need(written=GLTF, says="only glTF is compressed; write a .glb or .gltf, or leave it away"),
             need(
                 engine=_TAKES_MESHOPT,
@@ -207,13 +243,17 @@ class SaveOptions:
         expected="0 … 1 of the diagonal",
         unit="of the diagonal",
         scale=100,
-        needs=(need(written=GLTF, says="only glTF has keys to drop; write a .glb or .gltf, or leave it away"),),
+        needs=(
+            need(written=GLTF, says="only glTF has keys to drop; write a .glb or .gltf, or leave it away"),
+            _WRITTEN_ANEW,
+        ),
     )
     normals: bool = option(
         True,
         help="Positions only.",
         flags=("--no-normals",),
         needs=(
+            _WRITTEN_ANEW,
             need(written=(*GLTF, *USD, ".npz"), says="frames are written without normals anyway; leave it away"),
             need(
                 written=(*GLTF, *USD),

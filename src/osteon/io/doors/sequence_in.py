@@ -23,6 +23,7 @@ from osteon.io.doors.format_types import MeshFormat, SequenceFormat
 from osteon.io.doors.frame_choice import choose_sequence_frames
 from osteon.io.doors.inputs import Take, resolve_inputs
 from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, Connectivity, LoadOptions, ReadRequest
+from osteon.io.doors.origin import read_from
 from osteon.io.doors.outline import Outline
 from osteon.io.doors.registry import format_of
 from osteon.io.doors.source import PathLike, Source
@@ -56,7 +57,10 @@ def load_sequence(
         raise GeometryError(f"{named[0]}: {NO_TRIANGLES}")
     if connectivity is not None and not any(np.shares_memory(s.faces, connectivity.faces) for s in sequences):
         raise OptionError(f"faces: {named[0]} holds its own triangles; leave --faces away")
-    return choose_sequence_frames(_with_rest(sequence, options), options.frames, options.step)
+    chosen = choose_sequence_frames(_with_rest(sequence, options), options.frames, options.step)
+    files = [file for take in takes for file in take.files]
+    files += [path for path in (options.rest, options.faces) if isinstance(path, Path)]
+    return chosen.with_parts(asset=read_from(chosen.asset, files))
 
 
 def load_outline(paths: Sequence[PathLike], *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> Outline | None:
@@ -66,7 +70,10 @@ def load_outline(paths: Sequence[PathLike], *, options: LoadOptions = DEFAULT_LO
     whole = (options.rest, options.faces, options.frames, options.step) == (None, None, None, 1)
     if len(takes) > 1 or not whole or not isinstance(found, SequenceFormat) or found.outline is None:
         return None
-    return found.outline(takes[0].files[0], ReadRequest(options))
+    outline = found.outline(takes[0].files[0], ReadRequest(options))
+    if not outline.mesh.n_triangles:
+        raise GeometryError(f"{paths[0]}: {NO_TRIANGLES}")
+    return outline
 
 
 def _read_take(take: Take, request: ReadRequest) -> MeshSequence:
@@ -81,7 +88,7 @@ def _read_frames(takes: list[Take], request: ReadRequest) -> MeshSequence:
     if request.options.clips:
         raise OptionError("clips: frames in a file each are one clip; leave out the folders that are not wanted")
     total = sum(len(take.files) for take in takes)
-    first = read_mesh_file(takes[0].files[0], 0, request.connectivity)
+    first = read_mesh_file(takes[0].files[0], 0 if total > 1 else None, request.connectivity)
     if not len(first.faces):
         raise first.source.geometry_error(NO_TRIANGLES)
     frames = np.empty((total, *first.vertices.shape), np.float32)

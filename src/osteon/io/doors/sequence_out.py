@@ -106,6 +106,8 @@ def save_sequence(
     if isinstance(found, SequenceFormat) and found.write is not None:
         if found.plain_pictures:
             sequence = sequence.with_parts(asset=sequence.asset.with_pictures())
+        if not found.further_sets:
+            sequence = sequence.with_parts(asset=sequence.asset.with_first_sets())
         with atomic_file(path) as temporary:
             found.write(temporary, sequence)
         return [Path(path)]
@@ -158,7 +160,7 @@ def frame_writer(suffix: str, faces: Int32, asset: Asset, stem: str) -> FrameWri
     found = FORMATS.get(suffix)
     if not isinstance(found, MeshFormat) or found.writer is None:
         raise OptionError(f"cannot write frames as '{suffix}'; known are {', '.join(writable_suffixes())}")
-    return found.writer(faces, asset.with_pictures(), stem)
+    return found.writer(faces, asset.with_first_sets().with_pictures(), stem)
 
 
 def _write_one(frames: Iterator[Float32], target: _Target, writer: FrameWriter) -> list[Path]:

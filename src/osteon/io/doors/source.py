@@ -25,6 +25,8 @@ PathLike = str | os.PathLike[str]
 QUOTE_LENGTH = 48
 #: Characters of a message besides the file it names.
 MESSAGE_LENGTH = 600
+#: How a file begins that stands for one that Git LFS holds.
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 def quote(text: bytes | str) -> str:
@@ -102,9 +104,17 @@ class Source:
             raise self._unreadable(error) from error
         with file:
             try:
+                self._refuse_pointer(file)
                 yield file
             except OSError as error:
                 raise self._unreadable(error) from error
+
+    def _refuse_pointer(self, file: BinaryIO) -> None:
+        """A checkout without Git LFS has a few lines of text in place of each large file."""
+        head = file.read(len(LFS_POINTER))
+        file.seek(0)
+        if head == LFS_POINTER:
+            raise self.format_error("is a Git LFS pointer, not the file itself; fetch the file with: git lfs pull")
 
     def _unreadable(self, error: Exception) -> FileFormatError:
         return self.format_error(f"cannot be read ({getattr(error, 'strerror', None) or error})")

@@ -9,7 +9,7 @@ from osteon.core.command_text import command_text
 from osteon.io.doors.format_types import SequenceFormat
 from osteon.io.doors.registry import FORMATS, MODEL_FORMATS, writable_suffixes
 
-__all__ = ["why_unwritable"]
+__all__ = ["why_unclear", "why_unwritable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,18 @@ _INSTEAD = {
     **dict.fromkeys((".mdd", ".pc2", ".vtx"), _Instead(".abc", "which holds frames of vertices as point caches do")),
     ".stl": _Instead(".ply", "a file for each frame"),
 }
+
+
+def why_unclear(path: str) -> str | None:
+    """What to say of a name without a suffix, which could be a model or a folder of frames; None where it is clear."""
+    target = Path(path)
+    if target.suffix or path.endswith(("/", "\\")) or target.is_dir() or "#" in path:
+        return None
+    frames = ", ".join(s for s in _frames() if s not in MODEL_FORMATS)
+    return (
+        f"{path}: the name has no suffix; add one for a model ({', '.join(MODEL_FORMATS)}) or for frames in a file "
+        f"({frames}), or end it with / for a folder of frames"
+    )
 
 
 def why_unwritable(path: str, *, models: bool) -> str | None:

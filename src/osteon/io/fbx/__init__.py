@@ -1,11 +1,9 @@
 """FBX in, by ufbx: every animation stack becomes a clip of one mesh, posed by ufbx itself at a frame rate.
 
 Lengths stay the file's own numbers (mostly centimetres). The scene is turned so that y points up, if it does not yet.
-Geometry caches beside the file are not read; no file but the one that was named is opened.
+Geometry caches are read where they lie in the folder of the FBX or below it (`caches.py`); no other file is opened.
 
-Notes. In ufbx 0.0.5 for Python, taking an item out of a list of elements, and the buffer of a list, give away a
-reference that the scene still counts on: looking twice at `scene.nodes[0]` ends the process with a segmentation fault,
-and so does collecting garbage after materials were looked at. Each of these is therefore counted once more by hand, and
-the library runs in a process of its own (`far_side.py`) that leaves without cleaning up. A file that still brings it
-down is refused in one line like any other.
+Notes. ufbx 0.0.5 for Python counts too few references to its elements (`library.py`), which ends the process with a
+segmentation fault. They are counted by hand, and the library runs in a process of its own (`far_side.py`) that collects
+no garbage and leaves without cleaning up. A file that still brings it down is refused in one line like any other.
 """

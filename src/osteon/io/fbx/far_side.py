@@ -6,10 +6,10 @@ without cleaning up what the library counts wrongly.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import math
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,45 +20,15 @@ from osteon.io.doors.limits import MOST_FRAMES
 from osteon.io.doors.native_far_side import Outlet
 from osteon.io.doors.native_messages import Arrays
 from osteon.io.doors.source import Source, quote
+from osteon.io.fbx.caches import SceneCaches, find_caches
+from osteon.io.fbx.library import affine, floats, items, moved, shown, wholes
 
 __all__ = ["answer", "prepare"]
 
 #: Bytes of frames that are sent at once.
 BLOCK = 1 << 20
-
-
-def held(element: Any) -> Any:
-    """The element with the reference counted that the library forgot."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(element))
-    return element
-
-
-def items(elements: Any) -> list[Any]:
-    return [held(elements[i]) for i in range(len(elements))]
-
-
-def floats(values: Any) -> np.ndarray:
-    with memoryview(held(values)) as view:
-        return np.array(view)
-
-
-def wholes(values: Any) -> np.ndarray:
-    return np.fromiter((values[i] for i in range(len(values))), np.int64, len(values))
-
-
-def affine(matrix: Any) -> np.ndarray:
-    """(3,4)"""
-    return np.array([matrix.c0, matrix.c1, matrix.c2, matrix.c3], np.float64).T
-
-
-def moved(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    return np.asarray(points @ matrix[:, :3].T + matrix[:, 3])
-
-
-def shown(scene: Any) -> list[tuple[Any, Any]]:
-    """Nodes and their meshes, those with faces."""
-    pairs = [(node, node.mesh) for node in items(scene.nodes)]
-    return [(node, mesh) for node, mesh in pairs if mesh is not None and mesh.num_faces]
+#: What to do about a geometry cache that cannot be read.
+CACHE_ADVICE = "put the cache beside the FBX as it was exported, or export Alembic"
 
 
 def posed(scene: Any) -> np.ndarray:
@@ -165,21 +135,40 @@ def describe(material: Any) -> dict[str, Any]:
     }
 
 
-def clip_times(scene: Any, options: dict[str, Any]) -> list[tuple[Any, str, np.ndarray]]:
-    """Stack, name and moments of each wanted clip; none if nothing is animated."""
-    rate = options["fps"] or scene.settings.frames_per_second or 24.0
-    found: list[tuple[Any, str, np.ndarray]] = []
-    for stack in items(scene.anim_stacks) if len(scene.anim_curves) else []:
+@dataclass(frozen=True, slots=True)
+class Take:
+    """A clip to pose: an animation stack, its name, and its moments in seconds."""
+
+    anim: Any
+    name: str
+    moments: np.ndarray
+
+
+def takes_of(scene: Any, caches: SceneCaches | None, rate: float) -> list[Take]:
+    """The clips of a scene, or only those of its nodes without `caches`; none if nothing is animated."""
+    cached = caches is not None and caches.usable
+    if not (len(scene.anim_curves) or cached):
+        return []
+    found: list[Take] = []
+    for stack in items(scene.anim_stacks):
         name = stack.name or f"animation_{len(found)}"
-        while any(name == other for _, other, _ in found):
+        while any(name == other.name for other in found):
             name += "_"
-        span = (stack.time_end - stack.time_begin) * rate
-        if not math.isfinite(span) or span > MOST_FRAMES:
-            raise ValueError(f"animation '{name}' lasts more than {MOST_FRAMES} frames")
-        moments = stack.time_begin + np.arange(max(1, math.ceil(span - 0.02) + 1)) / rate
-        moments[-1] = min(moments[-1], max(stack.time_end, stack.time_begin))
-        found.append((stack, name, moments))
+        found.append(Take(stack.anim, name, moments_between(stack.time_begin, stack.time_end, rate, name)))
+    # No stack says how long the cache plays.
+    if caches is not None and cached and all(len(take.moments) == 1 for take in found):
+        return [Take(scene.anim, "cache", moments_between(caches.begin, caches.end, rate, "cache"))]
     return found
+
+
+def moments_between(begin: float, end: float, rate: float, name: str) -> np.ndarray:
+    """Seconds of the frames of a clip."""
+    span = (end - begin) * rate
+    if not math.isfinite(span) or span > MOST_FRAMES:
+        raise ValueError(f"animation '{name}' lasts more than {MOST_FRAMES} frames")
+    moments = begin + np.arange(max(1, math.ceil(span - 0.02) + 1)) / rate
+    moments[-1] = min(moments[-1], max(end, begin))
+    return moments
 
 
 class OpenScene:
@@ -188,34 +177,35 @@ class OpenScene:
     def __init__(self, request: dict[str, Any], outlet: Outlet) -> None:
         import ufbx
 
-        data = Source(Path(request["path"])).read()
+        source = Source(Path(request["path"]))
+        data = source.read()
         outlet.alive(len(data))
         started = time.monotonic()
-        self.scene = ufbx.load_memory(
-            data,
-            evaluate_skinning=True,
-            load_external_files=False,
-            target_axes=ufbx.axes_right_handed_y_up,
-            file_format=ufbx.FileFormat.FBX,
-        )
+        self.scene = _loaded(ufbx, data, source.path, caches=False)
+        self.caches = find_caches(ufbx, self.scene, source.path)
+        if self.caches.usable:
+            self.scene = _loaded(ufbx, data, source.path, caches=True)
         self.seconds = time.monotonic() - started
-        clips = clip_times(self.scene, request) if shown(self.scene) else []
-        self.names = [name for _, name, _ in clips]
-        self.clips = [clip for clip in clips if not request["clips"] or clip[1] in request["clips"]]
         self.rate = request["fps"] or self.scene.settings.frames_per_second or 24.0
+        takes = takes_of(self.scene, self.caches, self.rate) if shown(self.scene) else []
+        self.names = [take.name for take in takes]
+        self.takes = [take for take in takes if not request["clips"] or take.name in request["clips"]]
+        if self.caches.problems and not takes:
+            raise source.format_error(f"{self.caches.problems[0]}; nothing else moves the mesh: {CACHE_ADVICE}")
 
     def outline(self) -> tuple[dict[str, Any], Arrays]:
         """Everything but the frames; nothing of a scene without meshes."""
         if not shown(self.scene):
             return {"names": [], "clips": [], "parts": []}, {}
         arrays, about = geometry(self.scene)
-        clips = [[name, len(moments), self.rate] for _, name, moments in self.clips]
-        header = {"names": self.names, "clips": clips, "seconds": self.seconds} | about
+        clips = [[take.name, len(take.moments), self.rate] for take in self.takes]
+        lost = [f"the file {problem}: {CACHE_ADVICE}" for problem in self.caches.problems]
+        header = {"names": self.names, "clips": clips, "seconds": self.seconds, "lost": lost} | about
         return header, arrays | {"rest": rest_pose(self.scene)}
 
     def send_frames(self, first: int, stop: int, outlet: Outlet) -> None:
         """Frames of all clips, one after the other; of a scene that does not move its only one."""
-        moments = [(stack, float(moment)) for stack, _, times in self.clips for moment in times]
+        moments = [(take.anim, float(moment)) for take in self.takes for moment in take.moments]
         waiting: list[np.ndarray] = []
         for f in range(first, stop):
             waiting.append(self._frame(*moments[f]) if moments else as_stored(posed(self.scene)))
@@ -224,11 +214,26 @@ class OpenScene:
                 waiting = []
             outlet.alive()
 
-    def _frame(self, stack: Any, moment: float) -> np.ndarray:
-        evaluated = self.scene.evaluate(stack.anim, moment, evaluate_skinning=True)
+    def _frame(self, anim: Any, moment: float) -> np.ndarray:
+        read = self.caches.usable
+        evaluated = self.scene.evaluate(
+            anim, moment, evaluate_skinning=True, evaluate_caches=read, load_external_files=read
+        )
         frame = as_stored(posed(evaluated))
         evaluated.free()
         return frame
+
+
+def _loaded(library: Any, data: bytes, path: Path, *, caches: bool) -> Any:
+    return library.load_memory(
+        data,
+        filename=str(path),  # caches are named as seen from here
+        evaluate_skinning=True,
+        evaluate_caches=caches,
+        load_external_files=caches,
+        target_axes=library.axes_right_handed_y_up,
+        file_format=library.FileFormat.FBX,
+    )
 
 
 def as_stored(points: np.ndarray) -> np.ndarray:

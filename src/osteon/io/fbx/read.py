@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Int32
-from osteon.core.asset import Asset, Material
+from osteon.core.asset import Asset, Material, Origin
 from osteon.core.clips import Clip, distinct_names
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
@@ -142,7 +142,10 @@ def _ask_together(parts: list[tuple[NativeChild, dict[str, Any]]], room: FrameRo
 def _outline(about: Answer, request: ReadRequest, source: Source) -> Outline:
     header, arrays = about.value, about.arrays
     if not header.get("parts"):
-        raise source.geometry_error("holds no polygons; export the scene with its meshes")
+        raise source.geometry_error(
+            "holds no polygons; export the scene with its meshes, or play its clips on a character: "
+            "osteon skin --rig CHARACTER"
+        )
     select_names(header["names"], request.options.clips, source.path)
     polygons = Polygons(arrays["sizes"], arrays["corners"]).checked(source, len(arrays["rest"]))
     fans = Fans.of(polygons.sizes)
@@ -168,6 +171,7 @@ def _asset(arrays: Arrays, header: dict[str, Any], fans: Fans) -> Asset:
         polygon_of_triangle=fans.polygon if (arrays["sizes"] > 3).any() else None,
         primitive_of_triangle=arrays["part"][fans.polygon].astype(np.int32) if several else None,
         primitive_names=distinct_names(header["parts"]) if several else (),
+        origin=Origin(lost=tuple(header["lost"])),
     )
 
 

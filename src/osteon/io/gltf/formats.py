@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.io.doors.format_types import ClipFiles, LevelFiles, ModelFormat, SequenceFormat, WhenCalled
+from osteon.io.doors.format_types import LevelFiles, ModelFormat, SequenceFormat, WhenCalled
 
 __all__ = ["GLTF", "GLTF_MODELS", "GLTF_SUFFIXES"]
 
@@ -14,19 +14,12 @@ _HOLDS_MODEL = WhenCalled("osteon.io.gltf.read.model", "holds_gltf_model")
 _READ_MODEL = WhenCalled("osteon.io.gltf.read.model", "read_gltf_model")
 _WRITE_MODEL = WhenCalled("osteon.io.gltf.write.model", "write_gltf")
 
-_CLIP_FILES = ClipFiles(
-    *(
-        WhenCalled("osteon.io.gltf.read.clip_files", name)
-        for name in ("holds_clips_only", "describe_clip_file", "play_clip_files")
-    )
-)
-
 _LEVELS = LevelFiles(WhenCalled("osteon.io.gltf.read.levels", "read_gltf_levels"), _WRITE_MODEL)
 
 GLTF = tuple(SequenceFormat(suffix, name, _READ) for suffix, name in _NAMES.items())
 GLTF_MODELS = tuple(
     ModelFormat(
-        *(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL), clip_files=_CLIP_FILES, levels=_LEVELS
+        *(suffix, name, _HOLDS_MODEL, _READ_MODEL, _WRITE_MODEL, _READ_MODEL), further_sets=True, levels=_LEVELS
     )
     for suffix, name in _NAMES.items()
 )

@@ -1,6 +1,6 @@
-"""Wavefront OBJ, reading: polygons, relative indices, texture coordinates, vertex colours, objects and materials.
+"""Wavefront OBJ, reading: polygons, relative indices, texture coordinates, normals, colours, objects and materials.
 
-Normals, curves, lines and points are left out. Smoothing groups are not kept.
+Curves, lines and points are left out. Smoothing groups are not kept; normals hold the hard edges.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.asset import Asset
+from osteon.core.asset import Asset, CornerNormals
+from osteon.core.errors import FileFormatError
 from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, as_float32, quote
+from osteon.io.meshes.corner_normals import share_normals
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.mtl import read_materials
 from osteon.io.meshes.obj_write import ObjWriter
@@ -22,7 +24,7 @@ from osteon.io.meshes.text import Int64, Lines, parse_numbers, parse_table, toke
 
 __all__ = ["OBJ", "ObjScan", "scan_obj"]
 
-_V, _F, _T, _O, _G, _U, _M, _SLASH = b"vftogum/"
+_V, _F, _T, _N, _O, _G, _U, _M, _SLASH = b"vftnogum/"
 _BLANKS = (9, 32)
 
 
@@ -38,6 +40,7 @@ def scan_obj(data: bytes, source: Source) -> ObjScan:
         lines,
         np.flatnonzero((first == _V) & short),
         np.flatnonzero((first == _V) & (second == _T) & np.isin(third, _BLANKS)),
+        np.flatnonzero((first == _V) & (second == _N) & np.isin(third, _BLANKS)),
         np.flatnonzero((first == _F) & short),
         np.flatnonzero(np.isin(first, (_O, _G, _U, _M))),
     )
@@ -51,6 +54,7 @@ class ObjScan:
     lines: Lines
     vertex_lines: Int64
     uv_lines: Int64
+    normal_lines: Int64
     face_lines: Int64
     statements: Int64  # o, g, usemtl, mtllib and others that begin alike
 
@@ -74,6 +78,7 @@ class ObjScan:
         return Asset(
             uvs=self._uvs(fans),
             colors=self._colors(),
+            normals=self._normals(fans),
             materials=read_materials(self.source, libraries, material_names),
             triangle_material=materials[fans.polygon] if material_names else None,
             primitive_of_triangle=objects[fans.polygon] if object_names else None,
@@ -142,6 +147,22 @@ class ObjScan:
             )
         uvs: Float32 = as_float32(np.where(used[:, None], table[index], 0.0))[fans.corners]
         return uvs
+
+    def _normals(self, fans: Fans) -> CornerNormals | None:
+        """None if a corner has no normal, or one that is no number, not there or of no length: they only shade."""
+        sizes, corners = self._corners
+        if not len(self.normal_lines) or (corners[:, 2] == 0).any() or not len(corners):
+            return None
+        block = self.lines.pick(self.normal_lines).replace(b"vn", b"  ")
+        try:
+            table = parse_table(block, len(self.normal_lines), self.source, "normal", least=3, most=3)
+        except FileFormatError:
+            return None
+        index = self._absolute(corners[:, 2], self.normal_lines, sizes, "normal")
+        if (index < 0).any() or (index >= len(table)).any():
+            return None
+        faces = self.polygons().corners[fans.corners].astype(np.int32)
+        return share_normals(faces, table[index][fans.corners], len(self.vertex_lines))
 
     def _named(self, keyword: bytes) -> list[tuple[int, str]]:
         """(line, rest of the line) of each statement with this keyword."""

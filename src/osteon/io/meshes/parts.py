@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Int32
-from osteon.core.asset import Asset, Material
+from osteon.core.arrays import Float32, FloatArray, Int32
+from osteon.core.asset import Asset, CornerNormals, Material
 from osteon.core.clips import distinct_names
+from osteon.io.meshes.corner_normals import share_normals
 from osteon.io.meshes.mesh import Fans, Polygons
 
 __all__ = ["MeshPart", "merge_mesh_parts"]
@@ -28,6 +29,7 @@ class MeshPart:
     colors: Float32 | None = None  # (v,4)
     materials: tuple[Material, ...] = ()
     material_of_polygon: Int32 | None = None  # (p,) index into materials, -1 for none
+    normals: FloatArray | None = None  # (c,3) by corner of the polygons, of any length
 
 
 def merge_mesh_parts(parts: list[MeshPart]) -> tuple[Int32, Asset]:
@@ -40,9 +42,11 @@ def merge_mesh_parts(parts: list[MeshPart]) -> tuple[Int32, Asset]:
     counts = [len(f) for f in faces]
     materials, of_triangle = _materials(parts, fans)
     several = len(parts) > 1
-    return np.concatenate(faces).astype(np.int32), Asset(
+    merged = np.concatenate(faces).astype(np.int32)
+    return merged, Asset(
         uvs=_uvs(parts, fans),
         colors=_colors(parts),
+        normals=_normals(parts, fans, merged),
         materials=materials,
         triangle_material=of_triangle,
         polygon_of_triangle=np.concatenate(numbers).astype(np.int32) if sum(counts) > polygon[-1] else None,
@@ -57,6 +61,14 @@ def _uvs(parts: list[MeshPart], fans: list[Fans]) -> Float32 | None:
         return None
     by_corner = [np.zeros((len(p.polygons.corners), 2)) if p.uvs is None else p.uvs for p in parts]
     return np.concatenate([uvs[f.corners] for uvs, f in zip(by_corner, fans, strict=True)]).astype(np.float32)
+
+
+def _normals(parts: list[MeshPart], fans: list[Fans], faces: Int32) -> CornerNormals | None:
+    """None if a part has none."""
+    found = [part.normals[f.corners] for part, f in zip(parts, fans, strict=True) if part.normals is not None]
+    if len(found) < len(parts):
+        return None
+    return share_normals(faces, np.concatenate(found), sum(part.n_vertices for part in parts))
 
 
 def _colors(parts: list[MeshPart]) -> Float32 | None:

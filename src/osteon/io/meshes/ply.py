@@ -1,4 +1,4 @@
-"""Stanford PLY, reading: ascii and binary of either byte order, polygons, vertex colours, texture coordinates.
+"""Stanford PLY, reading: ascii and binary of either byte order, polygons, colours, normals, texture coordinates.
 
 Rows of lists have no fixed size, so a binary face table is first read as if all rows were like the first one; only
 when some differ are the rows walked one by one.
@@ -12,9 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.asset import Asset
+from osteon.core.asset import Asset, CornerNormals
 from osteon.io.doors.format_types import MeshFormat
 from osteon.io.doors.source import Source, as_float32
+from osteon.io.meshes.corner_normals import share_normals
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.ply_header import Element, Header, parse_header
 from osteon.io.meshes.ply_rows import Column, read_binary, read_text
@@ -94,7 +95,7 @@ class PlyScan:
         return Polygons(column.sizes, corners.astype(np.int64))
 
     def asset(self, fans: Fans) -> Asset:
-        return Asset(uvs=self._uvs(fans), colors=self._colors())
+        return Asset(uvs=self._uvs(fans), colors=self._colors(), normals=self._normals(fans))
 
     def _has(self, *names: str) -> bool:
         return all(name in self.table and self.table[name].sizes is None for name in names)
@@ -128,6 +129,13 @@ class PlyScan:
                 per_vertex = as_float32(np.stack([self.table[name].values for name in names], axis=1))
                 return np.asarray(per_vertex[polygons.corners[fans.corners]])
         return None
+
+    def _normals(self, fans: Fans) -> CornerNormals | None:
+        if not self._has("nx", "ny", "nz"):
+            return None
+        per_vertex = np.stack([self.table[name].values for name in ("nx", "ny", "nz")], axis=1)
+        faces = self.polygons().corners[fans.corners].astype(np.int32)
+        return share_normals(faces, per_vertex[faces], len(per_vertex))
 
     def _colors(self) -> Float32 | None:
         if not self._has("red", "green", "blue"):

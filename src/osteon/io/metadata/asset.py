@@ -26,6 +26,8 @@ def pack_asset(asset: Asset) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     shown = dict.fromkeys(image for m in asset.materials for _, image in m.textures)
     images = list(shown | dict.fromkeys(other for image in shown for other in image.others))
     arrays = {key: getattr(asset, key) for key in ASSET_ARRAYS if getattr(asset, key) is not None}
+    arrays |= {f"uvs_{n}": uvs for n, uvs in enumerate(asset.more_uvs, 1)}
+    arrays |= {f"colors_{n}": colors for n, colors in enumerate(asset.more_colors, 1)}
     if asset.normals is not None:
         arrays |= {"normals": asset.normals.values, "normal_of_corner": asset.normals.of_corner}
     arrays |= {f"image_{i}": np.frombuffer(image.data, np.uint8) for i, image in enumerate(images)}
@@ -55,14 +57,25 @@ def unpack_asset(archive: NamedArrays, header: dict[str, Any]) -> Asset:
         replace(image, others=tuple(_picked(alone, s.get("others", []), f"picture '{image.name}'")))
         for image, s in zip(alone, stored, strict=True)
     ]
+    stored_arrays: dict[str, Any] = {key: archive.optional(key) for key in ASSET_ARRAYS}
     return Asset(
-        **{key: archive.optional(key) for key in ASSET_ARRAYS},
+        **stored_arrays,
         materials=tuple(_material(m, images) for m in header.get("materials", [])),
         primitive_names=tuple(str(name) for name in header.get("primitive_names", [])),
         joint_names=(),
+        more_uvs=_sets(archive, "uvs"),
+        more_colors=_sets(archive, "colors"),
         normals=_normals(archive),
         faceted=header.get("faceted") is True,
     )
+
+
+def _sets(archive: NamedArrays, name: str) -> tuple[NDArray[Any], ...]:
+    """The second set and those after it: NAME_1, NAME_2, …"""
+    found: list[NDArray[Any]] = []
+    while (array := archive.optional(f"{name}_{len(found) + 1}")) is not None:
+        found.append(array)
+    return tuple(found)
 
 
 def _normals(archive: NamedArrays) -> CornerNormals | None:

@@ -35,4 +35,5 @@ def unpack_material(stored: dict[str, Any]) -> Material:
         emissive=(glow_red, glow_green, glow_blue),
         alpha_mode=stored.get("alpha_mode", "OPAQUE"),
         alpha_cutoff=float(stored.get("alpha_cutoff", 0.5)),
+        uv_sets=tuple((role, int(number)) for role, number in stored.get("uv_sets", ())),
     )

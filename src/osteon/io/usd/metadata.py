@@ -46,6 +46,10 @@ def pack_metadata(source: SkinnedModel | MeshSequence, joints: JointTracks | Non
         "primitive_names": list(source.asset.primitive_names),
         "triangles": len(source.faces),
     }
+    if source.asset.faceted:
+        metadata["faceted"] = True
+    elif source.asset.normals is not None:
+        metadata["normals"] = True  # else they are the smooth ones of the rest pose
     if isinstance(source, SkinnedModel) and joints is not None:
         metadata |= {
             "bone_type": source.track.bone_type,
@@ -100,6 +104,8 @@ def restore_asset(asset: Asset, metadata: dict[str, Any], mesh: Any) -> Asset:
         asset,
         primitive_of_triangle=values,
         primitive_names=tuple(str(name) for name in metadata["primitive_names"]),
+        normals=asset.normals if metadata.get("normals") is True else None,
+        faceted=metadata.get("faceted") is True,
     )
     stored = unpack_materials(metadata["materials"])
     if asset.triangle_material is None:

@@ -100,11 +100,11 @@ def _apart(posed: Float64, leader: Int32) -> NDArray[np.bool_]:
 def _wedges(asset: Asset, triangles: Int32, points: Int32, vertices: Int32) -> tuple[Int32, int]:
     """(3t,) the wedge of every corner, and how many there are."""
     keys: list[NDArray[np.int64]] = [points.astype(np.int64)]
-    if asset.uvs is not None:
-        grid = np.round(asset.uvs[triangles].reshape(-1, 2).astype(np.float64) / SAME_TEXTURE)
+    for uvs in () if asset.uvs is None else (asset.uvs, *asset.more_uvs):
+        grid = np.round(uvs[triangles].reshape(-1, 2).astype(np.float64) / SAME_TEXTURE)
         keys += [np.clip(axis, -(2.0**62), 2.0**62).astype(np.int64) for axis in grid.T]
-    if asset.colors is not None:
-        _, which = np.unique(asset.colors, axis=0, return_inverse=True)
+    for colors in () if asset.colors is None else (asset.colors, *asset.more_colors):
+        _, which = np.unique(colors, axis=0, return_inverse=True)
         keys.append(which.reshape(-1)[vertices].astype(np.int64))
     for which_part in (asset.triangle_material, asset.primitive_of_triangle):
         if which_part is not None:

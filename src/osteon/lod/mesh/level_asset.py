@@ -48,6 +48,8 @@ def level_asset(asset: Asset, owned: Ownership, points: Int32, vertices: Int32, 
         asset,
         uvs=None,
         colors=None,
+        more_uvs=(),
+        more_colors=(),
         normals=None,
         triangle_material=None if asset.triangle_material is None else asset.triangle_material[triangles],
         polygon_of_triangle=None,
@@ -55,15 +57,20 @@ def level_asset(asset: Asset, owned: Ownership, points: Int32, vertices: Int32, 
         joint_of_vertex=None,
     )
     if asset.uvs is not None:
-        out = replace(out, uvs=_uvs(asset.uvs, owned, number, shape))
+        uvs, *more_uvs = (_uvs(each, owned, number, shape) for each in (asset.uvs, *asset.more_uvs))
+        out = replace(out, uvs=uvs, more_uvs=tuple(more_uvs))
     if asset.colors is None and asset.joint_of_vertex is None:
         return out
     point_of_vertex = cut.point_roots[corners.point_of_vertex[vertices]]
     on = owned.vertices(vertices, shape.places[number[point_of_vertex]])
     around, touched = corners.vertices.reshape(-1, 3), cut.touched[point_of_vertex]
     if asset.colors is not None:
-        mixed = np.clip(on.mix(asset.colors[around]), 0.0, 1.0)
-        out = replace(out, colors=np.where(touched[:, None], mixed, asset.colors[vertices]).astype(np.float32))
+        mixed = [np.clip(on.mix(each[around]), 0.0, 1.0) for each in (asset.colors, *asset.more_colors)]
+        colors, *more_colors = (
+            np.where(touched[:, None], new, old[vertices]).astype(np.float32)
+            for new, old in zip(mixed, (asset.colors, *asset.more_colors), strict=True)
+        )
+        out = replace(out, colors=colors, more_colors=tuple(more_colors))
     if asset.joint_of_vertex is not None:
         nearest = np.where(touched, on.nearest(around), vertices)
         out = replace(out, joint_of_vertex=asset.joint_of_vertex[nearest])

@@ -1,6 +1,7 @@
 /** The page: joins the engine, the server and the panels. */
 
 import { boneColors, heatTable } from "./engine/colors.js";
+import { takePicture, toPng } from "./engine/capture.js";
 import { Engine } from "./engine/engine.js";
 import { hasSkeleton } from "./engine/skeleton.js";
 import { buildPose } from "./pose/panel.js";
@@ -14,6 +15,7 @@ import { describeTurnedPoint } from "./turn/point.js";
 import { turnedView } from "./turn/turned_view.js";
 import { Turning } from "./turn/turning.js";
 import { buildAbout } from "./ui/about.js";
+import { Address } from "./ui/address.js";
 import { buildBar } from "./ui/bar.js";
 import { buildBones, nBones } from "./ui/bones.js";
 import { Client } from "./ui/client.js";
@@ -21,11 +23,13 @@ import { MODES, buildCompare, canCompare } from "./ui/compare.js";
 import { buildCorrections } from "./ui/corrections.js";
 import { buildCrowd } from "./ui/crowd.js";
 import { listenToDrops } from "./ui/drop.js";
+import { suffixOf } from "./ui/dropped_files.js";
 import { ErrorTracker } from "./ui/error_tracker.js";
 import { buildFit } from "./ui/fit.js";
 import { listenToKeys } from "./ui/keyboard.js";
+import { readLight } from "./ui/light_file.js";
 import { buildLevels } from "./ui/levels.js";
-import { roundUp } from "./ui/numbers.js";
+import { listenToNumpad } from "./ui/numpad.js";
 import { Notices } from "./ui/notices.js";
 import { buildLegend, showPainted } from "./ui/legend.js";
 import { Opener } from "./ui/opener.js";
@@ -35,12 +39,19 @@ import { buildStage } from "./ui/stage.js";
 import { Store, firstState } from "./ui/store.js";
 import { Timeline } from "./ui/timeline.js";
 import { listenToTurns } from "./ui/turn.js";
+import { takeTurntable } from "./ui/turntable.js";
+import { warnBeforeLoss } from "./ui/unsaved.js";
+import { VIEWS, buildView } from "./ui/view_panel.js";
 
 /** What the engine draws from; the rest of the state is the page's own. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
+const LIGHT_VIEW = ["light", "lightTurn", "lightPower"];
 const LEVEL_VIEW = ["levels", "levelBones", "levelBlends", "levelMesh"];
 const POSE_VIEW = ["posing", "poseView", "poseMethods", "posePaint", "poseMeasure", "poseMax"];
 const TURN_VIEW = ["turning", "turnView", "turnPaint", "turnStyle", "turnTruth", "turnMax"];
+
+/** Part of all vertices and frames whose errors the heat map tells apart; the others lie above its end. */
+const HEAT_PART = 0.99;
 
 const find = (id) => /** @type {any} */ (document.getElementById(id));
 const [stage, canvas] = [find("stage"), find("canvas")];
@@ -59,7 +70,7 @@ function start() {
   const engine = new Engine(canvas, { onFrame: (info) => page.onFrame(info), onError: fail });
   const page = new Page(engine);
   client.stayAlive(fail, () => notices.clear());
-  page.opener.begin();
+  page.begin();
   return { engine, store, page };
 }
 
@@ -71,13 +82,16 @@ class Page {
     this.timeline = new Timeline(find("timeline"), engine, store);
     this.tracker = new ErrorTracker(engine, (track) => this.onErrors(track));
     const opener = (this.opener = new Opener({ engine, store, client, notices, fail }));
-    const { veil, tip } = this.#build(opener);
-    this.tip = tip;
-    if (mode === "server") listenToDrops(veil, (files) => this.take(files));
+    const { veil, tip, dividers } = this.#build(opener);
+    Object.assign(this, { tip, dividers });
+    listenToDrops(veil, (files) => this.take(files));
+    listenToNumpad(engine, { look: (from) => engine.lookFrom(from), all: () => this.seeAll() });
     listenToKeys(store, this.#keys());
     listenToTurns(canvas, engine);
+    warnBeforeLoss(store, client, this.posing);
+    this.address = new Address({ store, engine, timeline: this.timeline, opener });
     new ResizeObserver(() => this.resize()).observe(stage);
-    store.watch([...VIEW, ...LEVEL_VIEW, ...POSE_VIEW, ...TURN_VIEW], () => this.draw());
+    store.watch([...VIEW, ...LIGHT_VIEW, ...LEVEL_VIEW, ...POSE_VIEW, ...TURN_VIEW], () => this.draw());
     store.watch(["posing"], () => document.body.classList.toggle("posing", store.state.posing));
     store.watch(["turning"], () => document.body.classList.toggle("turning", store.state.turning));
     store.watch(["rank", "pack", "turning", ...LEVEL_VIEW], () => this.measure());
@@ -87,11 +101,17 @@ class Page {
     store.watch(["pack"], () => document.body.classList.toggle("still", Boolean(store.state.pack?.still)));
   }
 
+  /** Shows what there is, as the address says. */
+  async begin() {
+    await this.opener.begin(this.address.asked);
+    this.address.begin();
+  }
+
   /** The panels and all that lies over the mesh. */
   #build(opener) {
     const { engine } = this;
     const heat = heatTable();
-    const act = { fail, announce: (text) => notices.announce(text) };
+    const act = { fail, announce: (text) => notices.announce(text), run: (text, work) => notices.run(text, work) };
     this.compare = buildCompare(store, {
       goToWorst: () => this.goToWorst(),
       showModel: (id) => opener.show(id),
@@ -100,9 +120,13 @@ class Page {
     });
     this.bones = buildBones(store, {
       boneColor: (bone) => css(boneColors(bone + 1), bone),
-      findClusters: (onStage) => opener.findClusters(onStage),
+      findClusters: () => opener.findClusters(),
     });
-    const corrections = buildCorrections(store, { errorByRank: async () => engine.errorByRank() });
+    const corrections = buildCorrections(store, {
+      errorByRank: async () => engine.errorByRank(),
+      hold: (values) => engine.holdTargets(values),
+      now: () => engine.targetsNow(),
+    });
     const crowd = buildCrowd(store, engine, {
       fail,
       packsOf: (ids) => Promise.all(ids.map((id) => opener.packOf(id))),
@@ -119,13 +143,20 @@ class Page {
     const swatch = (color) => css(color, 0);
     const eigenskin = buildEigenskin(store, this.turning, { swatch });
     this.turnNames = buildTurnNames(stage, store, this.turning, engine);
-    const panels = [this.compare, this.bones, corrections, eigenskin, levels, crowd, fit, this.pose, buildAbout(store)];
+    const view = buildView(store, {
+      ...act,
+      look: (name) => engine.lookFrom(VIEWS.find((one) => one.name === name).from),
+      chooseLight: (file) => this.lightBy(file),
+      picture: ({ scale, transparent }) => this.picture(scale, transparent),
+      turntable: (how) => takeTurntable(engine, how),
+    });
+    const panels = [this.compare, this.bones, corrections, fit, this.pose, eigenskin, levels, crowd, view, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
     const choose = (id) => opener.show(id);
     buildBar(
       find("bar"),
       store,
-      { choose, open: (files) => this.take(files), frame: () => this.seeAll() },
+      { choose, close: () => opener.close(store.state.model), open: (files) => this.take(files), frame: () => this.seeAll() },
       mode === "server",
     );
     const supports = () => supportNames(this.turning, swatch);
@@ -137,18 +168,40 @@ class Page {
     return buildStage(stage, canvas, store, engine, { ...act, read, describePosed, describeTurned });
   }
 
-  /** Files that were dropped or chosen; a skeleton alone is for the mesh that is shown. */
-  take(files) {
+  /** Files that were dropped or chosen; a skeleton alone is for the mesh that is shown, a picture of light lights it. */
+  take(given) {
+    const lights = given.filter(({ name }) => suffixOf(name) === ".hdr");
+    const files = given.filter((file) => !lights.includes(file));
+    if (lights.length) this.lightBy(lights[0]);
+    if (!files.length) return undefined;
+    if (mode !== "server") return fail("This page has no program behind it that could read files: only a picture of light (.hdr) can be dropped on it.");
     const open = () => this.opener.open(files);
     if (files.length !== 1 || !store.state.pack || !isSkeleton(files[0].name)) return open();
     // What may be a mesh as well is opened where it has no skeleton of this one.
     return holdsMeshes(files[0].name) ? this.pose.take(files[0], open) : this.pose.take(files[0]);
   }
 
+  /** Lights the mesh by a picture. @param {File} file */
+  async lightBy(file) {
+    try {
+      this.engine.setEnvironment(await readLight(file));
+      store.set({ light: "picture", lightName: file.name });
+      notices.announce(`Lit by ${file.name}.`);
+    } catch (error) {
+      fail(`${file.name}: ${error?.message ?? "cannot be read"}`);
+    }
+  }
+
+  /** The picture as it is now, `scale` times as fine as on the screen. @returns {Promise<Blob>} */
+  async picture(scale, transparent) {
+    const { width, height } = this.engine;
+    return toPng(takePicture(this.engine, { width: Math.round(scale * width * devicePixelRatio), height: Math.round(scale * height * devicePixelRatio), transparent }));
+  }
+
   /** The title and what readers call the mesh. */
   name() {
     const { pack } = store.state;
-    if (!pack) return;
+    if (!pack) return void (document.title = "Osteon");
     const several = peersOf(store.state.scene, store.state.model).length > 1;
     const name = [pack.name || "the model", several && sideNames(store.state)[1]].filter(Boolean).join(", ");
     document.title = `${name}, Osteon`;
@@ -185,7 +238,7 @@ class Page {
 
   /** Give the engine what it draws from. */
   draw() {
-    for (const key of VIEW) this.engine.view[key] = store.state[key];
+    for (const key of [...VIEW, ...LIGHT_VIEW]) this.engine.view[key] = store.state[key];
     const { levels, levelBones: bones, levelBlends: blends, levelMesh } = store.state;
     Object.assign(this.engine.view, { level: levels ? { bones, blends } : null, mesh: levels ? levelMesh : 0 });
     this.engine.view.sides = ["source", "result"];
@@ -216,12 +269,15 @@ class Page {
     this.tracker.startOthers(wanted, () => this.#showModels());
   }
 
-  /** The heat map reaches to the worst error without corrections, rounded up: one scale for all ranks and frames. */
+  /**
+   * The heat map reaches to the 99th percentile of the errors that are shown when it is first asked for, and then stays:
+   * one scale for all ranks, frames and models of a source. What lies above has a colour of its own.
+   */
   setHeat(anew = false) {
     const { paint, heatMax, pack } = store.state;
     if (paint !== "error" || !canCompare(pack) || (heatMax !== null && !anew)) return;
-    const worst = anew ? this.engine.worst() : this.engine.worst(0);
-    store.set({ heatMax: roundUp(worst.distance) || 1e-6 });
+    const most = this.engine.errorPercentile(HEAT_PART);
+    store.set({ heatMax: Number(most.toPrecision(2)) || 1e-6 });
   }
 
   onErrors(track) {
@@ -231,11 +287,13 @@ class Page {
   }
 
   onFrame(info) {
+    this.dividers?.place();
     this.posing?.place();
     this.turning?.place();
     this.turnNames?.place();
     this.tip?.follow();
     stage.classList.toggle("stacked", this.engine.stacked && !store.state.turning);
+    if (!this.engine.playing) this.address?.later();
     if (store.state.posing || store.state.turning) return;
     store.set({ clip: info.clip });
     this.timeline?.update(info);
@@ -275,6 +333,7 @@ class Page {
       model: (key) => shown() && this.opener.step(key === "M" ? -1 : 1),
       nth: (key) => shown() && this.showNth(Number(key)),
       step: (key) => plays() && this.timeline.step(key === "ArrowLeft" ? -1 : 1),
+      between: () => plays() && this.timeline.markLoop(),
       ends: (key) => plays() && (key === "Home" ? this.timeline.first() : this.timeline.last()),
       rank: (key) => {
         const [name, most] = store.state.turning ? ["turnCount", this.turning.most] : ["rank", store.state.pack?.rank ?? 0];
@@ -321,10 +380,6 @@ function isSkeleton(name) {
 
 function holdsMeshes(name) {
   return (store.state.scene.limits.suffixes ?? []).includes(suffixOf(name));
-}
-
-function suffixOf(name) {
-  return name.slice(name.lastIndexOf(".")).toLowerCase();
 }
 
 function nextMode(now) {

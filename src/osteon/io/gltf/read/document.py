@@ -34,9 +34,12 @@ _HARMLESS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_", "M
 class Document:
     """The JSON of a file, with access that complains instead of failing."""
 
-    def __init__(self, source: Source, root: JsonObject, binary: bytes | None, stored: int) -> None:
+    def __init__(
+        self, source: Source, root: JsonObject, binary: bytes | None, stored: int, text: str | None = None
+    ) -> None:
         self.source = source
         self.root = root
+        self.json_text = text  # of the JSON; None where it was made from another format
         self._binary = binary
         self._buffers: dict[int, bytes] = {}
         self._lists: dict[str, list[JsonObject]] = {}
@@ -127,6 +130,10 @@ class Document:
             return self._binary
         raise self.error(f"buffer {index} has no data; the file is incomplete or compressed")
 
+    def has_data(self, index: int) -> bool:
+        """Whether a buffer holds bytes; one that only stands for what is compressed elsewhere does not."""
+        return self.items("buffers")[index].get("uri") is not None or (index == 0 and self._binary is not None)
+
     def size(self) -> int:
         """Bytes of all buffers that are there, and of all that was unpacked so far."""
         there = [i for i, entry in enumerate(self.items("buffers")) if "uri" in entry or (i == 0 and self._binary)]
@@ -153,18 +160,17 @@ def open_document(path: Path) -> Document:
     """Read .gltf or .glb (told apart by content) and refuse what cannot be sampled."""
     source = Source(path)
     data = source.read()
-    text, binary = _chunks(data, source) if data[:4] == _MAGIC else (data, None)
+    chunk, binary = _chunks(data, source) if data[:4] == _MAGIC else (data, None)
     try:
-        root = json.loads(
-            text.decode("utf-8-sig"), parse_constant=_no_constant, parse_float=_number, object_pairs_hook=_unique
-        )
+        text = chunk.decode("utf-8-sig")
+        root = json.loads(text, parse_constant=_no_constant, parse_float=_number, object_pairs_hook=_unique)
     except _DoubleKeyError as error:
         raise source.format_error(f"is not glTF: an object of its JSON has {error} twice") from error
     except (ValueError, RecursionError) as error:
         raise source.format_error("is not glTF: its JSON cannot be parsed") from error
     if not isinstance(root, dict):
         raise source.format_error("is not glTF: its JSON is not an object")
-    document = Document(source, root, binary, len(data))
+    document = Document(source, root, binary, len(data), text)
     _check_asset(document)
     for key in ("buffers", "images"):
         for index, entry in enumerate(document.items(key)):

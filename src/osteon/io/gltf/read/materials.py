@@ -1,13 +1,14 @@
-"""Materials and their images. Pictures are carried as they are, on the first set of coordinates.
+"""Materials and their images. Pictures are carried as they are, on the set of coordinates that they lie on.
 
-A material whose textures move their coordinates (KHR_texture_transform) moves those of its triangles instead. A picture
+A material whose textures move their coordinates (KHR_texture_transform) moves those of its triangles instead, each set
+as the first texture on it does; a texture on the same set that does it otherwise is left out, and named. A picture
 that an extension names (KHR_texture_basisu, EXT_texture_webp, EXT_texture_avif) is carried beside the PNG or JPEG that
 the texture has for other programs, or alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import cast
 
@@ -16,6 +17,7 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.asset import AlphaMode, Image, Material, TextureRole
 from osteon.core.errors import FileFormatError
+from osteon.io.doors.source import quote
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.addresses import read_address
 from osteon.io.gltf.read.buffer_views import read_view
@@ -39,27 +41,46 @@ _UNMOVED: Transform = (0.0, 0.0, 0.0, 1.0, 1.0)
 _UNNAMED = Material("default", (1.0, 1.0, 1.0, 1.0), 1.0, 1.0)  # what glTF shows where no material is named
 
 
-def read_materials(document: Document, numbers: list[int | None]) -> list[Material]:
-    """The materials with these numbers; None is the default one."""
-    images: Images = {}
+@dataclass(frozen=True, slots=True)
+class FoundTextures:
+    """What has been read of the textures of some materials."""
+
+    images: Images = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)  # textures that are not carried, one sentence each
+
+    def lose(self, role: TextureRole, material: str, why: str) -> None:
+        self.lost.append(f"the {role.replace('_', ' ')} texture of material {quote(material)} {why}; it is left out")
+
+
+def read_materials(document: Document, numbers: list[int | None]) -> tuple[list[Material], tuple[str, ...]]:
+    """The materials with these numbers, None is the default one; and which textures of theirs are left out."""
+    found = FoundTextures()
     entries = document.items("materials")
-    return [_UNNAMED if n is None else _material(document, entries[n], n, images) for n in numbers]
+    materials = [_UNNAMED if n is None else _material(document, entries[n], n, found) for n in numbers]
+    return materials, tuple(found.lost)
 
 
-def _material(document: Document, entry: JsonObject, index: int, images: Images) -> Material:
+def _material(document: Document, entry: JsonObject, index: int, found: FoundTextures) -> Material:
     what = f"material {index}"
     surface = document.object(entry, "pbrMetallicRoughness", what)
     red, green, blue, alpha = document.numbers(surface, "baseColorFactor", what, [1.0, 1.0, 1.0, 1.0])
     glow = document.numbers(entry, "emissiveFactor", what, [0.0, 0.0, 0.0])
     mode = entry.get("alphaMode")
-    transform = _first_transform(document, entry, what)
-    textures = []
+    name = document.text(entry, "name", f"material_{index}")
+    textures, sets = [], []
     for role, use in _uses(document, entry, what):
-        image = _image(document, use, images, what) if _transform(document, use, what) == transform else None
-        if image is not None:
-            textures.append((role, image))
+        if not _moves_along(document, entry, use, what):
+            found.lose(role, name, "moves its coordinates otherwise than the others on them")
+            continue
+        image = _image(document, use, found.images, what)
+        if image is None:
+            found.lose(role, name, "has a picture that is missing or of an unknown kind")
+            continue
+        textures.append((role, image))
+        number = _coordinates(document, use, what)
+        sets += [(role, number)] if number else []
     return Material(
-        name=document.text(entry, "name", f"material_{index}"),
+        name=name,
         base_color=(red, green, blue, alpha),
         metallic=_factor(document, surface, "metallicFactor", 1.0, what),
         roughness=_factor(document, surface, "roughnessFactor", 1.0, what),
@@ -68,6 +89,7 @@ def _material(document: Document, entry: JsonObject, index: int, images: Images)
         alpha_mode=cast(AlphaMode, mode) if mode in ("MASK", "BLEND") else "OPAQUE",
         alpha_cutoff=_factor(document, entry, "alphaCutoff", 0.5, what),
         textures=tuple(textures),
+        uv_sets=tuple(sets),
     )
 
 
@@ -75,11 +97,10 @@ def _factor(document: Document, owner: JsonObject, key: str, default: float, wha
     return document.numbers({key: [owner.get(key, default)]}, key, what, [default])[0]
 
 
-def read_uv_transform(document: Document, number: int | None) -> Float64 | None:
-    """(2,3) what a material does to texture coordinates as the file has them; None if it leaves them alone."""
-    transform = (
-        None if number is None else _first_transform(document, document.items("materials")[number], "a material")
-    )
+def read_uv_transform(document: Document, number: int | None, uv_set: int = 0) -> Float64 | None:
+    """(2,3) what a material does to a set of coordinates as the file has it; None if it leaves it alone."""
+    entry = None if number is None else document.items("materials")[number]
+    transform = None if entry is None else _first_transform(document, entry, uv_set, "a material")
     if transform is None or transform == _UNMOVED:
         return None
     right, down, turn, wide, high = transform
@@ -88,23 +109,32 @@ def read_uv_transform(document: Document, number: int | None) -> Float64 | None:
 
 
 def _uses(document: Document, entry: JsonObject, what: str) -> list[tuple[TextureRole, JsonObject]]:
-    """The textures of a material that lie on the first set of coordinates: others would come out in the wrong place."""
+    """The textures of a material."""
     surface = document.object(entry, "pbrMetallicRoughness", what)
     uses = [(role, document.object(entry | surface, key, what)) for key, role in _ROLES.items()]
-    return [(role, use) for role, use in uses if "index" in use and _coordinates(document, use, what) == 0]
+    return [(role, use) for role, use in uses if "index" in use]
 
 
-def _coordinates(document: Document, use: JsonObject, what: str) -> object:
-    return _moves(document, use, what).get("texCoord", use.get("texCoord", 0))
+def _coordinates(document: Document, use: JsonObject, what: str) -> int:
+    """The set of coordinates that a texture lies on."""
+    moves = _moves(document, use, what)
+    return document.whole(moves if "texCoord" in moves else use, "texCoord", what, 0)
+
+
+def _moves_along(document: Document, entry: JsonObject, use: JsonObject, what: str) -> bool:
+    """Whether a texture moves its coordinates as the first texture on the same set does."""
+    first = _first_transform(document, entry, _coordinates(document, use, what), what)
+    return _transform(document, use, what) == first
 
 
 def _moves(document: Document, use: JsonObject, what: str) -> JsonObject:
     return document.object(document.object(use, "extensions", what), "KHR_texture_transform", what)
 
 
-def _first_transform(document: Document, entry: JsonObject, what: str) -> Transform | None:
-    """How the first texture of a material moves its coordinates; those that do it otherwise are left out."""
-    return next((_transform(document, use, what) for _, use in _uses(document, entry, what)), None)
+def _first_transform(document: Document, entry: JsonObject, uv_set: int, what: str) -> Transform | None:
+    """How the first texture of a material on a set moves its coordinates; those that do it otherwise are left out."""
+    uses = [use for _, use in _uses(document, entry, what) if _coordinates(document, use, what) == uv_set]
+    return next((_transform(document, use, what) for use in uses), None)
 
 
 def _transform(document: Document, use: JsonObject, what: str) -> Transform:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.asset import Asset, CornerNormals, Material
+from osteon.core.asset import Asset, CornerNormals, Material, Origin
 from osteon.core.clips import distinct_names
 from osteon.io.doors.source import as_float32
 from osteon.io.gltf.read.bind_pose import rest_placements
@@ -30,33 +30,39 @@ def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]
             names.append(name)
         offset += instance.n_vertices
     merged = np.concatenate(faces).astype(np.int32)
-    materials, numbers = _materials(document, scene)
+    materials, numbers, lost = _materials(document, scene)
     normals = _normals(scene, merged)
+    geometry = [instance.geometry for instance in scene.instances]
+    uvs = [_uvs(document, scene, merged, n) for n in range(max(len(one.uvs) for one in geometry))]
+    colors = [_colors(scene, n) for n in range(max(len(one.colors) for one in geometry))]
     return merged, Asset(
         normals=normals,
         faceted=normals is None,
-        uvs=_uvs(document, scene, merged),
-        colors=_colors(scene),
+        uvs=uvs[0] if uvs else None,
+        colors=colors[0] if colors else None,
+        more_uvs=tuple(uvs[1:]),
+        more_colors=tuple(colors[1:]),
         materials=materials,
         triangle_material=np.repeat(np.array(numbers, np.int32), counts) if materials else None,
         primitive_of_triangle=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
         primitive_names=distinct_names(names),
+        origin=Origin(lost=_lost_tangents(scene) + lost),
     )
 
 
-def _uvs(document: Document, scene: GltfScene, faces: Int32) -> Float32 | None:
-    """(t,3,2) with the origin at the bottom, as in all other formats; zero where an instance has none."""
-    if all(instance.geometry.uvs is None for instance in scene.instances):
-        return None
+def _uvs(document: Document, scene: GltfScene, faces: Int32, number: int) -> Float32:
+    """(t,3,2) one set with the origin at the bottom, as in all other formats; zero where an instance has none."""
     per_vertex = [
-        np.tile([0.0, 1.0], (p.n_vertices, 1)) if p.geometry.uvs is None else p.geometry.uvs for p in scene.instances
+        p.geometry.uvs[number] if number < len(p.geometry.uvs) else np.tile([0.0, 1.0], (p.n_vertices, 1))
+        for p in scene.instances
     ]
     uvs = np.concatenate(per_vertex)[faces]
     start = 0
     for instance in scene.instances:
         for piece in instance.geometry.pieces:
             stop = start + len(piece.faces)
-            matrix = None if instance.geometry.uvs is None else read_uv_transform(document, piece.material)
+            has = number < len(instance.geometry.uvs)
+            matrix = read_uv_transform(document, piece.material, number) if has else None
             if matrix is not None:
                 uvs[start:stop] = uvs[start:stop] @ matrix[:, :2].T + matrix[:, 2]
             start = stop
@@ -80,21 +86,28 @@ def _normals(scene: GltfScene, faces: Int32) -> CornerNormals | None:
     return CornerNormals(as_float32(np.nan_to_num(values)), faces)
 
 
-def _colors(scene: GltfScene) -> Float32 | None:
-    """(v,4); white where an instance has none."""
-    if all(instance.geometry.colors is None for instance in scene.instances):
-        return None
+def _colors(scene: GltfScene, number: int) -> Float32:
+    """(v,4) one set; white where an instance has none."""
     instances = [
-        np.ones((p.n_vertices, 4)) if p.geometry.colors is None else p.geometry.colors for p in scene.instances
+        p.geometry.colors[number] if number < len(p.geometry.colors) else np.ones((p.n_vertices, 4))
+        for p in scene.instances
     ]
     return np.concatenate(instances).astype(np.float32)
 
 
-def _materials(document: Document, scene: GltfScene) -> tuple[tuple[Material, ...], list[int]]:
-    """The materials in use, and for each piece which one it has."""
+def _lost_tangents(scene: GltfScene) -> tuple[str, ...]:
+    """A sentence if there are tangents, which are not read."""
+    there = any(instance.geometry.has_tangents for instance in scene.instances)
+    said = "authored tangents (TANGENT) are left out; the writer works out those that a normal map needs"
+    return (said,) if there else ()
+
+
+def _materials(document: Document, scene: GltfScene) -> tuple[tuple[Material, ...], list[int], tuple[str, ...]]:
+    """The materials in use, for each piece which one it has, and what of them is left out."""
     used = [piece.material for instance in scene.instances for piece in instance.geometry.pieces]
     if all(number is None for number in used):
-        return (), []
+        return (), [], ()
     order = list(dict.fromkeys(used))
     place = {number: i for i, number in enumerate(order)}
-    return tuple(read_materials(document, order)), [place[number] for number in used]
+    materials, lost = read_materials(document, order)
+    return tuple(materials), [place[number] for number in used], lost

@@ -54,9 +54,10 @@ class Geometry:
     deltas: Float64  # (m,v,3) one a morph target
     normal_deltas: Float64 | None  # (m,v,3) if some target moves normals
     influences: Influences | None
-    uvs: Float64 | None  # (v,2) as in the file: origin at the top
-    colors: Float64 | None  # (v,4)
+    uvs: tuple[Float64, ...]  # (v,2) each set as in the file: origin at the top
+    colors: tuple[Float64, ...]  # (v,4) each set
     normals: Float64 | None  # (v,3) as in the file, of any length
+    has_tangents: bool  # which are not read
 
 
 def read_geometry(document: Document, mesh: int) -> list[Geometry]:
@@ -105,9 +106,12 @@ def _read_geometry(document: Document, primitives: list[tuple[int, JsonObject]],
         _check_count(document, len(values), count, f"{name} of {what}")
         return values
 
-    colors = attribute("COLOR_0", (3, 4))
-    if colors is not None:
-        colors = np.concatenate([colors, np.ones((count, 4 - colors.shape[1]))], axis=1).clip(0, 1)
+    def sets(name: str, widths: tuple[int, ...]) -> tuple[Float64, ...]:
+        found: list[Float64] = []
+        while (values := attribute(f"{name}_{len(found)}", widths)) is not None:
+            found.append(values)
+        return tuple(found)
+
     deltas = _read_deltas(document, entry, "POSITION", count, what)
     return Geometry(
         positions,
@@ -115,10 +119,16 @@ def _read_geometry(document: Document, primitives: list[tuple[int, JsonObject]],
         np.zeros((len(document.objects(entry, "targets", what)), count, 3)) if deltas is None else deltas,
         _read_deltas(document, entry, "NORMAL", count, what),
         _read_influences(document, attributes, count, what),
-        attribute("TEXCOORD_0", (2,)),
-        colors,
+        sets("TEXCOORD", (2,)),
+        tuple(_with_alpha(colors) for colors in sets("COLOR", (3, 4))),
         attribute("NORMAL", (3,)),
+        "TANGENT" in attributes,
     )
+
+
+def _with_alpha(colors: Float64) -> Float64:
+    """(v,4) in 0 … 1"""
+    return np.concatenate([colors, np.ones((len(colors), 4 - colors.shape[1]))], axis=1).clip(0, 1)
 
 
 def _read_piece(document: Document, entry: JsonObject, number: int, count: int, mesh: int) -> Piece:

@@ -117,10 +117,14 @@ def _asset(
         raise document.error("'primitives' of Osteon's notes does not fit the file; write it again")
     polygons = metadata.indices("polygons", len(corners))
     used = None not in materials
+    uvs = [as_float32((each * [1, -1] + [0, 1])[corners][order]) for each in geometry.uvs]
+    colors = [as_float32(each[first]) for each in geometry.colors]
     return Asset(
-        uvs=None if geometry.uvs is None else as_float32((geometry.uvs * [1, -1] + [0, 1])[corners][order]),
-        colors=None if geometry.colors is None else as_float32(geometry.colors[first]),
-        materials=tuple(read_materials(document, list(range(min(plain, n_materials))))),
+        uvs=uvs[0] if uvs else None,
+        colors=colors[0] if colors else None,
+        more_uvs=tuple(uvs[1:]),
+        more_colors=tuple(colors[1:]),
+        materials=tuple(read_materials(document, list(range(min(plain, n_materials))))[0]),
         triangle_material=np.repeat(np.array(materials, np.int32), counts)[order] if used else None,
         polygon_of_triangle=None if polygons is None else polygons.astype(np.int32),
         primitive_of_triangle=None if primitives is None else np.repeat(np.array(primitives), counts)[order],

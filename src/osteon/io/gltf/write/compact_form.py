@@ -61,6 +61,6 @@ def _reordered(layout: MeshLayout) -> MeshLayout:
         normals=layout.normals[vertices],
         triangles=layout.triangles[triangles],
         corners=place[layout.corners[triangles]],
-        uvs=None if layout.uvs is None else layout.uvs[vertices],
+        uvs=tuple(uvs[vertices] for uvs in layout.uvs),
         turned=True,
     )

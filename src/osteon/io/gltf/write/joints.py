@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.core.animation import RIGID
 from osteon.core.arrays import Float64, FloatArray
 from osteon.core.errors import GeometryError
 from osteon.core.joint_axes import ALONG_AXES, only_turns, turn_to_axes
@@ -66,7 +67,9 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
         )
     transforms = model.track.transforms.astype(np.float64)
     rest, along_axes = turn_to_axes(_standing(model), transforms)
-    world = np.concatenate([_plain_turns(compose(transforms, rest)), rest[None]])
+    posed = compose(transforms, rest)
+    noise = model.track.bone_type == "rigid" and not orthogonal_columns(posed[..., :3], ALONG_AXES).all()
+    world = np.concatenate([_plain_turns(posed, RIGID if noise else ROUNDED), rest[None]])
     if np.abs(world).max() > np.finfo(np.float32).max:
         raise GeometryError("the bones move farther than float32 reaches; scale the model down")
     names = model.track.names if skeleton is None else skeleton.names
@@ -78,9 +81,9 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
     return Joints(tuple(names), parents, local, world, invert(rest), orthogonal_columns(local[..., :3], ALONG_AXES))
 
 
-def _plain_turns(world: Float64) -> Float64:
-    """Joints (f,b,3,4), with rotations that float32 has rounded made such again, so that no scale has a track."""
-    turns = only_turns(world[..., :3], ROUNDED)
+def _plain_turns(world: Float64, tolerance: float) -> Float64:
+    """Joints (f,b,3,4), with rotations that were rounded made such again, so that no scale has a track."""
+    turns = only_turns(world[..., :3], tolerance)
     world[:, turns, :, :3] = nearest_rotation(world[:, turns, :, :3])
     return world
 

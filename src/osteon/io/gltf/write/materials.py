@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from osteon.core.asset import Image, Material, TextureRole
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.texture_extensions import TEXTURE_EXTENSIONS
 from osteon.io.gltf.write.buffer import BufferWriter
 
-__all__ = ["plain_material", "texture_extensions", "usable_roles", "write_materials"]
+__all__ = ["UsableTextures", "plain_material", "texture_extensions", "write_materials"]
 
 _TEXTURES: dict[TextureRole, str] = {
     "base_color": "baseColorTexture",
@@ -29,17 +29,22 @@ def plain_material(colored: bool) -> Material:
     return Material("default", (grey, grey, grey, 1.0), double_sided=True)
 
 
-def usable_roles(uvs: bool, normals: bool) -> tuple[TextureRole, ...]:
-    """No texture without texture coordinates, no picture of normals without normals."""
-    return tuple(role for role in _TEXTURES if uvs and (normals or role != "normal"))
+@dataclass(frozen=True, slots=True)
+class UsableTextures:
+    """Which textures the mesh can serve."""
+
+    uv_sets: int
+    normals: bool
+
+    def has(self, material: Material, role: TextureRole) -> bool:
+        """No texture without its texture coordinates, no picture of normals without normals."""
+        return material.uv_set(role) < self.uv_sets and (self.normals or role != "normal")
 
 
-def write_materials(
-    materials: tuple[Material, ...], roles: tuple[TextureRole, ...], buffer: BufferWriter
-) -> JsonObject:
-    """The lists materials, textures and images, with the textures whose roles the mesh can serve."""
+def write_materials(materials: tuple[Material, ...], usable: UsableTextures, buffer: BufferWriter) -> JsonObject:
+    """The lists materials, textures and images, with the textures that the mesh can serve."""
     textures: dict[Image, int] = {}
-    entries = [_entry(material, roles, textures) for material in materials]
+    entries = [_entry(material, usable, textures) for material in materials]
     found: JsonObject = {"materials": entries}
     if textures:
         pictures: dict[Image, int] = {}
@@ -71,7 +76,7 @@ def texture_extensions(textures: list[JsonObject]) -> tuple[list[str], list[str]
     return sorted(used), sorted(needed)
 
 
-def _entry(material: Material, roles: tuple[TextureRole, ...], textures: dict[Image, int]) -> JsonObject:
+def _entry(material: Material, usable: UsableTextures, textures: dict[Image, int]) -> JsonObject:
     surface: JsonObject = {
         "baseColorFactor": _within(material.base_color),
         "metallicFactor": _within([material.metallic])[0],
@@ -87,9 +92,11 @@ def _entry(material: Material, roles: tuple[TextureRole, ...], textures: dict[Im
     if material.alpha_mode == "MASK":
         entry["alphaCutoff"] = max(0.0, material.alpha_cutoff)
     for role, image in material.textures:
-        if role in roles:
+        if usable.has(material, role):
             owner = surface if role in ("base_color", "metallic_roughness") else entry
             owner[_TEXTURES[role]] = {"index": textures.setdefault(image, len(textures))}
+            if material.uv_set(role):
+                owner[_TEXTURES[role]]["texCoord"] = material.uv_set(role)
     return entry
 
 

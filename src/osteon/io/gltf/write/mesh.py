@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.asset import Asset
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
@@ -44,7 +45,7 @@ class MeshLayout:
     normals: Int32  # (n,) the model's normal: one of its own, or that of the vertex
     triangles: Int32  # (t,) the model's triangle
     corners: Int32  # (t,3) vertices of the file
-    uvs: Float64 | None  # (n,2) origin at the top
+    uvs: tuple[Float64, ...]  # (n,2) each set, origin at the top
     groups: tuple[Group, ...]
     turned: bool = False  # whether triangles may begin at another corner than the model's
 
@@ -72,22 +73,22 @@ def lay_out_mesh(model: SkinnedModel) -> MeshLayout:
     return MeshLayout(vertices, normals, order, corners[order], uvs, tuple(groups))
 
 
-def _split(model: SkinnedModel) -> tuple[Int32, Int32, Int32, Float64 | None]:
+def _split(model: SkinnedModel) -> tuple[Int32, Int32, Int32, tuple[Float64, ...]]:
     """The model's vertex and normal of each vertex in the file, corners (t,3), and texture coordinates."""
-    own, uvs = model.asset.normals, model.asset.uvs
-    if uvs is None and own is None:
+    own, uvs = model.asset.normals, uv_sets(model.asset)
+    if not uvs and own is None:
         same = np.arange(model.n_vertices, dtype=np.int32)
-        return same, same, model.faces, None
+        return same, same, model.faces, ()
     unused = np.setdiff1d(np.arange(model.n_vertices), model.faces)
     n_corners = 3 * len(model.faces)
-    rows = np.zeros((n_corners + len(unused), 4), np.int64)
+    rows = np.zeros((n_corners + len(unused), 2 + 2 * max(1, len(uvs))), np.int64)
     rows[:, 0] = np.concatenate([model.faces.reshape(-1), unused])
     rows[:n_corners, 1] = model.faces.reshape(-1) if own is None else own.of_corner.reshape(-1)
     rows[n_corners:, 1] = unused if own is None else 0
-    flat = np.zeros((len(rows), 2), np.float32)
-    if uvs is not None:
-        flat[:n_corners] = uvs.reshape(-1, 2) + np.float32(0)  # -0 becomes 0
-        rows[:, 2:] = flat.view(np.uint32)
+    flat = np.zeros((len(uvs), len(rows), 2), np.float32)
+    for n, each in enumerate(uvs):
+        flat[n, :n_corners] = each.reshape(-1, 2) + np.float32(0)  # -0 becomes 0
+        rows[:, 2 + 2 * n : 4 + 2 * n] = flat[n].view(np.uint32)
     order = np.lexsort(rows.T[::-1])
     begins = np.ones(len(rows), bool)
     begins[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
@@ -96,7 +97,12 @@ def _split(model: SkinnedModel) -> tuple[Int32, Int32, Int32, Float64 | None]:
     first = order[begins]
     corners = number[:n_corners].reshape(-1, 3)
     vertices, normals = rows[first, 0].astype(np.int32), rows[first, 1].astype(np.int32)
-    return vertices, normals, corners, None if uvs is None else flat[first].astype(np.float64) * [1, -1] + [0, 1]
+    return vertices, normals, corners, tuple(each[first].astype(np.float64) * [1, -1] + [0, 1] for each in flat)
+
+
+def uv_sets(asset: Asset) -> tuple[Float32, ...]:
+    """(t,3,2) all sets of texture coordinates."""
+    return () if asset.uvs is None else (asset.uvs, *asset.more_uvs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +164,23 @@ def _write_surface(
     kind = np.int8 if quantize else None
     if normals is not None and packed.normals is not None:
         found["NORMAL"] = _add_signed(buffer, packed.normals[layout.normals], kind, packing=unit)
-        if layout.uvs is not None and any(m.texture("normal") is not None for m in model.asset.materials):
+        uvs = _uvs_of_normal_map(model.asset, layout)
+        if uvs is not None:
             rest = model.rest[pick].astype(np.float64)
-            tangents = vertex_tangents(rest, normals[layout.normals], layout.uvs, layout.corners)
+            tangents = vertex_tangents(rest, normals[layout.normals], uvs, layout.corners)
             found["TANGENT"] = _add_signed(buffer, tangents, kind, packing=unit)
-    if layout.uvs is not None:
-        found["TEXCOORD_0"] = _add_unsigned(buffer, layout.uvs, np.uint16 if quantize else None)
+    for n, uvs in enumerate(layout.uvs):
+        found[f"TEXCOORD_{n}"] = _add_unsigned(buffer, uvs, np.uint16 if quantize else None)
     if model.asset.colors is not None:
-        found["COLOR_0"] = _add_colors(buffer, model.asset.colors[pick], quantize)
+        for n, colors in enumerate((model.asset.colors, *model.asset.more_colors)):
+            found[f"COLOR_{n}"] = _add_colors(buffer, colors[pick], quantize)
     return found
+
+
+def _uvs_of_normal_map(asset: Asset, layout: MeshLayout) -> Float64 | None:
+    """(n,2) the coordinates that a picture of normals lies on; None without one."""
+    sets = [material.uv_set("normal") for material in asset.materials if material.texture("normal") is not None]
+    return layout.uvs[sets[0]] if sets and sets[0] < len(layout.uvs) else None
 
 
 def _add_positions(buffer: BufferWriter, packed: PackedMesh, pick: Int32) -> int:

@@ -85,7 +85,7 @@ from osteon.io.gltf.write.compressed_views import EXTENSION
 from osteon.io.gltf.write.fewer_keys import reduce_keys
 from osteon.io.gltf.write.joints import Joints
 from osteon.io.gltf.write.keys_between import add_between, key_frames
-from osteon.io.gltf.write.materials import plain_material, texture_extensions, usable_roles, write_materials
+from osteon.io.gltf.write.materials import UsableTextures, plain_material, texture_extensions, write_materials
 from osteon.io.gltf.write.names import NodeNames, name_nodes
 from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, stand_node
 from osteon.io.metadata.stock import stock_model
@@ -143,8 +143,8 @@ def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | Non
     root["animations"] = write_animations(keyed, tracks, kept, buffer)
     layout = bodies[0].layout
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
-    roles = usable_roles(layout.uvs is not None, options.normals)
-    root |= write_materials(model.asset.materials + plain, roles, buffer)
+    usable = UsableTextures(len(layout.uvs), options.normals)
+    root |= write_materials(model.asset.materials + plain, usable, buffer)
     root |= _extensions(root.get("textures", []), options, len(bodies) > 1)
     extras = _extras(model, buffer) | bodies[0].extras(buffer) | _joint_extras(keyed.joints, skin, names)
     if levels is not None:

@@ -11,6 +11,7 @@ Notes. Horse, 30 scaled bones, rank 5: weights need 13 bits, 8 bits (gltfpack's)
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, partial
 from typing import Literal
 
 import numpy as np
@@ -59,9 +60,10 @@ def choose_precision(keyed: KeyedModel, *, short_rotations: bool = True) -> Prec
     some = np.unique(np.linspace(0, every[-1], FRAMES).round().astype(np.int64))
     allowed = COMPRESS_ERROR * Trial(exact, some).diagonal()
     times, found, chosen = MOST_GENEROUS, EXACT, EXACT
+    short_of = cache(partial(_short, keyed))  # shares shrink more often than rotations get more bits
     while times > LEAST_GENEROUS:
         found = _with_shares(Trial(exact, some), {name: times * part * allowed for name, part in SHARES.items()}, found)
-        chosen = replace(found, short=_short(keyed, found.rotations if short_rotations else None))
+        chosen = replace(found, short=short_of(found.rotations if short_rotations else None))
         moved, frame = Trial(exact, every).worst(chosen)
         if moved <= ALMOST * allowed:
             break

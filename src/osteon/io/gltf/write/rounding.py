@@ -6,14 +6,14 @@ A model is rounded here exactly as it is read again from the file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float32, Float64
 from osteon.core.corrections import Corrections
 from osteon.core.kinematics import parents_first, world_from_local
 from osteon.core.model import SkinnedModel
@@ -64,6 +64,7 @@ class Trial:
 
     exact: KeyedModel  # `_tight`
     frames: NDArray[np.int64]
+    posed: list[Float32] = field(default_factory=list)  # (f,v,3) as they should be, where one block holds all frames
 
     def diagonal(self) -> float:
         """Of the rest pose, or of what plays where bones shrink it."""
@@ -86,10 +87,20 @@ class Trial:
         for start in range(0, len(self.frames), size):
             now = self.frames[start : start + size]
             with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 is refused when it is written
-                off = pose_frames(_coarse(self.exact, precision, now)) - pose_frames(_coarse(self.exact, EXACT, now))
+                off = pose_frames(_coarse(self.exact, precision, now)) - self._posed(now)
                 far = np.sqrt(np.einsum("fvi,fvi->fv", off, off).max(axis=1))
             worst = max(worst, (float(far.max()), int(now[far.argmax()])))
         return worst
+
+    def _posed(self, frames: NDArray[np.int64]) -> Float32:
+        """(f,v,3) some of the frames as they should be."""
+        from osteon.deform.pose import pose_frames
+
+        if len(frames) < len(self.frames):
+            return pose_frames(_coarse(self.exact, EXACT, frames))
+        if not self.posed:
+            self.posed.append(pose_frames(_coarse(self.exact, EXACT, frames)))
+        return self.posed[0]
 
 
 def _coarse(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) -> SkinnedModel:

@@ -1,4 +1,4 @@
-"""What a Mesh prim carries besides its points: polygons, UVs, colours and materials."""
+"""What a Mesh prim carries besides its points: polygons, UVs, colours, normals and materials."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ def read_part(pxr: Any, mesh: Any, n_vertices: int, mirrored: bool, source: Sour
         _colors(pxr, mesh, n_vertices),
         materials,
         numbers,
+        _normals(pxr, mesh, Polygons(sizes, corners), order, n_vertices),
     )
 
 
@@ -91,6 +92,30 @@ def _colors(pxr: Any, mesh: Any, n_vertices: int) -> Float32 | None:
         return None
     filled = alpha if len(alpha) == n_vertices else np.ones(n_vertices, np.float32)
     return np.asarray(np.concatenate([rgb, filled[:, None]], axis=1).clip(0, 1))
+
+
+def _normals(pxr: Any, mesh: Any, polygons: Polygons, order: IntArray, n_vertices: int) -> Float32 | None:
+    """(c,3) in the space of the mesh, of the pose in which its points are at rest; a subdivided mesh has none."""
+    if mesh.GetSubdivisionSchemeAttr().Get() != pxr.UsdGeom.Tokens.none:
+        return None
+    code = pxr.Usd.TimeCode.Default()
+    if mesh.GetPointsAttr().Get(code) is None:
+        code = pxr.Usd.TimeCode.EarliestTime()
+    primvar = pxr.UsdGeom.PrimvarsAPI(mesh).GetPrimvar("normals")  # stands before the attribute
+    if primvar and primvar.HasAuthoredValue():
+        values, kind = primvar.ComputeFlattened(code), primvar.GetInterpolation()
+    else:
+        values, kind = mesh.GetNormalsAttr().Get(code), mesh.GetNormalsInterpolation()
+    if not values or not isinstance(values, (pxr.Vt.Vec3fArray, pxr.Vt.Vec3dArray, pxr.Vt.Vec3hArray)):
+        return None
+    found, tokens = np.array(values, np.float32).reshape(-1, 3), pxr.UsdGeom.Tokens
+    by_corner = {
+        tokens.faceVarying: np.arange(len(polygons.corners)),
+        tokens.uniform: np.repeat(np.arange(len(polygons.sizes)), polygons.sizes),
+        tokens.constant: np.zeros(len(polygons.corners), np.int64),
+    }.get(kind, polygons.corners)
+    expected = {tokens.faceVarying: len(polygons.corners), tokens.uniform: len(polygons.sizes), tokens.constant: 1}
+    return np.asarray(found[by_corner][order]) if len(found) == expected.get(kind, n_vertices) else None
 
 
 def _materials(pxr: Any, mesh: Any, n_polygons: int, source: Source) -> tuple[tuple[Material, ...], Int32 | None]:

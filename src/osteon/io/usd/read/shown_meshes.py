@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -113,8 +113,18 @@ def read_meshes(pxr: Any, stage: Any, source: Source) -> list[ShownMesh]:
         owner = prim if skin is None or not skin.HasJointInfluences() else skeleton.GetPrim()
         mirrored = places.GetLocalToWorldTransform(owner).GetDeterminant3() < 0
         part = read_part(pxr, mesh, len(points), bool(mirrored), source)
-        found.append(ShownMesh(mesh, part, skin, skeleton, _shapes(pxr, prim, skin)))
+        found.append(_placed(pxr, ShownMesh(mesh, part, skin, skeleton, _shapes(pxr, prim, skin))))
     return found
+
+
+def _placed(pxr: Any, shown: ShownMesh) -> ShownMesh:
+    """The mesh with its normals in world space, in the rest pose."""
+    if shown.part.normals is None:
+        return shown
+    linear = shown.world_from_mesh(pxr)[:, :3]
+    regular = np.isfinite(linear).all() and np.linalg.det(linear) != 0
+    normals = shown.part.normals @ np.linalg.inv(linear) if regular else None  # by the inverse transpose
+    return replace(shown, part=replace(shown.part, normals=normals))
 
 
 def _is_shown(pxr: Any, prim: Any) -> bool:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
-from osteon.core.asset import Asset, Image, Material
+from osteon.core.asset import Asset, CornerNormals, Image, Material
+from osteon.core.mesh import Mesh
+from osteon.io.meshes.corner_normals import single_normals
 from osteon.io.meshes.polygons import join_polygons
 from osteon.io.usd.joint_tracks import distinct_identifiers
 
-__all__ = ["define_materials", "define_mesh", "extent_of", "set_samples", "vectors"]
+__all__ = ["NormalLayout", "define_materials", "define_mesh", "extent_of", "normal_layout", "set_samples", "vectors"]
 
 #: The input of the surface that a picture feeds, and the channels it takes.
 TEXTURE_INPUTS = {
@@ -68,6 +71,33 @@ def define_mesh(pxr: Any, stage: Any, where: str, faces: Int32, asset: Asset, re
         opacity = pxr.Vt.FloatArray.FromNumpy(np.ascontiguousarray(asset.colors[:, 3]))
         mesh.CreateDisplayOpacityPrimvar(pxr.UsdGeom.Tokens.vertex).Set(opacity)
     return mesh
+
+
+@dataclass(frozen=True, slots=True)
+class NormalLayout:
+    """Which normal of a mesh stands where in the file."""
+
+    interpolation: Literal["vertex", "faceVarying"]
+    normals: Int32  # (v,) or (c,)
+
+    @property
+    def by_vertex(self) -> bool:
+        return self.interpolation == "vertex"
+
+    def define(self, pxr: Any, mesh: Any, values: FloatArray) -> Any:
+        """The attribute of normals (n,3) of the mesh."""
+        attribute = mesh.CreateNormalsAttr(vectors(pxr, values[self.normals]))
+        mesh.SetNormalsInterpolation(self.interpolation)
+        return attribute
+
+
+def normal_layout(mesh: Mesh, own: CornerNormals | None) -> NormalLayout:
+    """By vertex where each has one normal; by corner of the polygons where a hard edge gives it several."""
+    shaded = replace(mesh, asset=replace(mesh.asset, normals=own))
+    if own is None or single_normals(mesh.faces, own):
+        return NormalLayout("vertex", shaded.normal_of_vertex)
+    _, mask = join_polygons(mesh.faces, mesh.asset)
+    return NormalLayout("faceVarying", np.asarray(own.of_corner[mask]))
 
 
 def define_materials(pxr: Any, stage: Any, mesh: Any, faces: Int32, asset: Asset, pictures: dict[Image, str]) -> None:

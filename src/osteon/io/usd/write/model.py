@@ -23,7 +23,7 @@ from osteon.io.usd.skinning_methods import CLASSIC, SKINNING_METHODS
 from osteon.io.usd.stage import load_pxr, save_stage
 from osteon.io.usd.stored_arrays import store_arrays
 from osteon.io.usd.write.joints import build_joints, joint_influences
-from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, set_samples, vectors
+from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, normal_layout, set_samples, vectors
 from osteon.io.usd.write.pictures import picture_names
 
 __all__ = ["write_usd", "write_usd_sequence"]
@@ -34,7 +34,9 @@ BLOCK = 64  # frames that are posed at once to find how far they reach
 def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """The model as a SkelRoot; `read_usd_model` gives it back."""
     pxr = load_pxr(path)
-    whole = model if options.normals else without_normals(model)
+    shaded, layout = options.normals and not model.asset.faceted, normal_layout(model.mesh, model.asset.normals)
+    # A blend shape has one normal offset per vertex.
+    whole = model if shaded and layout.by_vertex else without_normals(model)
     model = baked_model(whole) if whole.deformer.kind in SKINNING_METHODS else stock_model(whole, options, "USD")
     joints = build_joints(model)
     codes = frame_times(model.clips, model.clips[0].fps)
@@ -49,9 +51,11 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     _define_skeleton(pxr, stage, where, joints)
     _bind(pxr, mesh, where, model, joints)
     _define_animation(pxr, stage, where, model, joints, codes)
-    _define_shapes(pxr, stage, mesh, model, options)
-    if options.normals:
-        _set_normals(pxr, mesh, model)
+    _define_shapes(pxr, stage, mesh, model)
+    if shaded:
+        from osteon.deform.normals import rest_normals  # compiled: not needed to import the formats
+
+        layout.define(pxr, mesh, rest_normals(model.mesh))
     _set_extents(pxr, root, model, codes)
     metadata = pack_metadata(model, joints)
     if whole.deformer is not model.deformer:
@@ -79,6 +83,7 @@ def write_usd_sequence(path: Path, sequence: MeshSequence) -> None:
     define_materials(pxr, stage, mesh, sequence.faces, sequence.asset, pictures)
     set_samples(pxr, mesh.GetPointsAttr(), codes, (vectors(pxr, frame) for frame in sequence.frames))
     set_samples(pxr, mesh.GetExtentAttr(), codes, (extent_of(pxr, frame) for frame in sequence.frames))
+    _set_normals(pxr, mesh, sequence, codes)
     write_metadata(pxr, root.GetPrim(), mesh, pack_metadata(sequence), sequence.asset)
     save_stage(pxr, stage, path, {name: image.data for image, name in pictures.items()})
 
@@ -149,7 +154,7 @@ def _define_animation(
         set_samples(pxr, animation.CreateBlendShapeWeightsAttr(), codes, weights)
 
 
-def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel, options: SaveOptions) -> None:
+def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel) -> None:
     """A blend shape for each column of the corrections."""
     if model.corrections is None or not model.n_columns:
         return
@@ -157,21 +162,26 @@ def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel, options
     for r, name in enumerate(names):
         shape = pxr.UsdSkel.BlendShape.Define(stage, mesh.GetPath().AppendChild(name))
         shape.CreateOffsetsAttr(vectors(pxr, model.corrections.basis[r]))
-        if model.corrections.normal_basis is not None and options.normals:
-            shape.CreateNormalOffsetsAttr(vectors(pxr, model.corrections.normal_basis[r]))
+        if model.corrections.normal_basis is not None:
+            turned = model.corrections.normal_basis[r][model.mesh.normal_of_vertex]
+            shape.CreateNormalOffsetsAttr(vectors(pxr, turned))
         targets.append(shape.GetPath())
     binding = pxr.UsdSkel.BindingAPI(mesh.GetPrim())
     binding.CreateBlendShapesAttr(pxr.Vt.TokenArray(names))
     binding.CreateBlendShapeTargetsRel().SetTargets(targets)
 
 
-def _set_normals(pxr: Any, mesh: Any, model: SkinnedModel) -> None:
-    from osteon.core.normals import vertex_normals  # compiled: not needed to import the formats
+def _set_normals(pxr: Any, mesh: Any, sequence: MeshSequence, codes: Float64) -> None:
+    """Authored normals of the rest pose, and where they go with the surface in every frame."""
+    own = sequence.asset.normals
+    if own is None:
+        return
+    from osteon.measure.shading import source_normals_of  # compiled: not needed to import the formats
 
-    normals = vertex_normals(model.rest, model.faces)
-    normals[np.abs(normals).max(axis=1) < 0.5] = [0.0, 1.0, 0.0]  # no area around it
-    mesh.CreateNormalsAttr(vectors(pxr, normals))
-    mesh.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
+    attribute = normal_layout(sequence.mesh, own).define(pxr, mesh, own.values)
+    source = source_normals_of(sequence)
+    index = normal_layout(sequence.mesh, source.as_stored(source.rest)).normals
+    set_samples(pxr, attribute, codes, (vectors(pxr, source.at(frame)[index]) for frame in sequence.frames))
 
 
 def _set_extents(pxr: Any, root: Any, model: SkinnedModel, codes: Float64) -> None:

@@ -53,6 +53,21 @@ export class Eye {
     this.finish(aspect);
   }
 
+  /** Where the camera is and what it looks at, from the character's middle: six numbers. */
+  get place() {
+    const from = (vector) => vector.clone().sub(this.followed).toArray();
+    return [...from(this.camera.position), ...from(this.controls.target)];
+  }
+
+  /** Stands at a place, of a character whose middle is now at `middle`. @param {number[]} place */
+  setPlace(place, middle) {
+    this.followed.fromArray(middle);
+    this.camera.position.fromArray(place).add(this.followed);
+    this.controls.target.fromArray(place, 3).add(this.followed);
+    this.touched = true;
+    this.controls.update();
+  }
+
   /** Lets nobody turn the view. */
   hold() {
     this.controls.enabled = false;

@@ -4,6 +4,7 @@ import { PALETTE_SIZE, boneColors, heatTable, weightTable } from "./colors.js";
 import { ErrorMeter } from "./errors.js";
 import { flatGeometry, indexedGeometry, middleOf, splitCorners } from "./geometry.js";
 import { PAINT, surfaceFragment, surfaceVertex } from "./mesh_shader.js";
+import { LIGHT } from "./light.js";
 import { Motion } from "./motion.js";
 import { sourcePositions } from "./pose.js";
 import { poseChunk } from "./pose_shader.js";
@@ -58,6 +59,7 @@ export class Character {
       heatMax: value(1),
       shade: value(1),
       wire: value(new THREE.Vector4()),
+      ...LIGHT,
     };
   }
 
@@ -157,7 +159,7 @@ export class Character {
     if (!this.materials.has(key)) {
       const extra = { ...(flat && { FLAT: 1 }), ...(crowd && { CROWD: 1 }), ...(error && { HAS_SOURCE: 1 }) };
       const ghost = new THREE.Vector4(0, 0, 0, 1);
-      const uniforms = { paint: { value: PAINT.material }, ghost: { value: ghost }, lift: { value: 0 } };
+      const uniforms = { paint: { value: PAINT.material }, ghost: { value: ghost }, outline: { value: 0 }, lift: { value: 0 } };
       const make = (group) => this.makeMaterial(role, extra, uniforms, group);
       this.materials.set(key, { list: this.split.groups.map(make), uniforms });
     }

@@ -7,6 +7,8 @@ export class Clock {
     this.clips = clips;
     this.clip = clips[0];
     this.time = 0;
+    /** @type {[number, number]|null} First and last frame of what repeats, counted from the start of the clip; null for all. */
+    this.range = null;
   }
 
   /** Seconds that the clip lasts; the last frame lasts as long as the others. */
@@ -16,7 +18,14 @@ export class Clock {
 
   /** Frame counted over all clips; not whole between frames. */
   get frame() {
-    return Math.min(this.clip.start + this.time * this.clip.fps, this.clip.stop - 1);
+    const last = this.range && this.repeats ? this.range[1] : this.clip.stop - this.clip.start - 1;
+    return this.clip.start + Math.min(this.time * this.clip.fps, last);
+  }
+
+  /** Whether the time is inside of what repeats: outside of it the clip is looked at frame by frame. */
+  get repeats() {
+    const at = this.time * this.clip.fps;
+    return this.range !== null && at >= this.range[0] && at < this.range[1] + 1;
   }
 
   get moment() {
@@ -29,6 +38,7 @@ export class Clock {
     if (!found || found === this.clip) return false;
     this.clip = found;
     this.time = 0;
+    this.range = null;
     return true;
   }
 
@@ -38,7 +48,9 @@ export class Clock {
 
   /** Stands at a frame counted over all clips, which need not be whole. */
   setFrame(frame) {
-    this.clip = this.ownerOf(Math.floor(frame)) ?? this.clip;
+    const owner = this.ownerOf(Math.floor(frame)) ?? this.clip;
+    if (owner !== this.clip) this.range = null;
+    this.clip = owner;
     this.setTime((frame - this.clip.start) / this.clip.fps);
   }
 
@@ -47,9 +59,14 @@ export class Clock {
     return this.clips.find(({ start, stop }) => frame >= start && frame < stop);
   }
 
-  /** Moves on; false when the end is reached. */
+  /** Moves on; false when the end is reached. What repeats from A to B does so whether the clip does or not. */
   advance(seconds, loop) {
     const time = this.time + seconds;
+    if (this.range) {
+      const [from, to] = [this.range[0] / this.clip.fps, (this.range[1] + 1) / this.clip.fps];
+      this.time = from + ((((time - from) % (to - from)) + (to - from)) % (to - from));
+      return true;
+    }
     const { length } = this;
     this.time = loop ? ((time % length) + length) % length : Math.min(Math.max(time, 0), length - 1 / this.clip.fps);
     return loop || this.time === time;

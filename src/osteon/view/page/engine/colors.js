@@ -59,6 +59,11 @@ function scaleOf(keys) {
   return out;
 }
 
+/** sRGB of errors above the end of the heat scale: no colour of the scale is near it. */
+export const ABOVE = [1, 0.82, 0];
+/** sRGB and opacity of the source where it is laid over the result. */
+export const GHOST = [0.13, 0.4, 0.85, 0.42];
+
 /** (256,3) sRGB from no error to the maximum. */
 export const heatTable = () => scaleOf(HEAT);
 /** (256,3) sRGB from weight 0 to 1. */

@@ -1,10 +1,13 @@
 // A crowd: many instances of one or several characters, each at its own place and time, one draw a character.
 import * as THREE from "three";
 import { crowdMaterial, instanceVectors, instancedMesh, releaseInstances } from "./instances.js";
+import { crowdShadowMesh } from "./ground.js";
 import { LevelCrowd } from "./levels/level_crowd.js";
 import { StreamCrowd } from "./stream.js";
 
 export const MOST_INSTANCES = 10_000;
+/** Triangles of a crowd up to which its shadows are drawn: they cost as much as drawing it once more. */
+const MOST_SHADOWED = 6_000_000;
 /** Free ground between neighbours, as part of what a character needs. */
 const GAP = 0.4;
 
@@ -118,6 +121,22 @@ export class Crowd {
     this.stream.draw(camera, this.seconds);
   }
 
+  /** Whether the crowd is small enough for shadows. */
+  get hasShadows() {
+    return this.triangles <= MOST_SHADOWED;
+  }
+
+  /** Draws the shadows of all, posed by the graphics card whatever draws the crowd. @param {import("./ground.js").Ground} ground */
+  drawShadow(renderer, ground, theme) {
+    if (!this.hasShadows) return ground.noShadow();
+    const { palette, characters } = this;
+    this.shadows ??= palette.meshes.map((mesh, c) => crowdShadowMesh(characters[c], mesh));
+    palette.setClock(this.seconds);
+    const size = Math.max(...characters.map(({ motion }) => motion.size));
+    const drawn = this.shadows.filter(({ geometry }) => geometry.instanceCount > 0);
+    ground.drawCrowdShadow(renderer, drawn, { extent: this.outline().extent, size }, theme);
+  }
+
   needLevels() {
     this.levels ??= new LevelCrowd(this.palette, this.characters, this.instances);
     return this.levels;
@@ -129,26 +148,31 @@ export class Crowd {
     this.levels?.renew();
   }
 
-  /** What the camera must show. */
+  /** What the camera must show: the boxes of all that characters do, turned and placed as they are. */
   outline() {
+    this.outlined ??= this.#findOutline();
+    return this.outlined;
+  }
+
+  #findOutline() {
     const points = [];
     let extent = this.characters[0].motion.size;
-    for (const { place, character } of this.instances) {
-      const { low, high, footprint } = this.characters[character].motion;
-      // They may be turned, so each side counts with the larger half.
-      const half = Math.max(footprint[0], footprint[2]) / 2;
-      const [x, z] = [0, 2].map((axis) => (low[axis] + high[axis]) / 2 + place[axis]);
-      for (const y of [low[1], high[1]]) {
-        for (const [right, near] of [[-half, 0], [half, 0], [0, -half], [0, half]]) {
-          points.push([x + right, place[1] + y, z + near]);
+    for (const { place, turn, character } of this.instances) {
+      const { low, high } = this.characters[character].motion;
+      const [s, c] = [Math.sin(turn), Math.cos(turn)];
+      for (const x of [low[0], high[0]]) {
+        for (const z of [low[2], high[2]]) {
+          const [right, near] = [c * x + s * z + place[0], c * z - s * x + place[2]];
+          for (const y of [low[1], high[1]]) points.push([right, place[1] + y, near]);
+          extent = Math.max(extent, Math.abs(right), Math.abs(near));
         }
       }
-      extent = Math.max(extent, Math.abs(place[0]), Math.abs(place[2]));
     }
     return { points, extent };
   }
 
   dispose() {
+    this.shadows?.forEach(({ material }) => material.dispose());
     this.palette.dispose();
     this.stream?.dispose();
     this.levels?.dispose();

@@ -4,7 +4,9 @@ import * as THREE from "three";
 import { Eye } from "./camera.js";
 import { Clock } from "./clock.js";
 import { Crowd } from "./crowd.js";
+import { columnsAt } from "./displacements/index.js";
 import { instanceVectors } from "./instances.js";
+import { setEnvironment } from "./light.js";
 import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
 import { Picker, weightsOf } from "./pick.js";
@@ -13,6 +15,7 @@ import { PairedCharacter } from "./paired_character.js";
 import { PosedCharacter } from "./posed_character.js";
 import { TurnedCharacter } from "./turned_character.js";
 import { readPosed } from "./readback.js";
+import { posedJoints } from "./skeleton.js";
 import { Shelf } from "./shelf.js";
 import { characterOf } from "./skinned_character.js";
 import { textureLimits } from "./tiles.js";
@@ -27,8 +30,10 @@ const NO_ERROR = 1e-6;
  *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles"|"supports"|"column", bone: number, rank: number,
  *   axes: boolean, sides: string[],
  *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number,
- *   level: import("./levels/level_curve.js").LevelPoint|null, mesh: number}} View  `shade` 0 shows bare colours, `sides` are
- *   what stands beside each other, `level` null all bones, `mesh` 0 the model's own and others coarser ones.
+ *   level: import("./levels/level_curve.js").LevelPoint|null, mesh: number, light: "room"|"camera"|"picture",
+ *   lightPower: number, lightTurn: number, background: number|null}} View  `shade` 0 shows bare colours, `sides` are
+ *   what stands beside each other, `level` null all bones, `mesh` 0 the model's own and others coarser ones;
+ *   `lightTurn` in degrees; with a `background` there is no ground.
  * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
  *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
  */
@@ -43,6 +48,7 @@ export class Engine {
     this.view = {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
       ...{ skeleton: false, theme: "light", heatMax: null, shade: 1, level: null, mesh: 0 },
+      ...{ light: "room", lightPower: 1, lightTurn: 0, background: null },
       sides: ["source", "result"],
     };
     /** @type {number[]|null} From where a model is seen when it is framed; null: from where it is well seen. */
@@ -250,12 +256,17 @@ export class Engine {
     }
     const begun = performance.now();
     let moving = false;
-    this.guarded(() => (moving = this.group ? this.drawCrowd() : this.drawModel()));
+    this.guarded(() => (moving = this.drawNow()));
     const drawMs = performance.now() - begun;
     this.stats.add({ at: begun, script: drawMs, bytes: this.meter.take() });
     const { time, frame, clip } = this.clock;
     this.onFrame({ time, frame, clip: clip.name, fps: this.stats.fps, drawMs });
     return moving;
+  }
+
+  /** Draws what is shown, and tells nobody; true while something still moves by itself. */
+  drawNow() {
+    return this.group ? this.drawCrowd() : this.drawModel();
   }
 
   drawModel() {
@@ -282,8 +293,10 @@ export class Engine {
   }
 
   drawCrowd() {
+    if (this.fitted !== this.aspect && !this.eye.touched) this.fit();
     const moving = this.eye.update(this.aspect);
-    this.model.drawGround(this.renderer, this.eye.camera, this.view.theme, this);
+    const shadow = (ground) => this.group.drawShadow(this.renderer, ground, this.view.theme, this.method);
+    this.model.drawGround(this.renderer, this.eye.camera, this.view, this, shadow);
     const { method, rank, crowdLevels: choice, width, height, frameTime } = this;
     const how = { method, rank, choice, width, height, frameTime, skeleton: this.view.skeleton };
     const changing = this.group.draw(this.renderer, this.eye.camera, how);
@@ -338,7 +351,7 @@ export class Engine {
     if (this.group) {
       const { points, extent } = this.group.outline();
       this.model.ground.place([0, 0, 0], ground, size, 2.2 * extent + 2 * size);
-      this.eye.fit({ points, middle: [0, 0, 0], ground, extent, crowd: true }, this.aspect);
+      this.eye.fit({ points, middle: [0, 0, 0], ground, extent, crowd: true, from: this.direction }, this.aspect);
     } else {
       const points = this.character.motion.pointsAround(this.clock.clip);
       const flat = this.character.isFlat;
@@ -346,6 +359,21 @@ export class Engine {
       this.eye.fit({ points, middle: this.middle, ground, extent: size, flat, from }, this.aspect);
     }
     this.refresh();
+  }
+
+  /** Keeps what readLight found in a picture, for `view.light` "picture". @param {number[][]|null} found */
+  setEnvironment(found) {
+    setEnvironment(found);
+    this.refresh();
+  }
+
+  /** Frames all that is shown, seen from a direction. @param {number[]} direction */
+  lookFrom(direction) {
+    const before = this.direction;
+    this.direction = direction;
+    this.fit();
+    this.direction = before;
+    this.eye.touched = true; // chosen by the person: it stays when the window changes
   }
 
   /** Goes near a vertex and marks it. */
@@ -383,6 +411,11 @@ export class Engine {
   /** The largest error of all clips: {frame, vertex, distance}. */
   worst(rank = this.rank) {
     return this.comparable ? this.errors.worst(rank) : null;
+  }
+
+  /** The error that so many vertices of all frames do not exceed, part of the diagonal. */
+  errorPercentile(part, rank = this.rank) {
+    return this.comparable ? this.errors.percentile(part, rank) : null;
   }
 
   errorByRank() {
@@ -457,6 +490,35 @@ export class Engine {
     if (!kind) return { character, vectors: instanceVectors(character, instance) };
     group.levels.prepare(this.renderer, seconds, this.crowdLevels);
     return kind.drawn(number);
+  }
+
+  /** Holds the amounts of the morph targets of the model by hand; null lets them play. @param {ArrayLike<number>|null} values */
+  holdTargets(values) {
+    this.character?.holdTargets?.(values);
+    this.refresh();
+  }
+
+  /** How much of each morph target there is now. @returns {number[]} */
+  targetsNow() {
+    const { pack } = this.character;
+    const found = columnsAt(pack, this.clock.moment, pack.rank).find(({ code }) => code.cut);
+    return found ? [...found.q] : [];
+  }
+
+  /** The joint of the skeleton that is seen nearest to a place of the canvas, within so many pixels; -1 for none. */
+  jointNear(x, y, within) {
+    const { character, eye } = this;
+    if (!character?.pack.skinned || this.group) return -1;
+    const view = this.views.find(({ left, span, top, tall }) => x >= left && x < left + span && y >= top && y < top + tall);
+    if (!view) return -1;
+    let [best, least] = [-1, within];
+    posedJoints(character.pack, this.clock.moment).forEach((point, j) => {
+      const seen = new THREE.Vector3(...point).sub(new THREE.Vector3(...character.center)).project(eye.camera);
+      const [sx, sy] = [view.left + (0.5 + 0.5 * seen.x) * view.span, view.top + (0.5 - 0.5 * seen.y) * view.tall];
+      const far = seen.z < 1 ? Math.hypot(sx - x, sy - y) : Infinity;
+      if (far < least) [best, least] = [j, far];
+    });
+    return best;
   }
 
   // ---- crowd ------------------------------------------------------------------------------------------------------
@@ -585,6 +647,19 @@ export class Engine {
     const passes = this.character && !this.group ? this.model.passes(this.view, this.width, this.height) : [];
     const same = (a, b) => a.left === b.left && a.top === b.top;
     return passes.filter((pass, i) => passes.findIndex((other) => same(other, pass)) === i);
+  }
+
+  /** Shows nothing, as before the first model. */
+  unload() {
+    this.endCrowd();
+    this.endPosing();
+    this.endTurning();
+    this.pause();
+    this.model.drop();
+    if (this.character && !this.shelf.holds(this.character)) this.character.dispose();
+    this.shelf.keepOnly([]);
+    this.character = this.beside = this.marked = this.errors = null;
+    this.refresh();
   }
 
   // ---- end --------------------------------------------------------------------------------------------------------

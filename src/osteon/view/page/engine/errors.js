@@ -11,6 +11,9 @@ const KEPT_VALUES = 4_000_000;
 /** Vertices times frames that are measured without being asked for all: a fraction of a second. */
 const AT_ONCE = 2_000_000;
 
+/** Numbers that are sorted to find a percentile. */
+const MOST_SORTED = 400_000;
+
 /** Errors of what a character shows; distances are parts of the diagonal. */
 export class ErrorMeter {
   /** @param {import("./character.js").Character} character */
@@ -33,11 +36,21 @@ export class ErrorMeter {
     const key = `${frame} ${this.keyOf(rank)}`;
     const kept = this.frames.get(key);
     if (kept) return kept;
-    const posed = this.character.positionsOf("result", wholeFrame(frame), null, rank);
+    const posed = this.#played(frame, rank);
     const found = measureFrame(this.character.pack, frame, rank, posed);
     if ((this.frames.size + 1) * this.pack.counts.vertices > KEPT_VALUES) this.frames.clear();
     this.frames.set(key, found);
     return found;
+  }
+
+  /** Where vertices are when the model plays, whatever is held by hand. */
+  #played(frame, rank) {
+    const { character } = this;
+    const { held } = character;
+    character.held = null;
+    const posed = character.positionsOf("result", wholeFrame(frame), null, rank);
+    character.held = held;
+    return posed;
   }
 
   /** The largest distance of all vertices and frames, with where it is. */
@@ -64,11 +77,31 @@ export class ErrorMeter {
     return most;
   }
 
+  /** The distance that a part of all vertices and frames does not exceed; of many, of some that are evenly spread. */
+  percentile(part, rank) {
+    const { frames, vertices } = this.pack.counts;
+    const step = Math.max(1, Math.ceil((frames * vertices) / AT_ONCE));
+    const found = [];
+    for (let frame = 0; frame < frames; frame += step) found.push(this.errorAt(frame, rank).perVertex);
+    return percentileOf(found, part);
+  }
+
   /** (r+1,) E % of the asset cut to rank 0, 1, … */
   byRank() {
     this.ranks ??= listedByRank(this.pack) ?? measureByRank(this.pack);
     return this.ranks;
   }
+}
+
+/** The value that a part (0 … 1) of all numbers in some lists does not exceed. @param {ArrayLike<number>[]} lists */
+export function percentileOf(lists, part) {
+  const total = lists.reduce((sum, { length }) => sum + length, 0);
+  const every = Math.max(1, Math.ceil(total / MOST_SORTED));
+  const all = new Float32Array(Math.ceil(total / every));
+  let [at, count] = [0, 0];
+  for (const list of lists) for (let i = 0; i < list.length; i++) if (at++ % every === 0) all[count++] = list[i];
+  all.sort();
+  return count ? all[Math.min(count - 1, Math.max(0, Math.ceil(part * count) - 1))] : 0;
 }
 
 /**

@@ -3,6 +3,10 @@ import * as THREE from "three";
 import { shadowFragment, shadowVertex } from "./mesh_shader.js";
 
 const SHADOW_PIXELS = 256;
+/** The same for a whole crowd. */
+const CROWD_PIXELS = 2048;
+/** How far a shadow is blurred, part of the width of its picture for one character. */
+const BLUR = 0.03;
 /** Colours of the themes: background, lines, how dark the shadow is, edges of triangles. */
 export const THEMES = {
   light: { background: 0xf4f5f7, line: [0.36, 0.4, 0.47, 0.3], shadow: 0.3, wire: [0.1, 0.12, 0.16, 0.75] },
@@ -30,6 +34,7 @@ uniform float cell;
 uniform vec4 line;
 uniform float shadow;
 uniform vec3 shadowPlace;           // x and z of the middle, half the width
+uniform float shadowBlur;
 uniform sampler2D shadowMap;
 in vec2 place;
 out vec4 outColor;
@@ -50,7 +55,7 @@ float shade() {
     float r = sqrt((float(i) + 0.5) / 24.0);
     vec2 step = r * vec2(cos(2.39996 * float(i)), sin(2.39996 * float(i)));
     float w = 1.0 - 0.6 * r;
-    vec2 q = at + 0.03 * step;
+    vec2 q = at + shadowBlur * step;
     total += w * textureLod(shadowMap, q, 0.0).r * float(all(lessThan(abs(q - 0.5), vec2(0.5))));
     mass += w;
   }
@@ -78,6 +83,7 @@ export class Ground {
       line: value(new THREE.Vector4()),
       shadow: value(0),
       shadowPlace: value(new THREE.Vector3(0, 0, 1)),
+      shadowBlur: value(BLUR),
       shadowMap: value(this.target.texture),
     };
     const material = new THREE.RawShaderMaterial({
@@ -105,20 +111,33 @@ export class Ground {
 
   /** Draws the shadow of a character as `role` shows it. @param {THREE.WebGLRenderer} renderer */
   drawShadow(renderer, character, role, theme) {
-    const { motion } = character;
-    const { x, y, z } = this.uniforms.middle.value;
-    const half = 0.75 * motion.size;
+    const { size } = character.motion;
+    const { x, z } = this.uniforms.middle.value;
+    this.#drawShadows(renderer, [this.shadowMesh(character, role)], { x, z, half: 0.75 * size, size }, theme, this.target);
+  }
+
+  /** Draws the shadows of a crowd around the middle; `extent` is half its width. @param {THREE.Mesh[]} meshes */
+  drawCrowdShadow(renderer, meshes, { extent, size }, theme) {
+    this.crowdTarget ??= new THREE.WebGLRenderTarget(CROWD_PIXELS, CROWD_PIXELS, { depthBuffer: false });
+    for (const mesh of meshes) mesh.material.uniforms.heights.value.set(this.uniforms.middle.value.y, 0.55 * size);
+    this.#drawShadows(renderer, meshes, { x: 0, z: 0, half: extent + size, size }, theme, this.crowdTarget);
+  }
+
+  #drawShadows(renderer, meshes, { x, z, half, size }, theme, target) {
+    const { y } = this.uniforms.middle.value;
     this.uniforms.shadowPlace.value.set(x, z, half);
+    this.uniforms.shadowBlur.value = (BLUR * 0.75 * size) / half;
+    this.uniforms.shadowMap.value = target.texture;
     this.uniforms.shadow.value = THEMES[theme].shadow;
-    Object.assign(this.camera, { left: -half, right: half, top: half, bottom: -half, near: 0, far: 4 * motion.size });
+    Object.assign(this.camera, { left: -half, right: half, top: half, bottom: -half, near: 0, far: 4 * size });
     // Seen straight up from below, with the image's rows along z.
-    this.camera.position.set(x, y - motion.size, z);
+    this.camera.position.set(x, y - size, z);
     this.camera.up.set(0, 0, 1);
     this.camera.lookAt(x, y, z);
     this.camera.updateMatrixWorld();
     this.camera.updateProjectionMatrix();
-    this.scene.children = [this.shadowMesh(character, role)];
-    renderer.setRenderTarget(this.target);
+    this.scene.children = meshes;
+    renderer.setRenderTarget(target);
     renderer.setClearColor(0x000000, 1);
     renderer.clear();
     renderer.render(this.scene, this.camera);
@@ -137,22 +156,33 @@ export class Ground {
 
   dispose() {
     this.target.dispose();
+    this.crowdTarget?.dispose();
     this.mesh.geometry.dispose();
     this.mesh.material.dispose();
   }
 }
 
 function makeShadowMesh(character, role) {
-  const material = character.shaderMaterial(character.defines(role), {
+  const mesh = new THREE.Mesh(character.indexed, shadowMaterial(character, role));
+  mesh.frustumCulled = false;
+  return mesh;
+}
+
+/** A mesh of instances that draws only how high they stand above the ground. @param {THREE.Mesh} drawn */
+export function crowdShadowMesh(character, drawn) {
+  const mesh = new THREE.Mesh(drawn.geometry, shadowMaterial(character, "result", { CROWD: 1 }));
+  mesh.frustumCulled = false;
+  return mesh;
+}
+
+function shadowMaterial(character, role, extra = {}) {
+  return character.shaderMaterial(character.defines(role, extra), {
     ...{ vertexShader: shadowVertex(character.chunkOf(role)), fragmentShader: shadowFragment },
     uniforms: { ...character.uniforms, heights: { value: new THREE.Vector2() } },
     ...{ depthTest: false, depthWrite: false, transparent: true },
     ...{ blending: THREE.CustomBlending, blendEquation: THREE.MaxEquation },
     ...{ blendSrc: THREE.OneFactor, blendDst: THREE.OneFactor },
   });
-  const mesh = new THREE.Mesh(character.indexed, material);
-  mesh.frustumCulled = false;
-  return mesh;
 }
 
 /** One, two or five times a power of ten, near `length`. */

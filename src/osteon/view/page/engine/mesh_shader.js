@@ -1,4 +1,6 @@
 // Shaders of everything that is drawn as a surface: result, source, crowd, shadow and picking.
+import { LIGHT_CHUNK } from "./light.js";
+import { ABOVE } from "./colors.js";
 
 /** Values of the uniform `paint`. */
 export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5, triangles: 6, supports: 7, column: 8 };
@@ -114,12 +116,19 @@ void main() {
 /** The vertex shader of a surface. @param {string} chunk how the character is posed (pose_shader.js) */
 export const surfaceVertex = (chunk) => HEAD + chunk + MESH_VERTEX;
 
-/** Light and paint of a surface; colours that mean something are shaded only a little, so that they can be read. */
+/** A colour of the tables as the shader writes it. */
+const glsl = (color) => `vec3(${color.map((c) => c.toFixed(5)).join(", ")})`;
+
+/**
+ * Light and paint of a surface. Colours that mean something are exactly those of their legend; only towards the
+ * silhouette they become darker, so that the shape can be seen.
+ */
 export const surfaceFragment = `${HEAD}
 uniform int paint;
 uniform float heatMax;
 uniform float shade;              // 1 as usual, 0 bare colours
 uniform vec4 ghost;               // colour of a surface that is laid over another one
+uniform float outline;            // how steep it must be seen for it to be drawn; 0 for all of it
 uniform vec4 wire;                // colour of edges; alpha 0 for none
 uniform highp sampler2D heatTable;
 uniform highp sampler2D weightTable;
@@ -149,7 +158,8 @@ vec3 fromTable(highp sampler2D table, float amount) {
   return texelFetch(table, ivec2(int(floor(clamp(amount, 0.0, 1.0) * 255.0 + 0.5)), 0), 0).rgb;
 }
 
-// Light from above left, a weaker one from the right, and the sky.
+${LIGHT_CHUNK}
+// Of a lamp beside the eye: light from above left, a weaker one from the right, and the sky.
 float light(vec3 n) {
   float key = max(0.0, dot(n, normalize(vec3(-0.5, 0.72, 0.55))));
   float fill = max(0.0, dot(n, normalize(vec3(0.85, 0.1, 0.45))));
@@ -167,7 +177,8 @@ vec3 bare() {
     return texelFetch(boneTable, ivec2(int(ofCluster) % textureSize(boneTable, 0).x, 0), 0).rgb;
   }
 #endif
-  if (paint == ${PAINT.error} || paint == ${PAINT.triangles}) return fromTable(heatTable, amount / heatMax);
+  if (paint == ${PAINT.error} || paint == ${PAINT.triangles})
+    return amount > heatMax * 1.0001 ? ${glsl(ABOVE)} : fromTable(heatTable, amount / heatMax);
   if (paint == ${PAINT.weights} || paint == ${PAINT.column}) return fromTable(weightTable, amount);
 #ifdef VERTEX_TABLE
   if (paint == ${PAINT.supports} && second.a > 0.0) {
@@ -180,12 +191,12 @@ vec3 bare() {
 
 vec3 lit(vec3 n) {
   vec3 eye = normalize(toEye);
-  float lamp = light(n);
-  bool data = paint != ${PAINT.material} && paint != ${PAINT.ghost};
-  if (data) return bare() * mix(1.0, clamp(0.55 + 0.5 * lamp, 0.6, 1.06), shade);
-  vec3 base = paint == ${PAINT.ghost} ? ghost.rgb : tint.rgb;
+  if (paint == ${PAINT.ghost}) return ghost.rgb;
+  if (paint != ${PAINT.material}) return bare() * mix(1.0, 0.62 + 0.38 * smoothstep(0.05, 0.4, abs(dot(n, eye))), shade);
+  vec3 lamp = mix(vec3(light(n)), surroundings(n), lightShare);
+  vec3 base = tint.rgb;
 #ifdef TEXTURED
-  if (paint == ${PAINT.material}) base *= toLinear(texture(picture, place).rgb);
+  base *= toLinear(texture(picture, place).rgb);
 #endif
   float shine = pow(max(0.0, dot(n, normalize(eye + normalize(vec3(-0.5, 0.72, 0.55))))), 24.0);
   return toScreen(mix(base, base * lamp + 0.05 * shine, shade));
@@ -197,7 +208,9 @@ void main() {
 #endif
   vec3 n = normalize(facing);
   if (dot(n, toEye) < 0.0 && !gl_FrontFacing) n = -n;
-  outColor = vec4(lit(n), paint == ${PAINT.ghost} ? ghost.a : 1.0);
+  // Over colours that mean something, a ghost is its outline alone: what lies under it keeps the colour of the legend.
+  if (paint == ${PAINT.ghost} && outline > 0.0 && abs(dot(n, normalize(toEye))) > outline) discard;
+  outColor = vec4(lit(n), paint == ${PAINT.ghost} ? (outline > 0.0 ? 1.0 : ghost.a) : 1.0);
 #ifdef FLAT
   if (wire.a > 0.0) {
     vec3 width = fwidth(corner);
@@ -242,6 +255,7 @@ out float near;
 void main() {
   vec3 p, n;
   pose(thisMoment(), p, n);
+  p = placed(p, false);
   near = clamp(1.0 - (p.y - heights.x) / heights.y, 0.0, 1.0);
   gl_Position = projectionMatrix * viewMatrix * vec4(p, 1.0);
 }

@@ -1,12 +1,14 @@
 // Draws one model: alone, beside its source, over it or swiped, painted as asked, on its ground.
 import * as THREE from "three";
 import { boneAxes, vertexMark } from "./axes.js";
+import { GHOST } from "./colors.js";
 import { Ground, THEMES } from "./ground.js";
+import { setLight } from "./light.js";
 import { PAINT } from "./mesh_shader.js";
 import { chooseJoint, skeletonMesh } from "./skeleton.js";
 
-/** The source where it is laid over the result. */
-const GHOST = [0.02, 0.22, 0.6, 0.42];
+/** Over colours that mean something the source is drawn where it is seen steeper than this cosine. */
+const GHOST_OUTLINE = 0.28;
 /** How far it is lifted towards the eye, part of the diagonal: equal surfaces shall not flicker. */
 const GHOST_LIFT = 0.0008;
 /** A picture narrower than this, in pixels, that is about as high as wide shows two views one above the other. */
@@ -105,6 +107,7 @@ export class ModelView {
   /** Hands the shaders what changes from picture to picture. */
   setUniforms(view, moment, scaleMax) {
     const { wire } = THEMES[view.theme];
+    setLight(view);
     this.character.showLevel?.(view.level, moment);
     for (const character of [this.beside, this.character]) {
       if (!character) continue;
@@ -145,7 +148,7 @@ export class ModelView {
     const role = other && !this.beside ? "source" : "result";
     if (this.shown) this.ground.drawShadow(renderer, caster, role, view.theme);
     else this.ground.noShadow();
-    clear(renderer, view.theme);
+    clear(renderer, view.theme, view.background);
     for (const pass of this.passes(view, width, height)) this.drawPass(renderer, camera, view, pass, height);
     renderer.setScissorTest(false);
     const complete = this.shown;
@@ -159,7 +162,7 @@ export class ModelView {
     renderer.setScissorTest(true);
     renderer.setScissor(from, bottom, to - from, tall);
     renderer.setViewport(left, bottom, span, tall);
-    this.ground.mesh.visible = true;
+    this.ground.mesh.visible = view.background == null; // cut out for a file, it stands on nothing
     this.mark.visible = this.marking;
     this.result.visible = roles.includes("result");
     this.source.visible = !this.result.visible || roles.includes("ghost");
@@ -217,11 +220,12 @@ export class ModelView {
     this.dressModel(this.source, this.character, view, "plain");
   }
 
-  dress_ghost() {
+  dress_ghost(view) {
     const owner = this.beside ?? this.character;
     const surface = owner.surface(this.beside ? "result" : "source", { layer: "ghost" });
     this.dress(this.source, owner, surface, "ghost", false);
     surface.uniforms.ghost.value.set(...GHOST);
+    surface.uniforms.outline.value = this.paintOf(view) === "material" ? 0 : GHOST_OUTLINE;
     surface.uniforms.lift.value = GHOST_LIFT * this.character.pack.diagonal;
     for (const material of surface.list) material.transparent = true;
     this.source.renderOrder = 1;
@@ -233,13 +237,17 @@ export class ModelView {
     uniforms.paint.value = PAINT[paint];
   }
 
-  /** Only the ground, for a crowd that is drawn upon it. */
-  drawGround(renderer, camera, theme, { width, height }) {
+  /** Only the ground, for a crowd that is drawn upon it; `shadow` draws what the crowd leaves on it. */
+  drawGround(renderer, camera, view, { width, height }, shadow = null) {
+    const { theme, background } = view;
+    setLight(view);
     this.ground.setTheme(theme);
-    this.ground.noShadow();
+    if (shadow && background == null) shadow(this.ground);
+    else this.ground.noShadow();
     renderer.setScissorTest(false);
     renderer.setViewport(0, 0, width, height);
-    clear(renderer, theme);
+    clear(renderer, theme, background);
+    if (background != null) return;
     for (const child of this.scene.children) child.visible = child === this.ground.mesh;
     renderer.render(this.scene, camera);
   }
@@ -257,8 +265,9 @@ export class ModelView {
   }
 }
 
-export function clear(renderer, theme) {
-  renderer.setClearColor(THEMES[theme].background, 1);
+/** @param {number|null} background in place of that of the theme */
+export function clear(renderer, theme, background = null) {
+  renderer.setClearColor(background ?? THEMES[theme].background, 1);
   renderer.clear();
 }
 

@@ -85,6 +85,8 @@ function setUniforms(renderer, gl, program, character, { moment, rank, seconds =
   gl.uniform1f(at("seconds"), seconds);
   const { levelled, ownLevel } = character.uniforms;
   gl.uniform1i(at("levelled"), Number(levelled?.value ?? 0));
+  for (const [name, { value }] of Object.entries(character.uniforms))
+    if (name.endsWith("Held")) gl.uniform1i(at(name), Number(value));
   if (ownLevel) gl.uniform4f(at("ownLevel"), ...ownLevel.value);
   if (!moment) return;
   gl.uniform2i(at("frames"), moment.first, moment.second);

@@ -99,6 +99,18 @@ export function chooseJoint(mesh, { paint, bone }) {
   mesh.material.uniforms.chosen.value = paint === "weights" ? bone : NOBODY;
 }
 
+/** Where the joints are at a moment; none without a skeleton. @returns {number[][]} */
+export function posedJoints({ arrays, counts }, { first, second, between }) {
+  const { joint_points: points, transforms } = arrays;
+  if (!points) return [];
+  return Array.from({ length: counts.bones }, (_, j) => {
+    const at = (frame, i) => transforms[12 * (frame * counts.bones + j) + i];
+    const [x, y, z] = placeOf(points, j);
+    const entry = (i) => at(first, i) + between * (at(second, i) - at(first, i));
+    return [0, 4, 8].map((row) => entry(row) * x + entry(row + 1) * y + entry(row + 2) * z + entry(row + 3));
+  });
+}
+
 const placeOf = (points, j) => [...points.subarray(3 * j, 3 * j + 3)];
 
 /** From each joint to its children, and of last joints to where what they move ends. */

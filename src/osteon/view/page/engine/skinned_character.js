@@ -28,7 +28,29 @@ export class SkinnedCharacter extends Character {
     const textures = { ...this.skinTextures(), ...this.displaced?.textures };
     this.skinTextureNames = Object.keys(textures);
     const uniforms = Object.entries(textures).map(([name, texture]) => [name, { value: texture }]);
-    return { ...super.makeUniforms(), ...Object.fromEntries(uniforms), ...(this.pack.levels && levelUniforms()) };
+    const held = displacementsOf(this.pack).map(({ kind }) => [`${kind}Held`, { value: false }]);
+    const own = Object.fromEntries([...uniforms, ...held]);
+    return { ...super.makeUniforms(), ...own, ...(this.pack.levels && levelUniforms()) };
+  }
+
+  /** Holds the amounts of all morph targets by hand, or with null lets them play. @param {ArrayLike<number>|null} values */
+  holdTargets(values) {
+    const found = displacementsOf(this.pack).find(({ code }) => code.hold);
+    if (!found) return;
+    this.held = values;
+    this.uniforms[`${found.kind}Held`].value = values !== null;
+    found.code.hold(this.uniforms[`${found.kind}Coefficients`].value, found.arrays, values);
+    this.coarse.forEach((character) => character.holdTargets(values));
+  }
+
+  /** The pack as it is shown: with targets that are held by hand. */
+  get shownPack() {
+    const { pack, held } = this;
+    if (!held) return pack;
+    const displacements = pack.displacements.map((one) =>
+      one.kind === "corrections" ? { ...one, held } : one,
+    );
+    return { ...pack, displacements };
   }
 
   /** Textures of the bones, of the family and of the displacements, by uniform name. */
@@ -93,7 +115,7 @@ export class SkinnedCharacter extends Character {
   positionsOf(role, moment, vertices, rank = this.uniforms.rank.value) {
     return role === "source"
       ? super.positionsOf(role, moment, vertices)
-      : posePositions(this.pack, moment, rank, vertices, this.bonesAt(moment));
+      : posePositions(this.shownPack, moment, rank, vertices, this.bonesAt(moment));
   }
 
   /** The bones that are shown, for posing in script. */

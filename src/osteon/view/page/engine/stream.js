@@ -4,6 +4,7 @@ import { centeredInto } from "./affine.js";
 import { deformerOf } from "./deformers/index.js";
 import { paletteAt } from "./deformers/palette.js";
 import { columnsAt } from "./displacements/index.js";
+import { LIGHT } from "./light.js";
 import { PAINT, surfaceFragment } from "./mesh_shader.js";
 import { makeProgram } from "./program.js";
 
@@ -159,6 +160,10 @@ export class StreamCrowd {
     gl.uniformMatrix4fv(at("projectionMatrix"), false, camera.projectionMatrix.elements);
     gl.uniform1i(at("paint"), PAINT.material);
     gl.uniform1f(at("shade"), 1);
+    gl.uniform3fv(at("sh"), LIGHT.sh.value.flatMap((vector) => vector.toArray()));
+    gl.uniform1f(at("lightShare"), LIGHT.lightShare.value);
+    gl.uniform1f(at("lightPower"), LIGHT.lightPower.value);
+    gl.uniform2fv(at("lightTurn"), LIGHT.lightTurn.value.toArray());
   }
 
   dispose() {

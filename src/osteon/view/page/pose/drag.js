@@ -15,8 +15,13 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
  */
 export function listenToHandles(home, handles, canvas, act) {
   let held = null;
+  // Reaches overlap where joints are close: the nearest joint is meant, not the one that was drawn last.
+  const handleAt = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return handles.nearest(event.clientX - box.left, event.clientY - box.top) ?? event.target.closest?.(".handle");
+  };
   home.addEventListener("pointerdown", (event) => {
-    const handle = event.target.closest?.(".handle");
+    const handle = handleAt(event);
     if (!handle || event.button > 0 || held) return;
     event.preventDefault();
     handle.focus({ preventScroll: true });
@@ -24,6 +29,8 @@ export function listenToHandles(home, handles, canvas, act) {
     handle.setPointerCapture(event.pointerId);
     held = grasp(event, handle, handles, canvas);
   });
+  home.addEventListener("pointermove", (event) => held || handles.markNear(handleAt(event) ?? null));
+  home.addEventListener("pointerleave", () => handles.markNear(null));
   home.addEventListener("pointermove", (event) => {
     if (!held || event.pointerId !== held.pointer) return;
     const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];

@@ -19,6 +19,43 @@ export class Handles {
     Object.assign(this, { home, screen });
     this.selected = /** @type {Thing | null} */ (null);
     this.visible = true;
+    this.showSmall = false; // fingers and toes
+    this.near = null;
+  }
+
+  /** Shows or hides the joints that are small; one that is selected is always there. */
+  setSmall(on) {
+    this.showSmall = on;
+    this.#views = [];
+    this.place();
+  }
+
+  /** The point handle nearest to a place of the canvas, in pixels, within reach; null where there is none. */
+  nearest(x, y) {
+    let [best, distance] = [null, 1.5 * REACH];
+    this.screen.views.forEach((view, i) => {
+      if (x < view.left || x >= view.left + view.span || y < view.top || y >= view.top + view.tall) return;
+      for (const { thing, element } of this.#views[i]?.handles ?? []) {
+        if (thing.kind === "bone" || thing.kind === "line" || element.hasAttribute("hidden")) continue;
+        const seen = this.screen.project(this.pointsOf(thing)[0], view);
+        const far = seen ? Math.hypot(seen[0] + view.left - x, seen[1] + view.top - y) : Infinity;
+        if (far < distance) [best, distance] = [element, far];
+      }
+    });
+    return best;
+  }
+
+  /** Marks the handle that a press would take. @param {SVGElement | null} element */
+  markNear(element) {
+    if (element === this.near) return;
+    this.near?.classList.remove("near");
+    element?.classList.add("near");
+    this.near = element;
+  }
+
+  #isHidden(joint) {
+    const chosen = this.selected?.kind === "joint" && this.selected.index === joint;
+    return Boolean(this.rig.small?.[joint]) && !this.showSmall && !chosen;
   }
 
   /**
@@ -48,7 +85,16 @@ export class Handles {
   }
 
   select(thing) {
+    const small = [this.selected, thing].some((one) => one?.kind === "joint" && this.rig?.small?.[one.index]);
     this.selected = thing;
+    if (small && !this.showSmall) {
+      this.#views = []; // the one that was hidden is there as long as it is selected
+      this.place();
+    }
+    this.#markAll();
+  }
+
+  #markAll() {
     for (const { handles } of this.#views) for (const handle of handles) this.#mark(handle);
   }
 
@@ -83,7 +129,7 @@ export class Handles {
       return { root, handles };
     });
     this.home.replaceChildren(...this.#views.map(({ root }) => root));
-    this.select(this.selected);
+    this.#markAll();
     if (focused) this.home.querySelector(`[data-thing="${focused}"]`)?.focus();
   }
 
@@ -92,7 +138,7 @@ export class Handles {
     const { rig, pose } = this;
     const of = (kind, list) => Array.from(list, (_, index) => ({ kind, index }));
     const ends = pose.lines.flatMap((_, index) => [0, 1].map((end) => ({ kind: "end", index, end })));
-    const able = (joint) => rig.movable?.[joint] ?? true;
+    const able = (joint) => (rig.movable?.[joint] ?? true) && !this.#isHidden(joint);
     const joints = of("joint", rig.names).filter(({ index }) => able(index));
     const bones = of("bone", rig.bones).filter(({ index }) => able(rig.far[index]));
     return [...bones, ...of("line", pose.lines), ...joints, ...ends, ...of("pin", pose.pins)];

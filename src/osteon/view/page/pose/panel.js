@@ -2,6 +2,7 @@
 
 import { choice, iconButton } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
+import { jointBox } from "./joint_list.js";
 import { METHOD_NAMES } from "./methods.js";
 import { distortionScale, resultTable, segmentList } from "./panel_paint.js";
 import { saveBox } from "./panel_save.js";
@@ -35,15 +36,16 @@ const RIGID_WORDS = { ...DRAG_WORDS, turn: "The joint above turns with all below
  * @param {import("../ui/client.js").Client} client
  * @param {import("./posing.js").Posing} posing
  * @param {{fail(error: unknown): void, announce(text: string): void, boneColor(bone: number): string,
- *   color(at: number): string}} act
+ *   color(at: number): string, run: import("../ui/notices.js").Notices["run"]}} act
  */
 export function buildPose(store, client, posing, act) {
-  const element = make("div");
+  const [element, actions] = [make("div"), make("div")];
   let body = null;
   let opened = "";
   const fill = () => {
     body = buildBody(store, client, posing, act);
     element.append(body.element);
+    actions.append(...body.actions);
   };
   // Filled when it is looked at: the first picture does not wait for it.
   store.watch(["panel", "pack", "scene"], () => {
@@ -59,15 +61,15 @@ export function buildPose(store, client, posing, act) {
     if (!body) fill();
     return body.take(file, refused);
   };
-  return { name: "pose", title: "Pose", element, take };
+  return { name: "pose", title: "Pose", element, actions, take };
 }
 
 function buildBody(store, client, posing, act) {
   const before = startBox(store, client, posing, act);
   const after = workBox(store, client, posing, act, before);
   const sync = () => {
-    show(before.element, !posing.history);
-    show(after.element, Boolean(posing.history));
+    for (const part of [before.element, before.actions]) show(part, !posing.history);
+    for (const part of [after.element, after.actions]) show(part, Boolean(posing.history));
     if (posing.history) after.sync();
   };
   posing.watch(sync);
@@ -77,7 +79,8 @@ function buildBody(store, client, posing, act) {
     if (posing.history) posing.resume();
     else before.open();
   };
-  return { element: make("div", {}, before.element, after.element), open, take: before.take };
+  const actions = [before.actions, after.actions];
+  return { element: make("div", {}, before.element, after.element), actions, open, take: before.take };
 }
 
 /** What there is while the mesh is posed. */
@@ -85,8 +88,7 @@ function workBox(store, client, posing, act, before) {
   const undo = iconButton("undo", "Undo", () => posing.undo());
   const redo = iconButton("redo", "Redo", () => posing.redo());
   const reset = make("button", { type: "button", onclick: () => posing.reset() }, "Reset");
-  const busy = make("span", { class: "note", role: "status" });
-  const top = make("div", { class: "row tight" }, undo, redo, reset, busy);
+  const busy = make("p", { class: "note", role: "status" });
   const view = choice("Method", VIEWS, (value) => store.set({ poseView: value }));
   view.element.classList.add("halves");
   const paint = choice("Colour", PAINTS, (value) => store.set({ posePaint: value }));
@@ -98,6 +100,7 @@ function workBox(store, client, posing, act, before) {
   const scale = distortionScale(store, act);
   const segments = segmentList(posing, act);
   const selection = selectionBox(posing);
+  const joints = jointBox(posing);
   const placing = placeBox(posing);
   const results = resultTable();
   const save = saveBox(store, client, posing, act);
@@ -120,9 +123,10 @@ function workBox(store, client, posing, act, before) {
   const element = make(
     "div",
     { class: "groups" },
-    top,
+    busy,
     seen,
     moving,
+    joints.element,
     selection.element,
     placing.element,
     save.element,
@@ -157,6 +161,7 @@ function workBox(store, client, posing, act, before) {
     scale.sync();
     segments.sync(posePaint === "segments");
     selection.sync();
+    joints.sync();
     placing.sync();
     results.sync(store.state, posing.exchange.answer, methods);
     save.sync();
@@ -165,7 +170,8 @@ function workBox(store, client, posing, act, before) {
     const texts = [noted.note, ...noted.exceptions].filter(Boolean);
     messages.replaceChildren(...texts.map((text) => make("p", { class: "note" }, text)));
   };
-  return { element, sync };
+  const actions = make("div", { class: "row tight-row" }, undo, redo, reset, save.actions);
+  return { element, actions, sync };
 }
 
 /** Leave a choice out, or offer it. */

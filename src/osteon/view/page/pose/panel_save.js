@@ -1,24 +1,23 @@
 /** Keep a pose: as JSON, as a mesh, and as the command that makes it again. */
 
 import { make, say } from "../ui/dom.js";
+import { saveFile } from "../ui/save_file.js";
 
 /**
  * @param {import("../ui/store.js").Store} store
  * @param {import("../ui/client.js").Client} client
  * @param {import("./posing.js").Posing} posing
- * @param {{fail(error: unknown): void, announce(text: string): void}} act
+ * @param {{fail(error: unknown): void, announce(text: string): void, run: import("../ui/notices.js").Notices["run"]}} act
  */
 export function saveBox(store, client, posing, act) {
   const stem = () => (store.state.pack?.name || "mesh").replace(/[^\w.-]+/g, "_");
   const save = async (what, name) => {
     const message = { ...posing.message(), methods: [posing.method] };
     try {
-      const link = make("a", {
-        href: URL.createObjectURL(await client.posedFile(posing.id, what, message)),
-        download: name,
-      });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+      const file = await act.run(`Writing ${name}`, (signal) => client.posedFile(posing.id, what, message, signal));
+      if (!file) return; // cancelled
+      saveFile(file, name);
+      posing.saved = posing.pose;
       act.announce(`${name} is saved where your browser keeps files.`);
     } catch (error) {
       act.fail(error);
@@ -26,10 +25,10 @@ export function saveBox(store, client, posing, act) {
   };
   const pose = make(
     "button",
-    { type: "button", onclick: () => save("pose.json", `${stem()}-pose.json`) },
+    { type: "button", title: "Save the pose", onclick: () => save("pose.json", `${stem()}-pose.json`) },
     "Pose .json",
   );
-  const mesh = make("button", { type: "button", onclick: () => save("mesh.obj", `${stem()}-posed.obj`) }, "Mesh .obj");
+  const mesh = make("button", { type: "button", title: "Save the mesh", onclick: () => save("mesh.obj", `${stem()}-posed.obj`) }, "Mesh .obj");
   const command = make("code", { class: "command", tabindex: 0 });
   const copy = make(
     "button",
@@ -51,8 +50,7 @@ export function saveBox(store, client, posing, act) {
   const element = make(
     "div",
     { class: "groups" },
-    make("h3", {}, "Save"),
-    make("div", { class: "row" }, pose, mesh),
+    make("h3", {}, "The same from the command line"),
     note,
     command,
     copy,
@@ -64,7 +62,7 @@ export function saveBox(store, client, posing, act) {
     const options = posing.method === "ssd" ? ["--method", "ssd"] : [];
     say(command, [...call, ...options].map(quoted).join(" "));
   };
-  return { element, sync };
+  return { element, actions: make("div", { class: "row" }, pose, mesh), sync };
 }
 
 /** A word of a command line, in quotes where a shell would take it apart. */

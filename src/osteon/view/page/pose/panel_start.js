@@ -16,7 +16,7 @@ const STAGES = {
  * @param {import("../ui/store.js").Store} store
  * @param {import("../ui/client.js").Client} client
  * @param {import("./posing.js").Posing} posing
- * @param {{fail(error: unknown): void, announce(text: string): void}} act
+ * @param {{fail(error: unknown): void, announce(text: string): void, run: import("../ui/notices.js").Notices["run"]}} act
  */
 export function startBox(store, client, posing, act) {
   const hint = make("div");
@@ -30,23 +30,29 @@ export function startBox(store, client, posing, act) {
   });
   const start = make("button", { type: "button", class: "wide main", onclick: () => begin() }, "Pose it");
   const choose = make("button", { type: "button", class: "wide", onclick: () => files.click() }, "Choose a skeleton…");
+  const cancel = make("button", { type: "button", class: "wide", hidden: true, onclick: () => control?.abort() }, "Cancel");
   const work = make("div", { class: "stages", hidden: true }, status, bar);
-  const element = make("div", { class: "groups" }, hint, files, start, choose, work);
+  const element = make("div", { class: "groups" }, hint, files, work);
+  const actions = make("div", {}, start, choose, cancel);
   let busy = false;
+  let control = /** @type {AbortController | null} */ (null);
 
   const begin = async () => {
     const { model } = store.state;
     if (busy || !model) return;
     busy = true;
+    control = new AbortController();
     sync();
     say(status, "Waiting for the worker");
     bar.value = 0;
     try {
-      await posing.start(model, ({ stage, fraction }) => {
+      const onStage = ({ stage, fraction }) => {
         say(status, STAGES[stage] ?? stage);
         bar.value = fraction ?? 0;
-      });
-      if (posing.about?.note) act.announce(posing.about.note);
+      };
+      const begun = await posing.start(model, { signal: control.signal, onStage });
+      if (!begun && control.signal.aborted) act.announce("Cancelled; nothing changed.");
+      if (begun && posing.about?.note) act.announce(posing.about.note);
     } catch (error) {
       act.fail(error);
     }
@@ -56,7 +62,12 @@ export function startBox(store, client, posing, act) {
   const take = async (file, refused = act.fail) => {
     const { model, scene } = store.state;
     try {
-      await client.giveSkeleton(model, file, scene.limits);
+      const { limits } = scene;
+      const given = await act.run(`Uploading ${file.name}`, async (signal, tell) => {
+        await client.giveSkeleton(model, file, { limits, signal, tell });
+        return true;
+      });
+      if (!given) return; // cancelled
     } catch (error) {
       return refused(error);
     }
@@ -73,6 +84,7 @@ export function startBox(store, client, posing, act) {
     const able = scene.can_fit && Boolean(pack);
     show(start, able && !busy);
     show(choose, able && !busy);
+    show(cancel, busy);
     show(work, busy);
     show(hint, !busy);
     const skinned = pack?.kind === "model";
@@ -84,7 +96,7 @@ export function startBox(store, client, posing, act) {
     sync();
     if ((named() || hasSkeleton(store.state.pack)) && store.state.scene.can_fit) begin();
   };
-  return { element, open, take, choose: () => files.click() };
+  return { element, actions, open, take, choose: () => files.click() };
 }
 
 function whyEmpty(pack, scene, skinned) {

@@ -13,6 +13,7 @@ import { methodsOf, rolesOf } from "./methods.js";
 import { makeRig } from "./rig.js";
 import { Screen } from "./screen.js";
 import { listenToTools } from "./tools.js";
+import { listenToUndo } from "./undo_keys.js";
 
 /** What the engine calls the colours of the panel. */
 export const PAINTS = { material: "material", segments: "clusters", distortion: "triangles" };
@@ -41,7 +42,7 @@ export class Posing {
     this.listeners = [];
     this.exchange = new Exchange({ ...services, changed: () => this.#changed() });
     this.#listen(home);
-    this.#listenToUndo();
+    listenToUndo(this);
   }
 
   /** Called after every change; the panel draws itself then. */
@@ -57,23 +58,27 @@ export class Posing {
     return Boolean(this.engine.posed && this.history);
   }
 
+  /** Whether there is a pose that would be lost with the page. */
+  get unsaved() {
+    return Boolean(this.history?.canUndo) && this.pose !== this.saved;
+  }
+
   // ---- begin and end ----------------------------------------------------------------------------------------------
 
-  /** Have the server prepare a model; `onStage` hears its progress. False if it did not come to it. */
-  async start(id, onStage) {
-    const job = await this.client.startPosing(id);
-    const last = await new Promise((done) =>
-      this.client.follow(job, (message) => ("stage" in message ? onStage(message) : done(message))),
-    );
-    if (last.error) throw new Error(last.error);
-    if ("cancelled" in last || this.store.state.model !== id) return false;
+  /**
+   * Have the server prepare a model; `onStage` hears its progress, `signal` cancels it. False if it did not come to it.
+   * @param {string} id @param {{signal: AbortSignal, onStage(message: object): void}} how
+   */
+  async start(id, how) {
+    const last = await this.client.ended(await this.client.startPosing(id), how);
+    if (!last || this.store.state.model !== id) return false;
     this.about = last.about;
     this.id = id;
     this.rig = makeRig(last.about.skeleton, this.methods.includes("skin"));
     this.exchange.roles = rolesOf(this.methods);
     if (this.rig.rigid && this.drag === "stretch") this.drag = "turn";
     this.history = new History(edits.restPose(this.rig));
-    this.pose = this.history.now;
+    this.pose = this.saved = this.history.now;
     this.selected = null;
     this.exchange.forget();
     this.store.set({ poseMethods: this.methods, poseView: this.methods[0] });
@@ -212,17 +217,6 @@ export class Posing {
       away: () => this.setTool(""),
       line: (points) => this.#addLine(points),
       pin: (vertex) => this.#addPin(vertex),
-    });
-  }
-
-  #listenToUndo() {
-    addEventListener("keydown", (event) => {
-      const key = event.key.toLowerCase();
-      if (!this.active || event.altKey || !(event.ctrlKey || event.metaKey) || (key !== "z" && key !== "y")) return;
-      if (event.target instanceof HTMLInputElement && event.target.type === "number") return; // its own undo
-      event.preventDefault();
-      if (key === "y" || event.shiftKey) this.redo();
-      else this.undo();
     });
   }
 

@@ -10,6 +10,7 @@
  * @property {number[]} far (b) the end away from the root
  * @property {number[][]} branch (j) the joint and all below it
  * @property {boolean[]} [movable] (j) whether a joint can be dragged; absent where all can
+ * @property {boolean[]} small (j) fingers, toes and other joints whose handles would lie on top of each other
  * @property {boolean} rigid of a skin: bones that begin at one joint turn as one, and none changes its length
  */
 
@@ -20,7 +21,25 @@ export function makeRig(skeleton, rigid = false) {
   const boneAbove = above.map((up, j) => (up < 0 ? -1 : linking(j)));
   const far = bones.map(([a, b], i) => (boneAbove[a] === i ? a : b));
   const hung = { boneAbove, far, branch: branchesOf(above) };
-  return { joints: Float64Array.from(joints.flat()), bones, names, above, ...hung, rigid };
+  const small = smallJoints(names, joints, above, hung.branch);
+  return { joints: Float64Array.from(joints.flat()), bones, names, above, ...hung, small, rigid };
+}
+
+/** Names of fingers and toes in the usual rigs, in camel case or parted by signs. */
+const FINGER = /thumb|pinky|pinkie|finger|(?<![a-z])toe(?![a-z]{3})/i;
+const DIGIT = /(Index|Middle|Ring|Little)(?![a-z])|(?<![A-Za-z])(index|middle|ring|little)(?![a-z])/;
+/** A branch no longer than this part of the skeleton is as small as a finger. */
+const SHORT = 0.03;
+/** So many joints must be left for small ones to be hidden: in the skeleton of a hand, fingers are what is posed. */
+const LEFT = 8;
+
+/** Which joints are hidden until they are asked for. */
+function smallJoints(names, joints, above, branch) {
+  const far = (a, b) => Math.hypot(...joints[a].map((x, i) => x - joints[b][i]));
+  const size = joints.reduce((most, _, j) => Math.max(most, far(0, j)), 0);
+  const short = (j) => above[j] >= 0 && branch[j].every((below) => far(below, above[j]) < SHORT * size);
+  const small = names.map((name, j) => FINGER.test(name) || DIGIT.test(name) || short(j));
+  return small.filter((one) => !one).length >= LEFT ? small : small.map(() => false);
 }
 
 function branchesOf(above) {

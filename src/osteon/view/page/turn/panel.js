@@ -2,6 +2,7 @@
 
 import { eigenskinOf } from "../engine/displacements/supports.js";
 import { hasSkeleton } from "../engine/skeleton.js";
+import { jointBox as jointList } from "../pose/joint_list.js";
 import { choice, slider, toggle } from "../ui/controls.js";
 import { make, show } from "../ui/dom.js";
 import { countPlot, figuresBox } from "./panel_figures.js";
@@ -30,7 +31,7 @@ export function canTurn(pack) {
  * @param {{swatch(color: number[]): string}} act
  */
 export function buildEigenskin(store, turning, act) {
-  const element = make("div");
+  const [element, actions] = [make("div"), make("div")];
   let body = null;
   // Filled when it is looked at: the first picture does not wait for it.
   store.watch(["panel", "pack"], () => {
@@ -38,13 +39,13 @@ export function buildEigenskin(store, turning, act) {
     if ((panel !== "eigenskin" && panel !== "") || !canTurn(pack)) turning.pause();
     if (panel !== "eigenskin" || !canTurn(pack)) return;
     turning.resume(pack);
-    body ??= element.appendChild(buildBody(store, turning, act));
+    body ??= buildBody(store, turning, act, { element, actions });
   });
   const offered = ({ pack }) => canTurn(pack);
-  return { name: "eigenskin", title: "EigenSkin", element, offered };
+  return { name: "eigenskin", title: "EigenSkin", element, actions, offered };
 }
 
-function buildBody(store, turning, act) {
+function buildBody(store, turning, act, home) {
   const poses = poseBox(turning);
   const view = choice("Show", VIEWS, (value) => store.set({ turnView: value }));
   view.element.classList.add("thirds");
@@ -56,6 +57,7 @@ function buildBody(store, turning, act) {
   const plot = countPlot(store, turning);
   const paint = paintBox(store, turning, act);
   const joints = jointBox(turning);
+  const list = jointList(turning);
   const handles = toggle("Joints can be dragged", (on) => store.set({ turnHandles: on }));
   const sync = () => {
     const { turnCount, turnHandles, turnTruth, pack } = store.state;
@@ -72,10 +74,13 @@ function buildBody(store, turning, act) {
     plot.sync();
     paint.sync();
     joints.sync();
+    list.sync();
     handles.sync(turnHandles);
   };
   turning.watch(sync);
   store.watch(["turning", "turnView", "turnPaint", "turnCount", "turnStyle", "turnHandles", "turnTruth", "turnMax"], sync);
-  const parts = [poses, view, count, figures, paint, joints, handles, plot];
-  return make("div", { class: "groups" }, ...parts.map((part) => part.element));
+  const parts = [poses, view, count, figures, paint, joints, handles, list, plot];
+  home.actions.append(joints.actions);
+  sync();
+  return home.element.appendChild(make("div", { class: "groups" }, ...parts.map((part) => part.element)));
 }

@@ -16,16 +16,20 @@ export function surfaceOf({ arrays, counts }) {
   return Uint32Array.from(used.keys()).filter((v) => used[v]);
 }
 
-/** @returns {{rms: number, worst: number}} */
-export function distanceOf(posed, truth, surface, diagonal) {
-  let [sum, most] = [0, 0];
-  for (const v of surface) {
+/** (n,) how far vertices are from where they should be, parts of the diagonal. */
+export function distancesOf(posed, truth, surface, diagonal) {
+  return Float32Array.from(surface, (v) => {
     let squared = 0;
     for (let i = 3 * v; i < 3 * v + 3; i++) squared += (posed[i] - truth[i]) ** 2;
-    sum += squared;
-    most = Math.max(most, squared);
-  }
-  return { rms: Math.sqrt(sum / Math.max(1, surface.length)) / diagonal, worst: Math.sqrt(most) / diagonal };
+    return Math.sqrt(squared) / diagonal;
+  });
+}
+
+/** @returns {{rms: number, worst: number}} */
+export function distanceOf(posed, truth, surface, diagonal) {
+  const far = distancesOf(posed, truth, surface, diagonal);
+  const squares = far.reduce((sum, one) => sum + one * one, 0);
+  return { rms: Math.sqrt(squares / Math.max(1, far.length)), worst: far.reduce((most, one) => Math.max(most, one), 0) };
 }
 
 /** The model as it stands, with other amounts of its columns. */

@@ -4,21 +4,26 @@
  */
 import { positionRank } from "../engine/displacements/position_rank.js";
 import { eigenskinOf, ordersOf, Supports } from "../engine/displacements/supports.js";
+import { percentileOf } from "../engine/errors.js";
 import { jointValues } from "../engine/displacements/joint_rbf.js";
 import { listenToHandles } from "../pose/drag.js";
 import { Handles } from "../pose/handles.js";
+import { History } from "../pose/history.js";
+import { listenToUndo } from "../pose/undo_keys.js";
 import { Screen } from "../pose/screen.js";
 import { draw } from "../ui/dom.js";
-import { roundUp } from "../ui/numbers.js";
 import { freedomsOf, withAngle } from "./freedoms.js";
 import { knownPose, placeBones, restPose } from "./joints.js";
 import { driverColors, paintColumn, paintSupports } from "./paint.js";
-import { distanceOf, posedWith, surfaceOf, truthOf } from "./truth.js";
+import { distanceOf, distancesOf, posedWith, surfaceOf, truthOf } from "./truth.js";
 import { placedPoints, pulled, turnRig } from "./turn_rig.js";
 
 /** No pose of the list. */
 export const BY_HAND = -1;
 export const AT_REST = -2;
+
+/** Part of the vertices whose errors the heat map tells apart. */
+const HEAT_PART = 0.99;
 
 /** Poses that the camera leaves room for, about. */
 const IN_VIEW = 24;
@@ -41,11 +46,12 @@ export class Turning {
     this.pack = null;
     listenToHandles(home, this.handles, this.canvas, {
       select: (thing) => this.select(thing),
-      begin: () => (this.#before = { pose: this.pose, placed: this.placed, points: this.points }),
+      begin: () => (this.#before = { pose: this.pose, known: this.known, placed: this.placed, points: this.points }),
       move: (thing, target) => this.#pull(thing, target),
-      end: (kept) => kept || this.set(this.#before.pose),
+      end: (kept) => (kept ? this.keep() : this.set(this.#before.pose, this.#before.known)),
       remove: () => {},
     });
+    listenToUndo(this);
     this.store.watch(["turnCount"], () => this.active && this.#turn());
     this.store.watch(["turnPaint", "turnDriver", "turnColumn"], () => this.active && this.#paint());
     this.store.watch(["turnHandles"], () => this.#showHandles());
@@ -98,6 +104,7 @@ export class Turning {
     this.rig = turnRig(pack, this.freedoms);
     this.handles.clear();
     [this.pose, this.known, this.truth, this.byCount] = [restPose(pack), AT_REST, null, null];
+    this.history = new History({ pose: this.pose, known: this.known });
     const first = { turnPaint: "material", turnDriver: -1, turnColumn: 0, turnMax: null, turnTruth: false };
     this.store.set({ ...first, turnCount: this.most, turnView: "side" });
   }
@@ -114,6 +121,25 @@ export class Turning {
   /** Pose number p of the list, or the rest pose. */
   choose(p) {
     this.set(p >= 0 ? knownPose(this.pack, p) : restPose(this.pack), p);
+    this.keep();
+  }
+
+  /** The pose as it is now is a step that can be undone. */
+  keep() {
+    if (this.pose !== this.history.now.pose) this.history.add({ pose: this.pose, known: this.known });
+    this.#changed();
+  }
+
+  undo() {
+    if (this.active) this.#go(this.history.undo());
+  }
+
+  redo() {
+    if (this.active) this.#go(this.history.redo());
+  }
+
+  #go({ pose, known }) {
+    this.set(pose, known);
   }
 
   /** @param {import("./freedoms.js").Freedom} freedom */
@@ -123,6 +149,7 @@ export class Turning {
 
   select(thing) {
     this.handles.select(thing);
+    this.#changed();
   }
 
   #pull(thing, target) {
@@ -144,10 +171,12 @@ export class Turning {
     this.points = placedPoints(this.rig, this.placed);
     engine.turned.turn(this.placed.transforms, this.coefficients());
     if (this.truth) engine.turned.showTruth(this.truth);
-    if (moved || !this.byCount) this.byCount = this.truth && this.#errorsByCount();
+    if (moved || !this.byCount) {
+      this.byCount = this.truth && this.#errorsByCount();
+      this.scale = this.truth && this.#findScale();
+    }
     this.handles.show(this.rig, { joints: this.points, lines: [], pins: [] });
-    // One scale for all roles and numbers of columns: up to the worst of the skin alone.
-    const turnMax = this.byCount ? roundUp(this.byCount[0].worst) || 1e-6 : null;
+    const turnMax = this.byCount ? this.scale : null;
     this.store.set({ turnTruth: Boolean(this.truth), turnMax });
     engine.refresh();
     this.#changed();
@@ -161,6 +190,13 @@ export class Turning {
     return Array.from({ length: this.most + 1 }, (_, count) =>
       distanceOf(posedWith(pack, this.coefficients(count)), this.truth, this.surface, pack.diagonal),
     );
+  }
+
+  /** End of the heat scale, one for all roles and numbers of columns: the 99th percentile of the skin alone. */
+  #findScale() {
+    const { pack } = this.engine.turned;
+    const far = distancesOf(posedWith(pack, this.coefficients(0)), this.truth, this.surface, pack.diagonal);
+    return Number(percentileOf([far], HEAT_PART).toPrecision(2)) || 1e-6;
   }
 
   /** Errors of what each role shows; null without a truth. */

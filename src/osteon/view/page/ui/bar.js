@@ -1,4 +1,4 @@
-/** The line at the top: which model, open another, wireframe, the whole mesh, light or dark. */
+/** The line at the top: which model, close it, open another, wireframe, the whole mesh, light or dark. */
 
 import { iconButton, picture, select } from "./controls.js";
 import { make } from "./dom.js";
@@ -6,7 +6,7 @@ import { make } from "./dom.js";
 /**
  * @param {HTMLElement} home
  * @param {import("./store.js").Store} store
- * @param {{choose(id: string): void, open(files: File[]): void, frame(): void}} act
+ * @param {{choose(id: string): void, close(): void, open(files: File[]): void, frame(): void}} act
  * @param {boolean} canOpen an export has nobody to read files for it
  */
 export function buildBar(home, store, act, canOpen) {
@@ -19,10 +19,11 @@ export function buildBar(home, store, act, canOpen) {
   });
   const open = make(
     "button",
-    { type: "button", class: "open", onclick: () => files.click() },
+    { type: "button", class: "open", "aria-label": "Open…", onclick: () => files.click() },
     picture("open"),
     make("span", {}, "Open…"),
   );
+  const close = iconButton("close", "Close this model", act.close);
   const wire = iconButton("wire", "Wireframe", () => store.set({ wireframe: !store.state.wireframe }));
   const theme = iconButton("theme", "Dark", () =>
     store.set({ theme: store.state.theme === "dark" ? "light" : "dark" }),
@@ -30,6 +31,7 @@ export function buildBar(home, store, act, canOpen) {
   home.append(
     make("h1", {}, "Osteon"),
     models.element,
+    close,
     ...(canOpen ? [files, open] : []),
     make("span", { class: "gap" }),
     wire,
@@ -42,7 +44,7 @@ export function buildBar(home, store, act, canOpen) {
       scene.models.map(({ id, name }) => [id, name]),
       model,
     );
-    models.element.hidden = scene.models.length === 0;
+    models.element.hidden = close.hidden = scene.models.length === 0;
   });
   store.watch(["wireframe"], () => wire.setAttribute("aria-pressed", String(store.state.wireframe)));
   store.watch(["theme"], () => {

@@ -17,7 +17,7 @@ const PAINTS = [
 
 /**
  * @param {import("./store.js").Store} store
- * @param {{boneColor(bone: number): string, findClusters(onStage: (message: object) => void): Promise<void>}} act
+ * @param {{boneColor(bone: number): string, findClusters(): Promise<void>}} act
  */
 export function buildBones(store, act) {
   const paint = choice("Colour", PAINTS, (value) => store.set({ paint: value }));
@@ -38,7 +38,6 @@ export function buildBones(store, act) {
     "div",
     {},
     paint.element,
-    finder.element,
     skeleton.element,
     axes.element,
     make("div", { class: "field" }, make("label", { for: id }, "Find a bone"), search),
@@ -81,21 +80,19 @@ export function buildBones(store, act) {
     list.mark(now === "weights" ? bone : -1, now === "bones", panel === "bones");
   });
   const update = (track) => list.setErrors(track.complete ? track.squared : null);
-  return { name: "bones", title: "Bones", element, update, probe: (text) => say(weights, text) };
+  const actions = make("div", {}, finder.element);
+  return { name: "bones", title: "Bones", element, actions, update, probe: (text) => say(weights, text) };
 }
 
-/** A button that has the near-rigid triangles found, and says how far that is. */
+/** A button that has the near-rigid triangles found; what it does and how far it is stands over the mesh. */
 function clusterSearch(find) {
-  const status = make("p", { class: "note", role: "status" });
   const button = make("button", { type: "button", class: "wide" }, "Find near-rigid triangles");
   button.addEventListener("click", async () => {
     button.disabled = true;
-    say(status, "Looking at the source");
-    await find(({ stage, fraction }) => say(status, `${stage}, ${Math.round(10 * fraction) * 10} %`));
+    await find();
     button.disabled = false;
-    say(status, "");
   });
-  return { element: make("div", {}, button, status) };
+  return { element: make("div", { hidden: true }, button) };
 }
 
 function whyEmpty(pack) {

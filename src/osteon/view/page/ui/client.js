@@ -53,12 +53,18 @@ export class Client {
     return (await ask(this.mode === "static" ? "./scene.json" : "./scene")).json();
   }
 
-  /** Bytes of one model. */
-  async pack(id, onProgress = () => {}) {
+  /** Bytes of one model. @param {AbortSignal | undefined} signal ends it */
+  async pack(id, onProgress = () => {}, signal = undefined) {
     if (this.mode === "file") return packInside(id);
     const first = await this.early?.first;
     this.early = null;
-    return readAll(await (first?.id === id ? first.answer : ask(this.#packAddress(id))), onProgress);
+    const answer = await (first?.id === id ? first.answer : ask(this.#packAddress(id), { signal }));
+    return readAll(answer, onProgress, signal);
+  }
+
+  /** Takes a model out of the scene, for reloads too. */
+  async close(id) {
+    if (this.mode === "server") await ask(`./close/${encodeURIComponent(id)}`, { method: "POST" });
   }
 
   #packAddress(id) {
@@ -66,17 +72,25 @@ export class Client {
     return this.mode === "static" ? `./packs/${name}.bin` : `./pack/${name}`;
   }
 
-  /** Hand files over; several are the frames of one sequence, in the order of their names. Returns the id. */
-  async open(files, limits, onProgress = () => {}) {
-    const ordered = readable(files, limits).sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
-    checkSize(ordered, limits.upload_bytes);
+  /**
+   * Hands files over; several are the frames of one sequence, in the order given. `tell` hears the percentage that was
+   * sent and, when all is there, that the program reads it; `signal` ends both. Returns the id.
+   * @param {File[]} files @param {{limits: object, signal: AbortSignal, tell(text: string): void}} how
+   */
+  async open(files, { limits, signal, tell }) {
+    checkSize(files, limits.upload_bytes);
     const group = `g${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`;
-    let last = null;
-    for (const [index, file] of ordered.entries()) {
-      onProgress(ordered.length > 1 ? `Reading file ${index + 1} of ${ordered.length}` : `Reading ${file.name}`);
-      const query = ordered.length > 1 ? `?group=${group}&index=${index}&count=${ordered.length}` : "";
-      const headers = { "X-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" };
-      last = await (await ask(`./open${query}`, { method: "POST", body: file, headers })).json();
+    const total = Math.max(1, files.reduce((sum, { size }) => sum + size, 0));
+    const name = files.length > 1 ? `${files.length} files` : files[0].name;
+    let [sent, last] = [0, null];
+    for (const [index, file] of files.entries()) {
+      const query = files.length > 1 ? `?group=${group}&index=${index}&count=${files.length}` : "";
+      const onProgress = (bytes) => {
+        const part = Math.min(100, Math.floor((100 * (sent + bytes)) / total));
+        tell(part < 100 ? `Uploading ${name}, ${part} %` : `Reading ${name}`);
+      };
+      last = await upload(`./open${query}`, file, { signal, onProgress });
+      sent += file.size;
     }
     return last.id;
   }
@@ -109,10 +123,13 @@ export class Client {
   }
 
   /** Give a model another skeleton. */
-  async giveSkeleton(id, file, limits) {
+  async giveSkeleton(id, file, { limits, signal, tell }) {
     checkSize([file], limits.skeleton_bytes);
-    const headers = { "X-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" };
-    await ask(`./pose/${encodeURIComponent(id)}/skeleton`, { method: "POST", body: file, headers });
+    const onProgress = (bytes) => {
+      const part = Math.floor((100 * bytes) / Math.max(1, file.size));
+      tell(part < 100 ? `Uploading ${file.name}, ${part} %` : `Reading ${file.name}`);
+    };
+    await upload(`./pose/${encodeURIComponent(id)}/skeleton`, file, { signal, onProgress });
   }
 
   /** A posed mesh, in the form of a pack. */
@@ -121,13 +138,30 @@ export class Client {
   }
 
   /** A pose as a file: `what` is "pose.json" or "mesh.obj". */
-  async posedFile(id, what, message) {
-    return (await ask(`./pose/${encodeURIComponent(id)}/${what}`, posted(message))).blob();
+  async posedFile(id, what, message, signal) {
+    return (await ask(`./pose/${encodeURIComponent(id)}/${what}`, { ...posted(message), signal })).blob();
   }
 
   /** A fitted model as a file to keep. */
-  async file(id, suffix) {
-    return (await ask(`./file/${encodeURIComponent(id)}${suffix}`)).blob();
+  async file(id, suffix, signal) {
+    return (await ask(`./file/${encodeURIComponent(id)}${suffix}`, { signal })).blob();
+  }
+
+  /**
+   * Follows a job until it ends; `onStage` hears its progress, `signal` cancels it. Gives its last message; null when it
+   * was cancelled. Throws what went wrong.
+   * @param {string} job @param {{signal: AbortSignal, onStage(message: object): void}} how
+   */
+  async ended(job, { signal, onStage }) {
+    const stop = () => this.cancel(job).catch(() => {});
+    signal.addEventListener("abort", stop);
+    if (signal.aborted) stop();
+    const last = await new Promise((done) =>
+      this.follow(job, (message) => ("stage" in message ? onStage(message) : done(message))),
+    );
+    signal.removeEventListener("abort", stop);
+    if (last.error) throw new Refusal(last.error);
+    return "cancelled" in last ? null : last;
   }
 
   /** Follow a job until it ends; every message goes to `hear`. */
@@ -175,13 +209,6 @@ function posted(message) {
   return { method: "POST", body: JSON.stringify(message), headers: { "Content-Type": "application/json" } };
 }
 
-/** A folder may hold notes and pictures: what nobody reads stays here, unless nothing else came. */
-function readable(files, { suffixes = [], companions = [] }) {
-  const known = [...suffixes, ...companions];
-  const found = [...files].filter(({ name }) => known.some((suffix) => name.toLowerCase().endsWith(suffix)));
-  return found.length ? found : [...files].slice(0, 1);
-}
-
 /** Refused here, because a browser that is refused while it sends says only that the line broke. */
 function checkSize(files, most = Infinity) {
   const size = files.reduce((sum, file) => sum + file.size, 0);
@@ -192,12 +219,42 @@ function checkSize(files, most = Infinity) {
   );
 }
 
+/**
+ * Sends a file and tells how many bytes have gone; `fetch` cannot tell that. Gives the answer, or throws a Refusal.
+ * @param {string} address @param {File} file @param {{signal: AbortSignal, onProgress(bytes: number): void}} how
+ */
+function upload(address, file, { signal, onProgress }) {
+  return new Promise((done, fail) => {
+    const line = new XMLHttpRequest();
+    const stop = () => line.abort();
+    signal.addEventListener("abort", stop);
+    const refused = (text) => fail(new Refusal(text));
+    line.open("POST", address);
+    line.setRequestHeader("X-Name", encodeURIComponent(file.name));
+    line.setRequestHeader("Content-Type", "application/octet-stream");
+    line.responseType = "json";
+    line.upload.onprogress = ({ loaded }) => onProgress(Math.min(loaded, file.size));
+    line.upload.onload = () => onProgress(file.size);
+    line.onabort = () => refused("Cancelled.");
+    line.onerror = () => refused(LOST);
+    line.onloadend = () => signal.removeEventListener("abort", stop);
+    line.onload = () => {
+      const { response, status } = line;
+      if (status >= 200 && status < 300 && !response?.error) done(response);
+      else refused(response?.error ?? `The server refused with code ${status}.`);
+    };
+    if (signal.aborted) return refused("Cancelled.");
+    line.send(file);
+  });
+}
+
 /** The answer, or a Refusal with the server's own sentence. */
 async function ask(address, options = {}) {
   let answer;
   try {
     answer = await fetch(address, options);
-  } catch {
+  } catch (error) {
+    if (error?.name === "AbortError") throw error;
     throw new Refusal(
       location.protocol === "file:"
         ? "A browser reads no files from a page opened as a file. Serve the folder: python -m http.server"
@@ -215,12 +272,14 @@ async function ask(address, options = {}) {
 }
 
 /** The body with its progress, 0 … 1; a compressed body is gathered by the browser, whose length nobody knows. */
-async function readAll(answer, onProgress) {
+async function readAll(answer, onProgress, signal) {
   const length = Number(answer.headers.get("Content-Length") ?? 0);
   if (!length || !answer.body || answer.headers.get("Content-Encoding")) return answer.arrayBuffer();
   const chunks = [];
   let at = 0;
   for (const reader = answer.body.getReader(); ;) {
+    if (signal?.aborted) await reader.cancel();
+    signal?.throwIfAborted();
     const { done, value } = await reader.read();
     if (done) break;
     chunks.push(value);

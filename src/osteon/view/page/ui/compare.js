@@ -63,7 +63,6 @@ export function buildCompare(store, act) {
     instead,
     scale.element,
     figures.element,
-    worst,
     top,
     probe,
   );
@@ -77,6 +76,7 @@ export function buildCompare(store, act) {
     show(body, there);
     show(views, there || Boolean(store.state.against));
     show(empty, !there);
+    show(worst, there);
     if (!there) empty.replaceChildren(whyEmpty(store.state.pack));
   });
   store.watch(["scene", "model", "pack"], () => {
@@ -124,7 +124,8 @@ export function buildCompare(store, act) {
   };
   /** Figures of all models in a frame. @param {(model: import("./store.js").Model) => object} measured */
   const updateModels = (measured) => !models.hidden && list.update(measured);
-  return { name: "compare", title: "Compare", element, update, updateModels, probe: (text) => say(probe, text) };
+  const actions = make("div", {}, worst);
+  return { name: "compare", title: "Compare", element, actions, update, updateModels, probe: (text) => say(probe, text) };
 }
 
 function whyEmpty(pack) {

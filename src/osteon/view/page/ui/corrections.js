@@ -4,10 +4,11 @@ import { emptyState, slider } from "./controls.js";
 import { at, curve } from "./curve.js";
 import { make, say, show } from "./dom.js";
 import { percent } from "./numbers.js";
+import { targetSliders } from "./targets.js";
 
 /**
  * @param {import("./store.js").Store} store
- * @param {{errorByRank(): Promise<ArrayLike<number> | null>}} act
+ * @param {{errorByRank(): Promise<ArrayLike<number> | null>, hold(values: number[] | null): void, now(): number[]}} act
  */
 export function buildCorrections(store, act) {
   const rank = slider({ label: "Rank", text: (value) => `${value} of ${store.state.pack?.rank ?? 0}` }, (value) =>
@@ -21,7 +22,8 @@ export function buildCorrections(store, act) {
     "E is the distance from the source over all frames and vertices, in percent of the motion. ",
     "Each rank adds one morph target to the file; dropping the last ones leaves a good smaller file.",
   );
-  const body = make("div", {}, rank.element, figure, make("figure", {}, plot.element), note);
+  const targets = targetSliders(store, act);
+  const body = make("div", {}, rank.element, figure, make("figure", {}, plot.element), note, targets.element);
   const empty = make("div");
   let values = /** @type {[number, number][]} */ ([]);
 
@@ -62,7 +64,8 @@ export function buildCorrections(store, act) {
   });
   store.watch(["pack", "panel"], measure);
   store.watch(["rank"], describe);
-  return { name: "corrections", title: "Corrections", element: make("div", {}, empty, body) };
+  const actions = make("div", {}, targets.actions);
+  return { name: "corrections", title: "Corrections", element: make("div", {}, empty, body), actions };
 }
 
 function whyEmpty(pack) {

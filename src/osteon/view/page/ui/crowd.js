@@ -6,6 +6,8 @@ import { make, say, show } from "./dom.js";
 import { bytes, milliseconds, rate, whole } from "./numbers.js";
 
 const MOST = 10_000;
+/** Triangles of a crowd that are drawn without asking: more may hold up the whole browser. */
+const MOST_TRIANGLES = 20_000_000;
 const EVERY = 500; // ms between two readings
 const METHODS = [
   ["palette", "Palette"],
@@ -43,6 +45,8 @@ export function buildCrowd(store, engine, act) {
     ),
   );
   const paused = make("p", { class: "note", role: "status" });
+  const guarded = make("p", { class: "note", role: "status" });
+  const all = make("button", { type: "button", class: "wide", hidden: true, onclick: () => setCount(size, true) }, "Draw all of them");
   const note = make(
     "p",
     { class: "note" },
@@ -51,8 +55,9 @@ export function buildCrowd(store, engine, act) {
   const body = make(
     "div",
     {},
-    on.element,
     make("div", { class: "count" }, count.element, typed.element),
+    guarded,
+    all,
     method.element,
     levels.element,
     others,
@@ -66,6 +71,7 @@ export function buildCrowd(store, engine, act) {
     emptyState("A crowd needs a skinned model. Open one, or skin a sequence in the Fit panel."),
   );
   let size = 100;
+  let daring = false; // so many were asked for twice
   let timer = 0;
   let chosen = /** @type {string[]} */ ([]);
 
@@ -74,21 +80,35 @@ export function buildCrowd(store, engine, act) {
     method.sync(value);
     show(levels.element, value === "levels");
     headings();
+    if (store.state.crowd && guarded.textContent) start(); // levels draw fewer triangles
   };
   const headings = () =>
     heads.forEach((head, i) =>
       head.toggleAttribute("data-now", METHODS[i][0] === engine.crowdMethod && store.state.crowd),
     );
-  const setCount = (value) => {
+  const setCount = (value, sure = false) => {
     size = Math.min(MOST, Math.max(1, Math.round(value) || 1));
+    daring = sure;
     count.sync(toPlace(size));
     typed.input.value = String(size);
     if (store.state.crowd) start();
+    else guard();
+  };
+  /** As many as may be drawn: a number whose triangles are too many is asked for twice. */
+  const guard = (packs = []) => {
+    const kinds = [store.state.pack, ...packs].filter(Boolean);
+    const each = kinds.reduce((sum, pack) => sum + trianglesOf(pack, engine.crowdMethod), 0) / Math.max(1, kinds.length);
+    const able = Math.max(1, Math.floor(MOST_TRIANGLES / Math.max(1, each)));
+    const few = !daring && size > able;
+    const words = `${whole(size)} have ${rate(size * each)} triangles, which may hold up the browser: ${whole(able)} are shown.`;
+    say(guarded, few && store.state.pack ? words : "");
+    show(all, few && Boolean(store.state.pack));
+    return few ? able : size;
   };
   const start = async () => {
     try {
       const extraPacks = await act.packsOf(chosen);
-      if (store.state.crowd && engine.crowd({ count: size, seed: 1, extraPacks }) === false)
+      if (store.state.crowd && engine.crowd({ count: guard(extraPacks), seed: 1, extraPacks }) === false)
         store.set({ crowd: false });
     } catch (error) {
       store.set({ crowd: false });
@@ -123,6 +143,7 @@ export function buildCrowd(store, engine, act) {
     const { pack, scene, model } = store.state;
     const there = Boolean(pack) && pack.kind !== "sequence";
     show(body, there);
+    show(on.element, there);
     show(empty, !there);
     method.inputs.find(({ value }) => value === "levels").disabled = !pack?.levels;
     if (!pack?.levels && engine.crowdMethod === "levels") setMethod("palette");
@@ -143,7 +164,12 @@ export function buildCrowd(store, engine, act) {
   });
   setMethod(engine.crowdMethod ?? "palette");
   setCount(size);
-  return { name: "crowd", title: "Crowd", element: make("div", {}, empty, body) };
+  return { name: "crowd", title: "Crowd", element: make("div", {}, empty, body), actions: make("div", {}, on.element) };
+}
+
+/** Triangles of one character: at levels, far ones are drawn by coarser meshes. */
+function trianglesOf(pack, method) {
+  return (method === "levels" ? (pack.coarse.at(-1) ?? pack) : pack).counts.triangles;
 }
 
 /** Equal steps of the slider multiply: 1, 10, 100, 1,000, 10,000. Beyond ten, two digits are kept. */

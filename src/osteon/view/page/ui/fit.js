@@ -1,8 +1,9 @@
 /** Skin a sequence here: options of `osteon skin`, the stages as they pass, and the result beside its source. */
 
 import { emptyState, select } from "./controls.js";
-import { make, say, show } from "./dom.js";
+import { make, say, show, unique } from "./dom.js";
 import { percent } from "./numbers.js";
+import { saveFile } from "./save_file.js";
 import { OptionForm } from "./option_form.js";
 
 const STAGES = {
@@ -27,20 +28,23 @@ const SAVED = [".glb", ".usdc", ".npz"];
 /**
  * @param {import("./store.js").Store} store
  * @param {import("./client.js").Client} client
- * @param {{opened(id: string): Promise<void>, fail(error: unknown): void, tell(text: string): void}} act
+ * @param {{opened(id: string): Promise<void>, fail(error: unknown): void, tell(text: string): void,
+ *   run: import("./notices.js").Notices["run"]}} act
  */
 export function buildFit(store, client, act) {
   const subject = select("Sequence", () => {});
   const asked = new OptionForm();
-  const start = make("button", { type: "submit", class: "wide main" }, "Skin it");
-  const cancel = make("button", { type: "button", class: "wide" }, "Cancel");
-  const form = make("form", {}, subject.element, asked.element, start);
+  const formId = unique("fit");
+  const start = make("button", { type: "submit", class: "wide main", form: formId }, "Skin it");
+  const cancel = make("button", { type: "button", class: "wide", hidden: true }, "Cancel");
+  const form = make("form", { id: formId }, subject.element, asked.element);
   const work = new Stages();
   const subjectName = make("p", { class: "note" });
-  const running = make("div", { hidden: true }, subjectName, work.element, cancel);
+  const running = make("div", { hidden: true }, subjectName, work.element);
   const empty = make("div");
   const keep = saveButtons(store, client, act);
-  const element = make("div", {}, empty, form, running, keep);
+  const element = make("div", {}, empty, form, running);
+  const actions = make("div", {}, keep, start, cancel);
   let job = "";
   let busy = false;
 
@@ -52,11 +56,13 @@ export function buildFit(store, client, act) {
   const showForm = () => {
     const ready = store.state.scene.can_fit && fitting().length > 0;
     show(form, ready && !busy);
+    show(start, ready && !busy);
     show(empty, !ready && !busy);
     if (!ready) empty.replaceChildren(whyEmpty(store.state));
   };
   const setRunning = (on) => {
     show(running, on);
+    show(cancel, on);
     busy = on;
     showForm();
     cancel.disabled = false;
@@ -108,7 +114,7 @@ export function buildFit(store, client, act) {
     built = JSON.stringify(fit);
     asked.build(fit);
   });
-  return { name: "fit", title: "Fit", element };
+  return { name: "fit", title: "Fit", element, actions };
 }
 
 /** What runs, in a line: the bones, and what else differs from the defaults. */
@@ -156,14 +162,12 @@ function saveButtons(store, client, act) {
   const save = async (suffix) => {
     const { model, pack } = store.state;
     try {
-      act.tell(`Writing ${suffix}`);
-      const link = make("a", {
-        href: URL.createObjectURL(await client.file(model, suffix)),
-        download: `${pack.name || "model"}${suffix}`,
-      });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-      act.tell(`${link.download} is saved where your browser keeps files.`);
+      const name = `${pack.name || "model"}${suffix}`;
+      const file = await act.run(`Writing ${name}`, (signal) => client.file(model, suffix, signal));
+      if (!file) return; // cancelled
+      saveFile(file, name);
+      store.set({ unsaved: store.state.unsaved.filter((id) => id !== model) });
+      act.tell(`${name} is saved where your browser keeps files.`);
     } catch (error) {
       act.fail(error);
     }
@@ -174,8 +178,7 @@ function saveButtons(store, client, act) {
   const element = make(
     "fieldset",
     { class: "save" },
-    make("legend", {}, "Save this result as"),
-    make("div", { class: "row" }, buttons),
+    make("div", { class: "row" }, make("legend", {}, "Save this result as"), buttons),
   );
   store.watch(["scene", "model"], () =>
     show(

@@ -51,8 +51,8 @@ export function buildLegend(stage, store, color, css, supports) {
       return most > 0 && { color, most };
     },
     column: ({ turnReach, turnStyle }) =>
-      turnStyle === "length" && { color: weight, most: turnReach, label: "Displacements from none to the longest; darker is longer" },
-    weights: () => ({ color: weight, most: 1, text: String, label: "Weights from 0 to 1; darker is more" }),
+      turnStyle === "length" && { color: weight, most: turnReach, above: "", label: "Displacements from none to the longest; darker is longer" },
+    weights: () => ({ color: weight, most: 1, above: "", text: String, label: "Weights from 0 to 1; darker is more" }),
     distortion: ({ poseMeasure, poseMax }) => {
       const { text, says } = MEASURES[poseMeasure];
       return { color, most: poseMax[poseMeasure], text, what: `, ${says}` };
@@ -84,8 +84,8 @@ export function buildLegend(stage, store, color, css, supports) {
   });
 }
 
-function drawScale({ color, most, text, what, label }) {
-  const scale = heatScale(color, text, what, WIDTH);
+function drawScale({ color, most, text, what, label, above }) {
+  const scale = heatScale(color, text, what, WIDTH, above);
   scale.set(most);
   if (label) scale.element.setAttribute("aria-label", label);
   return scale.element;

@@ -41,7 +41,6 @@ export function buildLevels(store, act) {
   const body = make(
     "div",
     {},
-    on.element,
     level.element,
     bones.element,
     blends.element,
@@ -93,6 +92,7 @@ export function buildLevels(store, act) {
   store.watch(["pack"], () => {
     const { pack } = store.state;
     show(body, Boolean(pack?.levels));
+    show(on.element, Boolean(pack?.levels));
     show(empty, !pack?.levels);
     if (!pack?.levels) return;
     show(skeleton.element, hasSkeleton(pack));
@@ -101,7 +101,7 @@ export function buildLevels(store, act) {
   });
   store.watch(["pack", "panel", "levels", "levelBones", "levelBlends", "clip"], describe);
   store.watch(["skeleton"], () => skeleton.sync(store.state.skeleton));
-  return { name: "levels", title: "Levels", element: make("div", {}, empty, body) };
+  return { name: "levels", title: "Levels", element: make("div", {}, empty, body), actions: make("div", {}, on.element) };
 }
 
 const EMPTY = [

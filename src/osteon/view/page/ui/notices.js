@@ -1,4 +1,7 @@
-/** Sentences to the person: news goes away by itself, errors stay until closed. Both are read out. */
+/**
+ * Sentences to the person: news goes away by itself, errors stay until closed. Both are read out. News of a long job has
+ * a Cancel button as long as the job runs.
+ */
 
 import { iconButton } from "./controls.js";
 import { make, say, show } from "./dom.js";
@@ -7,6 +10,7 @@ const STAYS = 4000; // ms that a piece of news is shown
 
 export class Notices {
   #timer = 0;
+  #stop = null; // ends the job that runs
 
   /** @param {HTMLElement} stage */
   constructor(stage) {
@@ -18,7 +22,37 @@ export class Notices {
       this.text,
       iconButton("close", "Close the message", () => this.clear()),
     );
-    stage.append(make("div", { class: "notices" }, this.error, this.news));
+    this.cancel = make("button", { type: "button", hidden: true, onclick: () => this.#stop?.() }, "Cancel");
+    const now = make("div", { class: "now-news" }, this.news, this.cancel);
+    stage.append(make("div", { class: "notices" }, this.error, now));
+  }
+
+  /**
+   * Runs a long job that can be cancelled: `work` gets a signal that says so, and a function that tells how far it is.
+   * Resolves to what the job gives, or to undefined when it was cancelled.
+   * @template T @param {string} text @param {(signal: AbortSignal, tell: (text: string) => void) => Promise<T>} work
+   * @returns {Promise<T | undefined>}
+   */
+  async run(text, work) {
+    const control = new AbortController();
+    const stop = (this.#stop = () => {
+      control.abort();
+      this.announce("Cancelling", true);
+    });
+    const tell = (now) => control.signal.aborted || this.announce(now, true);
+    tell(text);
+    show(this.cancel, true);
+    try {
+      return await work(control.signal, tell);
+    } catch (error) {
+      if (!control.signal.aborted) throw error;
+    } finally {
+      if (this.#stop === stop) {
+        this.#stop = null;
+        show(this.cancel, false);
+        this.announce(control.signal.aborted ? "Cancelled; nothing changed." : "");
+      }
+    }
   }
 
   /** Something happened or is happening; `lasting` news stays until the next. */

@@ -1,9 +1,10 @@
-/** Models come and go: from the scene, from files that are dropped, from a fit. */
+/** Models come and go: from the scene, from files that are dropped, from a fit; and are closed. */
 
 import { readPack } from "../engine/pack.js";
 import { canTurn } from "../turn/panel.js";
 import { nBones } from "./bones.js";
 import { canCompare } from "./compare.js";
+import { groupsOfFiles } from "./dropped_files.js";
 import { idle } from "./idle.js";
 import { PackKeeper } from "./pack_keeper.js";
 import { groupOf, peersOf } from "./peers.js";
@@ -18,17 +19,17 @@ export class Opener {
    *   notices: import("./notices.js").Notices, fail(error: unknown): void}} services */
   constructor(services) {
     Object.assign(this, services);
-    this.packs = new PackKeeper(async (id, onProgress) => readPack(await this.client.pack(id, onProgress)));
+    this.packs = new PackKeeper(async (id, how) => readPack(await this.client.pack(id, how?.onProgress, how?.signal)));
     this.store.watch(["against"], () => this.#showBeside());
     this.store.watch(["paint", "wireframe"], () => this.#makeReady());
   }
 
-  /** Ask what there is and show the first of it. */
-  async begin() {
+  /** Ask what there is and show the first of it, or what the address names. @param {{model?: string}} wanted */
+  async begin(wanted = {}) {
     await this.#tried(async () => {
       await this.#askScene();
       const { scene } = this.store.state;
-      const [first] = scene.models;
+      const first = scene.models.find(({ id }) => id === wanted.model) ?? scene.models[0];
       if (!first) return;
       // Whoever names several models came to compare them.
       const several = peersOf(scene, first.id).length > 1;
@@ -38,21 +39,63 @@ export class Opener {
       if (canTurn(pack) && pack.poses.length && !several) return this.store.set({ panel: "eigenskin" });
       // Whoever names a skeleton, or a mesh that stands still, came to pose; the first picture is there already.
       if (pack && (first.has_skeleton || pack.still)) this.#openPanel("pose");
+      else this.#offerFit();
     });
   }
 
-  /** Open files that were dropped or chosen. */
+  /** Open files that were dropped or chosen: each model or sequence among them. */
   async open(files) {
     if (!files.length) return;
+    const { limits } = this.store.state.scene;
     await this.#tried(async () => {
       this.notices.clear();
-      const { limits } = this.store.state.scene;
-      const id = await this.client.open(files, limits, (text) => this.notices.announce(text, true));
-      await this.#askScene();
-      await this.show(id);
+      const groups = await groupsOfFiles(files, limits);
+      for (const group of groups) {
+        const id = await this.notices.run(`Uploading ${group[0].name}`, (signal, tell) =>
+          this.client.open(group, { limits, signal, tell }),
+        );
+        if (id === undefined) return; // cancelled
+        await this.#askScene();
+        if (group === groups.at(-1)) await this.show(id);
+      }
       const { pack } = this.store.state;
-      if (pack?.kind === "sequence" || pack?.still) this.#openPanel(pack.still ? "pose" : "fit");
+      if (pack?.still) this.#openPanel("pose");
+      else this.#offerFit();
     });
+  }
+
+  /** Whoever brings a sequence without a model came to skin it. */
+  #offerFit() {
+    const { pack, scene, model } = this.store.state;
+    if (pack?.kind === "sequence" && !pack.still && !peersOf(scene, model).length) this.#openPanel("fit");
+  }
+
+  /** Takes a model off the page. Others stay; of one that was fitted here and not saved this asks first. */
+  async close(id) {
+    const { unsaved } = this.store.state;
+    const name = this.#model(id)?.name ?? "the model";
+    if (unsaved.includes(id) && !confirm(`${name} was fitted here and is not saved. Close it all the same?`)) return;
+    await this.#tried(async () => {
+      const before = this.store.state.scene.models;
+      const at = before.findIndex((model) => model.id === id);
+      await this.client.close(id);
+      const left = before.filter((model) => model.id !== id);
+      const { scene, against } = this.store.state;
+      const kept = { unsaved: unsaved.filter((one) => one !== id), against: against === id ? "" : against };
+      this.store.set({ scene: { ...scene, models: left }, ...kept });
+      const next = left[Math.min(at, left.length - 1)];
+      if (next) await this.show(next.id);
+      else this.#empty();
+      this.notices.announce(`${name} is closed.`);
+    });
+  }
+
+  /** Nothing is shown any more. */
+  #empty() {
+    this.wanted = this.#group = "";
+    this.store.set({ crowd: false, panel: "", posing: false, turning: false });
+    this.engine.unload();
+    this.store.set({ model: "", pack: null, mode: "result", paint: "material", ab: [] });
   }
 
   /** A panel that needs the program behind the page. */
@@ -64,6 +107,7 @@ export class Opener {
   async openResult(id) {
     await this.#tried(async () => {
       await this.#askScene();
+      this.store.set({ unsaved: [...this.store.state.unsaved, id] });
       await this.show(id, { mode: "side", panel: "compare" });
     });
   }
@@ -73,14 +117,20 @@ export class Opener {
     const { notices } = this;
     const name = this.#model(id)?.name ?? "the model";
     this.wanted = id;
-    if (!this.packs.has(id)) notices.announce(`Loading ${name}`, true);
     await this.#tried(async () => {
-      const pack = await this.packOf(id, (fraction) => notices.announce(`Loading ${name}, ${Math.round(100 * fraction)} %`, true));
-      if (this.wanted !== id) return;
+      const pack = this.packs.has(id) ? await this.packOf(id) : await this.#fetched(id, name);
+      if (!pack || this.wanted !== id) return;
       notices.clear();
       notices.announce(this.#load(id, pack, view) ? `${this.#spoken(id, pack)} is open.` : "");
       this.#makeReady();
     });
+  }
+
+  /** A pack as it comes, unless that is cancelled. */
+  #fetched(id, name) {
+    return this.notices.run(`Loading ${name}`, (signal, tell) =>
+      this.packOf(id, { signal, onProgress: (part) => tell(`Loading ${name}, ${Math.round(100 * part)} %`) }),
+    );
   }
 
   /** Show the model before or after the one that is shown, of those with the same source. */
@@ -99,9 +149,9 @@ export class Opener {
     return this.store.state.scene.models.find((model) => model.id === id);
   }
 
-  /** A pack, read once. */
-  async packOf(id, onProgress) {
-    return this.packs.get(this.#model(id) ?? { id }, onProgress);
+  /** A pack, read once. @param {{signal?: AbortSignal, onProgress?(part: number): void}} [how] */
+  async packOf(id, how) {
+    return this.packs.get(this.#model(id) ?? { id }, how);
   }
 
   /** Models of the same source are there before they are asked for, and ready to be drawn as this one is. */
@@ -129,17 +179,17 @@ export class Opener {
   }
 
   /** Ask the server which triangles move nearly rigidly; the mesh then shows them. */
-  async findClusters(onStage) {
+  async findClusters() {
     const { model: id, pack } = this.store.state;
     await this.#tried(async () => {
-      const job = await this.client.findClusters(id);
-      const last = await new Promise((done) =>
-        this.client.follow(job, (message) => ("stage" in message ? onStage(message) : done(message))),
-      );
-      if (last.error) throw new Error(last.error);
-      if ("cancelled" in last) return;
+      const found = await this.notices.run("Finding near-rigid triangles", async (signal, tell) => {
+        const onStage = ({ stage, fraction }) => tell(`Near-rigid triangles: ${stage}, ${Math.round(100 * fraction)} %`);
+        const last = await this.client.ended(await this.client.findClusters(id), { signal, onStage });
+        return last && this.client.clusters(id);
+      });
+      if (!found) return;
       // They are of the source, and so of all models that have it.
-      this.packs.share(groupOf(this.#model(id)), { triangle_cluster: await this.client.clusters(id) });
+      this.packs.share(groupOf(this.#model(id)), { triangle_cluster: found });
       if (this.store.state.pack === pack) this.#load(id, await this.packOf(id), { paint: "clusters" });
     });
   }

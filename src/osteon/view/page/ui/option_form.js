@@ -5,8 +5,10 @@ import { make } from "./dom.js";
 
 /**
  * @typedef {{name: string, label: string, hint: string, kind: "whole" | "number" | "switch" | "choice", default: any,
- *   min: number | null, max: number | null, choices: string[]}} Field
+ *   min: number | null, max: number | null, choices: string[], names: string[]}} Field  `names` are what choices are called
  */
+
+const LONG = 24; // letters of all choices beyond which they stand in two rows
 
 /** Inputs for some fields, and what they say. */
 export class OptionForm {
@@ -35,7 +37,7 @@ export class OptionForm {
   changes(besides = []) {
     return this.#inputs
       .filter(({ field, read }) => !besides.includes(field.name) && read() !== null && read() !== field.default)
-      .map(({ field, read }) => `${field.label.toLowerCase()} ${read()}`);
+      .map(({ field, read }) => `${field.label.toLowerCase()} ${field.names[field.choices.indexOf(read())] ?? read()}`);
   }
 }
 
@@ -52,8 +54,9 @@ const KINDS = {
     return { element: wide(element), read: () => input.checked };
   },
   choice: (field) => {
-    const names = field.choices.map((value) => [String(value), capital(String(value))]);
+    const names = field.choices.map((value, i) => [String(value), field.names[i]]);
     const { element, inputs, sync } = choice(field.label, names, (value) => sync(value));
+    if (field.names.join("").length > LONG) element.classList.add("halves");
     sync(String(field.default));
     element.append(make("small", {}, field.hint));
     return { element: wide(element), read: () => inputs.find((input) => input.checked)?.value ?? null };
@@ -69,8 +72,4 @@ function number(field, step) {
 function wide(element) {
   element.classList.add("both");
   return element;
-}
-
-function capital(word) {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }

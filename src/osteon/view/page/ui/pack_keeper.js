@@ -13,7 +13,7 @@ export class PackKeeper {
   #coming = new Map();
   #shared = new Map(); // group to arrays
 
-  /** @param {(id: string, onProgress?: (fraction: number) => void) => Promise<import("../engine/pack.js").Pack>} read */
+  /** @param {(id: string, how?: {signal?: AbortSignal, onProgress?(part: number): void}) => Promise<import("../engine/pack.js").Pack>} read */
   constructor(read) {
     this.read = read;
   }
@@ -28,10 +28,10 @@ export class PackKeeper {
   }
 
   /** The pack of a model of the scene, with what it shares with others. @param {import("./store.js").Model} model */
-  async get(model, onProgress) {
+  async get(model, how) {
     const { id } = model;
     if (!this.#kept.has(id)) {
-      if (!this.#coming.has(id)) this.#coming.set(id, this.#fetch(model, onProgress));
+      if (!this.#coming.has(id)) this.#coming.set(id, this.#fetch(model, how));
       try {
         await this.#coming.get(id);
       } finally {
@@ -44,11 +44,11 @@ export class PackKeeper {
     return found.pack;
   }
 
-  async #fetch(model, onProgress) {
+  async #fetch(model, how) {
     const group = groupOf(model);
     const away = model.source_in && !this.#shared.has(group);
     if (away) await this.get({ ...model, id: model.source_in, source_in: "" });
-    const pack = await this.read(model.id, onProgress);
+    const pack = await this.read(model.id, how);
     const shared = this.#shared.get(group) ?? {};
     const joined = { ...some(shared, FOUND), ...pack.arrays, ...some(shared, FRAMES) };
     this.#shared.set(group, { ...some(joined, [...FRAMES, ...FOUND]), ...shared });

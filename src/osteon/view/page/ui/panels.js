@@ -1,12 +1,26 @@
-/** Panels at the side, or a sheet from below on a phone: one is open at a time, or none. */
+/**
+ * Panels at the side, or a sheet from below on a phone: one is open at a time, or none. Tabs stand in groups; a phone
+ * shows one tab for each group, and the panels of the open group in the head of the sheet. The main actions of a panel
+ * stand in a footer that stays in view while the rest scrolls.
+ */
 
 import { iconButton, picture } from "./controls.js";
 import { make, show } from "./dom.js";
 import { makeGrip } from "./grip.js";
 
+/** Titles of the groups on a phone, their icons, and the panels in each. */
+const GROUPS = [
+  { title: "Inspect", icon: "compare", names: ["compare", "bones", "corrections"] },
+  { title: "Fit", icon: "fit", names: ["fit"] },
+  { title: "Pose", icon: "pose", names: ["pose", "eigenskin"] },
+  { title: "Crowd", icon: "crowd", names: ["levels", "crowd"] },
+  { title: "View", icon: "view", names: ["view", "about"] },
+];
+
 /**
- * @typedef {{name: string, title: string, element: HTMLElement, offered?: (state: import("./store.js").State) => boolean}} Panel
- *   `offered` says whether what is shown has any use for it
+ * @typedef {{name: string, title: string, element: HTMLElement, actions?: HTMLElement,
+ *   offered?: (state: import("./store.js").State) => boolean}} Panel
+ *   `actions` go into the footer, `offered` says whether what is shown has any use for the panel
  *
  * @param {HTMLElement} tabs
  * @param {HTMLElement} home
@@ -15,39 +29,78 @@ import { makeGrip } from "./grip.js";
  */
 export function buildPanels(tabs, home, panels, store) {
   const toggle = (name) => store.set({ panel: store.state.panel === name ? "" : name });
-  const buttons = panels.map(({ name, title }) =>
-    make(
-      "button",
-      { type: "button", class: "tab", "aria-controls": `panel-${name}`, onclick: () => toggle(name) },
-      picture(name),
-      make("span", {}, title),
-    ),
-  );
-  const sheets = panels.map(({ name, title, element }) => {
-    const close = iconButton("close", `Fold ${title} away`, () => {
-      store.set({ panel: "" });
-      buttons[panels.findIndex((panel) => panel.name === name)].focus();
-    });
-    const heading = make("h2", { id: `title-${name}` }, title);
-    const head = make("div", { class: "head" }, heading, makeGrip(home, store, title), close);
-    return make("section", { id: `panel-${name}`, "aria-labelledby": `title-${name}`, hidden: true }, head, element);
-  });
-  tabs.append(...buttons);
+  const offered = (panel) => panel.offered?.(store.state) ?? true;
+  const buttons = new Map(panels.map((panel) => [panel.name, tabOf(panel, toggle)]));
+  const groups = GROUPS.map((group) => groupOf(group, panels, store));
+  const sheets = panels.map((panel) => sheetOf(panel, { home, store, buttons, groups }));
+  tabs.append(...groups.flatMap(({ button, own }) => [button, ...own.map(({ name }) => buttons.get(name))]));
+  groups.slice(1).forEach(({ own }) => buttons.get(own[0].name).classList.add("first"));
   home.append(...sheets);
+  store.watch(["pack", "panel"], () => {
+    for (const panel of panels) show(buttons.get(panel.name), offered(panel));
+    for (const { button, own } of groups) show(button, own.some(offered));
+    for (const link of home.querySelectorAll(".subtab"))
+      show(link, offered(panels.find(({ name }) => name === link.dataset.name)));
+  });
   store.watch(["pack"], () => {
-    const left = panels.map(({ offered }) => offered !== undefined && !offered(store.state));
-    buttons.forEach((button, i) => show(button, !left[i]));
-    if (panels.some(({ name }, i) => left[i] && name === store.state.panel)) store.set({ panel: "" });
+    const open = panels.find(({ name }) => name === store.state.panel);
+    if (open && store.state.pack && !offered(open)) store.set({ panel: "" });
   });
   store.watch(["panel"], () => {
     const open = store.state.panel;
     panels.forEach(({ name }, i) => {
-      buttons[i].setAttribute("aria-expanded", String(name === open));
+      buttons.get(name).setAttribute("aria-expanded", String(name === open));
       show(sheets[i], name === open);
     });
+    for (const group of groups) {
+      const holds = group.own.some(({ name }) => name === open);
+      group.button.setAttribute("aria-expanded", String(holds));
+      if (holds) group.last = open;
+    }
     show(home, open !== "");
     home.scrollTop = 0;
     document.body.dataset.panel = open;
     document.body.classList.toggle("folded", open === "");
   });
+}
+
+function tabOf({ name, title }, toggle) {
+  const attributes = { type: "button", class: "tab", "aria-controls": `panel-${name}`, onclick: () => toggle(name) };
+  return make("button", attributes, picture(name), make("span", {}, title));
+}
+
+/** The tab of a group on a phone: opens the panel of it that was open last, or folds it away. */
+function groupOf({ title, icon, names }, panels, store) {
+  const own = panels.filter(({ name }) => names.includes(name)).sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+  const group = { own, last: "" };
+  const choose = () => {
+    if (own.some(({ name }) => name === store.state.panel)) return store.set({ panel: "" });
+    const able = own.filter((panel) => panel.offered?.(store.state) ?? true);
+    const found = able.find(({ name }) => name === group.last) ?? able[0];
+    if (found) store.set({ panel: found.name });
+  };
+  const attributes = { type: "button", class: "tab group-tab", "aria-controls": "panels", onclick: choose };
+  return Object.assign(group, { button: make("button", attributes, picture(icon), make("span", {}, title)) });
+}
+
+/** One panel: its head, what it holds, and the footer with its main actions. */
+function sheetOf({ name, title, element, actions }, { home, store, buttons, groups }) {
+  const group = groups.find(({ own }) => own.some((panel) => panel.name === name));
+  const close = iconButton("close", `Fold ${title} away`, () => {
+    store.set({ panel: "" });
+    [buttons.get(name), group.button].find((button) => button.checkVisibility())?.focus();
+  });
+  const heading = make("h2", { id: `title-${name}` }, title);
+  const links = group.own.length > 1 ? group.own.map((panel) => subtabOf(panel, name, store)) : [];
+  if (links.length) heading.classList.add("linked");
+  const head = make("div", { class: "head" }, heading, links, makeGrip(home, store, title), close);
+  const foot = actions && make("div", { class: "foot" }, actions);
+  element.classList.add("body");
+  return make("section", { id: `panel-${name}`, "aria-labelledby": `title-${name}`, hidden: true }, head, element, foot);
+}
+
+/** On a phone: a panel of the open group, in the head of the sheet. */
+function subtabOf({ name, title }, shown, store) {
+  const attributes = { type: "button", class: "subtab", "data-name": name, onclick: () => store.set({ panel: name }) };
+  return make("button", { ...attributes, "aria-current": name === shown ? "page" : null }, title);
 }

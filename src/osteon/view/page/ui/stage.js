@@ -1,11 +1,14 @@
 /** What lies over the mesh: names of the sides, the handle between them, a word where nothing is open, values under the pointer. */
 
+import { GHOST } from "../engine/colors.js";
 import { methodWord } from "../pose/methods.js";
 import { make, say, show } from "./dom.js";
 import { namesOf } from "./bones.js";
 import { number, share } from "./numbers.js";
 import { sideNames } from "./peers.js";
 import { Tip } from "./tip.js";
+
+const JOINT_REACH = 16; // pixels within which a click means a joint
 
 /**
  * @param {HTMLElement} stage
@@ -16,7 +19,10 @@ import { Tip } from "./tip.js";
  *   describeTurned(found: object): string}} act
  */
 export function buildStage(stage, canvas, store, engine, act) {
-  const left = make("span", { class: "side-name" });
+  const leftName = make("span");
+  const ghost = make("i", { class: "swatch", hidden: true });
+  ghost.style.background = `rgb(${GHOST.slice(0, 3).map((c) => Math.round(255 * c)).join(" ")})`;
+  const left = make("span", { class: "side-name" }, ghost, leftName);
   const right = make("span", { class: "side-name right" });
   const handle = swipeHandle(stage, store);
   const tip = new Tip(canvas, store, engine, {
@@ -25,7 +31,12 @@ export function buildStage(stage, canvas, store, engine, act) {
       if (store.state.turning) return act.describeTurned(found);
       return store.state.posing ? act.describePosed(found) : describePoint(found, found.pack);
     },
-    choose: ({ bone }) => store.state.panel === "bones" && store.set({ bone, paint: "weights" }),
+    choose: ({ bone }, x, y) => {
+      if (store.state.panel !== "bones") return;
+      // With the skeleton over the mesh a click near a joint means that joint.
+      const joint = store.state.skeleton ? engine.jointNear(x, y, JOINT_REACH) : -1;
+      store.set({ bone: joint < 0 ? bone : joint, paint: "weights" });
+    },
   });
   const empty = make(
     "div",
@@ -33,7 +44,8 @@ export function buildStage(stage, canvas, store, engine, act) {
     make("p", {}, "Drop a model or a mesh sequence here, or open one above."),
   );
   const veil = make("div", { class: "veil", hidden: true, "aria-hidden": "true" }, make("p", {}, "Let go to open"));
-  stage.append(left, right, handle, empty, tip.element, veil);
+  const dividers = makeDividers(engine);
+  stage.append(dividers.element, left, right, handle, empty, tip.element, veil);
 
   store.watch(["mode", "pack", "scene", "model", "against", "crowd", "swipe", "posing", "poseView", "poseMethods", "turning"], () => {
     const { pack, swipe, posing, poseView, turning } = store.state;
@@ -43,7 +55,10 @@ export function buildStage(stage, canvas, store, engine, act) {
     const two = Boolean(pack) && !crowd && (mode === "side" || mode === "swipe");
     const alone = Boolean((pack?.hasSource && !pack.still) || posing) && !crowd && !two;
     const names = { overlay: `${first} over ${second}`, source: first, result: second };
-    say(left, two ? first : alone ? ((!posing && names[mode]) || methodWord(mode)) : "");
+    const overlaid = alone && !posing && mode === "overlay";
+    say(leftName, two ? first : alone ? ((!posing && names[mode]) || methodWord(mode)) : "");
+    show(ghost, overlaid);
+    show(left, leftName.textContent !== "");
     say(right, two ? second : "");
     handle.setAttribute("aria-label", `Border between ${first} and ${second}`);
     handle.hidden = !(two && mode === "swipe");
@@ -51,7 +66,25 @@ export function buildStage(stage, canvas, store, engine, act) {
     show(empty, !pack);
   });
   readMiddle(canvas, tip, act);
-  return { veil, tip };
+  return { veil, tip, dividers };
+}
+
+/** Lines between views that stand beside each other or one above the other. */
+function makeDividers(engine) {
+  const lines = [0, 1].map(() => make("i", { class: "divider", hidden: true }));
+  const place = () => {
+    const views = engine.views.filter(({ left, top }, i, all) => i > 0 && (left !== all[0].left || top !== all[0].top));
+    lines.forEach((line, i) => {
+      const view = views[i];
+      show(line, Boolean(view));
+      if (!view) return;
+      const across = view.left > 0;
+      line.classList.toggle("upright", across);
+      line.style.left = across ? `${view.left}px` : "";
+      line.style.top = across ? "" : `${view.top}px`;
+    });
+  };
+  return { element: make("div", { class: "dividers", "aria-hidden": "true" }, lines), place };
 }
 
 /** What is seen on the left and on the right where two views are. */

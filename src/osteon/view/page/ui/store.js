@@ -7,6 +7,7 @@
  * @property {string} model id of the model shown
  * @property {string} against id of the model that is shown where the source would be; "" for the source
  * @property {Map<string, import("../engine/pack.js").Pack>} known packs that are here, by id
+ * @property {string[]} unsaved ids of models that were fitted here and not saved yet
  * @property {string[]} stills ids of models that were shown and have one frame only
  * @property {string} panel name of the open panel; "" when all are folded
  * @property {number | null} sheet height of the panel on a phone, in pixels; null as the style says
@@ -19,10 +20,15 @@
  * @property {boolean} wireframe
  * @property {boolean} axes
  * @property {boolean} skeleton joints and bones are drawn over the mesh
+ * @property {"room" | "camera" | "picture"} light what lights the mesh
+ * @property {number} lightTurn degrees about the vertical
+ * @property {number} lightPower 1 as it is
+ * @property {string} lightName the file of a picture of light; "" for none
  * @property {"light" | "dark"} theme
  * @property {boolean} shortcuts single keys act
  * @property {boolean} crowd
  * @property {string} clip name of the one that plays
+ * @property {number[]} ab first and last frame of what repeats, counted over all clips; one of them while the other is awaited
  * @property {boolean} levels the model is shown at a level; what follows is which
  * @property {number} levelBones how many bones, from 1 on; a fraction fades
  * @property {number} levelBlends likewise
@@ -84,6 +90,7 @@ export function firstState() {
     model: "",
     against: "",
     known: new Map(),
+    unsaved: [],
     stills: [],
     panel: "",
     sheet: null,
@@ -96,10 +103,15 @@ export function firstState() {
     wireframe: false,
     axes: false,
     skeleton: false,
+    light: "room",
+    lightTurn: 0,
+    lightPower: 1,
+    lightName: "",
     theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
     shortcuts: true,
     crowd: false,
     clip: "",
+    ab: [],
     levels: false,
     levelBones: 1,
     levelBlends: 1,

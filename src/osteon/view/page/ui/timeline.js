@@ -1,4 +1,4 @@
-/** Play, step, scrub, choose a clip, a speed and whether it repeats. */
+/** Play, step, scrub, choose a clip, a speed, and whether it repeats: all of it, or from A to B. */
 
 import { iconButton, picture, select } from "./controls.js";
 import { make, say } from "./dom.js";
@@ -28,6 +28,7 @@ export class Timeline {
     this.playing = iconButton("play", "Play", () => this.toggle());
     this.playing.classList.add("main");
     this.loop = iconButton("loop", "Repeat", () => this.#setLoop(!engine.loop));
+    this.between = make("button", { type: "button", class: "icon between", onclick: () => this.markLoop() }, "A–B");
     this.reading = make("span", { class: "now" });
     this.clips = select("Clip", (name) => this.setClip(name), true);
     this.speed = select("Speed", (value) => (engine.speed = Number(value)), true);
@@ -42,12 +43,38 @@ export class Timeline {
     ];
     home.append(
       make("div", { class: "steps" }, this.steps[0], this.playing, this.steps[1]),
-      make("div", { class: "track" }, this.scrub, this.strip.element),
+      (this.track = make("div", { class: "track" }, this.scrub, make("i", { class: "loop-mark" }), this.strip.element)),
       this.reading,
-      make("div", { class: "choices" }, this.clips.element, this.speed.element, this.loop),
+      make("div", { class: "choices" }, this.clips.element, this.speed.element, this.loop, this.between),
     );
+    this.store = store;
     this.#setLoop(true);
     store.watch(["pack"], () => this.#open(store.state.pack));
+    store.watch(["ab"], () => this.#showLoop());
+  }
+
+  /** The first call marks where the loop begins, the second where it ends, the third ends it. */
+  markLoop() {
+    const { ab } = this.store.state;
+    if (ab.length === 1) this.store.set({ ab: [...ab, this.frame].sort((a, b) => a - b) });
+    else this.store.set({ ab: ab.length ? [] : [this.frame] });
+  }
+
+  /** Hands the loop to the engine, and shows it at the scrubber. */
+  #showLoop() {
+    const { ab } = this.store.state;
+    const { start, stop } = this.#clip;
+    const places = ab.map((frame) => frame - start);
+    if (this.engine.clock) this.engine.clock.range = places.length === 2 ? places : null;
+    const says = ["Loop from this frame (A)", "Loop to this frame (B)", "Loop the whole clip"][ab.length];
+    this.between.setAttribute("aria-label", says);
+    this.between.title = says;
+    this.between.setAttribute("aria-pressed", String(ab.length === 2));
+    this.between.textContent = ["A–B", "A–…", "A–B"][ab.length];
+    const part = (frame) => String(stop - start > 1 ? frame / (stop - start - 1) : 0);
+    this.track.classList.toggle("looped", places.length > 0);
+    this.track.style.setProperty("--a", part(places[0] ?? 0));
+    this.track.style.setProperty("--b", part(places[1] ?? places[0] ?? 0));
   }
 
   /** Play or pause. */
@@ -98,8 +125,11 @@ export class Timeline {
 
   /** Show a clip that the engine plays, and where it is. */
   #take(clip, frame) {
+    const other = clip.start !== this.#clip.start || clip.stop !== this.#clip.stop;
     this.#clip = clip;
     this.#shown = -1;
+    if (other && this.store.state.ab.length) this.store.set({ ab: [] });
+    else this.#showLoop();
     this.clips.input.value = clip.name;
     this.scrub.max = String(Math.max(0, clip.stop - clip.start - 1));
     this.drawErrors(this.errors);
@@ -135,7 +165,7 @@ export class Timeline {
 
   #open(pack) {
     const clips = pack ? this.engine.clips : [];
-    for (const control of [...this.steps, this.scrub, this.playing, this.speed.input, this.clips.input, this.loop])
+    for (const control of [...this.steps, this.scrub, this.playing, this.speed.input, this.clips.input, this.loop, this.between])
       control.disabled = !pack;
     this.clips.sync(
       clips.map((clip) => [clip.name, clip.name || "clip"]),

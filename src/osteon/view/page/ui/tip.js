@@ -21,7 +21,7 @@ export class Tip {
    * @param {HTMLCanvasElement} canvas
    * @param {import("./store.js").Store} store
    * @param {import("../engine/engine.js").Engine} engine
-   * @param {{read(text: string): void, describe(found: object): string, choose(found: object): void}} act
+   * @param {{read(text: string): void, describe(found: object): string, choose(found: object, x: number, y: number): void}} act
    */
   constructor(canvas, store, engine, act) {
     Object.assign(this, { canvas, store, engine, act });
@@ -142,7 +142,7 @@ export class Tip {
     canvas.addEventListener("click", (event) => {
       if (down && Math.hypot(event.clientX - down[0], event.clientY - down[1]) > STILL) return;
       const got = this.read(event.offsetX, event.offsetY, true);
-      if (got?.found) this.act.choose(got.found);
+      if (got?.found) this.act.choose(got.found, event.offsetX, event.offsetY);
     });
   }
 

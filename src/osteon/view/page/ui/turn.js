@@ -26,7 +26,7 @@ function moveOf({ key, shiftKey, ctrlKey, metaKey, altKey }) {
 }
 
 /** Move the camera on a sphere around what it looks at; it never goes below the ground or over the top. */
-function turn({ camera, controls }, across, up, nearer) {
+export function turn({ camera, controls }, across, up, nearer) {
   const offset = camera.position.clone().sub(controls.target);
   const distance = Math.min(controls.maxDistance, Math.max(controls.minDistance, offset.length() * nearer));
   const around = Math.atan2(offset.x, offset.z) + across;

@@ -1,5 +1,6 @@
 // What displacements share that are columns with coefficients of every frame: arrays basis, normal_basis, coefficients.
-import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
+// Coefficients may be held by hand (uniform KINDHeld): they are the last row of their texture.
+import { FLOAT1, FLOAT4, checkFits, lasting, makeTiles } from "../tiles.js";
 
 export function columnsOf({ coefficients }, { frames }) {
   return coefficients.length / frames;
@@ -22,20 +23,34 @@ export function textures(kind, arrays, counts, limits) {
         if (normals) data.set(normals.subarray(i, i + 3), to + 3);
       }
     }),
-    [`${kind}Coefficients`]: makeTiles(limits, coefficients.length, FLOAT1, (data) => data.set(coefficients)),
+    [`${kind}Coefficients`]: lasting(
+      makeTiles(limits, coefficients.length + rank, FLOAT1, (data) => data.set(coefficients)),
+    ),
   };
+}
+
+/**
+ * Holds the coefficients of all columns in place of those of the frames, or with null lets them go.
+ * @param {import("three").Texture} texture of the coefficients @param {ArrayLike<number>|null} values
+ */
+export function hold(texture, { coefficients }, values) {
+  if (!values) return;
+  texture.image.data.set(values, coefficients.length);
+  texture.needsUpdate = true;
 }
 
 export function chunk(kind, arrays, counts) {
   const [all, texels] = [columnsOf(arrays, counts), texelsOf(arrays)];
   return `
 uniform highp sampler2D ${kind}Basis;         // column after column, ${texels} a vertex
-uniform highp sampler2D ${kind}Coefficients;  // ${all} a frame
+uniform highp sampler2D ${kind}Coefficients;  // ${all} a frame, and once more those that are held
+uniform bool ${kind}Held;
 
 void displace_${kind}(Moment now, int columns, inout vec3 p, inout vec3 n) {
   for (int r = 0; r < columns; r++) {
-    float q = texelFetch(${kind}Coefficients, tile(now.first * ${all} + r), 0).r;
-    if (now.between > 0.0) q = mix(q, texelFetch(${kind}Coefficients, tile(now.second * ${all} + r), 0).r, now.between);
+    int row = ${kind}Held ? ${counts.frames} : now.first;
+    float q = texelFetch(${kind}Coefficients, tile(row * ${all} + r), 0).r;
+    if (!${kind}Held && now.between > 0.0) q = mix(q, texelFetch(${kind}Coefficients, tile(now.second * ${all} + r), 0).r, now.between);
     int i = ${texels} * (r * VERTICES + int(vertexNumber));
     vec4 first = texelFetch(${kind}Basis, tile(i), 0);
     p += q * first.xyz;

@@ -23,18 +23,19 @@ const DISPLACEMENTS = {
  * @param {import("../pack.js").Pack} pack
  */
 export function displacementsOf(pack) {
-  return pack.displacements.map(({ kind, arrays }) => {
+  return pack.displacements.map(({ kind, arrays, held = null }) => {
     const code = DISPLACEMENTS[kind];
     if (!code) throw new Error(`The model's displacement ${kind} is not known to this page; reload the page.`);
-    return { kind, arrays, code };
+    return { kind, arrays, code, held };
   });
 }
 
 /** Those that a pose at `rank` needs, with how much of each column there is at a moment. */
 export function columnsAt(pack, moment, rank) {
   const { counts } = pack;
-  return displacementsOf(pack).map(({ arrays, code }) => {
+  return displacementsOf(pack).map(({ arrays, code, held }) => {
     const columns = code.cut ? rank : code.columnsOf(arrays, counts);
+    if (held) return { arrays, code, q: Float64Array.from({ length: columns }, (_, r) => held[r]) };
     return { arrays, code, q: code.coefficientsAt(arrays, counts, moment, columns) };
   });
 }

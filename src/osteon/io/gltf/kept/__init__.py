@@ -1,0 +1,1 @@
+"""A character's own glTF document, changed only where something is added to it."""

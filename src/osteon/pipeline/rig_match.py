@@ -1,0 +1,213 @@
+"""The same mesh in another order of vertices, or split at other seams: which vertex of a sequence each of a rig's is.
+
+Programs that export a mesh again reorder its vertices, and glTF holds one once for each texture coordinate. Vertices
+are matched
+
+1. by position, where a pose of the sequence (its rest pose or first frame) is a pose of the rig (its rest pose or first
+   frame), in the same units or after centring and scaling both to a mean square radius of one;
+2. among those in one place by texture coordinate, then by where their neighbours are;
+3. by texture coordinate alone, where no two poses agree; vertices that share one are told apart by matched neighbours.
+
+A match counts only if it is whole: every vertex of the rig has one, every vertex of a triangle of the sequence is one,
+and edges are as long as they were, on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.frames import ArrayFrames, ReaderFrames
+from osteon.core.mesh import Mesh
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import MeshSequence
+
+__all__ = ["edge_length", "match_vertices", "take_vertices"]
+
+#: Vertices nearer than this part of the mesh's radius are in one place.
+SAME_PLACE = 1e-4
+#: Texture coordinates nearer than this are one.
+SAME_UV = 1e-4
+#: Candidates that are looked at for each vertex.
+MOST = 8
+#: Vertices in another order make edges longer by at least this factor.
+LONGER_EDGES = 2.0
+
+IntArray = NDArray[np.int64]
+
+
+def edge_length(points: NDArray[np.floating], faces: Int32) -> float:
+    """Mean length of the edges, in units of the mesh's RMS radius."""
+    corners = points.astype(np.float64)[faces]
+    edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+    radius = np.sqrt(((points - points.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1).mean())
+    return float(edges.mean() / max(radius, 1e-300))
+
+
+def match_vertices(sequence: MeshSequence, rig: SkinnedModel) -> IntArray | None:
+    """(v,) for each vertex of the rig that of the sequence which it is; None if they are not the same mesh."""
+    used = np.unique(sequence.faces)
+    if not len(used) or not len(rig.faces):
+        return None
+    for found in _candidates(sequence, rig):
+        if found is not None and np.isin(used, found).all() and _keeps_edges(sequence, rig, found):
+            return found
+    return None
+
+
+def take_vertices(sequence: MeshSequence, rig: SkinnedModel, vertices: IntArray) -> MeshSequence:
+    """The frames of a sequence on the mesh of a rig."""
+    source = sequence.source
+    if isinstance(source, ArrayFrames) and source.in_memory:
+        frames: ArrayFrames | ReaderFrames = ArrayFrames(source.read(0, source.n_frames)[:, vertices])
+    else:
+        frames = ReaderFrames(source.n_frames, len(vertices), lambda a, b: source.read(a, b)[:, vertices])
+    mesh = Mesh(rig.rest, rig.faces, rig.asset, sequence.name)
+    return MeshSequence(source=frames, mesh=mesh, clips=sequence.clips)
+
+
+def _candidates(sequence: MeshSequence, rig: SkinnedModel) -> Iterator[IntArray | None]:
+    """Matches that may hold, the surest first."""
+    from osteon.deform.pose import pose_frames  # compiled
+
+    theirs = [rig.rest, pose_frames(rig, 0, 1)[0]]
+    ours = [sequence.rest, sequence.frame(0)]
+    for place in (_centred, _scaled):
+        for one in theirs:
+            for other in ours:
+                yield _by_place(place(one, rig.faces), place(other, sequence.faces), sequence, rig)
+    yield _by_uv(sequence, rig)
+
+
+def _centred(points: NDArray[np.floating], faces: Int32) -> Float64:
+    """In units of the radius, where they are."""
+    return np.asarray(points.astype(np.float64) / _radius(points.astype(np.float64)[np.unique(faces)]))
+
+
+def _scaled(points: NDArray[np.floating], faces: Int32) -> Float64:
+    """In units of the radius, about the middle of the bounds, which seams do not move."""
+    used = points.astype(np.float64)[np.unique(faces)]
+    middle, size = (used.min(axis=0) + used.max(axis=0)) / 2, np.ptp(used, axis=0).max()
+    return np.asarray((points - middle) / max(size, 1e-300))
+
+
+def _radius(points: Float64) -> float:
+    return max(float(np.ptp(points, axis=0).max()), 1e-300)
+
+
+def _by_place(theirs: Float64, ours: Float64, sequence: MeshSequence, rig: SkinnedModel) -> IntArray | None:
+    """The vertex in the same place; None if a vertex of the rig has none."""
+    from scipy.spatial import cKDTree
+
+    used = np.unique(sequence.faces)
+    count = min(MOST, len(used))
+    distances, near = cKDTree(ours[used]).query(theirs, k=count)
+    distances, near = distances.reshape(len(theirs), count), used[near.reshape(len(theirs), count)]
+    there = distances <= SAME_PLACE
+    if not there[:, 0].all():
+        return None
+    found: IntArray = near[:, 0].astype(np.int64)
+    several = np.flatnonzero(there.sum(axis=1) > 1)
+    if len(several):
+        score = _difference(several, near[several], theirs, ours, sequence, rig)
+        score[~there[several]] = np.inf
+        found[several] = np.take_along_axis(near[several], score.argmin(axis=1)[:, None], axis=1)[:, 0]
+    return found
+
+
+def _difference(
+    vertices: IntArray, near: IntArray, theirs: Float64, ours: Float64, sequence: MeshSequence, rig: SkinnedModel
+) -> Float64:
+    """(n,c) how unlike each candidate is: where its neighbours are, and first its texture coordinates."""
+    around = _neighbours(theirs, rig.faces)[vertices][:, None] - _neighbours(ours, sequence.faces)[near]
+    score: Float64 = np.linalg.norm(around, axis=2)
+    mine, other = _uv_table(rig.asset.uvs, rig.faces), _uv_table(sequence.asset.uvs, sequence.faces)
+    if mine is None or other is None:
+        return score
+    for i, v in enumerate(vertices.tolist()):
+        for c, candidate in enumerate(near[i].tolist()):
+            gap = mine.of(v)[:, None] - other.of(candidate)[None]
+            apart = np.abs(gap).max(axis=2).min(initial=np.inf) > SAME_UV
+            score[i, c] += 10.0 * apart
+    return score
+
+
+def _neighbours(points: Float64, faces: Int32) -> Float64:
+    """(v,3) the mean of the triangles at each vertex."""
+    sums, counts = np.zeros_like(points), np.zeros(len(points))
+    centres = points[faces].mean(axis=1)
+    for corner in range(3):
+        np.add.at(sums, faces[:, corner], centres)
+        np.add.at(counts, faces[:, corner], 1)
+    return np.asarray(sums / np.maximum(counts, 1)[:, None])
+
+
+@dataclass(frozen=True, slots=True)
+class _UvTable:
+    """Texture coordinates of the corners, by vertex."""
+
+    uvs: Float64  # (c,2) sorted by vertex
+    starts: IntArray  # (v+1,)
+
+    def of(self, vertex: int) -> Float64:
+        return self.uvs[self.starts[vertex] : self.starts[vertex + 1]]
+
+
+def _uv_table(uvs: NDArray[np.floating] | None, faces: Int32) -> _UvTable | None:
+    if uvs is None:
+        return None
+    corners = faces.reshape(-1)
+    order = np.argsort(corners, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(corners))])
+    return _UvTable(uvs.reshape(-1, 2)[order].astype(np.float64), starts.astype(np.int64))
+
+
+def _by_uv(sequence: MeshSequence, rig: SkinnedModel) -> IntArray | None:
+    """The vertex with the same texture coordinate; where several have it, one that is joined to a matched neighbour."""
+    from scipy.spatial import cKDTree
+
+    if sequence.asset.uvs is None or rig.asset.uvs is None:
+        return None
+    ours = sequence.asset.uvs.reshape(-1, 2).astype(np.float64)
+    corners = sequence.faces.reshape(-1).astype(np.int64)
+    mine = np.zeros((rig.n_vertices, 2))
+    mine[rig.faces.reshape(-1)] = rig.asset.uvs.reshape(-1, 2)
+    near = cKDTree(ours).query_ball_point(mine, SAME_UV, p=np.inf)
+    choices = [set(corners[hits].tolist()) for hits in near]
+    if not all(choices[v] for v in np.unique(rig.faces).tolist()):
+        return None
+    found = np.full(rig.n_vertices, -1, np.int64)
+    for v, choice in enumerate(choices):
+        if len(choice) == 1:
+            found[v] = next(iter(choice))
+    _spread(found, choices, _links(rig.faces), _links(sequence.faces))
+    return found if (found >= 0).all() else None
+
+
+def _links(faces: Int32) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for a, b, c in faces.tolist():
+        for one, others in ((a, (b, c)), (b, (a, c)), (c, (a, b))):
+            found.setdefault(one, set()).update(others)
+    return found
+
+
+def _spread(found: IntArray, choices: list[set[int]], mine: dict[int, set[int]], others: dict[int, set[int]]) -> None:
+    """Settle vertices of several choices from neighbours that are settled, ring by ring."""
+    waiting = [v for v in range(len(found)) if found[v] >= 0]
+    while waiting:
+        v = waiting.pop()
+        beside = others.get(int(found[v]), set())
+        for w in mine.get(v, ()):
+            if found[w] < 0 and len(fitting := choices[w] & beside) == 1:
+                found[w] = next(iter(fitting))
+                waiting.append(w)
+
+
+def _keeps_edges(sequence: MeshSequence, rig: SkinnedModel, found: IntArray) -> bool:
+    ours, theirs = edge_length(sequence.rest[found], rig.faces), edge_length(rig.rest, rig.faces)
+    return ours < LONGER_EDGES * theirs and theirs < LONGER_EDGES * ours

@@ -1,0 +1,157 @@
+/**
+ * What is seen, in the fragment of the page's address: a page that is loaded again, and an address that is sent to
+ * somebody, open as they were left. Only what differs from a page that was just opened is written.
+ */
+
+const LATER = 250; // ms after the last change
+/** Keys of the state that are written, how, and what they are on a fresh page. */
+const FIELDS = {
+  panel: text(),
+  mode: text(),
+  paint: text(),
+  bone: number(),
+  rank: number(),
+  swipe: number(),
+  heatMax: number(),
+  wireframe: flag(),
+  axes: flag(),
+  skeleton: flag(),
+  light: text(),
+  lightTurn: number(),
+  lightPower: number(),
+  against: text(),
+  ab: list(),
+};
+/** What a person chooses in one of several words; anything else in an address is left out. */
+const WORDS = {
+  mode: ["result", "source", "side", "overlay", "swipe"],
+  paint: ["material", "bones", "weights", "error", "clusters"],
+  light: ["room", "camera"],
+};
+
+function text() {
+  return { write: String, read: (word) => word };
+}
+
+function number() {
+  return { write: (value) => String(Number(Number(value).toPrecision(5))), read: finite };
+}
+
+function flag() {
+  return { write: (on) => (on ? "1" : "0"), read: (word) => word === "1" };
+}
+
+function list() {
+  return { write: (values) => values.join("-"), read: (word) => word.split("-").map(Number).filter(Number.isInteger) };
+}
+
+function finite(word) {
+  return word !== "" && Number.isFinite(Number(word)) ? Number(word) : undefined;
+}
+
+/** What an address says. @param {string} hash @returns {{model?: string, frame?: number, camera?: number[], state: object}} */
+export function readAddress(hash) {
+  const said = new URLSearchParams(hash.replace(/^#/, ""));
+  const state = {};
+  for (const [key, field] of Object.entries(FIELDS)) {
+    if (!said.has(key)) continue;
+    const value = field.read(said.get(key));
+    if (value === undefined || (WORDS[key] && !WORDS[key].includes(value))) continue;
+    state[key] = value;
+  }
+  const camera = said.get("camera")?.split(",").map(Number);
+  const frame = finite(said.get("frame") ?? "");
+  return {
+    ...(said.has("model") && { model: said.get("model") }),
+    ...(frame !== undefined && { frame }),
+    ...(camera?.length === 6 && camera.every(Number.isFinite) && { camera }),
+    state,
+  };
+}
+
+export class Address {
+  #timer = 0;
+  #base = null; // the state of the model as it was opened
+  #written = "";
+
+  /**
+   * @param {{store: import("./store.js").Store, engine: import("../engine/engine.js").Engine,
+   *   timeline: import("./timeline.js").Timeline, opener: import("./opener.js").Opener}} services
+   */
+  constructor(services) {
+    Object.assign(this, services);
+    this.asked = readAddress(location.hash);
+  }
+
+  /** From now on the address follows; what it said before is shown first. */
+  begin() {
+    this.#base = this.#basis();
+    this.show(this.asked);
+    this.store.watch(Object.keys(FIELDS), () => this.later());
+    this.store.watch(["model", "pack", "panel"], () => this.write()); // at once: who reloads now finds it
+    this.engine.eye.controls.addEventListener("change", () => this.later());
+    addEventListener("hashchange", () => this.#follow());
+    this.later();
+  }
+
+  /** A model was opened: what is seen of it now is what a page shows by itself. */
+  opened() {
+    if (this.#base) this.#base = this.#basis();
+  }
+
+  #basis() {
+    return Object.fromEntries(Object.keys(FIELDS).map((key) => [key, this.store.state[key]]));
+  }
+
+  /** Shows what an address says, as far as there is such a thing here. */
+  show({ frame, camera, state }) {
+    const { store, engine, timeline } = this;
+    const { pack, scene } = store.state;
+    if (!pack) return;
+    const { panel, against, ...rest } = state;
+    const ready = document.getElementById(`panel-${panel}`) ? { panel } : panel === "" ? { panel: "" } : {};
+    const beside = scene.models.some(({ id }) => id === against) ? { against } : {};
+    if (rest.rank !== undefined) rest.rank = Math.min(pack.rank, Math.max(0, Math.round(rest.rank)));
+    if (rest.bone !== undefined) rest.bone = Math.min(Math.max(0, pack.counts.bones - 1), Math.max(0, Math.round(rest.bone)));
+    store.set({ ...rest, ab: [], ...beside, ...ready });
+    if (frame !== undefined && !pack.still) timeline.goTo(Math.min(pack.counts.frames - 1, Math.max(0, Math.round(frame))));
+    if (rest.ab?.length) store.set({ ab: rest.ab });
+    if (camera) engine.eye.setPlace(camera, engine.middle);
+    engine.refresh();
+  }
+
+  async #follow() {
+    if (location.hash === this.#written) return; // written here
+    const asked = readAddress(location.hash);
+    const { model, scene } = this.store.state;
+    if (asked.model && asked.model !== model && scene.models.some(({ id }) => id === asked.model))
+      await this.opener.show(asked.model);
+    this.show(asked);
+  }
+
+  later() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.write(), LATER);
+  }
+
+  write() {
+    const { store, engine } = this;
+    const { pack, model, scene } = store.state;
+    const said = new URLSearchParams();
+    if (pack) {
+      if (scene.models[0]?.id !== model) said.set("model", model);
+      for (const [key, field] of Object.entries(FIELDS)) {
+        const [now, first] = [store.state[key], this.#base?.[key]];
+        if (now !== null && now !== undefined && field.write(now) !== (first == null ? null : field.write(first)))
+          said.set(key, field.write(now));
+      }
+      const still = pack.still || store.state.posing || store.state.turning || engine.playing;
+      if (!still && Math.round(engine.clock.frame) > 0) said.set("frame", String(Math.round(engine.clock.frame)));
+      if (engine.eye.touched && !engine.group) said.set("camera", engine.eye.place.map((x) => Number(x.toPrecision(5))).join(","));
+    }
+    const hash = said.size ? `#${said.toString().replaceAll("%2C", ",")}` : "";
+    if (hash === location.hash) return;
+    this.#written = hash;
+    history.replaceState(null, "", hash || location.pathname + location.search);
+  }
+}

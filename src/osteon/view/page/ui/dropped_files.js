@@ -1,0 +1,76 @@
+/**
+ * Which files of a drop belong together. A file that holds a whole model is one by itself, with the buffers, materials
+ * and pictures that it names. Meshes are the frames of one sequence where their names differ only by a number, or where
+ * they have equally many vertices; others are models of their own.
+ */
+
+const HEAD_BYTES = 4096;
+
+/**
+ * @param {File[]} files
+ * @param {{suffixes?: string[], companions?: string[], frames?: string[]}} limits suffixes that can be opened, that come
+ *   along with a model, and that hold one mesh
+ * @returns {Promise<File[][]>} each is opened as one; frames are in the order of their numbers
+ */
+export async function groupsOfFiles(files, { suffixes = [], companions = [], frames = [] }) {
+  const named = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+  const along = named.filter(({ name }) => companions.includes(suffixOf(name)));
+  const main = named.filter(({ name }) => suffixes.includes(suffixOf(name)) && !companions.includes(suffixOf(name)));
+  // What nobody reads is refused by the server in its own words, unless something else came with it.
+  if (!main.length) return [along.length ? along : named.slice(0, 1)];
+  const meshes = main.filter(({ name }) => frames.includes(suffixOf(name)));
+  const whole = main.filter((file) => !meshes.includes(file));
+  const groups = [...(await sequencesOf(meshes)), ...whole.map((file) => [file])];
+  if (groups.length === 1) return [[...groups[0], ...along]];
+  return Promise.all(groups.map(async (group) => [...group, ...(await companionsOf(group, along))]));
+}
+
+export function suffixOf(name) {
+  return name.slice(name.lastIndexOf(".")).toLowerCase();
+}
+
+/** Meshes by sequence: by the pattern of their names, and then those patterns that have equally many vertices. */
+async function sequencesOf(meshes) {
+  const patterns = [...grouped(meshes, patternOf).values()];
+  if (patterns.length < 2) return patterns;
+  const counted = await Promise.all(patterns.map(async (group) => ({ group, count: await vertexCountOf(group[0]) })));
+  const joined = grouped(counted, ({ group, count }) => `${suffixOf(group[0].name)} ${count ?? patternOf(group[0])}`);
+  return [...joined.values()].map((alike) => alike.flatMap(({ group }) => group));
+}
+
+const patternOf = ({ name }) => name.toLowerCase().replace(/\d+/g, "#");
+
+function grouped(things, keyOf) {
+  const out = new Map();
+  for (const thing of things) out.set(keyOf(thing), [...(out.get(keyOf(thing)) ?? []), thing]);
+  return out;
+}
+
+/** How many vertices a mesh has, from its head where that says so; null where it cannot be told. */
+async function vertexCountOf(file) {
+  const head = await file.slice(0, HEAD_BYTES).text();
+  const suffix = suffixOf(file.name);
+  if (suffix === ".ply") return Number(/element vertex (\d+)/.exec(head)?.[1] ?? NaN) || null;
+  if (suffix === ".off") return Number(/^\s*\w*OFF\s+(?:#.*\s+)*(\d+)/.exec(head)?.[1] ?? NaN) || null;
+  if (suffix === ".obj") return (await file.text()).match(/^v\s/gm)?.length ?? null;
+  return suffix === ".stl" ? file.size : null; // all of a binary one is triangles
+}
+
+/** What comes along with files that name it, directly or in a material. */
+async function companionsOf(group, along) {
+  let text = (await Promise.all(group.slice(0, 1).map(readable))).join("\n");
+  const found = new Set();
+  for (let more = true; more; ) {
+    const named = along.filter((file) => !found.has(file) && text.includes(file.name));
+    more = named.length > 0;
+    named.forEach((file) => found.add(file));
+    text = (await Promise.all(named.filter(({ name }) => suffixOf(name) === ".mtl").map(readable))).join("\n");
+  }
+  return [...found];
+}
+
+/** Text of a file that may name others: a glTF, or the head of a mesh. */
+async function readable(file) {
+  const all = [".gltf", ".mtl"].includes(suffixOf(file.name));
+  return decodeURIComponent((await (all ? file : file.slice(0, HEAD_BYTES)).text()).replace(/%(?![0-9a-f]{2})/gi, "%25"));
+}

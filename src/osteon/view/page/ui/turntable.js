@@ -1,0 +1,48 @@
+/** One turn around what is shown, as an animated GIF. */
+
+import { PictureCamera } from "../engine/capture.js";
+import { GifWriter, findPalette } from "../engine/gif.js";
+import { turn } from "./turn.js";
+
+const FRAMES = 60;
+const DELAY = 5; // 1/100 s: 20 pictures a second, three seconds a turn
+const LONGEST = 540; // pixels of the longer side
+const SAMPLES = 6; // pictures that the palette is found from
+
+/**
+ * @param {import("../engine/engine.js").Engine} engine
+ * @param {{signal: AbortSignal, tell(text: string): void}} how
+ * @returns {Promise<Blob>}
+ */
+export async function takeTurntable(engine, { signal, tell }) {
+  const { eye, width, height, playing, clock } = engine;
+  const scale = Math.min(1, LONGEST / Math.max(width, height));
+  const size = { width: Math.round(scale * width), height: Math.round(scale * height) };
+  const before = { place: eye.place, touched: eye.touched, time: clock.time };
+  engine.pause();
+  const camera = new PictureCamera(engine, size);
+  const shoot = (at) => {
+    eye.setPlace(before.place, engine.middle);
+    turn(eye, (2 * Math.PI * at) / FRAMES, 0, 1);
+    return camera.take();
+  };
+  try {
+    const { palette, index } = findPalette(Array.from({ length: SAMPLES }, (_, i) => shoot((i * FRAMES) / SAMPLES)));
+    const writer = new GifWriter({ ...size, palette, index, delay: DELAY });
+    for (let i = 0; i < FRAMES; i++) {
+      signal.throwIfAborted();
+      writer.add(shoot(i));
+      if (playing) engine.advance(DELAY / 100);
+      tell(`Turntable, ${Math.round((100 * (i + 1)) / FRAMES)} %`);
+      await new Promise((go) => setTimeout(go)); // the page stays alive
+    }
+    return writer.end();
+  } finally {
+    if (!engine.group) engine.setTime(before.time);
+    eye.setPlace(before.place, engine.middle);
+    camera.end();
+    eye.touched = before.touched;
+    if (playing) engine.play();
+    engine.refresh();
+  }
+}
