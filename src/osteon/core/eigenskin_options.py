@@ -16,6 +16,8 @@ BasisBits = Literal[32, 8]
 
 #: Supports are where displacements exceed this part of the longest one of a joint.
 SUPPORT = {"default": 0.01, "paper": 0.04}
+#: The threshold of normals over that of displacements: an angle is seen where a displacement of that part is not.
+NORMAL_SUPPORT = {"default": 0.25, "paper": 1.0}
 _PAIRS = "the paper has no pairs of joints; leave it away, or use the default preset"
 
 
@@ -127,3 +129,8 @@ class EigenSkinOptions:
     def threshold(self) -> float:
         """Part of a joint's longest displacement above which a vertex belongs to its support."""
         return SUPPORT[self.preset] if self.support is None else self.support
+
+    @property
+    def normal_threshold(self) -> float:
+        """The same of normals."""
+        return self.threshold * NORMAL_SUPPORT[self.preset]

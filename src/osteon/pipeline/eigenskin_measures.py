@@ -16,10 +16,10 @@ import numpy as np
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float64, FloatArray, Int64
 from osteon.core.character import Character
-from osteon.core.model import SkinnedModel
+from osteon.core.deformer import Displacement
 from osteon.core.normals import angles_between
 from osteon.deform.eigenskin import EigenSkin
-from osteon.deform.normals import pose_normals
+from osteon.deform.normals import rest_normals, unit_vectors
 from osteon.deform.pose import ColumnMotion, blends_of, pose_points
 from osteon.fit.eigenskin.eigen_normals import PoseNormals
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
@@ -93,15 +93,25 @@ def _shading(skins: tuple[Character, Character], poses: KnownPoses, played: Anim
     mesh = skins[0].mesh
     if not len(mesh.faces):
         return np.zeros((0, 2)), np.zeros((0, 2))
-    models, wanted = [SkinnedModel(skin, played) for skin in skins], PoseNormals.of(mesh)
+    rest, wanted, place = rest_normals(mesh), PoseNormals.of(mesh), mesh.vertex_of_normal
     found = np.empty((2, len(poses.names), 2))
-    for p, frame in enumerate(poses.frames):
-        true = wanted.at(frame)
-        there = true.any(axis=1)
-        for i, model in enumerate(models):
-            angles = angles_between(pose_normals(model, p).astype(np.float64), true)[there]
+    for i, skin in enumerate(skins):
+        turned = [_turned(one, played) for one in skin.displacements if one.normal_basis is not None]
+        for p, (frame, bones) in enumerate(zip(poses.frames, poses.transforms, strict=True)):
+            normals = rest + sum((q[p] @ columns).reshape(rest.shape) for q, columns in turned)
+            linear = blends_of(skin.deformer, bones)[..., :3][place]
+            shown, true = unit_vectors(np.einsum("nij,nj->ni", linear, normals)), wanted.at(frame)
+            angles = angles_between(shown.astype(np.float64), true)[true.any(axis=1)]
             found[i, p] = angles.mean(), np.percentile(angles, 95)
     return found[0], found[1]
+
+
+def _turned(displacement: Displacement, played: Animation) -> tuple[Float64, Float64]:
+    """(p,r) coefficients of the columns that move normals, and these (r,3n)."""
+    assert displacement.normal_basis is not None
+    used = np.flatnonzero(displacement.normal_basis.any(axis=(1, 2)))
+    columns = displacement.normal_basis[used].astype(np.float64).reshape(len(used), -1)
+    return displacement.coefficients(played)[:, used].astype(np.float64), columns
 
 
 def _degrees(found: Float64) -> dict[str, float] | None:

@@ -58,11 +58,18 @@ class DriverColumns:
 
 
 def fit_columns(
-    poses: PosesOfJoints, values: Float64, places: Int64, choose: Callable[[list[Eigenbasis]], list[int]]
+    poses: PosesOfJoints,
+    values: Float64,
+    places: Int64,
+    threshold: float,
+    choose: Callable[[list[Eigenbasis]], list[int]],
 ) -> DriverColumns:
-    """Components of values (p,n,3), each at one of the character's vertices: those numbered `places` (n,)."""
+    """Components of values (p,n,3), each at one of the character's vertices: those numbered `places` (n,).
+
+    Supports are where values exceed the threshold, a part of the longest of a driver.
+    """
     fields = _fields(poses, values, places)
-    bases = [eigendisplacements(field, poses.options.threshold) for field in fields if field.reach > 0]
+    bases = [eigendisplacements(field, threshold) for field in fields if field.reach > 0]
     functions = [fit_settings(b.field.turns, b.coordinates, b.field.axes, poses.rbf, b.sizes) for b in bases]
     return DriverColumns(bases, choose(bases), functions)
 
@@ -91,7 +98,8 @@ def assemble_columns(poses: PosesOfJoints, found: DriverColumns, n_places: int) 
     if poses.options.limit and len(columns):
         reach = np.array([bases[d].field.reach for _, d in order])
         columns = limit_columns(columns, reach, poses.options.limit, _typical(settings, tables))
-    return columns, tables
+    kept = np.flatnonzero(columns.any(axis=(1, 2)))  # stronger ones may have taken all the room of a column
+    return columns[kept], tables if len(kept) == len(columns) else tables.take(kept)
 
 
 def _fields(poses: PosesOfJoints, values: Float64, places: Int64) -> list[DriverField]:

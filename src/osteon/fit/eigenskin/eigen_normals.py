@@ -8,6 +8,11 @@ from displacements (`driver_columns.py`). A mesh with several normals a vertex h
 
 Based on: Kry, James and Pai, EigenSkin, 2002, section 2: "it applies similarly to the construction of linear normal
 corrections".
+Differs from the paper, beyond what `--preset paper` does: supports of normals have a quarter of the threshold.
+
+Notes, built-in hand, two columns a joint, limit 10, mean degrees in poses unseen: none 4.52; sharing the coefficients
+of the displacements 0.55; 81 of their own 0.50, with a quarter of the threshold 0.47; 121 of
+their own 0.49; without a limit 0.43 and, with a quarter of the threshold, 0.37.
 """
 
 from __future__ import annotations

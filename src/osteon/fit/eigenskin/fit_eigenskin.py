@@ -99,7 +99,8 @@ def fit_eigenskin(
     observed = rest_displacements(character.deformer, rest, poses.frames, poses.transforms)
     report_progress(progress, "components", 0.3)
     joints = PosesOfJoints(character, settings, group_poses(settings), options)
-    found = fit_columns(joints, observed.values, np.arange(len(rest)), lambda bases: choose_counts(bases, options))
+    places = np.arange(len(rest))
+    found = fit_columns(joints, observed.values, places, options.threshold, lambda bases: choose_counts(bases, options))
     report_progress(progress, "normals", 0.6)
     normals = _normals(joints, poses, found)
     report_progress(progress, "coordinates", 0.8)
@@ -117,7 +118,10 @@ def _normals(joints: PosesOfJoints, poses: KnownPoses, found: DriverColumns) -> 
         return None
     missing = normal_differences(joints.character.deformer, mesh, poses.frames, poses.transforms)
     places = mesh.vertex_of_normal.astype(np.int64)
-    return fit_columns(joints, missing, places, lambda bases: choose_normal_counts(bases, sum(found.counts), options))
+    wanted = sum(found.counts)
+    return fit_columns(
+        joints, missing, places, options.normal_threshold, lambda bases: choose_normal_counts(bases, wanted, options)
+    )
 
 
 def _assembled(joints: PosesOfJoints, found: DriverColumns, normals: DriverColumns | None) -> EigenSkin:
