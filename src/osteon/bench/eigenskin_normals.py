@@ -25,7 +25,7 @@ from osteon.pipeline.eigenskin import LearnedSkin
 from osteon.pipeline.eigenskin_measures import PoseErrors, measure_poses
 from osteon.pipeline.rig_poses import poses_of_rig
 
-__all__ = ["share_coefficients", "shading_rows"]
+__all__ = ["shading_rows", "share_coefficients"]
 
 #: Of the mean square of a column's coefficients.
 DAMPING = 1e-3
@@ -35,7 +35,9 @@ def shading_rows(case: str, learned: LearnedSkin, poses: PoseSet, threads: int) 
     """Mean degrees of shading in poses that were kept to judge by: own eigennormals, shared coefficients, none."""
     own, plain = learned.validation, replace(learned.model.character, displacements=())
     assert own is not None
-    training, judged = (poses_of_rig(plain, poses, poses.of_kind(*kinds)) for kinds in (("train", "pair"), ("validate",)))
+    training, judged = (
+        poses_of_rig(plain, poses, poses.of_kind(*kinds)) for kinds in (("train", "pair"), ("validate",))
+    )
     shared = share_coefficients(plain, learned.displacement, training)
     once = measure_poses((plain, plain), judged, shared, threads=threads)
     skin, mine, theirs = own.shading_skin[:, 0].mean(), own.shading[:, 0].mean(), once.shading[:, 0].mean()
@@ -45,7 +47,9 @@ def shading_rows(case: str, learned: LearnedSkin, poses: PoseSet, threads: int) 
         figure(case, "shading, own eigennormals, degrees, 95th percentile", _p95(own)),
         figure(case, "shading, shared coefficients, degrees, 95th percentile", _p95(once)),
         figure(case, "shading, none, degrees, 95th percentile", own.shading_skin[:, 1].mean()),
-        at_most(case, "eigennormals a normal, most", learned.displacement.columns_a_normal.max(), learned.options.limit),
+        at_most(
+            case, "eigennormals a normal, most", learned.displacement.columns_a_normal.max(), learned.options.limit
+        ),
         figure(case, "eigennormals", learned.displacement.n_normals),
     ]
 

@@ -36,7 +36,9 @@ class PoseErrors:
     corrected: Float64  # (p,) with EigenSkin
     best: Float64  # (p,) with the same columns and the best coefficients
     diagonal: float
-    shading_skin: Float64  # (p,2) degrees of the rig's own skin, mean and 95th percentile; (0,2) of a mesh without faces
+    shading_skin: (
+        Float64  # (p,2) degrees of the rig's own skin, mean and 95th percentile; (0,2) of a mesh without faces
+    )
     shading: Float64  # (p,2) with EigenSkin
 
     @property

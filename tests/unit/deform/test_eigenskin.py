@@ -247,7 +247,9 @@ def test_columns_of_files_of_before_stand_together() -> None:
     model = own_normals()
     stored, found = model.character.displacements
     q = [one.coefficients(model.animation) for one in (stored, found)]
-    columns = [np.concatenate(parts) for parts in ((stored.basis, found.basis), (stored.normal_basis, found.normal_basis))]
+    columns = [
+        np.concatenate(parts) for parts in ((stored.basis, found.basis), (stored.normal_basis, found.normal_basis))
+    ]
     corrections = Corrections(columns[0], np.concatenate(q, axis=1), columns[1])
     plain = SkinnedModel(replace(model.character, displacements=()), replace(model.animation, coefficients=None))
     (last,) = numbered_columns([5], [None], 10)

@@ -80,9 +80,7 @@ def tables_of(model: SkinnedModel) -> list[StoredTables]:
     others = _others(model)
     stored = [] if model.corrections is None else [model.corrections.basis]
     numbers = joined_columns([*stored, *(one.basis for one in others)])[len(stored) :]
-    return [
-        StoredTables(one.kind, columns, table_arrays(one)) for one, columns in zip(others, numbers, strict=True)
-    ]
+    return [StoredTables(one.kind, columns, table_arrays(one)) for one, columns in zip(others, numbers, strict=True)]
 
 
 def column_entry(tables: Sequence[StoredTables], total: int) -> list[dict[str, Any]]:
