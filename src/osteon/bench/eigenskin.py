@@ -4,6 +4,7 @@
   on all vertices meet the poses.
 - Validation: the share of the skin's error that is removed in random poses of all joints, beside what the same columns
   would remove with the best coefficients.
+- Shading: eigennormals of their own beside normals that share the coefficients of displacements, and beside none.
 - Posing with five eigendisplacements a joint beside the skin alone; a basis of bytes.
 - Files of the character in players: three.js, Babylon.js, USD, and Khronos' validator.
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.bench.eigenskin_hands import built_in_hand, measured_hand
+from osteon.bench.eigenskin_normals import shading_rows
 from osteon.bench.eigenskin_page import shader_rows
 from osteon.bench.files import player_rows
 from osteon.bench.players.cases import Case
@@ -65,6 +67,7 @@ def _rows_of(run: BenchRun, name: str, poses: PoseSet) -> list[Row]:
     usual = _learn(poses)
     rows = [row for support in LEFT for row in _training_rows(case, poses, support)]
     rows += [_met_row(case, poses), *_validation_rows(case, usual, _learn(poses, preset="paper"))]
+    rows += shading_rows(case, usual, poses, run.threads)
     rows += _refit_rows(case, poses)
     rows += _byte_rows(case, usual, _learn(poses, basis_bits=8))
     run.say(f"{name}: posing")
@@ -182,7 +185,7 @@ def _player_rows(run: BenchRun, name: str, learned: LearnedSkin) -> list[Row]:
     cases = (
         Case(f"eigenskin, {name}", model),
         Case(f"eigenskin, {name} quantised", model, SaveOptions(quantize=True)),
-        Case(f"eigenskin, {name}, with normals", model, SaveOptions(engine="web")),
+        Case(f"eigenskin, {name}, for web", model, SaveOptions(engine="web")),
     )
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as folder:
         return player_rows(run, cases, Path(folder))

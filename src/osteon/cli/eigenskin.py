@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +84,7 @@ def eigenskin(
     _check_formats(files.outputs)
     sticks = not holds_model(rig)
     suffixes = frozenset(Path(path).suffix.lower() for path in files.outputs)
-    refuse_unused(sticks=sticks, written=suffixes, corrected=True)
+    refuse_unused(sticks=sticks, written=suffixes, corrected=True, shaded=save.normals)
     if files.skeleton is not None and not sticks:
         raise OptionError(f"--skeleton: {rig} is a skinned model with joints of its own; leave it away")
     outputs = plan_outputs(
@@ -92,6 +92,8 @@ def eigenskin(
         *(model_output("-o", path) for path in files.outputs),
         file_output("--json", json_file),
     )
+    if not save.normals:
+        options = replace(options, eigennormals=0)  # nothing would be written of them
     start_compiling(EIGENSKIN_KERNELS)  # while files are read
     with progress_bar(quiet) as progress:
         with clock.stage("load"):
@@ -159,9 +161,14 @@ def _print(facts: dict[str, Any], outputs: tuple[str, ...], poses: str, plays: l
         ("columns", _columns(quality)),
         ("learned", _errors(quality["training"])),
     ]
+    if quality["eigennormals"]:
+        rows.insert(3, ("normals", _normal_columns(quality)))
     if quality["validation"] is not None:
         limit = quality["validation"]["limit_percent"]["mean"]
         rows.append(("unseen", f"{_errors(quality['validation'])}; these columns could remove {limit:.1f} %"))
+    judged = quality["validation"] or quality["training"]
+    if judged["shading_degrees"] is not None:
+        rows.append(("shading", _shading(judged, "unseen" if quality["validation"] else "learned")))
     sizes = f"{', '.join(outputs)}   {size_text(quality['output_bytes'])}"
     rows += [*plays_rows(plays), ("written", sizes), ("time", time_text(facts["seconds"]))]
     width = max(len(name) for name, _ in rows)
@@ -180,6 +187,20 @@ def _columns(quality: dict[str, Any]) -> str:
     each = quality["eigendisplacements_a_vertex"]
     most = f"at most {each['max']:.0f} a vertex (limit {each['limit'] or 'none'}), {each['mean']:.1f} on average"
     return f"{quality['eigendisplacements']} eigendisplacements, {most}"
+
+
+def _normal_columns(quality: dict[str, Any]) -> str:
+    each = quality["eigennormals_a_normal"]
+    most = f"at most {each['max']:.0f} a normal (limit {each['limit'] or 'none'}), {each['mean']:.1f} on average"
+    return f"{quality['eigennormals']} eigennormals, {most}"
+
+
+def _shading(measured: dict[str, Any], which: str) -> str:
+    before, after = measured["shading_skin_degrees"], measured["shading_degrees"]
+    return (
+        f"{after['mean']:.2f}° on average, 95th percentile {after['p95']:.2f}°, in {which} poses; "
+        f"the skin alone {before['mean']:.2f}°, {before['p95']:.2f}°"
+    )
 
 
 def _errors(measured: dict[str, Any]) -> str:

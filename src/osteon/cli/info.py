@@ -169,17 +169,21 @@ def describe_model(model: SkinnedModel) -> dict[str, Any]:
 
 def _describe_live(model: SkinnedModel) -> dict[str, Any]:
     """Displacements that follow the bones."""
+    import numpy as np
+
     from osteon.deform.eigenskin import EigenSkin
 
     found = model.character.displacement(EigenSkin.kind)
     if not isinstance(found, EigenSkin):
         return {}
-    pairs = int((found.rbf.joints[:, 1] >= 0).sum())
+    drivers = {tuple(pair) for pair in found.rbf.joints[np.unique(found.rbf.driver)].tolist()}
+    pairs = sum(second >= 0 for _, second in drivers)
     a_vertex = found.columns_a_vertex
     return {
         "eigenskin": {
-            "eigendisplacements": len(found.basis),
-            "joints": found.rbf.n_drivers - pairs,
+            "eigendisplacements": found.rank,
+            "eigennormals": found.n_normals,
+            "joints": len(drivers) - pairs,
             "pairs": pairs,
             "a_vertex": {"mean": float(a_vertex.mean()), "max": int(a_vertex.max(initial=0))},
             "bits": found.bits,

@@ -128,20 +128,24 @@ class Displacement(Protocol):
 
     @property
     def basis(self) -> Float32:
-        """(r,v,3) U"""
+        """(r,v,3) U; zero in columns that move normals only, which come last."""
         ...
 
     @property
     def normal_basis(self) -> Float32 | None:
-        """(r,v,3) N, if it moves normals."""
+        """(r,n,3) N, if it moves normals."""
         ...
 
     def coefficients(self, animation: Animation) -> Float32:
         """(f,r) q of every frame: stored in the animation, or found from where the bones are."""
         ...
 
+    def position_coefficients(self, animation: Animation) -> Float32:
+        """(f,p) q of the columns that move positions; those that move normals only come after them."""
+        ...
+
     def by_vertex(self) -> VertexColumns | None:
-        """The columns by vertex where each moves few of them; None where they move all."""
+        """Columns that move positions, by vertex, where each moves few of them; None where they move all."""
         ...
 
     def arrays(self) -> Arrays: ...
@@ -152,7 +156,11 @@ class Displacement(Protocol):
     def take(self, vertices: Int32) -> Self: ...
 
     def cut(self, rank: int) -> Self:
-        """Only the first `rank` columns."""
+        """Only the first `rank` columns that move positions, and all that move normals only."""
+        ...
+
+    def without_normals(self, rank: int) -> Self:
+        """Only the first `rank` columns, without what they do to normals."""
         ...
 
     def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:

@@ -16,6 +16,8 @@ BasisBits = Literal[32, 8]
 
 #: Supports are where displacements exceed this part of the longest one of a joint.
 SUPPORT = {"default": 0.01, "paper": 0.04}
+#: The threshold of normals over that of displacements: an angle is seen where a displacement of that part is not.
+NORMAL_SUPPORT = {"default": 0.25, "paper": 1.0}
 _PAIRS = "the paper has no pairs of joints; leave it away, or use the default preset"
 
 
@@ -63,6 +65,14 @@ class EigenSkinOptions:
         minimum=0,
         needs=(need(preset="default", says=_PAIRS),),
     )
+    eigennormals: int | None = option(
+        None,
+        help="Eigennormals a joint, for each axis that it turns about, and a pair; 0: none, normals follow the skin.",
+        flags=("--eigennormals",),
+        minimum=0,
+        shown_default="as many as eigendisplacements",
+        needs=(need(shaded=True, says="--no-normals writes positions only; leave one of them away"),),
+    )
     support: float | None = option(
         None,
         help="A joint moves vertices that it displaces by more than this.",
@@ -75,7 +85,7 @@ class EigenSkinOptions:
     )
     limit: int = option(
         10,
-        help="Eigendisplacements a vertex at most, as shaders have room for; 0: any number, and none is trimmed.",
+        help="Eigendisplacements a vertex at most, as shaders have room for, and as many eigennormals; 0: any number.",
         flags=("--limit",),
         minimum=0,
     )
@@ -119,3 +129,8 @@ class EigenSkinOptions:
     def threshold(self) -> float:
         """Part of a joint's longest displacement above which a vertex belongs to its support."""
         return SUPPORT[self.preset] if self.support is None else self.support
+
+    @property
+    def normal_threshold(self) -> float:
+        """The same of normals."""
+        return self.threshold * NORMAL_SUPPORT[self.preset]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
 from osteon.core.arrays import Float32, Int32, checked
-from osteon.core.corrections import kept_columns
+from osteon.core.corrections import kept_columns, position_rank
 from osteon.core.deformer import Arrays
 from osteon.core.errors import GeometryError
 
@@ -44,6 +44,10 @@ class StoredDisplacement:
             raise GeometryError("coefficients: the animation stores none for the corrections of this character")
         return animation.coefficients
 
+    def position_coefficients(self, animation: Animation) -> Float32:
+        """(f,p) of the columns that move positions, which come first."""
+        return self.coefficients(animation)[:, : position_rank(self.basis)]
+
     def by_vertex(self) -> None:
         """None: its columns move all vertices."""
         return None
@@ -65,6 +69,10 @@ class StoredDisplacement:
     def cut(self, rank: int) -> Self:
         kept = kept_columns(self.basis, rank)
         return type(self)(self.basis[kept], None if self.normal_basis is None else self.normal_basis[kept])
+
+    def without_normals(self, rank: int) -> Self:
+        """The first `rank` columns, which move positions and no normals."""
+        return type(self)(self.basis[:rank])
 
     def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
         """The same columns of another mesh."""

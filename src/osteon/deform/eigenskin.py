@@ -1,12 +1,14 @@
 """EigenSkin: rest-frame displacements whose coefficients follow the turns of the joints, in poses nobody sampled.
 
     x_v = A_v(bones) [p_v + sum_j sum_k a_jk U_jkv; 1],   a_jk = a_jk(turn of joint j)              (eq. 2)
+    n_v ~ F_v(bones) (n~_v + sum_j sum_k b_jk N_jkv),     b_jk = b_jk(turn of joint j)
 
-A column U_jk moves the support of its joint, or of its pair of joints, and nothing else.
+A column U_jk, an eigendisplacement, moves positions on the support of its joint, or of its pair of joints, and nothing
+else. A column N_jk, an eigennormal, moves normals only; such columns come last, and their part of `basis` is zero.
+Files of before have columns that move positions and normals by one coefficient.
 
-Based on: Kry, James and Pai, EigenSkin, 2002, sections 2.3 to 2.5.
-Differs from the paper: columns of pairs of joints too; normals share the coefficients of the displacements, because
-files and players move both by one weight.
+Based on: Kry, James and Pai, EigenSkin, 2002, sections 2 and 2.3 to 2.5.
+Differs from the paper: columns of pairs of joints too.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
-from osteon.core.arrays import Float32, Int32, checked
+from osteon.core.arrays import Float32, Int32, Int64, checked
+from osteon.core.corrections import kept_columns, position_rank
 from osteon.core.deformer import Arrays
 from osteon.deform.joint_rbf import JointRbf
 from osteon.deform.packed_columns import PackedColumns
@@ -36,13 +39,13 @@ BASES = ("basis", "normal_basis")
 
 @dataclass(frozen=True)
 class EigenSkin:
-    """Eigendisplacements, the first of all joints first, and what tells how much of each a pose has."""
+    """Eigendisplacements, then eigennormals, the first of all joints first, and what tells how much a pose has."""
 
     kind: ClassVar[str] = "eigenskin"
 
-    basis: Float32  # (r,v,3) zero off the supports
+    basis: Float32  # (r,v,3) zero off the supports, and in columns that move normals only, which come last
     rbf: JointRbf  # a column for each of these
-    normal_basis: Float32 | None = None  # (r,v,3) moves the rest normals by the same coefficients
+    normal_basis: Float32 | None = None  # (r,n,3) moves the rest normals by the same coefficients
     packed: tuple[PackedColumns, ...] = ()  # the basis, and its normals if it has any, in bytes; (): of 32 bits
 
     def __post_init__(self) -> None:
@@ -61,20 +64,46 @@ class EigenSkin:
         rigid = animation.track.bone_type == "rigid"
         return self.rbf.values(animation.transforms, rigid=rigid).astype(np.float32)
 
+    @cached_property
+    def rank(self) -> int:
+        """Columns that move positions."""
+        return position_rank(self.basis)
+
+    @property
+    def n_normals(self) -> int:
+        """Columns that move normals only."""
+        return len(self.basis) - self.rank
+
+    def position_coefficients(self, animation: Animation) -> Float32:
+        """(f,rank) of the columns that move positions; nothing is computed for the others."""
+        rigid = animation.track.bone_type == "rigid"
+        return self._position_rbf.values(animation.transforms, rigid=rigid).astype(np.float32)
+
+    @cached_property
+    def _position_rbf(self) -> JointRbf:
+        return self.rbf.take(np.arange(self.rank)) if self.n_normals else self.rbf
+
     def by_vertex(self) -> ColumnRows:
-        """The columns as posing reads them."""
+        """The columns that move positions as posing reads them."""
         return self._rows
 
     @cached_property
     def _rows(self) -> ColumnRows:
         from osteon.deform.column_rows import ColumnRows  # compiled
 
-        return ColumnRows.of(self.basis)
+        return ColumnRows.of(self.basis[: self.rank])
 
     @property
     def columns_a_vertex(self) -> Int32:
         """(v,) how many columns move each vertex: what a vertex shader must hold."""
         return np.asarray(np.any(self.basis, axis=2).sum(axis=0), np.int32)
+
+    @property
+    def columns_a_normal(self) -> Int32:
+        """(n,) how many columns move each normal."""
+        if self.normal_basis is None:
+            return np.zeros(self.basis.shape[1], np.int32)
+        return np.asarray(np.any(self.normal_basis, axis=2).sum(axis=0), np.int32)
 
     def arrays(self) -> Arrays:
         """`basis`, perhaps `normal_basis`, in bytes where it is packed, and the tables of the coefficients."""
@@ -100,8 +129,16 @@ class EigenSkin:
         return self._changed(lambda columns: np.ascontiguousarray(columns[:, vertices]), self.rbf)
 
     def cut(self, rank: int) -> Self:
-        """The first columns alone."""
-        return self._changed(lambda columns: columns[:rank], self.rbf.cut(rank))
+        """Only the first `rank` columns that move positions, and all that move normals only."""
+        return self.take_columns(kept_columns(self.basis, rank))
+
+    def take_columns(self, columns: Int64) -> Self:
+        """Only the given columns, in that order."""
+        return self._changed(lambda whole: np.ascontiguousarray(whole[columns]), self.rbf.take(columns))
+
+    def without_normals(self, rank: int) -> Self:
+        """The first `rank` columns, which move positions and no normals."""
+        return self._with(self.basis[:rank], self.rbf.take(np.arange(rank)), None)
 
     def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
         """The same columns of another mesh, in bytes if these are."""
@@ -116,9 +153,11 @@ class EigenSkin:
 
     @property
     def basis_bytes(self) -> int:
-        """Of all columns where they are stored."""
+        """Of all columns where they are stored; those of zeros count nothing in single precision."""
         whole = [self.basis] if self.normal_basis is None else [self.basis, self.normal_basis]
-        return sum(columns.n_bytes for columns in self.packed) or sum(int(columns.nbytes) for columns in whole)
+        return sum(columns.n_bytes for columns in self.packed) or sum(
+            int(column.nbytes) for columns in whole for column in columns if column.any()
+        )
 
     def _changed(self, change: Callable[[Float32], Float32], rbf: JointRbf) -> Self:
         normals = None if self.normal_basis is None else change(self.normal_basis)

@@ -219,10 +219,28 @@ class JointRbf:
                 growth[:, chosen] *= multiply(turns, axes, place[chosen, slot], centres[chosen, slot])
         return np.asarray(np.exp(-apart / np.repeat(self.radii, self.counts).astype(np.float64)) * growth)
 
-    def cut(self, n_columns: int) -> Self:
-        """The first columns alone."""
-        kept = self.driver[:n_columns]
-        return replace(self, driver=kept, weights=self.weights[: int(self.counts[kept].sum())])
+    def take(self, columns: Int64) -> Self:
+        """Only the given columns, in that order, and the drivers that they follow."""
+        used, driver = np.unique(self.driver[columns], return_inverse=True)
+        kept = np.isin(np.repeat(np.arange(self.n_drivers), self.counts), used)
+        parts = np.split(self.weights, np.cumsum(self.counts[self.driver])[:-1]) if self.n_columns else []
+        return replace(
+            self,
+            joints=self.joints[used],
+            radii=self.radii[used],
+            counts=self.counts[used],
+            centres=self.centres[kept],
+            driver=driver.astype(np.int32),
+            weights=np.concatenate([np.zeros(0, np.float32), *(parts[r] for r in np.asarray(columns).tolist())]),
+        )
+
+    def joined(self, other: Self) -> Self:
+        """The columns of both, which follow joints of the same bones."""
+        joined = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("joints", "radii", "counts", "centres", "weights")
+        }
+        return replace(self, driver=np.concatenate([self.driver, other.driver + self.n_drivers]), **joined)
 
     def arrays(self) -> Arrays:
         """All fields by name."""

@@ -16,7 +16,6 @@ import numpy as np
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64
 from osteon.core.character import Character
-from osteon.core.corrections import position_rank
 from osteon.core.deformer import Deformer, Displacement, VertexColumns
 from osteon.core.errors import OptionError
 from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
@@ -64,10 +63,10 @@ def displaced_rest(model: SkinnedModel, start: int, stop: int) -> Float64:
 def _added(model: SkinnedModel, displacements: Sequence[Displacement], played: Animation) -> Float64:
     rest: Float64 = model.rest.astype(np.float64)[None]
     for displacement in displacements:
-        rank = position_rank(displacement.basis)  # what comes after moves normals only
-        if rank:
-            q = displacement.coefficients(played)[:, :rank].astype(np.float64)
-            rest = rest + np.einsum("fr,rvi->fvi", q, displacement.basis[:rank].astype(np.float64), optimize=True)
+        q = displacement.position_coefficients(played).astype(np.float64)
+        if q.shape[1]:
+            basis = displacement.basis[: q.shape[1]].astype(np.float64)
+            rest = rest + np.einsum("fr,rvi->fvi", q, basis, optimize=True)
     return rest
 
 
@@ -119,7 +118,9 @@ def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *,
     played = model.animation.take_frames(np.arange(start, stop, dtype=np.int32))
     by_vertex = [(one, one.by_vertex()) for one in model.character.displacements]
     rest = _added(model, [one for one, columns in by_vertex if columns is None], played)
-    moved_by = [ColumnMotion(columns, one.coefficients(played)) for one, columns in by_vertex if columns is not None]
+    moved_by = [
+        ColumnMotion(columns, one.position_coefficients(played)) for one, columns in by_vertex if columns is not None
+    ]
     return pose_points(model.deformer, rest, played.transforms, threads=threads, moved_by=moved_by)
 
 
@@ -129,7 +130,7 @@ def pose_character(character: Character, transforms: FloatArray, *, threads: int
     moved_by = []
     if live:
         played = Animation(BoneTrack(np.asarray(transforms, np.float32), bone_type_of(transforms)))
-        by_vertex = [(one.by_vertex(), one.coefficients(played)) for one in live]
+        by_vertex = [(one.by_vertex(), one.position_coefficients(played)) for one in live]
         moved_by = [ColumnMotion(columns, q) for columns, q in by_vertex if columns is not None]
     rest = character.mesh.rest.astype(np.float64)[None]
     return pose_points(character.deformer, rest, transforms, threads=threads, moved_by=moved_by)

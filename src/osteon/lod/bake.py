@@ -47,6 +47,7 @@ from osteon.core.transforms import compose, identity, invert
 from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.normals import unit_vectors
 from osteon.deform.pose import blends_of, displaced_rest, pose_points
+from osteon.io.metadata.baked import baked_model
 from osteon.lod.bone_order import BoneOrder
 
 __all__ = ["bake_level"]
@@ -202,12 +203,14 @@ class _Level:
             return (), None
         linear = blends_of(self.deformer, bind_from_rest)[..., :3]
         turn = linear / np.cbrt(np.maximum(np.abs(np.linalg.det(linear)), 1e-300))[:, None, None]
-        basis = np.concatenate([np.einsum("vij,rvj->rvi", linear, d.basis) for d in found])
-        turn = turn[self.model.mesh.vertex_of_normal]
-        moved = [np.einsum("nij,rnj->rni", turn, d.normal_basis) for d in found if d.normal_basis is not None]
-        normals = np.concatenate(moved).astype(np.float32) if len(moved) == len(found) else None
-        coefficients = np.concatenate([d.coefficients(self.model.animation) for d in found], axis=1)
-        return (StoredDisplacement(basis.astype(np.float32), normals),), coefficients
+        stored = baked_model(self.model).corrections
+        assert stored is not None  # of these displacements
+        basis = np.einsum("vij,rvj->rvi", linear, stored.basis).astype(np.float32)
+        normals = None
+        if stored.normal_basis is not None:
+            turn = turn[self.model.mesh.vertex_of_normal]
+            normals = np.einsum("nij,rnj->rni", turn, stored.normal_basis).astype(np.float32)
+        return (StoredDisplacement(basis, normals),), stored.coefficients
 
     def _skeleton(self, pose: Float64, names: tuple[str, ...]) -> Skeleton | None:
         """The joints of the leaders, each below the nearest leader above it in the rig, and that which stands still."""

@@ -37,8 +37,10 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
             "training": learned.training.to_json(),
             "validation": None if learned.validation is None else learned.validation.to_json(),
             "relative_training_error": left_by_counts(fit.bases, fit.counts),
-            "eigendisplacements": len(found.basis),
+            "eigendisplacements": found.rank,
             "eigendisplacements_a_vertex": _a_vertex(learned),
+            "eigennormals": found.n_normals,
+            "eigennormals_a_normal": _a_normal(learned),
             "basis_bytes": found.basis_bytes,
         },
         "method": {
@@ -99,8 +101,14 @@ def _a_vertex(learned: LearnedSkin) -> dict[str, float]:
     return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
 
 
+def _a_normal(learned: LearnedSkin) -> dict[str, float]:
+    counts = learned.displacement.columns_a_normal
+    return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
+
+
 def _drivers(learned: LearnedSkin) -> list[dict[str, Any]]:
     fit, names = learned.fit, learned.model.track.names
+    normals = {} if fit.normals is None else {b.field.joints: i for i, b in enumerate(fit.normals.bases)}
     rows = []
     for basis, count, function in zip(fit.bases, fit.counts, fit.functions, strict=True):
         field = basis.field
@@ -115,9 +123,24 @@ def _drivers(learned: LearnedSkin) -> list[dict[str, Any]]:
                 "singular_values": basis.singular.tolist(),
                 "radius": function.radius,
                 "ridge": function.ridge,
+                "normals": None if field.joints not in normals else _normals_of(learned, normals[field.joints]),
             }
         )
     return rows
+
+
+def _normals_of(learned: LearnedSkin, number: int) -> dict[str, Any]:
+    """What a driver does to normals."""
+    found = learned.fit.normals
+    assert found is not None
+    basis, function = found.bases[number], found.functions[number]
+    return {
+        "support": int(basis.support.sum()),
+        "eigennormals": found.counts[number],
+        "singular_values": basis.singular.tolist(),
+        "radius": function.radius,
+        "ridge": function.ridge,
+    }
 
 
 def _never_moved(learned: LearnedSkin) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.character import Character
+from osteon.core.corrections import Corrections
 from osteon.core.deformer import restore_displacement
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
@@ -17,10 +18,12 @@ from osteon.deform.column_rows import ColumnRows
 from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.joint_rbf import driver_shapes, joint_turns
+from osteon.deform.normals import pose_normals
 from osteon.deform.packed_columns import PackedColumns
 from osteon.deform.pose import displaced_rest, pose_character, pose_frames, pose_points
 from osteon.io import load_model, save_model
 from osteon.io.doors.options import SaveOptions
+from osteon.io.metadata.baked import StoredTables, baked_model, live_model, numbered_columns, table_arrays
 
 from ...contract.families import DISPLACEMENT_CASES, FRAMES, VERTICES
 
@@ -161,3 +164,97 @@ def test_an_empty_displacement_moves_nothing() -> None:
     plain = Character(model.mesh, model.deformer)
     moved, still = (pose_frames(SkinnedModel(one, model.animation)) for one in (none, plain))
     assert np.array_equal(moved, still)
+
+
+def own_normals() -> SkinnedModel:
+    """Corrections of positions and of normals beside EigenSkin with eigennormals: three and two of each."""
+    model = DISPLACEMENT_CASES["eigenskin"]()
+    rng, found = np.random.default_rng(5), displacement_of(model)
+    assert found.normal_basis is not None
+    basis, normals = found.basis.copy(), found.normal_basis.copy()
+    basis[3:], normals[:3] = 0, 0
+    stored, turned = (0.03 * rng.normal(size=(5, VERTICES, 3)) for _ in range(2))
+    stored[3:], turned[:3] = 0, 0
+    animation = Animation(model.track, model.clips, rng.uniform(0, 1, size=(FRAMES, 5)).astype(np.float32))
+    displacements = (StoredDisplacement(stored, turned), EigenSkin(basis, found.rbf, normals))
+    return SkinnedModel(replace(model.character, displacements=displacements), animation)
+
+
+def test_columns_of_normals_cost_no_time_in_posing() -> None:
+    found, animation = displacement_of(own_normals()), own_normals().animation
+    assert (found.rank, found.n_normals) == (3, 2)
+    assert found.by_vertex().columns.max() < 3
+    q = found.position_coefficients(animation)
+    assert q == pytest.approx(found.coefficients(animation)[:, :3], abs=1e-6)
+    assert found.cut(2).rbf.n_columns == 4
+    assert np.array_equal(found.cut(2).coefficients(animation), found.coefficients(animation)[:, [0, 1, 3, 4]])
+    bare = found.without_normals(3)
+    assert bare.normal_basis is None
+    assert np.array_equal(bare.coefficients(animation), q)
+
+
+def test_tables_are_taken_and_joined() -> None:
+    model = own_normals()
+    rbf, transforms = displacement_of(model).rbf, model.track.transforms
+    whole = rbf.values(transforms)
+    some = rbf.take(np.array([4, 1]))
+    assert some.n_drivers == 1
+    assert np.array_equal(some.values(transforms), whole[:, [4, 1]])
+    assert np.allclose(rbf.joined(some).values(transforms), np.concatenate([whole, whole[:, [4, 1]]], axis=1))
+    assert rbf.take(np.zeros(0, np.int64)).values(transforms).shape == (FRAMES, 0)
+
+
+def test_eigennormals_in_bytes() -> None:
+    whole = displacement_of(own_normals())
+    small = whole.in_8_bits()
+    assert whole.normal_basis is not None
+    assert small.normal_basis is not None
+    assert np.abs(small.normal_basis - whole.normal_basis).max() <= 0.006 * np.abs(whole.normal_basis).max()
+    assert (small.rank, small.n_normals) == (3, 2)
+    again = restore_displacement(EigenSkin.kind, small.arrays())
+    assert np.array_equal(again.normal_basis, small.normal_basis)
+    assert small.basis_bytes <= 0.25 * whole.basis_bytes
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".glb", ".gltf", ".usdc"])
+def test_eigennormals_come_back_from_files(suffix: str, tmp_path: Path) -> None:
+    """Players find those that move positions first; Osteon finds whose they are."""
+    model = own_normals()
+    assert baked_model(model).rank == 6
+    save_model(model, tmp_path / f"model{suffix}")
+    again = load_model(tmp_path / f"model{suffix}")
+    assert (again.rank, again.normal_rank) == (3, 2)
+    assert (displacement_of(again).rank, displacement_of(again).n_normals) == (3, 2)
+    assert np.abs(pose_frames(again) - pose_frames(model)).max() <= 2e-6 * model.diagonal
+    for frame in (1, 4):
+        shown, expected = (pose_normals(each, frame)[each.mesh.normal_of_vertex] for each in (again, model))
+        assert np.abs(shown - expected).max() <= 1e-4
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".glb", ".usdc"])
+def test_files_without_normals_hold_positions_alone(suffix: str, tmp_path: Path) -> None:
+    model = own_normals()
+    save_model(model, tmp_path / f"model{suffix}", options=SaveOptions(normals=False))
+    again = load_model(tmp_path / f"model{suffix}")
+    assert (again.rank, again.normal_rank) == (3, 0)
+    assert displacement_of(again).normal_basis is None
+    assert displacement_of(again).rbf.n_columns == 3
+    assert np.abs(pose_frames(again) - pose_frames(model)).max() <= 2e-6 * model.diagonal
+
+
+def test_columns_of_files_of_before_stand_together() -> None:
+    """Corrections of normals before EigenSkin, as files had them that say no numbers."""
+    model = own_normals()
+    stored, found = model.character.displacements
+    q = [one.coefficients(model.animation) for one in (stored, found)]
+    columns = [
+        np.concatenate(parts) for parts in ((stored.basis, found.basis), (stored.normal_basis, found.normal_basis))
+    ]
+    corrections = Corrections(columns[0], np.concatenate(q, axis=1), columns[1])
+    plain = SkinnedModel(replace(model.character, displacements=()), replace(model.animation, coefficients=None))
+    (last,) = numbered_columns([5], [None], 10)
+    tables = [StoredTables("eigenskin", last, table_arrays(found))]
+    again = live_model(plain.with_parts(corrections=corrections), tables)
+    for one, other in zip(again.character.displacements, model.character.displacements, strict=True):
+        assert np.array_equal(one.basis, other.basis)
+        assert np.array_equal(one.normal_basis, other.normal_basis)

@@ -162,4 +162,5 @@ def test_both_kinds_of_corrections(arm: SkinnedModel, tmp_path: Path) -> None:
     level = levels.levels[1]
     assert_same_points(pose_frames(found.clip_at(level, "poses")), pose_frames(levels.clip_at(level, "poses")), 1e-5)
     assert pack_model(levels.model, levels=levels)
-    assert levels.baked(level).rank == 2 + len(columns_of(arm).basis)
+    assert levels.baked(level).rank == 2 + columns_of(arm).rank
+    assert levels.baked(level).n_columns == 2 + len(columns_of(arm).basis)

@@ -26,7 +26,7 @@ from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.fit.eigenskin.driver_fields import DriverField
 from osteon.fit.eigenskin.smooth_settings import count_ways
 
-__all__ = ["Eigenbasis", "choose_counts", "eigendisplacements", "left_by_counts"]
+__all__ = ["Eigenbasis", "choose_counts", "choose_normal_counts", "eigendisplacements", "left_by_counts"]
 
 #: The threshold of a pair's support over that of a joint's.
 PAIR_THRESHOLD = 0.5
@@ -82,9 +82,24 @@ def choose_counts(bases: list[Eigenbasis], options: EigenSkinOptions) -> list[in
         return _share_out(bases, sum(len(basis.singular) for basis in bases), options.max_error)
     if options.total:
         return _share_out(bases, options.total)
+    return _by_joints(bases, options.per_joint, options.per_pair, options)
+
+
+def choose_normal_counts(bases: list[Eigenbasis], displacements: int, options: EigenSkinOptions) -> list[int]:
+    """How many eigennormals each driver keeps: as many as are asked for, or as there are eigendisplacements."""
+    if options.eigennormals is not None:
+        wanted = options.eigennormals
+        return _by_joints(bases, wanted, wanted if options.per_pair else 0, options)
+    if options.total or options.max_error:
+        return _share_out(bases, displacements)
+    return _by_joints(bases, options.per_joint, options.per_pair, options)
+
+
+def _by_joints(bases: list[Eigenbasis], per_joint: int, per_pair: int, options: EigenSkinOptions) -> list[int]:
+    """So many for each axis of a joint and for each pair; as many in all, each where it helps most."""
     if options.preset == "paper":
-        return [min(options.per_joint, len(basis.singular)) for basis in bases]
-    equal = [options.per_pair if basis.is_pair else options.per_joint * basis.ways for basis in bases]
+        return [min(per_joint, len(basis.singular)) for basis in bases]
+    equal = [per_pair if basis.is_pair else per_joint * basis.ways for basis in bases]
     equal = [min(count, len(basis.singular)) for count, basis in zip(equal, bases, strict=True)]
     shared = iter(_share_out([basis for basis, count in zip(bases, equal, strict=True) if count], sum(equal)))
     return [next(shared) if count else 0 for count in equal]

@@ -4,7 +4,7 @@
 
 u^p is what the skin misses in pose p, taken back to the rest pose; s_j^p is how joint j is turned there. In steps:
 settings of the joints - displacements - fields of joints and of pairs - supports and components - as many as wanted,
-at most so many a vertex - radial basis functions of the settings - normals.
+at most so many a vertex - radial basis functions of the settings - the same of normals.
 
 Based on: Kry, James and Pai, EigenSkin: Real Time Large Deformation Character Skinning in Hardware, 2002, section 2.
 Differs from the paper, beyond what `--preset paper` does: pairs of joints (`driver_fields.py`), poses that move many
@@ -24,25 +24,18 @@ from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.errors import GeometryError
 from osteon.core.progress import Progress, report_progress
 from osteon.deform.eigenskin import EigenSkin
-from osteon.deform.joint_rbf import NO_JOINT, JointRbf
-from osteon.fit.eigenskin.additive_poses import split_poses
-from osteon.fit.eigenskin.driver_fields import DriverField, PoseGroups, group_poses, joint_fields, pair_fields
-from osteon.fit.eigenskin.eigen_normals import eigen_normals
-from osteon.fit.eigenskin.eigenbasis import Eigenbasis, choose_counts, eigendisplacements
-from osteon.fit.eigenskin.fit_rbf import RADIUS, RbfOptions, SettingsFit, fit_settings
-from osteon.fit.eigenskin.joint_regions import neighbouring_joints, regions_of_joints
+from osteon.fit.eigenskin.driver_columns import DriverColumns, PosesOfJoints, assemble_columns, fit_columns
+from osteon.fit.eigenskin.driver_fields import PoseGroups, group_poses
+from osteon.fit.eigenskin.eigen_normals import normal_differences
+from osteon.fit.eigenskin.eigenbasis import Eigenbasis, choose_counts, choose_normal_counts
+from osteon.fit.eigenskin.fit_rbf import SettingsFit
 from osteon.fit.eigenskin.joint_settings import JointSettings, find_settings
 from osteon.fit.eigenskin.rest_displacements import RestDisplacements, rest_displacements
-from osteon.fit.eigenskin.vertex_limit import limit_columns
 
 __all__ = ["EigenSkinFit", "KnownPoses", "fit_eigenskin"]
 
-#: As printed: one radius, and poses are met.
-PAPER_RBF = RbfOptions((RADIUS,), (0.0,), smooth=False)
 #: How far a vertex may be off where no joint turns, of the diagonal.
 AT_REST = 1e-2
-#: Poses that turn all joints, by which columns are limited.
-IMAGINED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +73,7 @@ class EigenSkinFit:
     bases: list[Eigenbasis]  # of all drivers, whole
     counts: list[int]  # columns that each driver keeps
     functions: list[SettingsFit]  # coordinates of each driver between its settings
+    normals: DriverColumns | None  # the same of normals, where there are any
     left_out: tuple[str, ...]  # poses that the preset has no use for
 
 
@@ -104,26 +98,43 @@ def fit_eigenskin(
     rest = character.mesh.rest.astype(np.float64)
     observed = rest_displacements(character.deformer, rest, poses.frames, poses.transforms)
     report_progress(progress, "components", 0.3)
-    rbf = PAPER_RBF if options.preset == "paper" else RbfOptions()
-    groups = group_poses(settings)
-    fields = _fields(character, settings, groups, observed.values, options, rbf)
-    bases = [eigendisplacements(field, options.threshold) for field in fields if field.reach > 0]
-    counts = choose_counts(bases, options)
-    report_progress(progress, "coordinates", 0.6)
-    functions = [fit_settings(b.field.turns, b.coordinates, b.field.axes, rbf, b.sizes) for b in bases]
-    columns, tables, reach = _assemble(settings, bases, counts, functions)
-    if options.limit and len(columns):
-        columns = limit_columns(columns, reach, options.limit, _typical(settings, tables))
-    report_progress(progress, "normals", 0.7)
-    a, surface = tables.values(poses.transforms), (rest, character.mesh.faces)
-    normals = None
-    if len(character.mesh.faces):
-        found = eigen_normals(character.deformer, surface, poses.frames, poses.transforms, columns, a)
-        normals = found.astype(np.float32)
-    displacement = EigenSkin(columns.astype(np.float32), tables, normals)
+    joints = PosesOfJoints(character, settings, group_poses(settings), options)
+    places = np.arange(len(rest))
+    found = fit_columns(joints, observed.values, places, options.threshold, lambda bases: choose_counts(bases, options))
+    report_progress(progress, "normals", 0.6)
+    normals = _normals(joints, poses, found)
+    report_progress(progress, "coordinates", 0.8)
+    displacement = _assembled(joints, found, normals)
     displacement = displacement.in_8_bits() if options.basis_bits == 8 else displacement
-    report_progress(progress, "normals", 1.0)
-    return EigenSkinFit(displacement, settings, groups, observed, bases, counts, functions, left_out)
+    report_progress(progress, "coordinates", 1.0)
+    columns = (found.bases, found.counts, found.functions)
+    return EigenSkinFit(displacement, settings, joints.groups, observed, *columns, normals, left_out)
+
+
+def _normals(joints: PosesOfJoints, poses: KnownPoses, found: DriverColumns) -> DriverColumns | None:
+    """Eigennormals; None where none are wanted, or nothing is shaded."""
+    mesh, options = joints.character.mesh, joints.options
+    if options.eigennormals == 0 or mesh.asset.faceted or not len(mesh.faces):
+        return None
+    missing = normal_differences(joints.character.deformer, mesh, poses.frames, poses.transforms)
+    places = mesh.vertex_of_normal.astype(np.int64)
+    wanted = sum(found.counts)
+    return fit_columns(
+        joints, missing, places, options.normal_threshold, lambda bases: choose_normal_counts(bases, wanted, options)
+    )
+
+
+def _assembled(joints: PosesOfJoints, found: DriverColumns, normals: DriverColumns | None) -> EigenSkin:
+    """Columns that move positions, then those that move normals."""
+    mesh = joints.character.mesh
+    moved, tables = assemble_columns(joints, found, mesh.n_vertices)
+    if normals is None or not sum(normals.counts):
+        return EigenSkin(moved.astype(np.float32), tables)
+    turned, more = assemble_columns(joints, normals, mesh.n_normals)
+    basis = np.zeros((len(moved) + len(turned), mesh.n_vertices, 3), np.float32)
+    normal_basis = np.zeros((len(basis), mesh.n_normals, 3), np.float32)
+    basis[: len(moved)], normal_basis[len(moved) :] = moved, turned
+    return EigenSkin(basis, tables.joined(more), normal_basis)
 
 
 def _check(character: Character, poses: KnownPoses) -> None:
@@ -161,78 +172,3 @@ def _usable(settings: JointSettings, options: EigenSkinOptions) -> tuple[Int64, 
         name for name, joints, wanted in zip(settings.names, moving, used, strict=True) if joints and not wanted
     )
     return np.flatnonzero(used), names
-
-
-def _fields(
-    character: Character,
-    settings: JointSettings,
-    groups: PoseGroups,
-    displacements: Float64,
-    options: EigenSkinOptions,
-    rbf: RbfOptions,
-) -> list[DriverField]:
-    """What joints and pairs do: as seen, or, where poses move many joints or pairs are all that is seen, split."""
-    lone = {joint for pair in groups.pair for joint in pair} - set(groups.single)
-    if len(groups.many) or lone:
-        assert character.skeleton is not None
-        rest, parents = character.mesh.rest.astype(np.float64), settings.parents.astype(np.int64)
-        near = regions_of_joints(rest, character.deformer.bone_weights(), character.skeleton, settings.joints)
-        pairs = neighbouring_joints(parents, settings.joints) if options.per_pair else []
-        return split_poses(settings, displacements, near, sorted({*pairs, *groups.pair} if pairs else set())).fields
-    alone = joint_fields(settings, groups, displacements)
-    return alone + (pair_fields(settings, groups, displacements, alone, rbf) if options.per_pair else [])
-
-
-def _assemble(
-    settings: JointSettings,
-    bases: list[Eigenbasis],
-    counts: list[int],
-    functions: list[SettingsFit],
-) -> tuple[Float64, JointRbf, Float64]:
-    """Columns (r,v,3), the first of all drivers first, the tables of their coefficients, and how far drivers reach."""
-    order = sorted((k, d) for d, count in enumerate(counts) for k in range(count))
-    n_vertices = len(bases[0].support) if bases else 0
-    columns = np.stack([np.zeros((n_vertices, 3)), *(bases[d].columns[k] for k, d in order)])[1:]
-    axes = np.zeros((len(settings.parents), 3))
-    axes[settings.joints] = settings.axes
-    used = sorted({d for _, d in order})
-    number = {d: i for i, d in enumerate(used)}
-    centres = [np.zeros((0, 2, 4)), *(_two_slots(functions[d].centres) for d in used)]
-    joints = np.array([_bones(settings, bases[d]) for d in used], np.int32).reshape(-1, 2)
-    tables = JointRbf(
-        settings.parents,
-        axes.astype(np.float32),
-        joints,
-        np.array([functions[d].radius for d in used], np.float32),
-        np.array([len(functions[d].centres) for d in used], np.int32),
-        np.concatenate(centres).astype(np.float32),
-        np.array([number[d] for _, d in order], np.int32),
-        np.concatenate([np.zeros(0), *(functions[d].weights[:, k] for k, d in order)]).astype(np.float32),
-    )
-    return columns, tables, np.array([bases[d].field.reach for _, d in order])
-
-
-def _typical(settings: JointSettings, tables: JointRbf) -> Float64:
-    """(p,r) coefficients in poses that were seen, and in others that turn every joint as it was seen somewhere."""
-    rng = np.random.default_rng(0)
-    turns = np.zeros((IMAGINED, len(settings.joints), 4))
-    turns[..., 3] = 1.0
-    for n in range(len(settings.joints)):
-        seen = np.flatnonzero(settings.moved[:, n])
-        if len(seen):
-            turns[:, n] = settings.turns[rng.choice(seen, IMAGINED), n]
-    both = [tables.values_at(poses, settings.joints) for poses in (settings.turns, turns)]
-    return np.concatenate([a / np.sqrt(len(a)) for a in both])
-
-
-def _bones(settings: JointSettings, basis: Eigenbasis) -> list[int]:
-    bones = [int(settings.joints[n]) for n in basis.field.joints]
-    return [*bones, NO_JOINT][:2]
-
-
-def _two_slots(centres: Float64) -> Float64:
-    """(q,2,4) with a rest in place of a second joint."""
-    out = np.zeros((len(centres), 2, 4))
-    out[..., 3] = 1.0
-    out[:, : centres.shape[1]] = centres
-    return out

@@ -20,6 +20,7 @@ from osteon.io.archives.model_npz import MODEL_FORMAT, pack_model, unpack_model,
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.source import Source
 from osteon.io.metadata.asset import damage_named
+from osteon.io.metadata.without_normals import position_ranks, without_normals
 
 __all__ = ["read_npz_levels", "write_npz_levels"]
 
@@ -32,11 +33,16 @@ _OF_MESH = ("name", "primitive_names")
 def write_npz_levels(path: Path, model: SkinnedModel, options: SaveOptions, levels: StoredLevels) -> None:
     """All of a model and its levels; `read_npz_levels` gives the levels back, `read_npz_model` the model."""
     levels.check_fit(model)
-    arrays, header = pack_model(model)
+    ranks = position_ranks(model)
+
+    def shown(each: SkinnedModel) -> SkinnedModel:
+        return each if options.normals else without_normals(each, ranks)
+
+    arrays, header = pack_model(shown(model))
     arrays |= {f"levels.{name}": array for name, array in levels.arrays.items()}
     stored: dict[str, Any] = {"header": dict(levels.header), "coverage": list(levels.coverage), "coarse": []}
     for number, character in enumerate(levels.coarse, 1):
-        own, words = pack_model(coarse_model(model, character))
+        own, words = pack_model(shown(coarse_model(model, character)))
         arrays |= {f"coarse_{number}.{name}": array for name, array in own.items() if not _is_shared(name)}
         stored["coarse"].append({key: words[key] for key in _OF_MESH})
     write_packed(path, arrays, header | {"levels": stored}, options)

@@ -28,6 +28,7 @@ from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 from osteon.io.metadata.families import PLAIN_KINDS, family_arrays, read_deformer, read_displacement, read_fallback
+from osteon.io.metadata.without_normals import without_normals
 
 __all__ = [
     "MODEL_FORMAT",
@@ -51,7 +52,7 @@ BASIS_ARRAYS = ("basis", "normal_basis")
 
 def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """All of `model`; `read_npz_model` gives the same back."""
-    write_packed(path, *pack_model(model), options)
+    write_packed(path, *pack_model(model if options.normals else without_normals(model)), options)
 
 
 def write_packed(path: Path, arrays: dict[str, NDArray[Any]], header: dict[str, Any], options: SaveOptions) -> None:

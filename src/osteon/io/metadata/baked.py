@@ -1,23 +1,34 @@
 """Displacements of every kind as what stock players show: columns, and how much of each there is in every frame.
 
 A displacement whose coefficients follow the bones is baked for the clips; what tells the coefficients in other poses
-(its tables) is stored beside, so that the same displacement comes back: its columns are those after the corrections.
+(its tables) is stored beside, so that the same displacement comes back. Its columns are those after the corrections;
+columns that move normals only come after all that move positions, so that programs may leave them out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from osteon.core.arrays import Float32
-from osteon.core.corrections import Corrections
+from osteon.core.arrays import Float32, Int64
+from osteon.core.corrections import Corrections, position_rank
 from osteon.core.deformer import Arrays, Displacement, restore_displacement
 from osteon.core.errors import GeometryError
 from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
 
-__all__ = ["StoredTables", "baked_model", "live_model", "table_arrays", "tables_of"]
+__all__ = [
+    "StoredTables",
+    "baked_model",
+    "column_entry",
+    "joined_columns",
+    "live_model",
+    "numbered_columns",
+    "table_arrays",
+    "tables_of",
+]
 
 #: Arrays that are columns: players have them in a form of their own.
 COLUMNS = ("basis", "normal_basis")
@@ -28,7 +39,7 @@ class StoredTables:
     """What a file has of a displacement besides its columns."""
 
     kind: str
-    columns: int
+    columns: Int64  # (r,) its columns, by their numbers among all that are baked
     arrays: Arrays
 
 
@@ -46,12 +57,50 @@ def baked_model(model: SkinnedModel) -> SkinnedModel:
         normals = np.concatenate([_normals_of(part, model.mesh.n_normals) for part in parts])
     coefficients = np.concatenate([part.coefficients for part in parts], axis=1)
     plain = SkinnedModel(replace(model.character, displacements=()), replace(model.animation, coefficients=None))
-    return plain.with_parts(corrections=Corrections(basis, coefficients, normals))
+    corrections = Corrections(basis, coefficients, normals)
+    order = np.concatenate(joined_columns([part.basis for part in parts]))
+    if (np.diff(order) != 1).any():
+        corrections = corrections.take(np.argsort(order))
+    return plain.with_parts(corrections=corrections)
+
+
+def joined_columns(bases: Sequence[Float32]) -> list[Int64]:
+    """(r,) for each basis (r,v,3), which numbers its columns get where all are put together: normals only come last."""
+    ranks = [position_rank(basis) for basis in bases]
+    moved = np.cumsum([0, *ranks])
+    turned = moved[-1] + np.cumsum([0, *(len(basis) - rank for basis, rank in zip(bases, ranks, strict=True))])
+    return [
+        np.concatenate([np.arange(rank) + moved[i], np.arange(len(basis) - rank) + turned[i]])
+        for i, (basis, rank) in enumerate(zip(bases, ranks, strict=True))
+    ]
 
 
 def tables_of(model: SkinnedModel) -> list[StoredTables]:
     """The tables of the displacements that `baked_model` bakes, in the order of their columns."""
-    return [StoredTables(one.kind, len(one.basis), table_arrays(one)) for one in _others(model)]
+    others = _others(model)
+    stored = [] if model.corrections is None else [model.corrections.basis]
+    numbers = joined_columns([*stored, *(one.basis for one in others)])[len(stored) :]
+    return [StoredTables(one.kind, columns, table_arrays(one)) for one, columns in zip(others, numbers, strict=True)]
+
+
+def column_entry(tables: Sequence[StoredTables], total: int) -> list[dict[str, Any]]:
+    """What a file says of the columns of each: how many, and which where they do not stand together at the end."""
+    last = _last_columns([len(one.columns) for one in tables], total)
+    return [
+        {"columns": len(one.columns)} | ({} if np.array_equal(one.columns, end) else {"numbers": one.columns.tolist()})
+        for one, end in zip(tables, last, strict=True)
+    ]
+
+
+def numbered_columns(counts: Sequence[int], numbers: Sequence[Sequence[int] | None], total: int) -> list[Int64]:
+    """The inverse: columns of each table; those without numbers stand together at the end of all."""
+    last = _last_columns(counts, total)
+    return [end if own is None else np.array(own, np.int64) for own, end in zip(numbers, last, strict=True)]
+
+
+def _last_columns(counts: Sequence[int], total: int) -> list[Int64]:
+    stops = total - sum(counts) + np.cumsum(counts)
+    return [np.arange(stop - count, stop) for stop, count in zip(stops, counts, strict=True)]
 
 
 def table_arrays(displacement: Displacement) -> Arrays:
@@ -63,20 +112,18 @@ def live_model(baked: SkinnedModel, tables: Sequence[StoredTables]) -> SkinnedMo
     """The model that was baked; refuses tables that do not fit its columns."""
     if not tables:
         return baked
-    stored = baked.corrections
-    rank = baked.n_columns - sum(one.columns for one in tables)
-    if stored is None or rank < 0 or any(one.columns < 0 for one in tables):
-        raise GeometryError(f"displacements: {baked.n_columns} columns do not suffice for the tables that are stored")
-    plain = baked.with_parts(corrections=stored.take(np.arange(rank)) if rank else None)
+    stored, total = baked.corrections, baked.n_columns
+    taken = np.concatenate([one.columns for one in tables])
+    if stored is None or (taken < 0).any() or (taken >= total).any() or len(np.unique(taken)) < len(taken):
+        raise GeometryError(f"displacements: {total} columns do not suffice for the tables that are stored")
+    rest = np.setdiff1d(np.arange(total), taken)
+    plain = baked.with_parts(corrections=stored.take(rest) if len(rest) else None)
     found: list[Displacement] = list(plain.character.displacements)
-    start = rank
     for one in tables:
-        now = slice(start, start + one.columns)
-        arrays: Arrays = {**one.arrays, "basis": stored.basis[now]}
+        arrays: Arrays = {**one.arrays, "basis": stored.basis[one.columns]}
         if stored.normal_basis is not None:
-            arrays["normal_basis"] = stored.normal_basis[now]
+            arrays["normal_basis"] = stored.normal_basis[one.columns]
         found.append(restore_displacement(one.kind, arrays))
-        start = now.stop
     return SkinnedModel(replace(plain.character, displacements=tuple(found)), plain.animation)
 
 

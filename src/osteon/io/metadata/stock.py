@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
 from osteon.io.metadata.baked import baked_model
 
-__all__ = ["has_stock_form", "stock_model", "without_target_normals"]
+__all__ = ["has_stock_form", "stock_model"]
 
 
 def has_stock_form(model: SkinnedModel) -> bool:
@@ -33,12 +32,3 @@ def stock_model(model: SkinnedModel, options: SaveOptions, format_name: str) -> 
             "back to; write .npz, or skin it again"
         )
     return model.with_parts(skin=model.character.fallback, fallback=None)
-
-
-def without_target_normals(model: SkinnedModel) -> SkinnedModel:
-    """The model whose corrections move positions only; those that move nothing else go."""
-    corrections = model.corrections
-    if corrections is None or corrections.normal_basis is None:
-        return model
-    basis, q = corrections.basis[: model.rank], corrections.coefficients[:, : model.rank]
-    return model.with_parts(corrections=Corrections(basis, q) if model.rank else None)

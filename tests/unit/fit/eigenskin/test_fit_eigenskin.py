@@ -146,7 +146,7 @@ def test_same_input_same_output(rig: Character) -> None:
 def test_columns_in_all_and_a_bound(rig: Character) -> None:
     poses = known_poses(rig)
     total = fit_eigenskin(rig, poses, options=EigenSkinOptions(total=4))
-    assert sum(total.counts) == len(total.displacement.basis) == 4
+    assert sum(total.counts) == total.displacement.rank == total.displacement.n_normals == 4
     equal = left_by_counts(total.bases, [2, 2, 0])
     assert left_by_counts(total.bases, total.counts) <= equal + 1e-12
     bound = fit_eigenskin(rig, poses, options=EigenSkinOptions(max_error=0.2))

@@ -7,7 +7,7 @@ from osteon.core.model import SkinnedModel
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.metadata import Metadata
 from osteon.io.gltf.read.named_arrays import read_arrays
-from osteon.io.metadata.baked import StoredTables, live_model
+from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
 
 __all__ = ["read_stored_deformer", "restore_displacements"]
 
@@ -29,12 +29,15 @@ def restore_displacements(metadata: Metadata, model: SkinnedModel) -> SkinnedMod
     """The model whose last morph targets are displacements that follow the bones again."""
     if "displacements" not in metadata.entries:
         return model
-    document = metadata.document
-    tables = []
-    for entry in document.objects(metadata.entries, "displacements", "Osteon's notes"):
-        kind, arrays = _entry(metadata, entry, "displacement")
-        columns = document.whole(entry, "columns", "a displacement of Osteon's notes", 0)
-        tables.append(StoredTables(kind, columns, arrays))
+    document, what = metadata.document, "a displacement of Osteon's notes"
+    entries = document.objects(metadata.entries, "displacements", "Osteon's notes")
+    counts = [document.whole(entry, "columns", what, 0) for entry in entries]
+    numbers = [document.wholes(entry, "numbers", what) if "numbers" in entry else None for entry in entries]
+    columns = numbered_columns(counts, numbers, model.n_columns)
+    tables = [
+        StoredTables(kind, own, arrays)
+        for own, (kind, arrays) in zip(columns, (_entry(metadata, e, "displacement") for e in entries), strict=True)
+    ]
     try:
         return live_model(model, tables)
     except KeyError as error:

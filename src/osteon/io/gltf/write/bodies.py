@@ -31,7 +31,7 @@ from osteon.io.gltf.write.mesh import MeshLayout, WrittenMesh, lay_out_mesh, wri
 from osteon.io.gltf.write.named_arrays import write_arrays
 from osteon.io.gltf.write.names import NodeNames
 from osteon.io.gltf.write.nodes import shortest
-from osteon.io.metadata.baked import tables_of
+from osteon.io.metadata.baked import column_entry, tables_of
 
 __all__ = ["LOD_EXTENSION", "Body", "coarse_models", "levels_extras", "list_coarse", "write_bodies"]
 
@@ -87,8 +87,10 @@ class Body:
         if self.whole.deformer is not self.model.deformer:
             found["deformer"] = write_deformer(self.whole.deformer, buffer)
         if tables := tables_of(self.whole):
+            columns = column_entry(tables, self.model.n_columns)
             found["displacements"] = [
-                {"kind": one.kind, "columns": one.columns, "arrays": write_arrays(one.arrays, buffer)} for one in tables
+                {"kind": one.kind, **entry, "arrays": write_arrays(one.arrays, buffer)}
+                for one, entry in zip(tables, columns, strict=True)
             ]
         return found
 

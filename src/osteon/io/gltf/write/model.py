@@ -43,9 +43,10 @@ What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by t
     faceted             true: the model has no normals, its triangles are flat. Absent: false
     deformer            {"kind", "arrays": {name: {"accessor", "shape"}}}: what stock players know nothing of, for the
                         model's vertices; the skin of the file is then the closest linear blend. Absent: it is the model
-    displacements       [{"kind", "columns", "arrays"}, …]: displacements whose coefficients follow the bones, such as
-                        EigenSkin. Their columns are the morph targets after those of the corrections, as many as
-                        `columns` says, in this order, weights baked for the clips; arrays tell those of other poses
+    displacements       [{"kind", "columns", "numbers", "arrays"}, …]: displacements whose coefficients follow the
+                        bones, such as EigenSkin. Their columns are the morph targets after those of the corrections, as
+                        many as `columns` says, in this order, or those that `numbers` lists; weights are baked for the
+                        clips; arrays tell those of other poses
     levels              levels of detail. Absent: there are none. {"header": what `osteon.lod` says, "arrays": as those
                         of a deformer, with "bits": 64 where two whole numbers are one of 64 bits, "coverage", "coarse":
                         [{"node", …}]}: coarse meshes by their nodes, each with its own influences, vertices, triangles,
@@ -87,7 +88,8 @@ from osteon.io.gltf.write.keys_between import add_between, key_frames
 from osteon.io.gltf.write.materials import UsableTextures, plain_material, texture_extensions, write_materials
 from osteon.io.gltf.write.names import NodeNames, name_nodes
 from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, stand_node
-from osteon.io.metadata.stock import stock_model, without_target_normals
+from osteon.io.metadata.stock import stock_model
+from osteon.io.metadata.without_normals import position_ranks, without_normals
 
 __all__ = ["EXTRAS_VERSION", "write_gltf"]
 
@@ -111,7 +113,9 @@ def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | Non
     wholes = [whole, *coarse_models(whole, levels)]
     shown = [stock_model(each, options, "glTF") for each in wholes]
     if target_attributes(shown[0], options) == 1:
-        shown = [without_target_normals(each) for each in shown]
+        ranks = position_ranks(whole)
+        wholes = [without_normals(each, ranks) for each in wholes]
+        shown = [stock_model(each, options, "glTF") for each in wholes]
     model, engine = shown[0], engine_of(options.engine)
     keyed = key_frames(model, scale_inherited=engine.joint_scale_inherited)
     if writes_between(engine):

@@ -16,7 +16,7 @@ from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.io.doors.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
-from osteon.io.metadata.baked import StoredTables, live_model
+from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
 from osteon.io.usd.joint_tracks import JointTracks, join_bones
 from osteon.io.usd.metadata import restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix
@@ -60,13 +60,14 @@ def restore_model(
         model = model.with_parts(deformer=deformer, fallback=model.skin)
     else:
         model = as_bound(pxr, shown.mesh, model)
-    stored = metadata.get("displacements", [])
-    return live_model(model, [_tables(shown, one) for one in stored])
+    return live_model(model, _tables(shown, metadata.get("displacements", []), model.n_columns))
 
 
-def _tables(shown: ShownMesh, stored: dict[str, Any]) -> StoredTables:
-    kind, arrays = read_stored_arrays(shown.mesh, str(stored["kind"]), stored)
-    return StoredTables(kind, int(stored["columns"]), arrays)
+def _tables(shown: ShownMesh, stored: list[dict[str, Any]], total: int) -> list[StoredTables]:
+    counts, numbers = [int(one["columns"]) for one in stored], [one.get("numbers") for one in stored]
+    found = [read_stored_arrays(shown.mesh, str(one["kind"]), one) for one in stored]
+    columns = numbered_columns(counts, numbers, total)
+    return [StoredTables(kind, own, arrays) for own, (kind, arrays) in zip(columns, found, strict=True)]
 
 
 def _joints(shown: ShownMesh, metadata: dict[str, Any], codes: Float64) -> tuple[JointTracks, np.ndarray]:

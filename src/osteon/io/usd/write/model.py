@@ -14,8 +14,9 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.doors.options import SaveOptions
 from osteon.io.doors.timeline import frame_times
-from osteon.io.metadata.baked import baked_model, tables_of
-from osteon.io.metadata.stock import stock_model, without_target_normals
+from osteon.io.metadata.baked import baked_model, column_entry, tables_of
+from osteon.io.metadata.stock import stock_model
+from osteon.io.metadata.without_normals import without_normals
 from osteon.io.usd.joint_tracks import JointTracks, distinct_identifiers
 from osteon.io.usd.metadata import pack_metadata, write_metadata
 from osteon.io.usd.skinning_methods import CLASSIC, SKINNING_METHODS
@@ -33,11 +34,10 @@ BLOCK = 64  # frames that are posed at once to find how far they reach
 def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """The model as a SkelRoot; `read_usd_model` gives it back."""
     pxr = load_pxr(path)
-    whole = model
-    model = baked_model(model) if model.deformer.kind in SKINNING_METHODS else stock_model(model, options, "USD")
     shaded, layout = options.normals and not model.asset.faceted, normal_layout(model.mesh, model.asset.normals)
-    if not shaded or not layout.by_vertex:
-        model = without_target_normals(model)  # a blend shape has one normal offset per vertex
+    # A blend shape has one normal offset per vertex.
+    whole = model if shaded and layout.by_vertex else without_normals(model)
+    model = baked_model(whole) if whole.deformer.kind in SKINNING_METHODS else stock_model(whole, options, "USD")
     joints = build_joints(model)
     codes = frame_times(model.clips, model.clips[0].fps)
     stage = _new_stage(pxr, model.clips, codes)
@@ -61,9 +61,10 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     if whole.deformer is not model.deformer:
         deformer = whole.deformer
         metadata["deformer"] = store_arrays(pxr, mesh, "deformer", deformer.kind, deformer.arrays())
-    for one in tables_of(whole):
+    tables = tables_of(whole)
+    for one, columns in zip(tables, column_entry(tables, model.n_columns), strict=True):
         stored = store_arrays(pxr, mesh, one.kind, one.kind, one.arrays)
-        metadata.setdefault("displacements", []).append({"columns": one.columns} | stored)
+        metadata.setdefault("displacements", []).append(columns | stored)
     write_metadata(pxr, root.GetPrim(), mesh, metadata, model.asset)
     save_stage(pxr, stage, path, {name: image.data for image, name in pictures.items()})
 

@@ -19,7 +19,10 @@ const SCENE = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
 /** @param {import("../engine/pack.js").Pack} pack  with EigenSkin @returns {Freedom[]} */
 export function freedomsOf(pack) {
   const limited = new Set(pack.joint_limits.map(({ joint }) => joint));
-  const single = driverTables(eigenskinOf(pack).arrays).filter(({ joints: [j, other] }) => other === undefined && !limited.has(j));
+  // Eigennormals have drivers of their own, of the same joints.
+  const firsts = new Map();
+  for (const one of driverTables(eigenskinOf(pack).arrays)) if (one.joints.length === 1 && !firsts.has(one.joints[0])) firsts.set(one.joints[0], one);
+  const single = [...firsts.values()].filter(({ joints: [j] }) => !limited.has(j));
   const found = [...pack.joint_limits, ...single.flatMap(coveredBy)].sort((a, b) => a.joint - b.joint);
   const freedoms = found.map((way) => ({ ...way, mates: [] }));
   for (const freedom of freedoms) freedom.mates = freedoms.filter(({ joint }) => joint === freedom.joint);

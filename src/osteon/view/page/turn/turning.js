@@ -2,6 +2,7 @@
  * Joints of a character with EigenSkin, turned live: by sliders, by dragging, or by poses that came with it. Everything
  * is computed here in the page: bones from turns, coefficients from bones, and the distance from the truth.
  */
+import { positionRank } from "../engine/displacements/position_rank.js";
 import { eigenskinOf, ordersOf, Supports } from "../engine/displacements/supports.js";
 import { percentileOf } from "../engine/errors.js";
 import { jointValues } from "../engine/displacements/joint_rbf.js";
@@ -94,7 +95,8 @@ export class Turning {
     const { arrays } = eigenskinOf(pack);
     this.tables = arrays;
     this.orders = ordersOf(arrays);
-    this.most = this.orders.reduce((a, b) => Math.max(a, b + 1), 0);
+    this.rank = positionRank(arrays, pack.counts);
+    this.most = this.orders.subarray(0, this.rank).reduce((a, b) => Math.max(a, b + 1), 0);
     this.supports = new Supports(arrays, pack.counts);
     this.colors = driverColors(this.supports.drivers);
     this.freedoms = freedomsOf(pack);
@@ -156,9 +158,10 @@ export class Turning {
     if (turned) this.set(turned);
   }
 
-  /** Coefficients of the columns that are used, so many of each joint and pair. */
+  /** Coefficients of the columns that are used, so many of each joint and pair, and as many eigennormals; of all, all. */
   coefficients(count = this.store.state.turnCount) {
-    return this.values.map((value, r) => (this.orders[r] < count ? value : 0));
+    const all = count > 0 && count === this.most;
+    return this.values.map((value, r) => (this.orders[r] < count || (all && r >= this.rank) ? value : 0));
   }
 
   #turn(moved = false) {

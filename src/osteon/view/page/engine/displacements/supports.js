@@ -3,6 +3,7 @@
 // different columns can be compared.
 // Based on: Kry, James and Pai, EigenSkin, 2002, sections 2.2 and 2.3.
 import { largestValues } from "./joint_rbf.js";
+import { positionRank } from "./position_rank.js";
 
 /** @typedef {{joints: number[], columns: number[]}} Driver  One joint or two, and the columns that follow it, first ones first. */
 
@@ -11,13 +12,16 @@ export function eigenskinOf(pack) {
   return pack?.displacements?.find(({ kind }) => kind === "eigenskin") ?? null;
 }
 
-/** Who drives columns, single joints first. @param {Object<string, ArrayLike<number>>} tables @returns {Driver[]} */
-export function driversOf({ joints, driver }) {
+/**
+ * Who drives the first `rank` columns, which move positions, single joints first.
+ * @param {Object<string, ArrayLike<number>>} tables @returns {Driver[]}
+ */
+export function driversOf({ joints, driver }, rank = driver.length) {
   const found = Array.from({ length: joints.length / 2 }, (_, d) => ({
     joints: [joints[2 * d], joints[2 * d + 1]].filter((joint) => joint >= 0),
     columns: [],
   }));
-  driver.forEach((d, r) => found[d].columns.push(r));
+  driver.slice(0, rank).forEach((d, r) => found[d].columns.push(r));
   const used = found.filter(({ columns }) => columns.length);
   return used.sort((a, b) => a.joints.length - b.joints.length || a.joints[0] - b.joints[0]);
 }
@@ -39,7 +43,7 @@ export class Supports {
   /** @param {Object<string, any>} arrays of the displacement @param {{vertices: number}} counts */
   constructor(arrays, { vertices }) {
     Object.assign(this, { arrays, vertices });
-    this.drivers = driversOf(arrays);
+    this.drivers = driversOf(arrays, positionRank(arrays, { vertices }));
   }
 
   /** (v,3) where a column takes the rest pose at most. */
