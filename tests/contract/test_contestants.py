@@ -17,6 +17,7 @@ from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison
 from osteon.view.collection import Collection
 from osteon.view.model_files import find_models
+from osteon.view.model_names import method_name
 from osteon.view.model_set import prepare_models
 from osteon.view.pack_form import read_arrays
 
@@ -61,12 +62,12 @@ def test_its_name_is_one_of_a_file() -> None:
 def test_all_can_be_viewed_together(found: Comparison, folder: Path, tmp_path: Path) -> None:
     named = find_models([str(folder), str(folder.parent / "source.npz")])
     assert named is not None
-    assert [model.label for model in named.models] == list(CONTESTANTS)
+    assert [model.label for model in named.models] == [method_name(word) for word in CONTESTANTS]
     collection = Collection(tmp_path)
     prepare_models(collection, named)
     for item, (word, contestant) in zip(collection.items.values(), CONTESTANTS.items(), strict=True):
         told = item.to_json()
-        assert (told["label"], told["about"], told["group"]) == (word, contestant.title, "m1")
+        assert (told["label"], told["about"], told["group"]) == (method_name(word), contestant.title, "m1")
         result = next(result for result in found.results if result.word == word)
         off = result.unseen.deviation
         assert told["compared"]["unseen"]["rms"] == pytest.approx(off.percent(result.unseen.distortion.rms))

@@ -125,3 +125,17 @@ def test_textures_that_are_not_carried_are_named(triangle_glb, tmp_path: Path) -
     assert said == (
         "the base color texture of material 'fur' has a picture that is missing or of an unknown kind; it is left out"
     )
+
+
+def test_a_texture_on_coordinates_that_the_mesh_lacks_is_named(triangle_glb, tmp_path: Path) -> None:
+    root = triangle_glb.json
+    root["meshes"][0]["primitives"][0]["material"] = 0
+    root["materials"] = [{"name": "fur", "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 1}}}]
+    root["textures"], root["images"] = [{"source": 0}], [{"bufferView": triangle_glb.view(PNG.data)}]
+    asset = load_sequence(triangle_glb.save(tmp_path / "t.glb")).asset
+    assert asset.materials[0].textures == asset.materials[0].uv_sets == ()
+    (said,) = asset.origin.lost
+    assert said == (
+        "the base color texture of material 'fur' lies on texture coordinates 1, which the mesh does not have; "
+        "it is left out"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -28,7 +29,20 @@ def test_every_subject_has_a_ceiling() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_errors_stay_below_their_ceilings(name: str) -> None:
+    """Of the fit of positions alone, which is what the ceilings were measured of."""
     case = CASES[name]
-    fit = skin_sequence(subject(case["subject"]), options=SkinOptions(**case["options"]))
+    fit = skin_sequence(subject(case["subject"]), options=SkinOptions(**case["options"], shading=0.0))
     assert fit.report.error_percent <= case["error_percent"]
     assert fit.distortion.normal_mean <= case["normal_degrees"]
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["options"].get("preset") != "paper"])
+def test_shading_costs_no_more_than_is_allowed(name: str) -> None:
+    case = CASES[name]
+    options = SkinOptions(**case["options"])
+    shaded, plain = (
+        skin_sequence(subject(case["subject"]), options=o) for o in (options, replace(options, shading=0.0))
+    )
+    assert shaded.report.error_percent <= 1.04 * case["error_percent"]
+    degrees = [fit.report.shading_deviation_degrees["mean"] for fit in (shaded, plain)]
+    assert degrees[0] <= degrees[1] + 1e-6

@@ -6,6 +6,7 @@ Runs where the data folder beside the repository exists.
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -47,12 +48,24 @@ def test_no_ceiling_is_above_the_bound_of_the_bench() -> None:
 @pytest.mark.parametrize("bone_type", ["rigid", "scaled", "flexible"])
 @pytest.mark.parametrize("name", CASES)
 def test_bones_stay_within_their_bounds(name: str, bone_type: str, tmp_path: Path) -> None:
+    """Of the fit of positions alone, which is what the bounds were measured of."""
     case = CASES[name][bone_type]
-    fit = skin_sequence(measured(name), options=SkinOptions(bones=CASES[name]["bones"], bone_type=bone_type))
+    options = SkinOptions(bones=CASES[name]["bones"], bone_type=bone_type, shading=0.0)
+    fit = skin_sequence(measured(name), options=options)
     assert fit.report.error_percent <= case["error_percent"]
     assert fit.report.smallest_singular_value["percentile_1"] >= case.get("conditioning", 0.0)
     save_model(fit.model, tmp_path / "model.glb")
     assert (tmp_path / "model.glb").stat().st_size <= 1000 * case["kilobytes"]
+
+
+@needs_data
+@pytest.mark.parametrize("name", CASES)
+def test_shading_costs_no_more_than_is_allowed(name: str) -> None:
+    """E of the default grows by 4 % at most, and shading falls to less than two thirds."""
+    options = SkinOptions(bones=CASES[name]["bones"])
+    shaded, plain = (skin_sequence(measured(name), options=o).report for o in (options, replace(options, shading=0.0)))
+    assert shaded.error_percent <= 1.04 * plain.error_percent
+    assert shaded.shading_deviation_degrees["mean"] <= 0.65 * plain.shading_deviation_degrees["mean"]
 
 
 @needs_data

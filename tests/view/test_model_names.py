@@ -30,7 +30,13 @@ def test_methods_have_their_usual_names() -> None:
 
 @pytest.mark.parametrize(
     ("name", "path", "expected"),
-    [("rest", "arm.glb", "arm"), ("rest", "poses/rest.obj", "poses"), ("horse", "a.glb", "horse"), ("", "a.npz", "a")],
+    [
+        ("rest", "arm.glb", "arm"),
+        ("rest", "poses/rest.obj", "poses"),
+        ("horse", "a.glb", "horse"),
+        ("", "a.npz", "a"),
+        ("poses", "hand.glb", "hand"),
+    ],
 )
 def test_a_name_that_says_nothing_gives_way_to_that_of_the_file(name: str, path: str, expected: str) -> None:
     model = posable_model().with_parts(name=name)

@@ -95,6 +95,8 @@ def engine_notes(model: SkinnedModel, files: list[FilePlays], options: SaveOptio
 
 def _few_attributes(rank: int, name: EngineName) -> str:
     most = engine_of(name).vertex_attributes
+    if most is None:
+        return f"--for {name}: {engine_of(name).title} shades the surface it moves; corrections of normals are omitted"
     return (
         f"{rank} corrections with normals need more than {most} attributes a vertex, so they move positions only; "
         "--for web keeps their normals"

@@ -64,10 +64,11 @@ class Material:
         """The set of texture coordinates that the texture of a role lies on."""
         return dict(self.uv_sets).get(role, 0)
 
-    def on_first_set(self) -> Material:
-        """The same material with those textures only that lie on the first set."""
-        kept = tuple((role, image) for role, image in self.textures if not self.uv_set(role))
-        return replace(self, textures=kept, uv_sets=())
+    def on_sets(self, count: int) -> Material:
+        """The same material with those textures only that lie on the first so many sets; on the first set at least."""
+        kept = tuple((role, image) for role, image in self.textures if self.uv_set(role) < max(1, count))
+        roles = [role for role, _ in kept]
+        return replace(self, textures=kept, uv_sets=tuple(one for one in self.uv_sets if one[0] in roles))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class Asset:
 
     def with_first_sets(self) -> Asset:
         """The same asset with one set of texture coordinates and one of colours, for files that hold no more."""
-        materials = tuple(material.on_first_set() for material in self.materials)
+        materials = tuple(material.on_sets(1) for material in self.materials)
         return replace(self, more_uvs=(), more_colors=(), materials=materials)
 
     def checked(self, n_vertices: int, n_triangles: int) -> Asset:

@@ -17,7 +17,7 @@ import numpy as np
 from osteon.core.arrays import Float32, Float64, FloatArray
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
-from osteon.core.normals import vertex_normals
+from osteon.core.normals import corner_normals, vertex_normals
 from osteon.deform.pose import linear_parts
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "normal_map",
     "pose_normals",
     "rest_normals",
+    "surface_normals",
     "unit_vectors",
 ]
 
@@ -38,6 +39,14 @@ def rest_normals(mesh: Mesh) -> Float64:
     normals = vertex_normals(mesh.rest, mesh.faces) if own is None else own.values.astype(np.float64)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     return np.asarray(np.where(length > 0.5, normals / np.where(length > 0, length, 1), [0.0, 0.0, 1.0]))
+
+
+def surface_normals(mesh: Mesh) -> Float64:
+    """(n,3) unit normals of the rest pose's own surface, split where the mesh's own normals are."""
+    own = mesh.asset.normals
+    corners = mesh.faces if own is None else own.of_corner
+    normals = corner_normals(mesh.rest, mesh.faces, corners, mesh.n_normals)
+    return np.asarray(np.where(normals.any(axis=1, keepdims=True), normals, [0.0, 0.0, 1.0]))
 
 
 def normal_map(linear: Float64, form: NormalForm) -> Float64:

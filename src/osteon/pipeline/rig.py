@@ -113,8 +113,17 @@ def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions
             f"{sequence.n_frames} and {sequence.n_vertices}{order}; a rig must share all frames or all vertices"
         )
     if not _same_vertices(sequence, rig):
+        _check_first_frame(sequence, rig)
         return sequence
     return sequence.with_parts(rest=rig.rest, asset=replace(sequence.asset, normals=rig.asset.normals))
+
+
+def _check_first_frame(sequence: MeshSequence, rig: SkinnedModel) -> None:
+    """Refuse another mesh whose rest pose is not the frame in which the joints are known to stand with it."""
+    if not np.array_equal(sequence.rest, sequence.frame(0)):
+        raise GeometryError(
+            f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; leave --rest away"
+        )
 
 
 def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Skeleton | None]:
@@ -128,10 +137,6 @@ def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Ske
     first = transforms[0]
     if (np.abs(np.linalg.det(first[:, :3, :3])) < 1e-9).any():
         raise GeometryError(f"rig '{rig.name}': a joint is flattened in the first frame, so nothing can be bound to it")
-    if not np.array_equal(sequence.rest, sequence.frame(0)):
-        raise GeometryError(
-            f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; leave --rest away"
-        )
     if skeleton is not None and len(skeleton.names) == rig.n_bones:
         places = compose(first, skeleton.world_from_joint)
         skeleton = Skeleton(skeleton.names, skeleton.parents, places.astype(np.float32))

@@ -8,8 +8,8 @@ are matched
 2. among those in one place by texture coordinate, then by where their neighbours are;
 3. by texture coordinate alone, where no two poses agree; vertices that share one are told apart by matched neighbours.
 
-A match counts only if it is whole: every vertex of the rig has one, every vertex of a triangle of the sequence is one,
-and edges are as long as they were, on average.
+A match counts only if it is whole: every vertex of the rig has one, nearly every vertex of a triangle of the sequence
+is one, and edges are as long as they were, on average.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ __all__ = ["edge_length", "match_vertices", "take_vertices"]
 
 #: Vertices nearer than this part of the mesh's radius are in one place.
 SAME_PLACE = 1e-4
+#: Some vertices may be as far off as this, where most are in one place: files drop small weights, which move a few.
+NEAR_PLACE, MOST_IN_PLACE = 5e-3, 0.9
+#: The part of the sequence's vertices that must be one of the rig's.
+MOST_FOUND = 0.99
 #: Texture coordinates nearer than this are one.
 SAME_UV = 1e-4
 #: Candidates that are looked at for each vertex.
@@ -54,7 +58,7 @@ def match_vertices(sequence: MeshSequence, rig: SkinnedModel) -> IntArray | None
     if not len(used) or not len(rig.faces):
         return None
     for found in _candidates(sequence, rig):
-        if found is not None and np.isin(used, found).all() and _keeps_edges(sequence, rig, found):
+        if found is not None and np.isin(used, found).mean() >= MOST_FOUND and _keeps_edges(sequence, rig, found):
             return found
     return None
 
@@ -107,8 +111,9 @@ def _by_place(theirs: Float64, ours: Float64, sequence: MeshSequence, rig: Skinn
     count = min(MOST, len(used))
     distances, near = cKDTree(ours[used]).query(theirs, k=count)
     distances, near = distances.reshape(len(theirs), count), used[near.reshape(len(theirs), count)]
-    there = distances <= SAME_PLACE
-    if not there[:, 0].all():
+    exact = distances[:, :1] <= SAME_PLACE
+    there = distances <= np.where(exact, SAME_PLACE, NEAR_PLACE)
+    if not there[:, 0].all() or exact.mean() < MOST_IN_PLACE:
         return None
     found: IntArray = near[:, 0].astype(np.int64)
     several = np.flatnonzero(there.sum(axis=1) > 1)

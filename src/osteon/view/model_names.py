@@ -21,8 +21,8 @@ METHOD_NAMES = {
     "mwe-zero": "Multi-Weight as printed",
     "eigenskin": "EigenSkin",
 }
-#: Names that say what a file is for, not what is in it: folders of poses have a rest.obj.
-_NAMELESS = ("", "rest")
+#: Names that say what a file is for, not what is in it: folders of poses have a rest.obj, which is named last.
+_NAMELESS = ("poses", "rest", "")
 
 
 def method_name(word: str) -> str:
@@ -36,7 +36,7 @@ def named_after_file(shown: SkinnedModel | MeshSequence, path: str) -> SkinnedMo
         return shown
     file = Path(path).absolute()
     known = [name for name in (file.stem, file.parent.name) if name not in _NAMELESS]
-    name = known[0] if known else shown.name
+    name = known[0] if known else min(file.stem, file.parent.name, key=_NAMELESS.index)
     if isinstance(shown, SkinnedModel):
         return shown.with_parts(name=name)
     return MeshSequence(source=shown.source, mesh=replace(shown.mesh, name=name), clips=shown.clips)

@@ -53,6 +53,8 @@ def target_attributes(model: SkinnedModel, options: SaveOptions) -> int:
     if not options.normals or corrections is None or corrections.normal_basis is None:
         return 1
     engine = engine_of(options.engine)
+    if engine.normals == "the surface" and not engine.normal_targets:
+        return 1
     return 2 if engine.name == "any" or engine.has_room(_attributes(model, options) + 2 * model.n_columns) else 1
 
 

@@ -37,7 +37,10 @@ def scan_medit(data: bytes, source: Source) -> MeditScan:
     text = Lines.of(data, comments=True).data
     words = [(match.start(), match.end(), match[0]) for match in _KEYWORD.finditer(text)]
     if not words or words[0][2].lower() != b"meshversionformatted" or text[: words[0][0]].strip():
-        raise source.format_error(f"starts with {quote(text.lstrip()[:24])}, expected MeshVersionFormatted")
+        raise source.format_error(
+            f"starts with {quote(text.lstrip()[:24])}, expected MeshVersionFormatted: of .mesh files, those of MEDIT "
+            "are read"
+        )
     stops = [start for start, _, _ in words[1:]] + [len(text)]
     sections: dict[str, bytes] = {}
     for (_, start, word), stop in zip(words, stops, strict=True):

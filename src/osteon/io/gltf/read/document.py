@@ -229,4 +229,4 @@ def _check_asset(document: Document) -> None:
     required = document.root.get("extensionsRequired", [])
     for name in required if isinstance(required, list) else []:
         if not str(name).startswith((*_READ, *_HARMLESS)):
-            raise document.error(f"requires the extension {quote(str(name))}, which is not known")
+            raise document.error(f"requires the extension {quote(str(name))}, which is not read; export it without")

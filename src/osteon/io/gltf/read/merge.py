@@ -7,7 +7,7 @@ import numpy as np
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset, CornerNormals, Material, Origin
 from osteon.core.clips import distinct_names
-from osteon.io.doors.source import as_float32
+from osteon.io.doors.source import as_float32, quote
 from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.materials import read_materials, read_uv_transform
@@ -42,11 +42,11 @@ def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]
         colors=colors[0] if colors else None,
         more_uvs=tuple(uvs[1:]),
         more_colors=tuple(colors[1:]),
-        materials=materials,
+        materials=tuple(material.on_sets(len(uvs)) for material in materials),
         triangle_material=np.repeat(np.array(numbers, np.int32), counts) if materials else None,
         primitive_of_triangle=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
         primitive_names=distinct_names(names),
-        origin=Origin(lost=_lost_tangents(scene) + lost),
+        origin=Origin(lost=_lost_tangents(scene) + lost + _off_sets(materials, len(uvs))),
     )
 
 
@@ -100,6 +100,17 @@ def _lost_tangents(scene: GltfScene) -> tuple[str, ...]:
     there = any(instance.geometry.has_tangents for instance in scene.instances)
     said = "authored tangents (TANGENT) are left out; the writer works out those that a normal map needs"
     return (said,) if there else ()
+
+
+def _off_sets(materials: tuple[Material, ...], count: int) -> tuple[str, ...]:
+    """A sentence for each texture on a set of coordinates that the mesh does not have; such a texture is left out."""
+    return tuple(
+        f"the {role.replace('_', ' ')} texture of material {quote(material.name)} lies on texture coordinates "
+        f"{number}, which the mesh does not have; it is left out"
+        for material in materials
+        for role, number in material.uv_sets
+        if number >= max(1, count)
+    )
 
 
 def _materials(document: Document, scene: GltfScene) -> tuple[tuple[Material, ...], list[int], tuple[str, ...]]:

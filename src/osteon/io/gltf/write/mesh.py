@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.asset import Asset
+from osteon.core.engines import engine_of
 from osteon.core.model import SkinnedModel
 from osteon.io.doors.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
@@ -125,9 +126,10 @@ def write_mesh(
     pick = layout.vertices
     normals = None
     if options.normals and not model.asset.faceted:
-        from osteon.deform.normals import rest_normals  # compiled: not needed to import the formats
+        from osteon.deform.normals import rest_normals, surface_normals  # compiled: not needed to import the formats
 
-        normals = rest_normals(model.mesh)
+        on_surface = engine_of(options.engine).normals == "the surface"
+        normals = (surface_normals if on_surface else rest_normals)(model.mesh)
     packed = pack_mesh(model, normals, grid)
     attributes = {"POSITION": _add_positions(buffer, packed, pick)}
     unit = Packing("OCTAHEDRAL") if options.compress else None
