@@ -70,7 +70,7 @@ def cut_to(character: Character, count: int) -> Character:
     """The character with so many eigendisplacements of each joint and pair."""
     (skin,) = character.displacements
     assert isinstance(skin, EigenSkin)
-    order = [int((skin.rbf.driver[:r] == d).sum()) for r, d in enumerate(skin.rbf.driver)]
+    order = [int((skin.rbf.driver[:r] == d).sum()) for r, d in enumerate(skin.rbf.driver[: skin.rank])]
     kept = sum(number < count for number in order)
     assert order == sorted(order)  # the first of all joints come first
     return replace(character, displacements=(skin.cut(kept),) if kept else ())
