@@ -42,16 +42,17 @@ def posed(scene: Any) -> np.ndarray:
 
 def rest_pose(scene: Any) -> np.ndarray:
     """(v,3) where each mesh was bound to its bones, or where its node stands."""
-    parts = []
-    for node, mesh in shown(scene):
-        place = affine(node.geometry_to_world)
-        skins = items(mesh.skin_deformers)
-        clusters = items(skins[0].clusters) if skins else []
-        if clusters:
-            world, local = affine(clusters[0].bind_to_world), affine(clusters[0].geometry_to_bone)
-            place = np.concatenate([world[:, :3] @ local[:, :3], moved(world, local[:, 3][None]).T], axis=1)
-        parts.append(moved(place, floats(mesh.vertices)))
-    return np.concatenate(parts)
+    return np.concatenate([moved(rest_place(node, mesh), floats(mesh.vertices)) for node, mesh in shown(scene)])
+
+
+def rest_place(node: Any, mesh: Any) -> np.ndarray:
+    """(3,4) from the stored mesh to its rest pose."""
+    skins = items(mesh.skin_deformers)
+    clusters = items(skins[0].clusters) if skins else []
+    if not clusters:
+        return affine(node.geometry_to_world)
+    world, local = affine(clusters[0].bind_to_world), affine(clusters[0].geometry_to_bone)
+    return np.concatenate([world[:, :3] @ local[:, :3], moved(world, local[:, 3][None]).T], axis=1)
 
 
 def by_corner(attribute: Any, width: int) -> np.ndarray | None:
@@ -62,9 +63,10 @@ def by_corner(attribute: Any, width: int) -> np.ndarray | None:
 
 def geometry(scene: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Polygons of all meshes one after the other, and what they carry."""
-    arrays: dict[str, list[np.ndarray]] = {key: [] for key in ("sizes", "corners", "uvs", "colors", "material", "part")}
+    keys = ("sizes", "corners", "uvs", "colors", "normals", "material", "part")
+    arrays: dict[str, list[np.ndarray]] = {key: [] for key in keys}
     materials: list[dict[str, Any]] = []
-    names, start, any_uvs, any_colors = [], 0, False, False
+    names, start, any_uvs, any_colors, all_normals = [], 0, False, False, True
     for part, (node, mesh) in enumerate(shown(scene)):
         faces = floats(mesh.faces).astype(np.int64)  # first corner and number of corners
         faces = faces[faces[:, 1] >= 3]
@@ -73,6 +75,8 @@ def geometry(scene: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         vertices = wholes(mesh.vertex_indices)[take]
         uvs, colors = by_corner(mesh.vertex_uv, 2), by_corner(mesh.vertex_color, 4)
         any_uvs, any_colors = any_uvs or uvs is not None, any_colors or colors is not None
+        normals = by_corner(mesh.vertex_normal, 3)
+        all_normals = all_normals and normals is not None
         of_vertex = np.ones((mesh.num_vertices, 4))
         if colors is not None:
             of_vertex[vertices] = colors[take]
@@ -83,14 +87,25 @@ def geometry(scene: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         arrays["sizes"].append(sizes)
         arrays["corners"].append(vertices[turn] + start)
         arrays["uvs"].append(np.zeros((len(take), 2)) if uvs is None else uvs[take][turn])
+        arrays["normals"].append(
+            np.zeros((len(take), 3))
+            if normals is None
+            else _turned_normals(rest_place(node, mesh), normals)[take][turn]
+        )
         arrays["colors"].append(of_vertex)
         arrays["material"].append(numbers_of(mine, of_face, floats(mesh.faces)[:, 1] >= 3, len(sizes), materials))
         arrays["part"].append(np.full(len(sizes), part))
         names.append(node.name or mesh.name or f"mesh_{part}")
         start += mesh.num_vertices
-    left_out = {"uvs": any_uvs, "colors": any_colors, "material": bool(materials)}
+    left_out = {"uvs": any_uvs, "colors": any_colors, "normals": all_normals, "material": bool(materials)}
     joined = {key: np.concatenate(parts) for key, parts in arrays.items() if left_out.get(key, True)}
     return joined, {"materials": materials, "parts": names}
+
+
+def _turned_normals(place: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Normals of a mesh as a matrix turns them with it."""
+    linear = place[:, :3]
+    return np.asarray(normals @ np.linalg.inv(linear)) if np.linalg.det(linear) != 0 else normals
 
 
 def turned(sizes: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import math
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,13 @@ from osteon.io.doors.optional_packages import find_extra
 from osteon.io.doors.options import ReadRequest
 from osteon.io.doors.outline import Outline
 from osteon.io.doors.source import Source
+from osteon.io.meshes.corner_normals import share_normals
 from osteon.io.meshes.mesh import Fans, Polygons
 
 __all__ = ["outline_fbx", "read_fbx"]
+
+#: Normals count if this part of them points out of the rest pose; others belong to a pose that is not read.
+ON_SURFACE = 0.9
 
 Arrays = dict[str, np.ndarray]
 
@@ -157,7 +162,22 @@ def _outline(about: Answer, request: ReadRequest, source: Source) -> Outline:
     with source.naming():
         faces = polygons.corners[fans.corners].astype(np.int32)
         mesh = Mesh(source.positions(arrays["rest"]), faces, _asset(arrays, header, fans), source.path.stem)
+        mesh = _with_normals(mesh, arrays, fans)
         return Outline(mesh, tuple(clips) or still)
+
+
+def _with_normals(mesh: Mesh, arrays: Arrays, fans: Fans) -> Mesh:
+    """The mesh with the normals of the file, where these stand on the surface of the rest pose."""
+    if "normals" not in arrays:
+        return mesh
+    by_corner = arrays["normals"][fans.corners]
+    corners = mesh.rest.astype(np.float64)[mesh.faces]
+    facing = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    outside = np.einsum("tki,ti->tk", by_corner, facing) >= 0
+    if outside.mean() < ON_SURFACE:
+        return mesh
+    normals = share_normals(mesh.faces, by_corner, mesh.n_vertices)
+    return replace(mesh, asset=replace(mesh.asset, normals=normals))
 
 
 def _asset(arrays: Arrays, header: dict[str, Any], fans: Fans) -> Asset:

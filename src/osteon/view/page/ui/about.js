@@ -64,14 +64,15 @@ function shownRows(pack) {
 }
 
 function reportGroups(report, diagonal) {
-  const { worst, normal_deviation_degrees: normals } = report;
+  const { worst, shading_deviation_degrees: shading, verdict } = report;
   const held = report.heldout_error_percent;
   const closeness = [
     ["E", finite(report.error_percent, percent)],
     ["held-out E", finite(held, percent)],
     ["RMS", finite(report.rms, (rms) => share(rms / diagonal))],
     ["worst", worst ? `${share(worst.distance / diagonal)}, vertex ${worst.vertex}, frame ${worst.frame}` : ""],
-    ["normals", finite(normals?.mean, (mean) => `${number(mean)}° on average`)],
+    ["shading", finite(shading?.mean, (mean) => `${number(mean)}° on average, 95 % within ${number(shading.p95)}°`)],
+    ["looks", verdict ? verdict.word.toLowerCase() : ""],
     ["near-rigid", finite(report.near_rigid_fraction, (eta) => `${Math.round(100 * eta)} % of the triangles`)],
   ];
   const cost = [
