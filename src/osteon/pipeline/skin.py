@@ -58,6 +58,11 @@ __all__ = [
 ]
 
 
+FACETS = (
+    "the input has no normals, so players show facets, as they do of the input; --normals smooth shades it smoothly"
+)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class SkinFit:
     """A skinned model, how good it is, and what happened on the way."""
@@ -124,7 +129,8 @@ def skin_sequence(
             *(fitted, problem, vertices, welded_of_vertex, options, watch, progress, first, source_normals, rows)
         )
         solution = _solve(task, rig)
-        solution = replace(solution, warnings=(*scaled, *solution.warnings))
+        facets = (FACETS,) if source_normals is None and options.normals == "keep" and sequence.asset.faceted else ()
+        solution = replace(solution, warnings=(*scaled, *facets, *solution.warnings))
         if options.model != "lbs":
             solution = fit_model(task, solution)
         if options.holdout:
