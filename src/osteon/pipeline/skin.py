@@ -58,7 +58,8 @@ __all__ = [
 ]
 
 
-FACETS = (
+#: Said of inputs without normals.
+FACETS = "the input has no normals, so players show facets, as they do of the input; --normals smooth smooths them"
     "the input has no normals, so players show facets, as they do of the input; --normals smooth shades it smoothly"
 )
 
