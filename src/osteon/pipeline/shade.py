@@ -13,6 +13,7 @@ from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.source_normals import SourceNormals
 from osteon.fit.corrections.normals import fit_held_out, fit_model_normals
+from osteon.fit.corrections.shared_normals import with_shared_normals
 from osteon.fit.skin.shading import ShadingOptions, refine_shading
 from osteon.measure.shading import source_normals_of
 from osteon.pipeline.task import SkinTask, Solution
@@ -82,9 +83,12 @@ def shade_model(
     plain = model.with_parts(asset=replace(model.asset, faceted=False))
     if rig is not None and _same_skin(model, rig) and options.normal_rank <= 0:
         return plain.with_parts(asset=replace(plain.asset, normals=rig.asset.normals))
-    if options.shading <= 0 and options.normal_rank <= 0:
+    shades = options.shading > 0 and options.preset == "default"
+    if not shades and options.normal_rank <= 0:
         own = None if options.normals == "smooth" else model.asset.normals
-        return plain.with_parts(asset=replace(plain.asset, normals=own))
+        plain = plain.with_parts(asset=replace(plain.asset, normals=own))
+        shared = own is None and model.corrections is not None
+        return with_shared_normals(plain, sequence.source, threads=options.threads) if shared else plain
     rank = None if options.normal_rank < 0 else options.normal_rank
     with task.watch.stage("normals"):
         report_progress(task.progress, "normals", 0.0)
