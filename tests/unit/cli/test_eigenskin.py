@@ -29,7 +29,14 @@ def poses(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_learns_tells_and_poses(run, poses):
     done = run("eigenskin", poses / "rest.obj", poses, "-o", "arm.glb", "-o", "arm.npz", "--json", "found.json")
     assert done.returncode == 0, done.stderr
-    for words in ("eigendisplacements", "eigennormals", "of the skin's error removed", "shading", "plays in", "arm.glb"):
+    for words in (
+        "eigendisplacements",
+        "eigennormals",
+        "of the skin's error removed",
+        "shading",
+        "plays in",
+        "arm.glb",
+    ):
         assert words in done.stdout
     told = json.loads((run.folder / "found.json").read_text())
     assert told["input"]["validation_poses"] == 1
