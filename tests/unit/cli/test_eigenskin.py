@@ -29,13 +29,26 @@ def poses(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_learns_tells_and_poses(run, poses):
     done = run("eigenskin", poses / "rest.obj", poses, "-o", "arm.glb", "-o", "arm.npz", "--json", "found.json")
     assert done.returncode == 0, done.stderr
-    for words in ("eigendisplacements", "of the skin's error removed", "plays in", "arm.glb"):
+    for words in (
+        "eigendisplacements",
+        "eigennormals",
+        "of the skin's error removed",
+        "shading",
+        "plays in",
+        "arm.glb",
+    ):
         assert words in done.stdout
     told = json.loads((run.folder / "found.json").read_text())
     assert told["input"]["validation_poses"] == 1
     assert told["quality"]["validation"]["removed_percent"]["mean"] > 80
     assert [row["joints"] for row in told["method"]["pairs"]] == [["elbow", "wrist"]]
     assert told["method"]["joints_never_moved"] == []
+    shading, before = (told["quality"]["validation"][f"shading{of}_degrees"] for of in ("", "_skin"))
+    assert shading["mean"] < 0.2 * before["mean"]
+    assert shading["p95"] < 0.2 * before["p95"]
+    assert told["quality"]["eigennormals"] == sum(
+        row["normals"]["eigennormals"] for kind in ("joints", "pairs") for row in told["method"][kind]
+    )
     errors = [rung["relative_error"] for rung in told["ladder"]]
     assert errors[0] == 1
     assert errors == sorted(errors, reverse=True)
@@ -49,6 +62,27 @@ def test_learns_tells_and_poses(run, poses):
     assert np.abs(posed - pose_frames(model)[0]).max() <= 1e-5 * model.diagonal
     plain = pose_character(model.with_parts(name="plain").character, model.track.transforms)
     assert np.abs(plain[0] - posed).max() <= 1e-5 * model.diagonal
+
+
+def test_eigennormals_that_nobody_would_see_are_refused(run, poses):
+    given = ("eigenskin", poses / "rest.obj", poses, "-o", "arm.glb", "-q")
+    done = run(*given, "--eigennormals", "2", "--no-normals")
+    assert done.returncode == 2
+    assert "--no-normals writes positions only" in done.stderr
+    assert run(*given, "--no-normals").returncode == 0
+    found = load_model(run.folder / "arm.glb").character.displacement("eigenskin")
+    assert isinstance(found, EigenSkin)
+    assert found.normal_basis is None
+
+
+def test_an_engine_without_room_is_told_and_gets_positions(run, poses):
+    done = run("eigenskin", poses / "rest.obj", poses, "-o", "arm.glb", "--for", "cesium", "--json", "found.json")
+    assert done.returncode == 0, done.stderr
+    warnings = json.loads((run.folder / "found.json").read_text())["warnings"]
+    assert any("they move positions only" in line for line in warnings)
+    found = load_model(run.folder / "arm.glb").character.displacement("eigenskin")
+    assert isinstance(found, EigenSkin)
+    assert (found.n_normals, found.normal_basis) == (0, None)
 
 
 def test_the_paper_preset_says_that_it_has_no_pairs(run, poses):
