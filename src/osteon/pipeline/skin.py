@@ -60,8 +60,6 @@ __all__ = [
 
 #: Said of inputs without normals.
 FACETS = "the input has no normals, so players show facets, as they do of the input; --normals smooth smooths them"
-    "the input has no normals, so players show facets, as they do of the input; --normals smooth shades it smoothly"
-)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
