@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("quick_children")
 
 
 def assert_same_asset(got: Asset, wanted: Asset) -> None:
-    for key in Asset.__slots__:
+    for key in (field.name for field in fields(Asset) if field.compare):
         np.testing.assert_array_equal(getattr(got, key), getattr(wanted, key), err_msg=key)
 
 
