@@ -19,6 +19,7 @@ from osteon.bench.players.tools import why_no_raylib
 from osteon.core.clips import Clip
 from osteon.core.errors import OsteonError
 
+from .cesium_room import for_cesium
 from .conftest import need
 from .test_players import PLACES, moving_triangle
 
@@ -53,14 +54,14 @@ def test_playcanvas_shows_the_same(case, saved, players):
         assert found.between <= STRAIGHT
 
 
-def test_cesium_shows_the_same(case, saved, players):
-    player = players["cesium"]
-    player.open(saved(case))
-    if has_short_rotations(saved(case)):  # it makes no number of them
+def test_cesium_shows_the_same(case, saved, players, tmp_path):
+    player, path = players["cesium"], for_cesium(saved(case), tmp_path)
+    player.open(path)
+    if has_short_rotations(path):  # it makes no number of them
         with suppress(OsteonError):
-            assert measure_deviation(saved(case), player.corners).at_frames > 100 * TOLERANCE
+            assert measure_deviation(path, player.corners).at_frames > 100 * TOLERANCE
         return
-    found = measure_deviation(saved(case), player.corners)
+    found = measure_deviation(path, player.corners)
     if case.eight:
         assert found.at_frames > 100 * TOLERANCE  # it reads four influences
     else:

@@ -82,7 +82,7 @@ def engine_notes(model: SkinnedModel, files: list[FilePlays], options: SaveOptio
     corrections, gltf = model.corrections, any(Path(file.path).suffix.lower() in GLTF for file in files)
     had = options.normals and corrections is not None and corrections.normal_basis is not None
     if gltf and had and target_attributes(model, options) == 1:
-        notes.append(_few_attributes(model.rank, options.engine))
+        notes.append(_few_attributes(model.n_columns, options.engine))
     usd = any(Path(file.path).suffix.lower() in USD for file in files)
     own = model.asset.normals
     if usd and had and own is not None and not single_normals(model.faces, own):

@@ -83,8 +83,10 @@ class Budget:
     def __post_init__(self) -> None:
         check_options(self)
         if not self.bounds_error and self.max_bytes is None:
-            known = "--max-error, --max-distance, --max-shading or --max-bytes"
-            raise OptionError(f"time: bounds a search; add what to search for: {known}")
+            if self.time is not None:
+                known = "--max-error, --max-distance, --max-shading or --max-bytes"
+                raise OptionError(f"time: bounds a search; add what to search for: {known}")
+            raise OptionError("budget: give max_error, max_distance, max_shading or max_bytes")
 
     @property
     def bounds_error(self) -> bool:

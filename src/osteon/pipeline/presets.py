@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 #: Bones where mean shift finds no structure and no number was requested; more follow where E is not close.
-FALLBACK_BONES = 4
+FALLBACK_BONES = 16
 #: Rounds on all vertices where those of shading follow, which bring positions closer too.
 SHADED_FULL_ROUNDS = 9
 #: Triangles and frames that the default preset looks at to count bones.
@@ -114,14 +114,17 @@ def _count_and_seed(task: SkinTask, coarse: FitProblem) -> _Begun:
     sequence, problem, options = task.sequence, task.problem, task.options
     clustering, threads = cluster_sample(task), task.threads
     n_bones = _bones_that_fit(problem, options, clustering.n_bones)
+    core = None
+    if clustering.n_bones:
+        with task.watch.stage("seed"):
+            core = problem.from_world(fit_core_bones(sequence, clustering.labels, "rigid").transforms)
     if not options.bones:
         with task.watch.stage("count"):
-            n_bones = enough_bones(problem, n_bones, options.bone_type, seed=options.seed, threads=threads)
+            n_bones = enough_bones(problem, n_bones, options.bone_type, core, seed=options.seed, threads=threads)
     report_progress(task.progress, "seed", 0.0)
     with task.watch.stage("seed"):
         starts = [seed_bones(coarse, n_bones, threads)]
-        if clustering.n_bones:
-            core = problem.from_world(fit_core_bones(sequence, clustering.labels, "rigid").transforms)
+        if core is not None:
             starts.append(complete_bones(coarse, core, n_bones, threads))
     return _Begun(starts, clustering.near_rigid_fraction, clustering.tolerance, (clustering.report,))
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
+from osteon.core.corrections import Corrections
 from osteon.core.fit_report import FitReport
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between
@@ -50,7 +51,7 @@ def _shows_facets(sequence: MeshSequence) -> bool:
 def shade_solution(task: SkinTask, solution: Solution) -> Solution:
     """Bones and weights of the solution, refined so that shading follows the source; E grows by what is allowed."""
     options, rows = task.options, task.normals
-    if rows is None or options.shading <= 0:
+    if rows is None or options.shading <= 0 or options.smooth_weights > 0:  # smooth weights are to stay so
         return solution
     shading = ShadingOptions(
         allowed=options.shading / 100,
@@ -104,7 +105,7 @@ def shade_model(
         own = None if options.normals == "smooth" else model.asset.normals
         plain = plain.with_parts(asset=replace(plain.asset, normals=own))
         shared = own is None and model.corrections is not None
-        return with_shared_normals(plain, sequence.source, threads=options.threads) if shared else plain
+        return _with_shared(plain, task, kept) if shared else plain
     rank = None if options.normal_rank < 0 else options.normal_rank
     with task.watch.stage("normals"):
         report_progress(task.progress, "normals", 0.0)
@@ -116,6 +117,18 @@ def shade_model(
         some = plain.take_frames(kept)
         learned = fit_model_normals(some, source, task.sequence.source, rank=rank, threads=options.threads)
         return fit_held_out(plain, learned, source, sequence.source, threads=options.threads)
+
+
+def _with_shared(model: SkinnedModel, task: SkinTask, kept: Int32) -> SkinnedModel:
+    """The model whose corrections move normals too, learned from the frames that took part."""
+    threads = task.options.threads
+    if not task.options.holdout:
+        return with_shared_normals(model, task.sequence.source, threads=threads)
+    learned = with_shared_normals(model.take_frames(kept), task.sequence.source, threads=threads).corrections
+    known = model.corrections
+    if learned is None or known is None:
+        return model
+    return model.with_parts(corrections=Corrections(known.basis, known.coefficients, learned.normal_basis))
 
 
 def _known_targets(task: SkinTask, source: SourceNormals) -> Float32 | None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from osteon.core.budget import Try
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
@@ -60,7 +58,7 @@ def report_curves(
     max_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> ReportCurves:
-    """Everything that a report compares its model with; takes about half as long as the fit did.
+    """Everything that a report compares its model with; takes about as long as the fit did.
 
     After a search, which measured many files already (`tries`), nothing else is tried.
     """
@@ -69,18 +67,10 @@ def report_curves(
     if not tries:
         changes = changes_to_try(report, options, sequence) if rig is None else rig_changes(report, options)
         made = replace(options, bones=report.bones) if rig is None else options
-        trials = run_trials(sequence, changes, own=made, size_of=size_of, rig=rig, start=fit, progress=progress)
-    own = Trial("this model", "", report.error_percent, size_of(_without_normals(fit.model)))
+        trials = run_trials(sequence, changes, own=made, size_of=size_of, rig=rig, progress=progress)
+    own = Trial("this model", "", report.error_percent, size_of(fit.model))
     tolerances = tolerance_curve(sequence, options, progress=progress) if rig is None else ()
     return ReportCurves(tolerances, trials, own, tuple(tries), max_bytes)
-
-
-def _without_normals(model: SkinnedModel) -> SkinnedModel:
-    """The model as trials are weighed: without corrections of normals."""
-    known = model.corrections
-    if known is None or not model.normal_rank:
-        return model
-    return model.with_parts(corrections=known.take(np.arange(model.rank)) if model.rank else None)
 
 
 def rank_of(report: SkinReport) -> int:

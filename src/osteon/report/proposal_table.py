@@ -19,7 +19,7 @@ def proposal_table(own: Trial | None, trials: Sequence[Trial], max_bytes: int | 
     if own is None or not trials:
         return ""
     kept = proposals(own, trials, max_bytes)
-    fits = "a quick fit" if len(trials) == 1 else f"{len(trials)} quick fits"
+    fits = "a whole fit" if len(trials) == 1 else f"{len(trials)} whole fits"
     if not kept:
         tried = " and ".join(f"<code>{escape(trial.option)}</code>" for trial in trials)
         return f"<p>Tried: {tried}. Neither clearly closer to the source nor clearly smaller than this model.</p>"
@@ -28,9 +28,9 @@ def proposal_table(own: Trial | None, trials: Sequence[Trial], max_bytes: int | 
         '<div class="proposals"><table><thead><tr><th scope="col">change</th>'
         '<th scope="col">E<small>% of the motion</small></th><th scope="col">file</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
-        f'<p class="note">Measured: {fits} of all vertices and frames, from the bones of this model, and the file '
-        "written of each, without corrections of normals. A whole fit comes within about a tenth of E. Add the option "
-        "to the same command, in place of what it changes there; small figures compare with this model.</p></div>"
+        f'<p class="note">Measured, not guessed: {fits} of all vertices and frames, and the file written of each. Add '
+        "the option to the same command, in place of what it changes there; small figures compare with this model."
+        "</p></div>"
     )
 
 

@@ -69,7 +69,7 @@ def readings(report: SkinReport, sequence: MeshSequence) -> str:
             ("bones", str(report.bones), report.bone_type),
             ("influences", str(report.influences), "a vertex, at most"),
             ("corrections", f"rank {rank_of(report)}" if rank_of(report) else "none", "of positions"),
-            ("normal corrections", f"rank {report.normal_rank}" if report.normal_rank else "none", ""),
+            ("normals", f"rank {report.normal_rank}" if report.normal_rank else "none", "corrections of normals"),
             ("preset", report.preset, f"weights {report.weights}" if report.preset == "paper" else ""),
         ],
         "Closeness": [

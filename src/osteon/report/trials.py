@@ -1,12 +1,10 @@
-"""What another choice of options gives: quick fits of the whole sequence, made while the report is written.
+"""What another choice of options gives: whole fits of the whole sequence, made while the report is written.
 
-A proposal is something that was done. A trial starts from the bones of the model that is reported, moves them for a few
-rounds on all vertices and frames, and its file is written and weighed. A fit from the start with these options comes
-within about a tenth of its E. What a search for a bound measured on its way is listed as it is and costs nothing.
+A proposal is something that was done. A trial is the fit that the command line would make with one thing changed: all
+vertices, all frames, all rounds, the same seed. So its E is the E that whoever follows the proposal gets, and its size
+is that of a file which was written and weighed.
 
-Notes: E of the trial over E of the fit that follows the advice. Starting from the model's own bones with 4 and 8
-rounds: horse, flag, clothhorse, elasticcow, cow with 1.5 times the bones 0.97, 1.13, 0.96, 1.04, 0.95 and 1.05, 1.11,
-0.96, 1.05, 1.18; with two thirds 1.06, 1.03, 1.04, 1.07, 1.07 and 1.04, 1.00, 1.02, 1.02, 1.02. Other ways:
+Notes: what was tried to make trials cheaper, E of the trial over E of the fit that follows the advice:
 | way                                                            | off by                                  |
 | -------------------------------------------------------------- | --------------------------------------- |
 | ratio of quick fits on 300 triangles and 32 frames             | 0.84 … 1.17; 16 bones: 1.9 % for 20.2 % |
@@ -14,13 +12,14 @@ rounds: horse, flag, clothhorse, elasticcow, cow with 1.5 times the bones 0.97, 
 | all vertices, 6 rounds, cloth                                  | 1.09 … 1.84                             |
 | all vertices, 4 rounds, horse                                  | 0.95 … 1.03                             |
 | cut to a lower rank, for a fit with that rank; cloth and ball  | 1.05 … 1.3                              |
-Whole fits instead are exact and took 1.3 to 2.5 times as long as the fit that they were beside.
+| from the model's own bones, 4 rounds, without shading          | 0.95 … 1.13; ball 3.4, cylinder 2.9     |
+None of them keeps within a tenth everywhere, so there are fewer trials, and they are whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,17 +33,15 @@ from osteon.core.progress import Progress, ProgressEvent
 from osteon.core.sequence import MeshSequence
 from osteon.io import SaveOptions, save_model
 from osteon.measure.skin_report import SkinReport
-from osteon.pipeline.skin import SkinFit, skin_sequence
+from osteon.pipeline.skin import skin_sequence
 
 __all__ = ["Change", "SizeOf", "Trial", "changes_to_try", "file_bytes", "proposals", "rig_changes", "run_trials"]
 
 SizeOf = Callable[[SkinnedModel], int]
 
-#: What all trials may cost beyond the first, in fits, what one costs of the fit that it stands for, and what
-#: corrections cost, in fits without them. Bones count, not seconds: the same fit is always followed by the same trials.
-MOST_WORK, QUICK, CORRECTED = 0.5, 0.35, 4.0
-#: Rounds of a trial.
-QUICK_ROUNDS = 4
+#: What all trials may cost beyond the first, in fits, and what corrections cost, in fits without them (horse, 20 bones:
+#: 10.4 and 3.2 s of processor). Bones count, not seconds: the same fit is always followed by the same trials.
+MOST_WORK, CORRECTED = 1.25, 4.0
 #: How many times the bones are tried, by the E % from which on.
 GROWTH = ((15.0, 3.0), (5.0, 2.0), (0.1, 1.5))
 #: A poor result is tried with at least so many.
@@ -111,25 +108,17 @@ def run_trials(
     own: SkinOptions,
     size_of: SizeOf = file_bytes,
     rig: SkinnedModel | None = None,
-    start: SkinFit | None = None,
     progress: Progress | None = None,
 ) -> tuple[Trial, ...]:
-    """Make quick fits one after the other, as many as take half the time of a fit with the options `own`.
-
-    `start` is the fit whose bones they begin with. Shading, which changes E little, is left to the fit that follows.
-    """
+    """Make the fits one after the other, as many as take about the time of a fit with the options `own`."""
     found: list[Trial] = []
     work, most = 0.0, MOST_WORK * _work(own)
     for change in changes:
-        work += QUICK * _work(change.options)
+        work += _work(change.options)
         if found and work > most:
             break
-        quick = change_options(change.options, shading=0.0, normal_rank=0)
-        quick = replace(quick, rounds=min(QUICK_ROUNDS, quick.rounds)) if quick.preset == "default" else quick
         try:
-            fit = skin_sequence(
-                sequence, options=quick, rig=rig, start=None if rig else start, progress=_named(change, progress)
-            )
+            fit = skin_sequence(sequence, options=change.options, rig=rig, progress=_named(change, progress))
         except (GeometryError, OptionError):  # such as more bones than distinct vertices
             continue
         found.append(Trial(change.name, change.option, fit.report.error_percent, size_of(fit.model)))

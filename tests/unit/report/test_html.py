@@ -18,6 +18,7 @@ from osteon.core.errors import FileFormatError
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.measure.report import Rung
+from osteon.measure.verdict import judge
 from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.report import gallery
 from osteon.report.curves import ReportCurves, TolerancePoint
@@ -231,7 +232,7 @@ def test_percentages_are_of_the_body_as_it_plays() -> None:
 
 
 def test_every_scale_and_heat_picture_says_its_unit(page: _Page) -> None:
-    captions = [word for word in page.words if re.match("RMS .|distance|mean angle", word)]
+    captions = [word for word in page.words if re.match("RMS .|distance", word)]
     assert len(captions) >= 8
     assert [text for text in captions if "% of the body’s size" not in text and "units" not in text] == []
     assert "diagonal" not in page.text.replace("is the diagonal of the rest pose’s bounding box", "")
@@ -250,10 +251,33 @@ def test_every_scale_and_heat_picture_says_its_unit(page: _Page) -> None:
 )
 def test_verdict_in_plain_words(tube: tuple[SkinFit, MeshSequence], error: float, off: float, word: str) -> None:
     worst: dict[str, float | int] = {"distance": 2 * off, "vertex": 7, "frame": 31}
-    report = tube[0].report
-    sentence = verdict(replace(report, quality=replace(report.quality, error_percent=error, worst=worst)), 2.0)
+    report, shading = tube[0].report, {"mean": 0.5, "p95": 2.0}
+    quality = replace(report.quality, error_percent=error, worst=worst, shading_deviation_degrees=shading)
+    sentence = verdict(replace(report, quality=quality), 2.0)
     assert word in sentence
     assert "in frame 31" in sentence
+
+
+@pytest.mark.parametrize(
+    ("mean", "p95", "word", "advice"),
+    [
+        (0.5, 2.0, "Close", ""),
+        (3.9, 14.0, "Close", ""),
+        (3.9, 20.0, "Fair", "--max-shading 3"),
+        (7.0, 14.0, "Fair", "--max-shading 3"),
+        (12.0, 40.0, "Rough", "--max-shading 3"),
+        (45.0, 99.0, "Far off", "--max-shading 3"),
+    ],
+)
+def test_verdict_sees_shading(
+    tube: tuple[SkinFit, MeshSequence], mean: float, p95: float, word: str, advice: str
+) -> None:
+    """A close result with bad shading is not close."""
+    degrees = {"mean": mean, "p95": p95}
+    quality = replace(tube[0].report.quality, error_percent=0.5, shading_deviation_degrees=degrees)
+    found = judge(quality)
+    assert (found.word, found.advice) == (word, advice)
+    assert found.because == ("shading" if word != "Close" else "E")
 
 
 def test_file_is_small_and_appears_whole(tube: tuple[SkinFit, MeshSequence], tmp_path: Path) -> None:

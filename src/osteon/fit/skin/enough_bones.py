@@ -14,9 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.animation import BoneType
+from osteon.core.arrays import Float64
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.refine import RefineOptions, refine_skin
-from osteon.fit.skin.seed import seed_bones
+from osteon.fit.skin.seed import complete_bones, seed_bones
 
 __all__ = ["enough_bones"]
 
@@ -35,8 +36,16 @@ VERTICES, FRAMES, ROUNDS = 1_000, 32, 6
 VERTICES_PER_BONE = 8
 
 
-def enough_bones(problem: FitProblem, found: int, bone_type: BoneType, *, seed: int = 0, threads: int = 1) -> int:
-    """At least `found` bones, and as many more as make the motion close."""
+def enough_bones(
+    problem: FitProblem,
+    found: int,
+    bone_type: BoneType,
+    core: Float64 | None = None,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+) -> int:
+    """At least `found` bones, and as many more as make the motion close; `core (f,b,3,4)` are those of the clusters."""
     most = max(found, min(MOST, problem.n_vertices // VERTICES_PER_BONE))
     if found >= most:
         return found
@@ -45,7 +54,10 @@ def enough_bones(problem: FitProblem, found: int, bone_type: BoneType, *, seed: 
     quick = RefineOptions(bone_type=bone_type, rounds=ROUNDS, moves=0, seed=seed, threads=threads)
 
     def error(bones: int) -> float:
-        fit = refine_skin(few, [seed_bones(few, bones, threads)], options=quick)
+        starts = [seed_bones(few, bones, threads)]
+        if core is not None:
+            starts.append(complete_bones(few, np.ascontiguousarray(core[frames]), bones, threads))
+        fit = refine_skin(few, starts, options=quick)
         return few.error_percent(fit.influences.errors)
 
     bones, now = found, error(found)
