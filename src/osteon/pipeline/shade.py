@@ -10,7 +10,6 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.corrections import Corrections
 from osteon.core.fit_report import FitReport
 from osteon.core.model import SkinnedModel
-from osteon.core.normals import angles_between
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.source_normals import SourceNormals
@@ -22,30 +21,15 @@ from osteon.pipeline.task import SkinTask, Solution
 
 __all__ = ["chosen_normals", "shade_model", "shade_solution"]
 
-#: Corners within so many degrees of their triangle's own normal, and the part of them that makes a mesh faceted.
-FACET_DEGREES, FACET_SHARE = 1.0, 0.99
 #: What counts as the same skin: weights of single precision.
 SAME_WEIGHTS = 1e-5
 
 
 def chosen_normals(sequence: MeshSequence, normals: str) -> SourceNormals | None:
     """The normals that a model of the sequence is to be shaded with; None: facets."""
-    if normals == "faceted" or (normals == "keep" and (sequence.asset.faceted or _shows_facets(sequence))):
+    if normals == "faceted" or (normals == "keep" and sequence.asset.faceted):
         return None
     return source_normals_of(sequence, authored=normals == "keep")
-
-
-def _shows_facets(sequence: MeshSequence) -> bool:
-    """Whether the normals of the input are those of its triangles: without any, players show the same."""
-    own = sequence.asset.normals
-    if own is None or len(own.values) <= sequence.n_vertices:
-        return False
-    corners = sequence.rest.astype(np.float64)[sequence.faces]
-    facing = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    length = np.linalg.norm(facing, axis=1, keepdims=True)
-    facing /= np.where(length > 0, length, 1)
-    apart = angles_between(own.values[own.of_corner], facing[:, None])[length[:, 0] > 0]
-    return bool((apart < FACET_DEGREES).mean() > FACET_SHARE) if apart.size else False
 
 
 def shade_solution(task: SkinTask, solution: Solution) -> Solution:

@@ -37,6 +37,7 @@ LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
 #: Values that lie this far apart need a logarithmic axis.
 DECADES = 20.0
 LEVELS = (TOP + 9, HEIGHT - BOTTOM - 7, TOP + 25, HEIGHT - BOTTOM - 23, TOP + 41)  # heights for the words of marks
+NEAR = 20  # heights that are less apart touch on a phone, where words are larger
 LETTER = 6.4  # width of a letter at the size of chart text, on the safe side
 
 
@@ -224,7 +225,8 @@ def _marks(marks: Sequence[Mark], across: Scale, upward: Scale, first: Series) -
         start, end = (place - 5 - width, place - 5) if left else (place + 5, place + 5 + width)
         line = [upward.at(y) for x, y in zip(first.x, first.y, strict=True) if start <= across.at(x) <= end]
         line.append(upward.at(float(np.interp(mark.x, first.x, first.y))))
-        free = [y for y in LEVELS if all(y != t[0] or end < t[1] or start > t[2] for t in taken)] or [LEVELS[0]]
+        apart = [y for y in LEVELS if all(abs(y - t[0]) > NEAR or end < t[1] or start > t[2] for t in taken)]
+        free = apart or [y for y in LEVELS if all(y != t[0] for t in taken)] or [LEVELS[0]]
         level = max(free, key=lambda y: min(20.0, *(abs(y - 4 - h) for h in line)))
         taken.append((level, start - 6, end + 6))
         kind = "quiet" if mark.quiet else "mark"
