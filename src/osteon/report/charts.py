@@ -37,7 +37,7 @@ LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
 #: Values that lie this far apart need a logarithmic axis.
 DECADES = 20.0
 LEVELS = (TOP + 9, HEIGHT - BOTTOM - 7, TOP + 25, HEIGHT - BOTTOM - 23, TOP + 41)  # heights for the words of marks
-NEAR = 20  # heights that are less apart touch on a phone, where words are larger
+NEAR, PHONE = 20, 1.4  # heights that are less apart touch on a phone, where words are so much larger
 LETTER = 6.4  # width of a letter at the size of chart text, on the safe side
 
 
@@ -228,7 +228,8 @@ def _marks(marks: Sequence[Mark], across: Scale, upward: Scale, first: Series) -
         apart = [y for y in LEVELS if all(abs(y - t[0]) > NEAR or end < t[1] or start > t[2] for t in taken)]
         free = apart or [y for y in LEVELS if all(y != t[0] for t in taken)] or [LEVELS[0]]
         level = max(free, key=lambda y: min(20.0, *(abs(y - 4 - h) for h in line)))
-        taken.append((level, start - 6, end + 6))
+        more = (PHONE - 1) * width  # on the side to which the words run
+        taken.append((level, start - 6 - more * left, end + 6 + more * (not left)))
         kind = "quiet" if mark.quiet else "mark"
         out += f'<path class="{kind}" d="M{place:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
         if mark.y is not None:
