@@ -7,7 +7,7 @@ engine that is here (bench/engine_files.py). What `--compress` saves stands in b
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from statistics import median
 
@@ -109,5 +109,6 @@ def _fit(run: BenchRun, name: str, sequence: MeshSequence, kind: BoneType, rank:
 
     bones = FITS[name].bones
     options = SkinOptions(bones=bones, bone_type=kind, influences=INFLUENCES, rank=rank, threads=run.threads)
+    options = replace(options, shading=0.0)  # positions alone: what bones can do; shading has a bench of its own
     report = skin_sequence(sequence, options=options).report
     return PeerFit(report.seconds["fit"], report.error_percent, report.bones)

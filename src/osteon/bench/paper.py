@@ -149,7 +149,8 @@ def _default_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]
     rows = []
     for bone_type, ceiling in TABLE[name].ceilings.items():
         run.say(f"{name}: default preset, {bone_type}")
-        options = replace(SkinOptions(bones=TABLE[name].bones, threads=run.threads), bone_type=bone_type)
+        plain = SkinOptions(bones=TABLE[name].bones, threads=run.threads, shading=0.0)
+        options = replace(plain, bone_type=bone_type)
         report = skin_sequence(sequence, options=options).report
         rows.append(
             at_most(name, f"default preset, {report.bones} bones, E % {bone_type}", report.error_percent, ceiling)

@@ -199,7 +199,8 @@ def _most_accurate(run: BenchRun, name: str, sequence: MeshSequence) -> tuple[De
 
 
 def _options(bone_type: BoneType, threads: int, bones: int) -> SkinOptions:
-    return SkinOptions(bones=bones, bone_type=bone_type, influences=INFLUENCES, threads=threads)
+    """Positions alone, as the peer fits them; what shading adds is in `bench shading`."""
+    return SkinOptions(bones=bones, bone_type=bone_type, influences=INFLUENCES, threads=threads, shading=0.0)
 
 
 def _run_osteon(sequence: MeshSequence, bone_type: BoneType, threads: int, bones: int) -> PeerFit:
