@@ -12,7 +12,8 @@ Notes: what was tried to make trials cheaper, E of the trial over E of the fit t
 | all vertices, 6 rounds, cloth                                  | 1.09 … 1.84                             |
 | all vertices, 4 rounds, horse                                  | 0.95 … 1.03                             |
 | cut to a lower rank, for a fit with that rank; cloth and ball  | 1.05 … 1.3                              |
-| from the model's own bones, 4 rounds, without shading          | 0.95 … 1.13; ball 3.4, cylinder 2.9     |
+| from the model's own bones, 4 rounds                           | 0.95 … 1.13 on five sequences           |
+| the same without shading, built-in ball and cylinder           | 3.4, 2.9                                |
 None of them keeps within a tenth everywhere, so there are fewer trials, and they are whole.
 """
 

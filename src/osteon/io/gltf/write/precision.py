@@ -42,7 +42,8 @@ MOST_GENEROUS, NEXT_GENEROUS, LEAST_GENEROUS = 2.2, 0.9, 0.1
 ALMOST = 0.99
 #: Bits that are tried: first and last.
 WEIGHT_BITS, ROTATION_BITS = (7, 16), (6, 16)
-#: Bits after the point of morph weights that move normals only: a normal is then off by a tenth of a degree at most.
+#: Bits after the point of morph weights that move normals only: what is rounded off a weight turns a normal by about a
+#: tenth of a degree at most.
 NORMAL_WEIGHT_BITS = 9
 #: Frames, evenly spread, that shares are tried on. In the end all frames are looked at; the worst one joins these.
 FRAMES = 16
