@@ -136,30 +136,39 @@ def _bytes_row(run: BenchRun, name: str, sequence: MeshSequence) -> Row:
 def _time_rows(run: BenchRun) -> list[Row]:
     """Processor seconds of whole commands, the least of some runs in turns."""
     rows = []
-    for name in ("horse", "clothhorse"):
+    for name in ("horse", "clothhorse", "elasticcow"):
         path = run.data / f"{name}.npz"
         if not path.is_file():
             continue
         bones = next(case.bones for case in CASES if case.name == name)
-        taken: dict[bool, list[float]] = {True: [], False: []}
+        ours, none = Path(__file__).parents[2], ["--shading", "0", "--normal-rank", "0"]
+        ways: dict[str, tuple[Path, list[str]]] = {"now": (ours, []), "positions alone": (ours, none)}
+        if run.against is not None:
+            ways["before"] = run.against / "src", []
+        taken: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(RUNS):
-            for shaded in (True, False):
-                run.say(f"{name}: time {'with' if shaded else 'without'} shading")
-                taken[shaded].append(_command_seconds(path, bones, shaded))
-        metric = "osteon skin over --shading 0 --normal-rank 0, processor time"
-        rows.append(at_most(name, metric, min(taken[True]) / min(taken[False]), MOST_TIME))
+            for way, (source, more) in ways.items():
+                run.say(f"{name}: time, {way}")
+                taken[way].append(_command_seconds(source, path, bones, more))
+        least = {way: min(seconds) for way, seconds in taken.items()}
+        over = least["now"] / least["positions alone"]
+        rows.append(figure(name, "osteon skin over --shading 0 --normal-rank 0, processor time", over))
+        if "before" in least:
+            metric = "osteon skin over that of the checkout before, processor time"
+            rows.append(at_most(name, metric, least["now"] / least["before"], MOST_TIME))
     return rows
 
 
-def _command_seconds(path: Path, bones: int, shaded: bool) -> float:
-    """Processor seconds of one command, children included."""
+def _command_seconds(source: Path, path: Path, bones: int, more: list[str]) -> float:
+    """Processor seconds of one command of the checkout whose code is in `source`, children included."""
+    import os
     import resource
 
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "osteon", "skin", str(path), "-o", f"{folder}/out.glb", "--bones", str(bones)]
-        command += ["--quiet"] + ([] if shaded else ["--shading", "0", "--normal-rank", "0"])
+        command += ["--quiet", *more]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(source)})
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

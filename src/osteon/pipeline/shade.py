@@ -6,21 +6,25 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Int32
+from osteon.core.arrays import Int32
 from osteon.core.corrections import Corrections
 from osteon.core.fit_report import FitReport
 from osteon.core.model import SkinnedModel
+from osteon.core.options import SkinOptions
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.source_normals import SourceNormals
 from osteon.fit.corrections.normals import fit_held_out, fit_model_normals
 from osteon.fit.corrections.shared_normals import with_shared_normals
+from osteon.fit.problem import NormalRows
 from osteon.fit.skin.shading import ShadingOptions, refine_shading
 from osteon.measure.shading import source_normals_of
 from osteon.pipeline.task import SkinTask, Solution
 
 __all__ = ["chosen_normals", "shade_model", "shade_solution"]
 
+#: Rounds with the default growth of E, and with a larger one.
+ROUNDS, MORE_ROUNDS, DEFAULT_SHADING = 10, 20, SkinOptions().shading
 #: What counts as the same skin: weights of single precision.
 SAME_WEIGHTS = 1e-5
 
@@ -39,6 +43,7 @@ def shade_solution(task: SkinTask, solution: Solution) -> Solution:
         return solution
     shading = ShadingOptions(
         allowed=options.shading / 100,
+        rounds=ROUNDS if options.shading <= DEFAULT_SHADING else MORE_ROUNDS,
         bone_type=None if solution.keeps_motion else solution.bone_type,
         stiffness=options.stiffness,
         influences=options.influences,
@@ -75,9 +80,17 @@ def shade_solution(task: SkinTask, solution: Solution) -> Solution:
 
 
 def shade_model(
-    model: SkinnedModel, sequence: MeshSequence, task: SkinTask, rig: SkinnedModel | None, kept: Int32
+    model: SkinnedModel,
+    sequence: MeshSequence,
+    task: SkinTask,
+    rig: SkinnedModel | None,
+    kept: Int32,
+    fitted: NormalRows | None = None,
 ) -> SkinnedModel:
-    """The model with the normals that its options ask for, fitted to the frames that took part, `kept`."""
+    """The model with the normals that its options request, fitted to the frames of the fit, `kept`.
+
+    `fitted` normals are those of `shade_solution`, which need not be fitted again.
+    """
     options, source = task.options, task.source_normals
     if source is None:
         return model.with_parts(asset=replace(model.asset, normals=None, faceted=True))
@@ -93,11 +106,9 @@ def shade_model(
     rank = None if options.normal_rank < 0 else options.normal_rank
     with task.watch.stage("normals"):
         report_progress(task.progress, "normals", 0.0)
-        targets = None if options.holdout else _known_targets(task, source)
+        known = None if options.holdout else _in_source_order(task, source, fitted or task.normals)
         if not options.holdout:
-            return fit_model_normals(
-                plain, source, sequence.source, rank=rank, targets=targets, threads=options.threads
-            )
+            return fit_model_normals(plain, source, sequence.source, rank=rank, known=known, threads=options.threads)
         some = plain.take_frames(kept)
         learned = fit_model_normals(some, source, task.sequence.source, rank=rank, threads=options.threads)
         return fit_held_out(plain, learned, source, sequence.source, threads=options.threads)
@@ -115,12 +126,11 @@ def _with_shared(model: SkinnedModel, task: SkinTask, kept: Int32) -> SkinnedMod
     return model.with_parts(corrections=Corrections(known.basis, known.coefficients, learned.normal_basis))
 
 
-def _known_targets(task: SkinTask, source: SourceNormals) -> Float32 | None:
-    """The normals of all frames if the fit has them in the order of the source."""
-    rows = task.normals
+def _in_source_order(task: SkinTask, source: SourceNormals, rows: NormalRows | None) -> NormalRows | None:
+    """The rows of the fit as rows of the model, if both list the normals in the same order."""
     if rows is None or not np.array_equal(rows.vertex, task.welded_of_vertex[source.vertex]):
         return None
-    return rows.targets
+    return replace(rows, vertex=source.vertex.astype(np.int64))
 
 
 def _same_skin(model: SkinnedModel, rig: SkinnedModel) -> bool:

@@ -138,7 +138,7 @@ def skin_sequence(
         model = _with_names(build_model(sequence, task, solution), options.prefix)
         if limits is not None and options.model == "lbs":
             model = limit_bones(model, task, limits)
-        model = shade_model(model, sequence, task, rig, kept)
+        model = shade_model(model, sequence, task, rig, kept, solution.normals)
     watch.seconds["fit"] = time.perf_counter() - started
     return measure_fit(sequence, model, solution, task, n_degenerate, kept)
 

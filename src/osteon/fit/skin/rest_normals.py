@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, Int64
-from osteon.core.kernels import kernel
+from osteon.core.arrays import Float32, Float64, FloatArray, Int64
+from osteon.core.kernels import kernel, part
 from osteon.core.parallel import for_blocks
 from osteon.fit.problem import NormalRows
 
-__all__ = ["fit_rest_normals"]
+__all__ = ["blend_linear", "fit_rest_normals", "linear_parts"]
 
 #: Chords below this, about a degree, count as this long: one exact frame must not decide alone.
 SHORTEST_CHORD = 0.02
@@ -41,11 +41,31 @@ DAMPING = 1e-3
 BLOCK = 512
 
 
-@kernel("i8.2r f8.2r f8.4r f4.2r i8.1r i8 i8 i8 f8.2 f8.2 f8.2 f8.1")
+def linear_parts(transforms: FloatArray) -> Float64:
+    """(b,9,f) the linear parts of transforms (f,b,3,4), in the order in which the kernels read them."""
+    parts = np.ascontiguousarray(transforms[..., :3].transpose(1, 2, 3, 0), np.float64)
+    return parts.reshape(len(parts), 9, -1)
+
+
+@part
+def blend_linear(bones: Int64, weights: Float64, parts: Float64, v: int, linear: Float64) -> None:
+    """linear (9,f): the linear part of the blend of vertex v in all frames."""
+    for c in range(9):
+        for f in range(linear.shape[1]):
+            linear[c, f] = 0.0
+    for k in range(bones.shape[1]):
+        w, b = weights[v, k], bones[v, k]
+        if w != 0:
+            for c in range(9):
+                for f in range(linear.shape[1]):
+                    linear[c, f] += w * parts[b, c, f]
+
+
+@kernel("i8.2r f8.2r f8.3r f4.2r i8.1r i8 i8 i8 f8.2 f8.2 f8.2")
 def _fit_rows(
     bones: Int64,
     weights: Float64,
-    transforms: Float64,
+    parts: Float64,
     targets: Float32,
     vertex: Int64,
     start: int,
@@ -54,67 +74,54 @@ def _fit_rows(
     normals: Float64,
     errors: Float64,
     linear: Float64,
-    system: Float64,
 ) -> None:
     """Normals start … stop in place, and errors (n,2): sum_f |L n - m|^2 of the normals before and after.
 
-    linear (f,9) and system (9,) are scratch.
+    linear (9,f) is scratch. The loop over frames has no branch, so that the compiler vectorises it.
     """
-    n_frames = transforms.shape[0]
     for r in range(start, stop):
-        v = vertex[r]
-        for f in range(n_frames):
-            for c in range(9):
-                linear[f, c] = 0.0
-            for k in range(bones.shape[1]):
-                w = weights[v, k]
-                if w == 0:
-                    continue
-                b = bones[v, k]
-                for i in range(3):
-                    for j in range(3):
-                        linear[f, 3 * i + j] += w * transforms[f, b, i, j]
+        blend_linear(bones, weights, parts, vertex[r], linear)
         for turn in range(iterations + 1):
             x, y, z = normals[r, 0], normals[r, 1], normals[r, 2]
-            for c in range(9):
-                system[c] = 0.0
+            s0, s1, s2, s3, s4, s5, s6, s7, s8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             error = 0.0
-            for f in range(n_frames):
-                mx, my, mz = targets[r, 3 * f], targets[r, 3 * f + 1], targets[r, 3 * f + 2]
-                if mx * mx + my * my + mz * mz < 0.5:
-                    continue
-                L = linear[f]
-                sx = L[0] * x + L[1] * y + L[2] * z
-                sy = L[3] * x + L[4] * y + L[5] * z
-                sz = L[6] * x + L[7] * y + L[8] * z
-                error += (sx - mx) ** 2 + (sy - my) ** 2 + (sz - mz) ** 2
-                inverse = 1 / max(np.sqrt(sx * sx + sy * sy + sz * sz), 1e-6)
+            for f in range(linear.shape[1]):
+                mx, my, mz = float(targets[r, 3 * f]), float(targets[r, 3 * f + 1]), float(targets[r, 3 * f + 2])
+                there = 1.0 if mx * mx + my * my + mz * mz >= 0.5 else 0.0
+                l0, l1, l2 = linear[0, f], linear[1, f], linear[2, f]
+                l3, l4, l5 = linear[3, f], linear[4, f], linear[5, f]
+                l6, l7, l8 = linear[6, f], linear[7, f], linear[8, f]
+                sx = l0 * x + l1 * y + l2 * z
+                sy = l3 * x + l4 * y + l5 * z
+                sz = l6 * x + l7 * y + l8 * z
+                error += there * ((sx - mx) ** 2 + (sy - my) ** 2 + (sz - mz) ** 2)
+                inverse = 1 / np.sqrt(sx * sx + sy * sy + sz * sz + 1e-12)
                 square = (inverse * sx - mx) ** 2 + (inverse * sy - my) ** 2 + (inverse * sz - mz) ** 2
-                rho = inverse / np.sqrt(square + SHORTEST_CHORD * SHORTEST_CHORD)
-                system[6] += rho * (L[0] * mx + L[3] * my + L[6] * mz)
-                system[7] += rho * (L[1] * mx + L[4] * my + L[7] * mz)
-                system[8] += rho * (L[2] * mx + L[5] * my + L[8] * mz)
+                rho = there * inverse / np.sqrt(square + SHORTEST_CHORD * SHORTEST_CHORD)
+                s6 += rho * (l0 * mx + l3 * my + l6 * mz)
+                s7 += rho * (l1 * mx + l4 * my + l7 * mz)
+                s8 += rho * (l2 * mx + l5 * my + l8 * mz)
                 rho *= inverse
-                system[0] += rho * (L[0] * L[0] + L[3] * L[3] + L[6] * L[6])
-                system[1] += rho * (L[0] * L[1] + L[3] * L[4] + L[6] * L[7])
-                system[2] += rho * (L[0] * L[2] + L[3] * L[5] + L[6] * L[8])
-                system[3] += rho * (L[1] * L[1] + L[4] * L[4] + L[7] * L[7])
-                system[4] += rho * (L[1] * L[2] + L[4] * L[5] + L[7] * L[8])
-                system[5] += rho * (L[2] * L[2] + L[5] * L[5] + L[8] * L[8])
+                s0 += rho * (l0 * l0 + l3 * l3 + l6 * l6)
+                s1 += rho * (l0 * l1 + l3 * l4 + l6 * l7)
+                s2 += rho * (l0 * l2 + l3 * l5 + l6 * l8)
+                s3 += rho * (l1 * l1 + l4 * l4 + l7 * l7)
+                s4 += rho * (l1 * l2 + l4 * l5 + l7 * l8)
+                s5 += rho * (l2 * l2 + l5 * l5 + l8 * l8)
             if turn == 0:
                 errors[r, 0] = error
             errors[r, 1] = error
             if turn == iterations:
                 break
-            d = DAMPING * (system[0] + system[3] + system[5]) / 3
+            d = DAMPING * (s0 + s3 + s5) / 3
             if d <= 0:
                 continue
-            a, b2, c2 = system[0] + d, system[1], system[2]
-            e, g, i2 = system[3] + d, system[4], system[5] + d
-            p, q, s = system[6] + d * x, system[7] + d * y, system[8] + d * z
+            a, b, c = s0 + d, s1, s2
+            e, g, h = s3 + d, s4, s5 + d
+            p, q, s = s6 + d * x, s7 + d * y, s8 + d * z
             # Cramer's rule for the symmetric 3x3 system; the length of the answer does not count.
-            A, B, C = e * i2 - g * g, c2 * g - b2 * i2, b2 * g - c2 * e
-            E, G, K = a * i2 - c2 * c2, b2 * c2 - a * g, a * e - b2 * b2
+            A, B, C = e * h - g * g, c * g - b * h, b * g - c * e
+            E, G, K = a * h - c * c, b * c - a * g, a * e - b * b
             nx, ny, nz = A * p + B * q + C * s, B * p + E * q + G * s, C * p + G * q + K * s
             length = np.sqrt(nx * nx + ny * ny + nz * nz)
             if length > 0:
@@ -122,7 +129,7 @@ def _fit_rows(
 
 
 def fit_rest_normals(
-    rows: NormalRows, transforms: Float64, bones: Int64, weights: Float64, *, iterations: int, threads: int
+    rows: NormalRows, transforms: FloatArray, bones: Int64, weights: Float64, *, iterations: int, threads: int
 ) -> tuple[Float64, Float64]:
     """Unit normals (n,3) after some iterations from those of the rows, and sum_f |L n - m|^2 before and after (n,2).
 
@@ -130,13 +137,11 @@ def fit_rest_normals(
     """
     normals, errors = rows.rest.copy(), np.empty((len(rows.rest), 2))
     bones, weights = np.ascontiguousarray(bones, np.int64), np.ascontiguousarray(weights, np.float64)
-    transforms = np.ascontiguousarray(transforms, np.float64)
+    parts = linear_parts(transforms)
 
     def work(start: int, stop: int) -> None:
-        scratch = np.empty((len(transforms), 9)), np.empty(9)
-        _fit_rows(
-            bones, weights, transforms, rows.targets, rows.vertex, start, stop, iterations, normals, errors, *scratch
-        )
+        scratch = np.empty((9, len(transforms)))
+        _fit_rows(bones, weights, parts, rows.targets, rows.vertex, start, stop, iterations, normals, errors, scratch)
 
     for_blocks(work, len(normals), BLOCK, threads)
     return normals, errors

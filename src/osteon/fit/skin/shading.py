@@ -61,8 +61,8 @@ class ShadingOptions:
     """How shading takes part."""
 
     allowed: float = 0.03  # growth of E, as a fraction
-    rounds: int = 10
-    sample: int = 4_000  # vertices that take part in the first rounds
+    rounds: int = 10  # on a sample; a larger growth of E takes more rounds to make use of
+    sample: int = 2_500  # vertices that take part in the first rounds
     seed: int = 0
     bone_type: BoneType | None = None  # None: the bones stay as they are
     stiffness: float = 5e-3
@@ -124,6 +124,8 @@ class _Rounds:
         self.problem, self.before, self.options, self.on_error = problem, before, options, on_error
         self.bound = before.influences.squared_error * (1 + options.allowed) ** 2
         self.balance = BALANCE * options.allowed
+        self.some_frames = _some_frames(problem.n_frames)
+        self.some_normals = _rows_of(problem).take_frames(self.some_frames)
 
     def run(self, state: ShadedSkin, count: int) -> ShadedSkin:
         """The best of some rounds, or the finished fit if none is better within the bound."""
@@ -133,7 +135,7 @@ class _Rounds:
             rows = replace(_rows_of(self.problem), rest=state.normals, weight=weight)
             weighed = self.problem.with_normals(rows)
             moved, last = _moved(weighed, state, self.options, last, final=done == count - 1)
-            state = _weighed(weighed, moved, state, weight, self.options)
+            state = self.weighed(weighed, moved, state, weight)
             squared = state.influences.squared_error
             self.on_error(self.problem.error_percent(state.influences.errors))
             if squared <= self.bound and state.error < best.error:
@@ -144,6 +146,23 @@ class _Rounds:
     def wanted(self, state: ShadedSkin) -> float:
         """h^2 of the balance."""
         return self.balance * state.influences.squared_error / max(state.error, 1e-300)
+
+    def weighed(self, problem: FitProblem, transforms: Float64, state: ShadedSkin, weight: float) -> ShadedSkin:
+        """Weights and rest normals for these bones."""
+        options = self.options
+        found = select_influences(
+            problem, transforms, options.influences, earlier=state.influences, threads=options.threads
+        )
+        normals, _ = fit_rest_normals(
+            replace(self.some_normals, rest=state.normals),
+            transforms[self.some_frames],
+            found.bones,
+            found.weights,
+            iterations=ROUND_ITERATIONS,
+            threads=options.threads,
+        )
+        error = 0.0 if found.normal_errors is None else float(found.normal_errors.sum())
+        return ShadedSkin(transforms, found, normals, error, weight)
 
 
 def _rows_of(problem: FitProblem) -> NormalRows:
@@ -174,27 +193,6 @@ def _moved(
         return solved, solved
     centers = moment_centers(problem.points, bones, weights, solved.shape[1])
     return step_ahead(solved, last, BETA, options.bone_type, centers), solved
-
-
-def _weighed(
-    problem: FitProblem, transforms: Float64, state: ShadedSkin, weight: float, options: ShadingOptions
-) -> ShadedSkin:
-    """Weights and rest normals for these bones."""
-    rows = _rows_of(problem)
-    found = select_influences(
-        problem, transforms, options.influences, earlier=state.influences, threads=options.threads
-    )
-    some = _some_frames(len(transforms))
-    normals, _ = fit_rest_normals(
-        rows.take_frames(some),
-        transforms[some],
-        found.bones,
-        found.weights,
-        iterations=ROUND_ITERATIONS,
-        threads=options.threads,
-    )
-    error = 0.0 if found.normal_errors is None else float(found.normal_errors.sum())
-    return ShadedSkin(transforms, found, normals, error, weight)
 
 
 def _some_frames(n_frames: int) -> NDArray[np.int64]:

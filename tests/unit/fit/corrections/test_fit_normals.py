@@ -144,8 +144,8 @@ def test_known_columns_are_recovered(rank):
     known, sequence, rows = known_columns(rank, 0.1)
     plain = known.with_parts(corrections=None).with_parts(asset=replace(known.asset, normals=None))
     source = source_normals_of(sequence)
-    found = fit_model_normals(plain, source, sequence.source, rank=rank, targets=rows.targets)
-    without = fit_model_normals(plain, source, sequence.source, rank=0, targets=rows.targets)
+    found = fit_model_normals(plain, source, sequence.source, rank=rank, known=rows)
+    without = fit_model_normals(plain, source, sequence.source, rank=0, known=rows)
     off, worse = (
         np.mean([angles_between(pose_normals(m, f), pose_normals(known, f)) for f in range(known.n_frames)])
         for m in (found, without)
