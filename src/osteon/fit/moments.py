@@ -62,8 +62,9 @@ class PredictionMoments:
 
     def errors(self, bones: NDArray[np.int64], weights: Float64) -> Float64:
         """(v,) squared error of every vertex with bones and weights (v,k)."""
-        pairs = (weights[:, :, None] * weights[:, None, :])[..., None]
-        mixed = (pairs * self.forms[bones[:, :, None], bones[:, None, :]]).sum(axis=(1, 2))
+        first, second = np.triu_indices(bones.shape[1])
+        pairs = weights[:, first] * weights[:, second] * np.where(first == second, 1.0, 2.0)
+        mixed = np.matmul(pairs[:, None], self.forms[bones[:, first], bones[:, second]])[:, 0]
         cross = (weights * np.take_along_axis(self.cross, bones, axis=1)).sum(axis=1)
         squared: Float64 = np.einsum("vi,vi->v", mixed, self.product) - 2 * cross + self.energy
         return np.maximum(squared, 0)

@@ -45,16 +45,17 @@ class NormalRows:
     targets: Float32  # (n,3f) unit normals of the frames; zero where a frame has none
     vertex: Int64  # (n,) the vertex of each, ascending
     weight: float = 0.0  # h^2, in squared units of the problem
+    energy: Float64 | None = None  # (n,) squared norm of a row of targets; computed where it is not given
 
-    @property
-    def energy(self) -> Float64:
-        """(n,) squared norm of a row of targets."""
-        return np.asarray(np.einsum("nf,nf->n", self.targets, self.targets, dtype=np.float64))
+    def __post_init__(self) -> None:
+        if self.energy is None:
+            energy = np.einsum("nf,nf->n", self.targets, self.targets, dtype=np.float64)
+            object.__setattr__(self, "energy", energy)
 
     def take_frames(self, frames: Int64) -> NormalRows:
         """The same rows with only the given frames."""
         some = self.targets.reshape(len(self.targets), -1, 3)[:, frames]
-        return replace(self, targets=np.ascontiguousarray(some).reshape(len(some), -1))
+        return replace(self, targets=np.ascontiguousarray(some).reshape(len(some), -1), energy=None)
 
     def subset(self, vertices: Int32) -> NormalRows:
         """The rows of some vertices, which are then numbered anew; `vertices` ascend."""
