@@ -389,3 +389,17 @@ def test_without_the_package_the_extra_is_named(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "osteon[fbx]" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_further_sets_are_named(tmp_path: Path) -> None:
+    """A second set of texture coordinates is not read, and that is said in one line."""
+    path = write_bar(tmp_path / "bar.fbx")
+    text = path.read_text()
+    start = text.index("LayerElementUV: 0 {")
+    first = text[start : text.index("LayerElementMaterial: 0 {")]
+    second = first.replace("LayerElementUV: 0", "LayerElementUV: 1")
+    layer = 'Layer: 1 {\nLayerElement: {\nType: "LayerElementUV"\nTypedIndex: 1\n}\n}\n'
+    assert load_sequence(path).asset.origin.lost == ()
+    path.write_text(text.replace(first, first + second).replace("Layer: 0 {", layer + "Layer: 0 {"))
+    (said,) = load_sequence(path).asset.origin.lost
+    assert said == "FBX is read with one set of each: 1 further set of texture coordinates left out"

@@ -145,7 +145,7 @@ def _print_table(sequence: MeshSequence, fits: dict[str, SkinFit], folder: Path)
         f"{sequence.n_triangles:,} triangles"
     )
     table = Table(box=None, pad_edge=False)
-    for column in ("bones", "E %", "worst, % of size", "normals", "file", "seconds"):
+    for column in ("bones", "E %", "worst, % of size", "shading", "file", "seconds"):
         table.add_column(column, justify="left" if column == "bones" else "right")
     for kind, fit in fits.items():
         report = fit.report
@@ -153,7 +153,7 @@ def _print_table(sequence: MeshSequence, fits: dict[str, SkinFit], folder: Path)
             f"{report.bones} {kind}" + (f", rank {report.rank}" if report.rank else ""),
             f"{report.error_percent:.3f}",
             f"{100 * fit.distortion.worst.distance / sequence.diagonal:.2f}",
-            f"{fit.distortion.normal_mean:.2f}°",
+            f"{report.shading_deviation_degrees['mean']:.2f}°",
             size_text(report.output_bytes or 0),
             f"{report.seconds['fit']:.2f}",
         )

@@ -98,6 +98,11 @@ class SkinReport(Report):
     def stopped_by(self) -> str:
         return self.method.last.stopped_by
 
+    @property
+    def has_rig(self) -> bool:
+        """Whether the bones are those of a rig that was given."""
+        return any(stage.stage == "rig" for stage in self.method.stages)
+
     def to_json(self) -> dict[str, Any]:
         sections = asdict(self)
         flat = asdict(self.quality) | {
@@ -105,7 +110,7 @@ class SkinReport(Report):
             "rounds": self.rounds,
             "stopped_by": self.stopped_by,
             "converged": self.method.last.converged,
-            "verdict": asdict(judge(self.quality)),
+            "verdict": asdict(judge(self.quality, has_rig=self.has_rig)),
         }
         return flat | sections
 

@@ -22,6 +22,8 @@ WORST = "Far off"
 FAIR = 2
 #: Bounds that give a close result.
 GOOD_ERROR, GOOD_SHADING = 1, 3
+#: What to try with a rig, where bounds are refused: bones, and columns of normals.
+MORE_HELPERS, MORE_NORMALS = 4, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class Verdict:
         return self.word.lower() + (f": try {self.advice}" if self.advice else "")
 
 
-def judge(quality: Quality) -> Verdict:
-    """The verdict on a result."""
+def judge(quality: Quality, *, has_rig: bool = False) -> Verdict:
+    """The verdict on a result; a rig brings its own bones, so that bounds are no advice."""
     error = _grade(quality.error_percent, ERROR_PERCENT)
     if quality.karni_gotsman_percent >= 100:
         error = len(GRADES)
@@ -54,7 +56,9 @@ def judge(quality: Quality) -> Verdict:
     shading = max(_grade(degrees.get("mean", 0.0), MEAN_DEGREES), _grade(degrees.get("p95", 0.0), P95_DEGREES))
     worst = max(error, shading)
     word = GRADES[worst] if worst < len(GRADES) else WORST
-    tries = [f"--max-error {GOOD_ERROR}"] * (error >= FAIR) + [f"--max-shading {GOOD_SHADING}"] * (shading >= FAIR)
+    closer = f"--helpers {MORE_HELPERS}" if has_rig else f"--max-error {GOOD_ERROR}"
+    smoother = f"--normal-rank {MORE_NORMALS}" if has_rig else f"--max-shading {GOOD_SHADING}"
+    tries = [closer] * (error >= FAIR) + [smoother] * (shading >= FAIR)
     return Verdict(word, "E" if error >= shading else "shading", " ".join(tries))
 
 

@@ -35,7 +35,7 @@ CONSPICUOUS = 0.03
 
 def verdict(report: SkinReport, diagonal: float) -> str:
     """One sentence in plain words, in the colour of what it says."""
-    error, worst, found = report.error_percent, report.worst, judge(report.quality)
+    error, worst, found = report.error_percent, report.worst, judge(report.quality, has_rig=report.has_rig)
     off = worst["distance"] / max(diagonal, 1e-300)
     word, look = found.word, "good" if found.is_good else "bad" if found.is_bad else "fair"
     if found.is_good and off > CONSPICUOUS:

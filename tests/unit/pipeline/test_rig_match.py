@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from osteon.core.asset import Asset
+from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.pipeline.rig import on_rig_vertices
-from osteon.pipeline.rig_match import match_vertices, take_vertices
+from osteon.pipeline.rig import default_rig_options, on_rig_vertices, posed_by_rig
+from osteon.pipeline.rig_match import MOST_IN_PLACE, NEAR_PLACE, SAME_PLACE, SAME_UV, match_vertices, take_vertices
 
 from ...subjects import bent_tube
 
@@ -100,3 +101,54 @@ def test_a_note_tells_of_it(tube):
     assert np.array_equal(same.frames, sequence.frames)
     assert "one mesh" in notes[0]
     assert on_rig_vertices(sequence, model) == (sequence, ())
+
+
+def shifted(model, sequence, share: float, distance: float) -> tuple[MeshSequence, np.ndarray]:
+    """Another order, with a share of the vertices moved by a part of the mesh's size; none of them on its bounds."""
+    points = model.rest.astype(np.float64)
+    size = np.ptp(points, axis=0).max()
+    inside = np.flatnonzero(((points > points.min(axis=0)) & (points < points.max(axis=0))).all(axis=1))
+    count = round(share * len(points))
+    assert count <= len(inside)
+    frames = sequence.frames.astype(np.float64)
+    rest = points.copy()
+    rest[inside[:count], 0] += distance * size
+    frames[:, inside[:count], 0] += distance * size
+    moved = model.with_parts(rest=rest.astype(np.float32))
+    return other_order(moved, frames.astype(np.float32), Asset())
+
+
+@pytest.mark.parametrize(
+    ("share", "distance", "matches"),
+    [
+        (0.3, 0.9 * SAME_PLACE, True),
+        (0.3, 1.2 * SAME_PLACE, False),
+        (0.8 * (1 - MOST_IN_PLACE), 0.9 * NEAR_PLACE, True),
+        (0.8 * (1 - MOST_IN_PLACE), 1.2 * NEAR_PLACE, False),
+        (1.3 * (1 - MOST_IN_PLACE), 0.9 * NEAR_PLACE, False),
+    ],
+)
+def test_the_edges_of_one_place(tube, share, distance, matches):
+    """What is outside is refused in one line before the fit."""
+    model, sequence = tube
+    found, place = shifted(model, sequence, share, distance)
+    matched = match_vertices(found, model)
+    assert (matched is not None) == matches
+    if matches:
+        assert np.array_equal(matched, place)
+        return
+    found = MeshSequence(found.frames[:4], found.faces, found.rest)
+    with pytest.raises(GeometryError, match="in another order; a rig must share all frames or all vertices") as caught:
+        posed_by_rig(found, model, default_rig_options(found, model))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("gap", "matches"), [(0.9, True), (1.2, False)])
+def test_the_edge_of_one_texture_coordinate(tube, gap, matches):
+    model, sequence = tube
+    moved = Asset(uvs=model.asset.uvs + np.float32(gap * SAME_UV))
+    found, place = other_order(model, sequence.frames[3:], moved)
+    found = found.with_parts(rest=found.frame(0))
+    matched = match_vertices(found, model)
+    assert (matched is not None) == matches
+    assert not matches or np.array_equal(matched, place)

@@ -19,6 +19,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.measure.report import Rung
 from osteon.measure.verdict import judge
+from osteon.pipeline.rig import default_rig_options
 from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.report import gallery
 from osteon.report.curves import ReportCurves, TolerancePoint
@@ -278,6 +279,17 @@ def test_verdict_sees_shading(
     found = judge(quality)
     assert (found.word, found.advice) == (word, advice)
     assert found.because == ("shading" if word != "Close" else "E")
+
+
+def test_advice_with_a_rig_is_allowed_there(tube: tuple[SkinFit, MeshSequence]) -> None:
+    """Bounds are refused with a rig."""
+    quality = replace(tube[0].report.quality, error_percent=9.0, shading_deviation_degrees={"mean": 12.0, "p95": 40.0})
+    assert judge(quality).advice == "--max-error 1 --max-shading 3"
+    assert judge(quality, has_rig=True).advice == "--helpers 4 --normal-rank 5"
+    baked = bent_tube(2, 8)
+    options = default_rig_options(baked.sequence, baked.model)
+    assert skin_sequence(baked.sequence, options=options, rig=baked.model).report.has_rig
+    assert not tube[0].report.has_rig
 
 
 def test_file_is_small_and_appears_whole(tube: tuple[SkinFit, MeshSequence], tmp_path: Path) -> None:

@@ -102,6 +102,17 @@ def geometry(scene: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return joined, {"materials": materials, "parts": names}
 
 
+def further_sets(scene: Any) -> list[str]:
+    """What is said of texture coordinates and colours beyond the first set of a mesh, which are not read."""
+    meshes = [mesh for _, mesh in shown(scene)]
+    counts = {
+        "texture coordinates": max(len(items(mesh.uv_sets)) for mesh in meshes) - 1,
+        "colours": max(len(items(mesh.color_sets)) for mesh in meshes) - 1,
+    }
+    parts = [f"{n} further set{'s' * (n > 1)} of {what}" for what, n in counts.items() if n > 0]
+    return [f"FBX is read with one set of each: {' and '.join(parts)} left out"] if parts else []
+
+
 def _turned_normals(place: np.ndarray, normals: np.ndarray) -> np.ndarray:
     """Normals of a mesh as a matrix turns them with it."""
     linear = place[:, :3]
@@ -215,6 +226,7 @@ class OpenScene:
         arrays, about = geometry(self.scene)
         clips = [[take.name, len(take.moments), self.rate] for take in self.takes]
         lost = [f"the file {problem}: {CACHE_ADVICE}" for problem in self.caches.problems]
+        lost += further_sets(self.scene)
         header = {"names": self.names, "clips": clips, "seconds": self.seconds, "lost": lost} | about
         return header, arrays | {"rest": rest_pose(self.scene)}
 

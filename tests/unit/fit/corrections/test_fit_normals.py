@@ -16,6 +16,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.source_normals import SourceNormals
 from osteon.deform.normals import pose_normals, unit_vectors
 from osteon.deform.pose import pose_frames
+from osteon.fit.corrections import normals as column_fit
 from osteon.fit.corrections.normals import MOST_AUTOMATIC, fit_model_normals, normal_rows, normals_of_frames
 from osteon.fit.problem import NormalRows
 from osteon.measure.shading import measure_shading, source_normals_of
@@ -100,8 +101,17 @@ def test_the_automatic_choice_takes_as_few_columns_as_do(cloth, model):
     chosen = fitted(model, cloth, None)
     assert 0 < chosen.normal_rank <= MOST_AUTOMATIC
     assert degrees(chosen, cloth) <= 3.0 or chosen.normal_rank == MOST_AUTOMATIC
-    # Columns are counted on a fit of the most of them, so one more than needed may be taken.
-    assert degrees(fitted(model, cloth, chosen.normal_rank - 2), cloth) > 3.0
+    assert degrees(fitted(model, cloth, chosen.normal_rank - 1), cloth) > 3.0
+
+
+@pytest.mark.parametrize("good", [1.0, 2.0, 3.0, 4.0, 6.0, 9.0])
+def test_no_column_of_the_automatic_choice_is_needless(cloth, model, monkeypatch, good):
+    """Of fits of 0, 1, … columns, the first that is good or whose next column takes too little away."""
+    monkeypatch.setattr(column_fit, "GOOD_SHADING", good)
+    shown = [degrees(fitted(model, cloth, rank), cloth) for rank in range(MOST_AUTOMATIC + 1)]
+    rank = fitted(model, cloth, None).normal_rank
+    assert shown[rank] <= good or rank == MOST_AUTOMATIC
+    assert rank == 0 or shown[rank - 1] > good
 
 
 def test_good_shading_needs_no_column():
