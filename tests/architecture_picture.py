@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from .source_modules import LAYERS, SOURCE, importers
+from .source_modules import BENCH, LAYERS, SOURCE, importers
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ FOLDERS = {
     "report": Folder("pictures, charts, advice", "#a45fd0"),
     "view": Folder("the page, its server", "#e0564a"),
     "study": Folder("what people see", "#2f7fb5", "3"),
-    "bench": Folder("every claim, measured", "#7a78e8"),
-    "cli": Folder("one file a command", "#8b949e"),
+    "cli": Folder("one file per command", "#8b949e"),
+    "osteon_bench": Folder("every claim, measured", "#7a78e8"),
 }
 PAPERS = {
     "1": "Skinning Mesh Animations",
@@ -69,7 +69,7 @@ STYLE = """
 
 def draw_architecture() -> str:
     """The picture as SVG text."""
-    shown = [name for name in LAYERS if (SOURCE / name).is_dir()]
+    shown = [name for name in LAYERS if (SOURCE / name).is_dir() or name == BENCH.name]
     place = {name: (MARGIN + STEP * i, MARGIN + ROW * i) for i, name in enumerate(shown)}
     width, height = 2 * MARGIN + STEP * (len(shown) - 1) + WIDE, 2 * MARGIN + ROW * (len(shown) - 1) + HIGH
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'

@@ -8,11 +8,13 @@ from pathlib import Path
 import osteon
 
 SOURCE = Path(osteon.__file__).parent
+#: The benchmarks are a package beside it, which is in no wheel.
+BENCH = SOURCE.parent / "osteon_bench"
 
-#: Each may import those before it (DESIGN, section 1); `bench` measures everything but the command line.
+#: Each may import those before it. `osteon_bench` measures everything, and nothing imports it.
 LAYERS = (
-    *("core", "deform", "measure", "io", "fit", "simplex", "elastic", "lod", "apply", "synth"),
-    *("pipeline", "report", "scale", "view", "study", "bench", "cli", "__main__"),
+    *("core", "deform", "measure", "io", "fit", "simplex", "elastic", "lod", "synth"),
+    *("pipeline", "report", "view", "study", "cli", "__main__", "osteon_bench"),
 )
 
 
@@ -22,12 +24,12 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
+MODULES = {module_of(path): path for folder in (SOURCE, BENCH) for path in sorted(folder.rglob("*.py"))}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
 def imports_of(tree: ast.Module, package: str) -> set[str]:
-    """Dotted names below `osteon` that a module imports, wherever in the file; `package` resolves relative ones."""
+    """Dotted names of the two packages that a module imports anywhere in the file; `package` resolves relative ones."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -37,7 +39,7 @@ def imports_of(tree: ast.Module, package: str) -> set[str]:
             base = ".".join([*above, *([node.module] if node.module else [])])
             # `from osteon import io` imports osteon.io; `from osteon.io import x` may be a name or a module.
             found |= {f"{base}.{alias.name}" if base == "osteon" else base for alias in node.names}
-    return {name for name in found if name.split(".")[0] == "osteon"}
+    return {name for name in found if name.split(".")[0] in ("osteon", "osteon_bench")}
 
 
 def package_of(module: str) -> str:
@@ -47,6 +49,8 @@ def package_of(module: str) -> str:
 
 def layer_of(module: str) -> str:
     """The folder of a module; "" for the package itself."""
+    if module.split(".")[0] == "osteon_bench":
+        return "osteon_bench"
     return module.split(".")[1] if "." in module else ""
 
 

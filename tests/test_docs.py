@@ -17,13 +17,14 @@ OF_TODAY = [page for page in PAGES if page.name != "CHANGELOG.md"]
 #: First words of paths, and where these start; `page/` lies in `view/`.
 STARTS = {
     **dict.fromkeys(LAYERS, SOURCE),
+    "osteon_bench": SOURCE.parent,
     "page": SOURCE / "view",
     **dict.fromkeys(("src", "tests", "docs", "scripts", "benchmarks"), ROOT),
 }
 
 _QUOTED = re.compile(r"`([\w*./-]+)`")
 _LINK = re.compile(r"\]\(([^)#]+)(#[^)]*)?\)")
-#: A word that stands for any name, as in `bench/NAME.py`.
+#: A word that stands for any name, as in `osteon_bench/NAME.py`.
 _ANY = re.compile(r"(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])")
 
 
@@ -51,7 +52,9 @@ def test_found_the_pages_and_paths() -> None:
 def test_files_that_are_named_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert [path for path in paths_in(text) if not is_there(path)] == []
-    assert [name for name in bare_files_in(text) if not ((ROOT / name).is_file() or any(SOURCE.rglob(name)))] == []
+    assert [
+        name for name in bare_files_in(text) if not ((ROOT / name).is_file() or any(SOURCE.parent.rglob(name)))
+    ] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -61,7 +64,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_check_sees_what_is_missing() -> None:
-    assert paths_in("see `fit/no_such_file.py`, `frames/`, `out/pose_1.obj`, `bench/NAME.py`") == [
+    assert paths_in("see `fit/no_such_file.py`, `frames/`, `out/pose_1.obj`, `osteon_bench/NAME.py`") == [
         "fit/no_such_file.py"
     ]
     assert not is_there("fit/no_such_file.py")

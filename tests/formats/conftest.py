@@ -73,7 +73,7 @@ def quick_children():
     if not hasattr(os, "fork"):
         yield
         return
-    from osteon.bench.fuzzing.forked import forked_children
+    from osteon_bench.fuzzing.forked import forked_children
 
     with forked_children():
         yield

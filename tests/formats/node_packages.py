@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench.players.tools import PACKAGES
+from osteon_bench.players.tools import PACKAGES
 
 HERE = Path(__file__).resolve().parent
 

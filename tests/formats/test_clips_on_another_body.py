@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.bench.kept_reader import changed_bytes, read_plain
-from osteon.bench.kept_sizes import write_clips_alone
 from osteon.core.errors import GeometryError
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, load_model
@@ -17,6 +15,8 @@ from osteon.io.doors.clip_files import PlayedClips, play_on_rig, save_clips_on_r
 from osteon.io.doors.options import ClipOptions
 from osteon.io.gltf.read.bind_pose import rest_pose
 from osteon.pipeline.clip_size import size_of_rest
+from osteon_bench.kept_reader import changed_bytes, read_plain
+from osteon_bench.kept_sizes import write_clips_alone
 
 from ..tolerance import assert_near
 from .kept_character import read_glb, strange_character, write_glb, write_text

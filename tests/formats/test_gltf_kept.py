@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.bench.kept_reader import changed_parts, read_plain
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
@@ -18,6 +17,7 @@ from osteon.io.doors.played import played_sequence
 from osteon.io.doors.rig_files import keeps_rig, open_character, save_on_rig
 from osteon.io.gltf.kept.character import Character
 from osteon.pipeline.skin import SkinFit, skin_sequence
+from osteon_bench.kept_reader import changed_parts, read_plain
 
 from ..subjects import bent_tube
 from ..tolerance import assert_near, assert_same_points

@@ -57,7 +57,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path, suffix: str) -> None:
     save_model(corrected(), tmp_path / f"whole{suffix}")
     code = f"""
 from pathlib import Path
-from osteon.bench.fuzzing.forked import forked_children
+from osteon_bench.fuzzing.forked import forked_children
 from osteon.core.errors import FileFormatError
 from osteon.io import load_model, load_sequence
 folder = Path({str(tmp_path)!r})

@@ -7,8 +7,8 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
-from osteon.bench.fuzzing.campaign import Campaign, fuzz_reader
-from osteon.bench.fuzzing.readers import READERS, is_installed
+from osteon_bench.fuzzing.campaign import Campaign, fuzz_reader
+from osteon_bench.fuzzing.readers import READERS, is_installed
 
 CORPUS = Path(__file__).parent / "corpus"
 SECONDS = 60.0

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench.fuzzing.attempt import attempt_file
-from osteon.bench.fuzzing.campaign import fuzz_reader
-from osteon.bench.fuzzing.readers import READERS, is_installed, make_input
 from osteon.core.errors import OsteonError
+from osteon_bench.fuzzing.attempt import attempt_file
+from osteon_bench.fuzzing.campaign import fuzz_reader
+from osteon_bench.fuzzing.readers import READERS, is_installed, make_input
 
 CORPUS = Path(__file__).parent / "corpus"
 KEPT = sorted(path for path in CORPUS.rglob("*") if path.is_file())

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench.players.browser import ALL, Engine, WebPlayer, start_players
-from osteon.bench.players.cases import Case, make_cases
-from osteon.bench.players.tools import why_no_browser, why_no_usd, why_no_validator
-from osteon.bench.players.validator import Message, validate_all
+from osteon_bench.players.browser import ALL, Engine, WebPlayer, start_players
+from osteon_bench.players.cases import Case, make_cases
+from osteon_bench.players.tools import why_no_browser, why_no_usd, why_no_validator
+from osteon_bench.players.validator import Message, validate_all
 
 
 def need(reason: str) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench import compressed
-from osteon.bench.players import browser
-from osteon.bench.players.cases import make_cases
-from osteon.bench.run import BenchRun
 from osteon.synth.baked import bake_model
+from osteon_bench import compressed
+from osteon_bench.players import browser
+from osteon_bench.players.cases import make_cases
+from osteon_bench.run import BenchRun
 
 
 @pytest.fixture

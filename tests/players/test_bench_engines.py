@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.bench import engine_files, engines
-from osteon.bench.dem_bones import PeerFit
-from osteon.bench.players.cases import Case, make_cases
-from osteon.bench.players.engines import EngineJudge
-from osteon.bench.run import BenchRun
 from osteon.core.errors import OsteonError
 from osteon.deform.pose import pose_frames
 from osteon.synth.baked import bake_cylinder
+from osteon_bench import engine_files, engines
+from osteon_bench.dem_bones import PeerFit
+from osteon_bench.players.cases import Case, make_cases
+from osteon_bench.players.engines import EngineJudge
+from osteon_bench.run import BenchRun
 
 CASE = next(case for case in make_cases() if case.name == "rigid")
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from osteon.bench import files
-from osteon.bench.players import browser
-from osteon.bench.players.cases import make_cases
-from osteon.bench.run import BenchRun
 from osteon.synth.baked import bake_model
+from osteon_bench import files
+from osteon_bench.players import browser
+from osteon_bench.players.cases import make_cases
+from osteon_bench.run import BenchRun
 
 
 @pytest.fixture

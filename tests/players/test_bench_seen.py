@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from osteon.bench import seen
-from osteon.bench.players.cases import make_cases
-from osteon.bench.run import BenchRun
-from osteon.bench.seen import look_at, replace_name
-from osteon.bench.seen_pictures import flip_score, lacking_tools, open_studio, tight_views
-from osteon.bench.seen_sheet import draw_sheet
-from osteon.bench.seen_surface import make_surface
 from osteon.core.animation import BoneTrack
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.synth.cloth import make_cloth
+from osteon_bench import seen
+from osteon_bench.players.cases import make_cases
+from osteon_bench.run import BenchRun
+from osteon_bench.seen import look_at, replace_name
+from osteon_bench.seen_pictures import flip_score, lacking_tools, open_studio, tight_views
+from osteon_bench.seen_sheet import draw_sheet
+from osteon_bench.seen_surface import make_surface
 
 from .conftest import need
 

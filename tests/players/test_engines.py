@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.bench.players import far_players, tools
-from osteon.bench.players.cases import Case, make_cases
-from osteon.bench.players.engines import ENGINES
-from osteon.bench.players.far_players import play_far
-from osteon.bench.players.judge import TOLERANCE, measure_deviation
-from osteon.bench.players.tools import why_no_raylib
 from osteon.core.clips import Clip
 from osteon.core.errors import OsteonError
+from osteon_bench.players import far_players, tools
+from osteon_bench.players.cases import Case, make_cases
+from osteon_bench.players.engines import ENGINES
+from osteon_bench.players.far_players import play_far
+from osteon_bench.players.judge import TOLERANCE, measure_deviation
+from osteon_bench.players.tools import why_no_raylib
 
 from .cesium_room import for_cesium
 from .conftest import need
@@ -118,7 +118,7 @@ def test_an_engine_that_fails_says_so_in_one_line(tmp_path, raylib):
 def test_missing_engines_say_so(monkeypatch):
     monkeypatch.setattr(tools, "find_spec", lambda name: None)
     monkeypatch.setattr(tools.shutil, "which", lambda name: None)
-    monkeypatch.setattr("osteon.bench.players.assimp_scene.library_name", lambda: None)
+    monkeypatch.setattr("osteon_bench.players.assimp_scene.library_name", lambda: None)
     reasons = [engine.why_not() for engine in ENGINES]
     assert len(reasons) >= 6
     assert all("not installed" in reason for reason in reasons)

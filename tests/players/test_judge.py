@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.bench.players.judge import Reference, match_corners, sampled_frames, worst_detour, worst_deviation
 from osteon.core.clips import Clip
 from osteon.core.errors import OsteonError
 from osteon.deform.pose import pose_frames
+from osteon_bench.players.judge import Reference, match_corners, sampled_frames, worst_detour, worst_deviation
 
 from ..subjects import bent_tube
 

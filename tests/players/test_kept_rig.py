@@ -7,14 +7,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from osteon.bench.kept_reader import read_plain
-from osteon.bench.kept_sizes import write_clips_alone, write_resized
-from osteon.bench.rig_kept import APART, _apart, _extent, _held_rows, _last_moments
 from osteon.core.options import SkinOptions
 from osteon.io.doors.clip_files import play_on_rig, save_clips_on_rig
 from osteon.io.doors.played import played_sequence
 from osteon.io.doors.rig_files import open_character, save_on_rig
 from osteon.pipeline.skin import skin_sequence
+from osteon_bench.kept_reader import read_plain
+from osteon_bench.kept_sizes import write_clips_alone, write_resized
+from osteon_bench.rig_kept import APART, _apart, _extent, _held_rows, _last_moments
 
 from ..formats.kept_character import strange_character
 

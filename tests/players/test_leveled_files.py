@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.bench.level_characters import corrected_model, joint_driven_model
-from osteon.bench.lod_files import BAKED, COARSE, MODEL, level_files, measure_file
-from osteon.bench.players.judge import TOLERANCE, Reference, match_corners, worst_deviation
-from osteon.bench.players.tools import why_no_raylib
 from osteon.core.engines import ENGINES
 from osteon.core.lod_options import LodOptions
 from osteon.deform.pose import pose_frames
@@ -15,6 +11,10 @@ from osteon.io import SaveOptions
 from osteon.lod.files import save_levels
 from osteon.pipeline.levels import fit_levels
 from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.level_characters import corrected_model, joint_driven_model
+from osteon_bench.lod_files import BAKED, COARSE, MODEL, level_files, measure_file
+from osteon_bench.players.judge import TOLERANCE, Reference, match_corners, worst_deviation
+from osteon_bench.players.tools import why_no_raylib
 
 from .cesium_room import for_cesium
 
@@ -61,7 +61,7 @@ def test_babylon_and_the_others_show_the_model(files, players, tmp_path):
 def test_raylib_shows_all_meshes_unless_it_is_named(levels, tmp_path):
     if reason := why_no_raylib():
         pytest.skip(reason)
-    from osteon.bench.players.raylib_player import open_file
+    from osteon_bench.players.raylib_player import open_file
 
     whole = len(levels.model.faces)
     counts = [whole, *(len(mesh.character.mesh.faces) for mesh in levels.coarse)]

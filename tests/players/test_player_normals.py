@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.bench import engine_normals
-from osteon.bench.engine_normals import bench_engine_normals
-from osteon.bench.players.normal_plates import CASES, FAN, direction, fan_places, write_fan, write_plate
-from osteon.bench.players.normal_players import NORMAL_PLAYERS, NormalPlayer, PlateReading, _angle
-from osteon.bench.run import BenchRun
 from osteon.core.engines import ENGINES
+from osteon_bench import engine_normals
+from osteon_bench.engine_normals import bench_engine_normals
+from osteon_bench.players.normal_plates import CASES, FAN, direction, fan_places, write_fan, write_plate
+from osteon_bench.players.normal_players import NORMAL_PLAYERS, NormalPlayer, PlateReading, _angle
+from osteon_bench.run import BenchRun
 
 from .conftest import need
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.bench.players import tools
-from osteon.bench.players.judge import TOLERANCE
-from osteon.bench.players.validator import validate, validate_all
 from osteon.core.errors import OsteonError
 from osteon.io import load_sequence
+from osteon_bench.players import tools
+from osteon_bench.players.judge import TOLERANCE
+from osteon_bench.players.validator import validate, validate_all
 
 CHARACTERS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "characters"
 

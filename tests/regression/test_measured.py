@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench.engines import FITS
-from osteon.bench.paper import RANK, TABLE
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.io import load_sequence, save_model
 from osteon.pipeline.skin import skin_sequence
+from osteon_bench.engines import FITS
+from osteon_bench.paper import RANK, TABLE
 
 from ..skip_rules import NO_DATA
 

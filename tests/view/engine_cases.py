@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 
-from osteon.bench.players.cases import make_cases
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float32
 from osteon.core.clips import Clip
@@ -15,6 +14,7 @@ from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.view.pack import pack_model
+from osteon_bench.players.cases import make_cases
 
 RANK = 5
 

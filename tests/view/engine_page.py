@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from osteon.bench.players.browser import ARGUMENTS
-from osteon.bench.players.tools import PACKAGES, find_chromium
+from osteon_bench.players.browser import ARGUMENTS
+from osteon_bench.players.tools import PACKAGES, find_chromium
 
 HERE = Path(__file__).resolve().parent
 #: Pictures that tests leave to be looked at.

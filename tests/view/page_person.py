@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from osteon.bench.players.browser import ARGUMENTS
-from osteon.bench.players.tools import find_chromium
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.synth.creature import CreatureOptions, make_creature
 from osteon.view import bundle
+from osteon_bench.players.browser import ARGUMENTS
+from osteon_bench.players.tools import find_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Where pictures of the page are kept for people to look at.

@@ -7,13 +7,13 @@ import gzip
 import numpy as np
 import pytest
 
-from osteon.bench import browser_pages, crowd, eigenskin_page, lod_page, view
-from osteon.bench.lod import LevelCase
-from osteon.bench.run import BenchRun
 from osteon.core.errors import FileFormatError
 from osteon.deform.pose import pose_frames
 from osteon.synth.baked import bake_cylinder
 from osteon.view import bundle
+from osteon_bench import browser_pages, crowd, eigenskin_page, lod_page, view
+from osteon_bench.lod import LevelCase
+from osteon_bench.run import BenchRun
 
 from ..posable import posable_model
 from ..tolerance import assert_same_points

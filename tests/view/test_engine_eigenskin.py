@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.bench.players.cases import make_cases
 from osteon.core.model import SkinnedModel
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.view.pack import pack_model
+from osteon_bench.players.cases import make_cases
 
 from .eigenskin_case import arm
 from .engine_page import EnginePage, decode, engine_page

@@ -11,6 +11,7 @@ import click
 
 from osteon import __version__
 from osteon.cli.outputs import LEDGER
+from osteon.cli.plugins import plugin_command, plugin_summaries
 from osteon.cli.wall_time import process_began
 from osteon.core.errors import OsteonError
 
@@ -31,23 +32,22 @@ COMMANDS = {
     "study": "Let people rate how similar animations are, and test their answers.",
     "info": "Tell what a mesh, a sequence, a model or a skeleton holds.",
     "warm": "Compile all that is compiled, once.",
-    "bench": "Measure Osteon: the paper, Dem Bones, files and players, growing inputs.",
 }
 
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *plugin_summaries()]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
-            return None
+            return plugin_command(name)
         command: click.Command = getattr(import_module(f"osteon.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list((COMMANDS | plugin_summaries()).items()))
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

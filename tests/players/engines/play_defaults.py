@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from osteon.bench.engine_files import file_rows
-from osteon.bench.rows import Row
-from osteon.bench.run import BenchRun
+from osteon_bench.engine_files import file_rows
+from osteon_bench.rows import Row
+from osteon_bench.run import BenchRun
 
 
 def main(data: Path) -> int:

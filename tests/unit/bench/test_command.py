@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench import command
-from osteon.bench.run import BenchRun
+from osteon_bench import command
+from osteon_bench.run import BenchRun
 
 
 def test_overhead_is_all_but_the_fit_over_the_fit() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench import compare
-from osteon.bench.compare import BOUNDS, bench_compare
-from osteon.bench.run import BenchRun
 from osteon.fit.models.contestants import CONTESTANTS
 from osteon.io import save_sequence
+from osteon_bench import compare
+from osteon_bench.compare import BOUNDS, bench_compare
+from osteon_bench.run import BenchRun
 
 from ...subjects import bent_tube
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from osteon.bench import elastic
-from osteon.bench.elastic_hand import HandCase
-from osteon.bench.run import BenchRun
 from osteon.core.joint_limits import JointLimit
 from osteon.elastic.body import ElasticBody
 from osteon.elastic.options import SweepOptions
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import plan_sweep
 from osteon.synth.bar import bar_skeleton, make_bar
+from osteon_bench import elastic
+from osteon_bench.elastic_hand import HandCase
+from osteon_bench.run import BenchRun
 
 
 def _bar() -> HandCase:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench import fuzz
-from osteon.bench.fuzz import bench_fuzz
-from osteon.bench.fuzzing import attempt
-from osteon.bench.fuzzing.attempt import Failure, attempt_file
-from osteon.bench.fuzzing.campaign import Campaign, FailedInput, fuzz_reader
-from osteon.bench.fuzzing.forked import Fork
-from osteon.bench.fuzzing.lines import LineCount, own_lines
-from osteon.bench.fuzzing.readers import READERS
-from osteon.bench.run import BenchRun
 from osteon.core.errors import FileFormatError
+from osteon_bench import fuzz
+from osteon_bench.fuzz import bench_fuzz
+from osteon_bench.fuzzing import attempt
+from osteon_bench.fuzzing.attempt import Failure, attempt_file
+from osteon_bench.fuzzing.campaign import Campaign, FailedInput, fuzz_reader
+from osteon_bench.fuzzing.forked import Fork
+from osteon_bench.fuzzing.lines import LineCount, own_lines
+from osteon_bench.fuzzing.readers import READERS
+from osteon_bench.run import BenchRun
 
 
 def _raising(make):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.bench.growth import TubeSize, make_moving_tube
+from osteon_bench.growth import TubeSize, make_moving_tube
 
 
 def test_the_tube_has_the_size_asked_for():

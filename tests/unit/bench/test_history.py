@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.bench.history import make_history, sparkline, to_json
-from osteon.bench.history_page import history_page
-from osteon.bench.record import RecordedRun
-from osteon.bench.rows import at_most, figure
-from osteon.bench.stamp import RunStamp
+from osteon_bench.history import make_history, sparkline, to_json
+from osteon_bench.history_page import history_page
+from osteon_bench.record import RecordedRun
+from osteon_bench.rows import at_most, figure
+from osteon_bench.stamp import RunStamp
 
 
 def recorded(*runs):

@@ -8,11 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.bench import lod_mesh, mesh_peer
-from osteon.bench.lod import LevelCase
-from osteon.bench.lod_mesh import mesh_rows, surface_apart
-from osteon.bench.mesh_peer import peer_levels
-from osteon.bench.run import BenchRun
 from osteon.core.animation import BoneTrack
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
@@ -21,6 +16,11 @@ from osteon.core.transforms import identity
 from osteon.deform.pose import pose_frames
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench import lod_mesh, mesh_peer
+from osteon_bench.lod import LevelCase
+from osteon_bench.lod_mesh import mesh_rows, surface_apart
+from osteon_bench.mesh_peer import peer_levels
+from osteon_bench.run import BenchRun
 
 FRAMES = np.array([0, 1], np.int32)
 

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from osteon.bench import peers
-from osteon.bench.dem_bones import (
+from osteon.synth.baked import bake_cylinder
+from osteon_bench import peers
+from osteon_bench.dem_bones import (
     DEFAULTS,
     MOST_ACCURATE,
     TRIED,
@@ -18,8 +19,7 @@ from osteon.bench.dem_bones import (
     search_options,
     thinned,
 )
-from osteon.bench.run import BenchRun
-from osteon.synth.baked import bake_cylinder
+from osteon_bench.run import BenchRun
 
 SEQUENCE = bake_cylinder(2).sequence
 BEST = DemBonesOptions(affine=1.0, smooth=1e-6, iterations=100)
@@ -85,7 +85,7 @@ def test_options_reach_dem_bones(monkeypatch):
 
 
 def test_a_sample_has_fewer_frames(monkeypatch):
-    monkeypatch.setattr("osteon.bench.dem_bones.SAMPLE", 8 * SEQUENCE.n_vertices)
+    monkeypatch.setattr("osteon_bench.dem_bones.SAMPLE", 8 * SEQUENCE.n_vertices)
     sample = thinned(SEQUENCE)
     assert 8 <= sample.n_frames < SEQUENCE.n_frames
     assert sample.n_vertices == SEQUENCE.n_vertices

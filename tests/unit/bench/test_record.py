@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench.record import COLUMNS, append_run, check_record, read_record, record_path
-from osteon.bench.registry import BENCHES
-from osteon.bench.rows import at_least, at_most, figure
-from osteon.bench.stamp import RunStamp
 from osteon.core.errors import FileFormatError, InputError
+from osteon_bench.record import COLUMNS, append_run, check_record, read_record, record_path
+from osteon_bench.registry import BENCHES
+from osteon_bench.rows import at_least, at_most, figure
+from osteon_bench.stamp import RunStamp
 
 FIRST = RunStamp("0.1.0", "abc1234", "2026-01-02T03:04Z", "Xeon, 2 cores, Python 3.11")
 SECOND = RunStamp("0.2.0", "def5678+", "2026-02-02T03:04Z", "Xeon, 2 cores, Python 3.11")

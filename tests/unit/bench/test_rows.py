@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.bench.rows import at_least, at_most, figure, to_json
+from osteon_bench.rows import at_least, at_most, figure, to_json
 
 
 def test_bounds_are_kept_or_missed():

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from osteon import bench as package
-from osteon.bench import paper, peers
-from osteon.bench.registry import BENCHES, find_bench
-from osteon.bench.run import BenchRun, find_sequence, horse_or_fox
+import osteon_bench as package
 from osteon.synth import SUBJECTS
+from osteon_bench import paper, peers
+from osteon_bench.registry import BENCHES, find_bench
+from osteon_bench.run import BenchRun, find_sequence, horse_or_fox
 
 
 def module_of(name: str) -> str:

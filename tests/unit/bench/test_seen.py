@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.bench import seen
-from osteon.bench.run import BenchRun
-from osteon.bench.seen import SeenSubject, _frames, _rows, bench_seen
-from osteon.bench.seen_pictures import SIZE, FlipScore, flip_map, flip_score, tight_views
-from osteon.bench.seen_surface import make_surface
-from osteon.bench.vertex_texture import bake_vertex_texture, fitting_frames
 from osteon.core.asset import Asset
 from osteon.core.normals import angles_between, vertex_normals
 from osteon.core.sequence import MeshSequence
 from osteon.synth.baked import BakeOptions, bake_cylinder
+from osteon_bench import seen
+from osteon_bench.run import BenchRun
+from osteon_bench.seen import SeenSubject, _frames, _rows, bench_seen
+from osteon_bench.seen_pictures import SIZE, FlipScore, flip_map, flip_score, tight_views
+from osteon_bench.seen_surface import make_surface
+from osteon_bench.vertex_texture import bake_vertex_texture, fitting_frames
 
 TUBE = bake_cylinder(2, options=BakeOptions(frames=9))
 

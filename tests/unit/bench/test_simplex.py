@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from osteon.bench.run import BenchRun
-from osteon.bench.simplex import bench_simplex
+from osteon_bench.run import BenchRun
+from osteon_bench.simplex import bench_simplex
 
 
 def test_all_that_is_not_a_time_holds_without_measured_meshes(tmp_path):

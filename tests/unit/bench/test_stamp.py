@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from osteon import __version__
-from osteon.bench.stamp import find_commit, processor_name, stamp_run
+from osteon_bench.stamp import find_commit, processor_name, stamp_run
 
 
 @pytest.fixture

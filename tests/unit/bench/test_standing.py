@@ -7,11 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.bench.fuzzing import standing as module
-from osteon.bench.fuzzing.forked import Fork
-from osteon.bench.fuzzing.lines import LineCount
-from osteon.bench.fuzzing.readers import READERS
-from osteon.bench.fuzzing.standing import standing
 from osteon.core.errors import FileFormatError
 from osteon.core.sequence import MeshSequence
 from osteon.io import load_sequence
@@ -19,6 +14,11 @@ from osteon.io.alembic.near_side import ALEMBIC_TASK
 from osteon.io.doors import native_child
 from osteon.io.doors.native_child import FrameRoom, NativeChild
 from osteon.io.doors.source import Source
+from osteon_bench.fuzzing import standing as module
+from osteon_bench.fuzzing.forked import Fork
+from osteon_bench.fuzzing.lines import LineCount
+from osteon_bench.fuzzing.readers import READERS
+from osteon_bench.fuzzing.standing import standing
 
 pytest.importorskip("alembic3d")
 CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from osteon.bench.foreign.command import CommandRun
-from osteon.bench.foreign.sources import find_sources
-from osteon.bench.foreign.trial import agree
-from osteon.bench.rows import Row
-from osteon.bench.run import BenchRun
-from osteon.bench.strangers import bench_strangers
 from osteon.io import save_model
+from osteon_bench.foreign.command import CommandRun
+from osteon_bench.foreign.sources import find_sources
+from osteon_bench.foreign.trial import agree
+from osteon_bench.rows import Row
+from osteon_bench.run import BenchRun
+from osteon_bench.strangers import bench_strangers
 
 from ...subjects import bent_tube
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from osteon.bench import growth, simplex
-from osteon.bench.record import read_record
-from osteon.bench.rows import at_most, figure
-from osteon.bench.stamp import PACKAGE, find_commit
+from osteon_bench import growth, simplex
+from osteon_bench.record import read_record
+from osteon_bench.rows import at_most, figure
+from osteon_bench.stamp import PACKAGE, find_commit
 
 
 @pytest.fixture

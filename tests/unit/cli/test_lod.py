@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.bench.level_characters import joint_driven_model
 from osteon.core.lod_options import LodOptions
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import pose_frames
@@ -18,6 +17,7 @@ from osteon.lod.files import load_levels, save_levels
 from osteon.pipeline.levels import fit_levels
 from osteon.report import lod_gallery
 from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.level_characters import joint_driven_model
 from tests.lod_rigs import two_clips
 from tests.tolerance import assert_same_points
 from tests.unit.lod.test_fit_progressive import still

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.bench.deformers import narrowest_section, screws_by_products, twisted_bar
 from osteon.core.animation import BoneTrack
 from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.errors import GeometryError
@@ -13,6 +12,7 @@ from osteon.core.skin import Skin
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import blends_of, pose_points
+from osteon_bench.deformers import narrowest_section, screws_by_products, twisted_bar
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_coarse_meshes_carry_the_columns(arm: SkinnedModel, levels: ModelLevels)
 
 def test_columns_bring_a_level_closer(arm: SkinnedModel) -> None:
     """Without its flesh the same level is farther from the source."""
-    from osteon.bench.lod_mesh import surface_apart
+    from osteon_bench.lod_mesh import surface_apart
 
     level = simplify_model(arm, triangles=[300]).levels[0].model
     frames = np.arange(arm.n_frames, dtype=np.int32)

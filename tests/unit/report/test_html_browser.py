@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from osteon.bench.players.tools import find_chromium
 from osteon.core.clips import Clip
 from osteon.core.compare_options import CompareOptions
 from osteon.core.options import SkinOptions
@@ -22,6 +21,7 @@ from osteon.report.compare_page import write_comparison_page
 from osteon.report.curves import ReportCurves, TolerancePoint
 from osteon.report.html import write_html_report
 from osteon.report.trials import Trial
+from osteon_bench.players.tools import find_chromium
 
 from ...subjects import bent_tube
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.bench.eigenskin_normals import share_coefficients
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.asset import Asset, CornerNormals
 from osteon.core.character import Character
@@ -23,6 +22,7 @@ from osteon.fit.eigenskin.eigen_normals import PoseNormals, normal_differences
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses, fit_eigenskin
 from osteon.fit.eigenskin.joint_settings import find_settings
 from osteon.pipeline.eigenskin_measures import measure_poses
+from osteon_bench.eigenskin_normals import share_coefficients
 
 from ....eigenskin_arm import ELBOW, all_poses, known_poses, make_rig
 

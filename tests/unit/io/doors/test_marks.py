@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from osteon.bench.record import COLUMNS
 from osteon.core.asset import Asset, Image, Material
 from osteon.core.errors import FileFormatError
 from osteon.core.sequence import MeshSequence
@@ -17,6 +16,7 @@ from osteon.io.skeletons import load_skeleton, save_skeleton
 from osteon.report.picture import save_png
 from osteon.synth.baked import bake_cylinder
 from osteon.synth.figure import make_figure
+from osteon_bench.record import COLUMNS
 
 BAKED = bake_cylinder(2)
 MODELS = (".npz", ".glb", ".gltf", ".usda", ".usdc", ".usdz")

@@ -1,0 +1,69 @@
+"""From command to file: what a whole `osteon skin` costs beside its fit, as somebody who waits for it sees it.
+
+A process of its own, timed from outside from its start to its end: importing, loading, measuring, writing and leaving
+are all there. Each ratio is of one run, so a busy machine slows both of its sides.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from osteon.core.errors import OsteonError
+from osteon_bench.rows import Row, at_most, figure
+from osteon_bench.run import BenchRun
+
+__all__ = ["BOUND", "command_rows", "overhead", "time_command"]
+
+#: All but the fit, over the fit.
+BOUND = 0.6
+BONES, REPEATS = 20, 3
+#: Parts of a run that are not its fit, as its report names them.
+PARTS = ("import", "load", "measure", "write", "other")
+
+
+def command_rows(run: BenchRun) -> list[Row]:
+    """Rows of `osteon skin horse.npz`; none, and missed, where the horse is not there."""
+    source = run.data / "horse.npz"
+    if not source.is_file():
+        run.miss(f"'{source}' is not there; name the folder of {source.name} with --data")
+        return []
+    time_command(source, run.threads)  # kernels may have to be compiled first
+    runs = []
+    for turn in range(REPEATS):
+        run.say(f"osteon skin horse.npz, turn {turn + 1} of {REPEATS}")
+        runs.append(time_command(source, run.threads))
+    case = f"osteon skin horse.npz --bones {BONES}, {run.threads} threads"
+    middle = sorted(runs, key=overhead)[len(runs) // 2]
+    return [
+        at_most(case, "all but the fit / fit, from command to file", median(map(overhead, runs)), BOUND),
+        *(figure(case, f"seconds, {name}", middle.get(name, 0.0)) for name in ("process", "fit", *PARTS)),
+    ]
+
+
+def overhead(seconds: dict[str, float]) -> float:
+    """What a run took besides its fit, over its fit."""
+    return (seconds["process"] - seconds["fit"]) / seconds["fit"]
+
+
+def time_command(source: Path, threads: int) -> dict[str, float]:
+    """Seconds by stage of one run, and `process`, all of it as seen from outside."""
+    with TemporaryDirectory(prefix="osteon-bench-") as folder:
+        report = Path(folder) / "report.json"
+        given = ["skin", str(source), "--bones", str(BONES), "--threads", str(threads)]
+        outputs = ["-o", str(Path(folder) / "out.glb"), "--json", str(report)]
+        start = time.perf_counter()
+        command = [sys.executable, "-m", "osteon", *given, *outputs]
+        # Installed packages have their byte code; a checkout may leave it behind too.
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        seconds = time.perf_counter() - start
+        if done.returncode != 0:
+            raise OsteonError(f"osteon skin failed: {done.stderr.strip()}")
+        return {**json.loads(report.read_text())["seconds"], "process": seconds}

@@ -1,0 +1,277 @@
+"""Every reader: its seeds, how they are spoiled, the doors through which a file comes in, and its own modules."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from osteon_bench.fuzzing import packed_seeds, text_seeds, written_seeds
+from osteon_bench.fuzzing.alembic_seeds import alembic_seeds, mutate_ogawa
+from osteon_bench.fuzzing.fbx_seeds import fbx_seeds
+from osteon_bench.fuzzing.mutate import Mutation, mutate_bytes, mutate_numbers, mutate_text
+from osteon_bench.fuzzing.mutate_files import mutate_glb, mutate_gltf, mutate_npy, mutate_npz, mutate_ply
+from osteon_bench.fuzzing.mutate_json import mutate_json
+
+__all__ = ["READERS", "Door", "FuzzReader", "is_installed", "make_input"]
+
+Door = Callable[[Path], object]
+#: Part of the inputs that are spoiled as bytes besides, or are bytes of chance.
+ALSO_BYTES, ONLY_BYTES = 0.08, 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzReader:
+    """A reader of files."""
+
+    name: str
+    suffix: str
+    doors: Callable[[], tuple[Door, ...]]
+    seeds: Callable[[], list[bytes]]
+    mutations: tuple[Mutation, ...]
+    modules: tuple[str, ...]  # below osteon.io, all of a package where it is one
+    beside: Callable[[], Mapping[str, bytes]] = field(default=dict)  # files that lie beside each input
+    package: str = ""  # what must be installed
+
+
+def make_input(reader: FuzzReader, seeds: list[bytes], seed: int, number: int) -> bytes:
+    """Input `number` of a run; the first ones are the seeds as they are."""
+    if number < len(seeds):
+        return seeds[number]
+    rng = Random(f"{reader.name}/{seed}/{number}")
+    if rng.random() < ONLY_BYTES:
+        return rng.randbytes(rng.choice((0, 1, 4, 16, 80)))
+    data = rng.choice(reader.mutations)(rng, rng.choice(seeds))
+    return mutate_bytes(rng, data) if rng.random() < ALSO_BYTES else data
+
+
+def _frame_doors() -> tuple[Door, ...]:
+    """A file as the first frame, and as one that comes after a sound frame."""
+    from osteon.io import load_sequence
+
+    return (load_sequence, lambda path: load_sequence([path.with_stem("a-first"), path]))
+
+
+def _model_doors() -> tuple[Door, ...]:
+    from osteon.io import holds_model, load_model, load_sequence
+    from osteon.lod.files import load_levels
+
+    return (load_sequence, load_model, holds_model, load_levels)
+
+
+def _scene_doors() -> tuple[Door, ...]:
+    from osteon.io.skeletons import load_skeleton
+
+    return (*_model_doors(), load_skeleton, *_pose_doors()[:1])
+
+
+def _skeleton_doors() -> tuple[Door, ...]:
+    from osteon.io.skeletons import load_skeleton
+
+    return (load_skeleton, *_pose_doors())
+
+
+def _comparison_doors() -> tuple[Door, ...]:
+    from osteon.io.comparisons.summary import parse_summary
+
+    return (parse_summary,)
+
+
+def _pose_doors() -> tuple[Door, ...]:
+    from osteon.core.sticks import StickSkeleton
+    from osteon.io.poses import load_poses
+
+    bones = np.array([[0, 1], [1, 2]], np.int32)
+    leg = StickSkeleton(np.array([[0.0, 2, 0], [0, 1, 0], [0, 0, 0]]), bones, ("hip", "knee", "foot"))
+    return (lambda path: load_poses([path], leg), lambda path: load_poses([path], None))
+
+
+def _pose_set_doors() -> tuple[Door, ...]:
+    from osteon.core.sticks import StickSkeleton
+    from osteon.io.poses import load_pose_set
+    from osteon.io.poses.limits import load_limits
+
+    joints = np.array([[0.0, 2, 0], [0, 1, 0.1], [0, 0, 0]])
+    leg = StickSkeleton(joints, np.array([[0, 1], [1, 2]], np.int32), ("hip", "knee", "foot"))
+    return (load_pose_set, lambda path: load_limits(path, leg))
+
+
+def _array_doors() -> tuple[Door, ...]:
+    """An array of frames with triangles from another, and the other way round."""
+    from osteon.io import LoadOptions, load_sequence
+
+    return (
+        lambda path: load_sequence(path, options=LoadOptions(faces=path.with_name("faces.npy"))),
+        lambda path: load_sequence(path.with_name("frames.npy"), options=LoadOptions(faces=path)),
+    )
+
+
+def _library_doors() -> tuple[Door, ...]:
+    """The mesh that names the library, and the library alone."""
+    from osteon.io import load_sequence
+    from osteon.io.doors.source import Source
+    from osteon.io.meshes.mtl import read_materials
+
+    return (
+        lambda path: load_sequence(path.with_name("mesh.obj")),
+        lambda path: read_materials(Source(path), [path.name], ["red", "blue"]),
+    )
+
+
+def _standing(doors: tuple[Door, ...]) -> tuple[Door, ...]:
+    """The same with children that stay: to start one for each input takes too long."""
+    from osteon_bench.fuzzing.standing import standing
+
+    return tuple(standing(door) for door in doors)
+
+
+def _draco_doors() -> tuple[Door, ...]:
+    from osteon.io import load_model, load_sequence
+
+    return _standing((load_sequence, load_model))
+
+
+def _usd_doors() -> tuple[Door, ...]:
+    return _standing(_model_doors())
+
+
+def _alembic_doors() -> tuple[Door, ...]:
+    """The whole reader, and the walk through the outline alone."""
+    from osteon.io import load_sequence
+    from osteon.io.alembic.ogawa import check_ogawa
+    from osteon.io.doors.source import Source
+
+    return (*_standing((load_sequence,)), lambda path: check_ogawa(Source(path)))
+
+
+def _fbx_doors() -> tuple[Door, ...]:
+    from osteon.io import load_outline, load_sequence
+
+    return _standing((load_sequence, lambda path: load_outline([path])))
+
+
+def _saved(array: Any) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+def _arrays() -> dict[str, bytes]:
+    return {"frames.npy": _saved(written_seeds.FRAMES), "faces.npy": _saved(written_seeds.FACES)}
+
+
+def _archives() -> list[bytes]:
+    out = io.BytesIO()
+    np.savez(out, frames=written_seeds.FRAMES, faces=written_seeds.FACES, fps=30)
+    models = (*written_seeds.written_model(".npz"), written_seeds.written_levels(".npz"))
+    return [out.getvalue(), *models, *written_seeds.written_sequence(".npz")]
+
+
+def _glbs() -> list[bytes]:
+    from osteon.io.doors.options import SaveOptions
+
+    models = written_seeds.written_model(".glb", (SaveOptions(), SaveOptions(quantize=True)))
+    return [*models, written_seeds.written_levels(".glb")]
+
+
+def _frames(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: Mutation, *modules: str) -> FuzzReader:
+    def beside() -> dict[str, bytes]:
+        return {f"a-first{suffix}": seeds()[0]}
+
+    own = (*modules, "meshes.mesh", "doors.sequence_in")
+    return FuzzReader(name, suffix, _frame_doors, seeds, (mutation,), own, beside)
+
+
+def _usd(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: Mutation) -> FuzzReader:
+    own = ("usd.read", "usd.stage", "usd.metadata", "usd.joint_tracks", "usd.near_side")
+    return FuzzReader(name, suffix, _usd_doors, seeds, (mutation,), own, package="pxr")
+
+
+def _texts(values: list[Any]) -> Callable[[], list[bytes]]:
+    return lambda: [json.dumps(value).encode() for value in values]
+
+
+_GLTF = ("gltf.read", "gltf.channels", "skeletons.rig", "skeletons.rig_files", "skeletons.rig_ends", "poses.rig_motion")
+_ARCHIVES = ("archives", "metadata.asset", "metadata.families")
+_JSON = ("skeletons.checked_json", "skeletons.build")
+_READERS = (
+    FuzzReader("npz", ".npz", _model_doors, _archives, (mutate_npz,), _ARCHIVES),
+    FuzzReader(
+        *("npy", ".npy", _array_doors, lambda: list(_arrays().values()), (mutate_npy,)),
+        *(("archives.array_header", "archives.stored_array", "archives.sequence_npy"), _arrays),
+    ),
+    FuzzReader("glb", ".glb", _scene_doors, _glbs, (mutate_glb,), (*_GLTF, "metadata.asset")),
+    FuzzReader(
+        *("gltf", ".gltf", _scene_doors, lambda: [*text_seeds.GLTF, *packed_seeds.MESHOPT], (mutate_gltf,), _GLTF),
+    ),
+    FuzzReader(
+        *("draco", ".gltf", _draco_doors, lambda: list(packed_seeds.DRACO), (mutate_gltf,)),
+        ("gltf.read.draco", "gltf.read.draco_far_side", "gltf.read.attributes", "gltf.read.primitives"),
+        package="DracoPy",
+    ),
+    _frames("obj", ".obj", lambda: list(text_seeds.OBJ), mutate_text, "meshes.obj", "meshes.text"),
+    FuzzReader(
+        *("mtl", ".mtl", _library_doors, lambda: list(text_seeds.MTL), (mutate_text,), ("meshes.mtl",)),
+        lambda: {"mesh.obj": text_seeds.OBJ[0], "picture.png": b"\x89PNG\r\n\x1a\n"},
+    ),
+    _frames(
+        *("ply", ".ply", lambda: [*text_seeds.PLY, *written_seeds.ply_seeds()], mutate_ply),
+        *("meshes.ply", "meshes.ply_header", "meshes.ply_rows", "meshes.text"),
+    ),
+    _frames("off", ".off", lambda: list(text_seeds.OFF), mutate_text, "meshes.off", "meshes.text"),
+    _frames("medit", ".mesh", lambda: list(text_seeds.TETRAHEDRON), mutate_text, "meshes.medit", "meshes.text"),
+    FuzzReader(
+        *("tgf", ".tgf", _skeleton_doors, lambda: list(text_seeds.TGF), (mutate_text,)),
+        ("skeletons.tgf", "skeletons.text_lines", "skeletons.build", "poses.other_skeleton"),
+    ),
+    FuzzReader(
+        *("skel", ".skel", _skeleton_doors, lambda: list(text_seeds.SKEL), (mutate_text,)),
+        ("skeletons.skel", "skeletons.text_lines", "skeletons.build", "poses.other_skeleton"),
+    ),
+    FuzzReader(
+        *("skeleton", ".json", _skeleton_doors, _texts(text_seeds.SKELETON), (mutate_json,)),
+        ("skeletons.skeleton_json", *_JSON),
+    ),
+    FuzzReader(
+        *("pose", ".json", _pose_doors, _texts(text_seeds.POSES), (mutate_json,)),
+        ("poses.pose_json", "poses.line_pose", "poses.bone_pose", "poses.join", "poses.load", *_JSON),
+    ),
+    FuzzReader(
+        *("comparison", ".json", _comparison_doors, _texts(text_seeds.COMPARISONS), (mutate_json,)),
+        ("comparisons.summary",),
+    ),
+    FuzzReader(
+        *("poseset", ".json", _pose_set_doors, _texts(text_seeds.POSE_SETS), (mutate_json,)),
+        ("poses.pose_set", "poses.pose_list", "poses.limits", *_JSON),
+        lambda: {f"{name}.obj": text_seeds.OBJ[1] for name in ("rest", "bent")},
+    ),
+    FuzzReader(
+        *("alembic", ".abc", _alembic_doors, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),
+        ("alembic.ogawa", "alembic.read", "alembic.meshes", "alembic.asset", "alembic.near_side", "alembic.far_side"),
+        package="alembic3d",
+    ),
+    _usd("usd", ".usda", lambda: [*text_seeds.USDA, *written_seeds.written_model(".usda")], mutate_text),
+    _usd("usdc", ".usdc", lambda: written_seeds.written_model(".usdc"), mutate_numbers),
+    FuzzReader(
+        "fbx",
+        ".fbx",
+        _fbx_doors,
+        fbx_seeds,
+        (mutate_text, mutate_numbers),
+        ("fbx.read", "fbx.far_side"),
+        package="ufbx",
+    ),
+)
+READERS: dict[str, FuzzReader] = {reader.name: reader for reader in _READERS}
+
+
+def is_installed(reader: FuzzReader) -> bool:
+    """Whether the package is there that the reader needs."""
+    return not reader.package or find_spec(reader.package) is not None

@@ -1,0 +1,89 @@
+"""Levels of detail: what fewer bones, blends and triangles leave, what the search and a level cost, and no pops.
+
+Characters are all with a skin in `characters/` beside the folder of data, and built-in jointed ones. Shares are of the
+squared vertex error with only the root active and all others copying it; a quarter, half and three quarters are of the
+bones that vertices use.
+
+- `lod_bones`: shares by clip; beside the paper's basic form, as printed; beside all orders of bones; moments beside
+  posed vertices; time beside a compiled search that poses.
+- `lod_blends`: fewer blends beside keeping the largest weights.
+- `lod_play`: preparing matrices with a quarter of the bones; how far vertices go as the level moves.
+- `lod_files`: every level of every file in Khronos' validator and in three.js.
+- `lod_page`: preparing matrices in the page.
+- `lod_mesh`: fewer triangles beside fast-simplification with transferred weights, on the horse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from osteon.core.model import SkinnedModel
+from osteon.lod.progressive_skin import ProgressiveSkin
+from osteon_bench.rows import Row, at_most, figure
+from osteon_bench.run import BenchRun
+
+__all__ = ["LevelCase", "bench_lod", "bounded"]
+
+#: Built-in characters: seeds of jointed ones with so many joints.
+BUILT_IN = {"eight joints": (1, 8), "twelve joints": (2, 12)}
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCase:
+    """A character with its levels."""
+
+    name: str
+    model: SkinnedModel
+    levels: ProgressiveSkin
+    measured: bool  # a character of others, for which bounds of the error are made
+
+
+def bounded(case: LevelCase, label: str, metric: str, value: float, bound: float) -> Row:
+    """With its bound, if the character is one of those that it is made for."""
+    return at_most(label, metric, value, bound) if case.measured else figure(label, metric, value)
+
+
+def bench_lod(run: BenchRun) -> list[Row]:
+    """All rows."""
+    from osteon_bench.lod_blends import blend_rows
+    from osteon_bench.lod_bones import bone_rows, set_rows, time_rows
+    from osteon_bench.lod_files import file_rows
+    from osteon_bench.lod_mesh import mesh_rows
+    from osteon_bench.lod_page import page_rows
+    from osteon_bench.lod_play import play_rows, pop_rows
+
+    cases = list(_cases(run))
+    rows: list[Row] = []
+    for case in cases:
+        run.say(f"{case.name}: bones and blends")
+        rows += bone_rows(case) + blend_rows(case) + pop_rows(case)
+    rows += set_rows(run, cases)
+    largest = max(cases, key=lambda case: case.model.n_vertices)
+    rows += time_rows(run, largest) + page_rows(run, largest) + mesh_rows(run, cases)
+    return rows + [row for case in cases for row in play_rows(run, case)] + file_rows(run)
+
+
+def _cases(run: BenchRun) -> Iterator[LevelCase]:
+    """Everybody who has a skin."""
+    from osteon.lod.fit_progressive import fit_progressive
+
+    for name, model in _models(run):
+        run.say(f"{name}: search")
+        yield LevelCase(name, model, fit_progressive(model).skin, name not in BUILT_IN)
+
+
+def _models(run: BenchRun) -> Iterator[tuple[str, SkinnedModel]]:
+    from osteon.io import load_model
+    from osteon.synth.jointed import JointedOptions, make_jointed
+
+    folder = run.data.parent / "characters"
+    paths = sorted(folder.glob("*.glb"))
+    if not paths:
+        run.miss(f"'{folder}' has no characters; name the folder beside it with --data")
+    for path in paths:
+        model = load_model(path)
+        if model.skeleton is not None:
+            yield path.stem, model
+    for name, (seed, joints) in BUILT_IN.items():
+        yield name, make_jointed(seed, JointedOptions(joints=joints, frames=24, influences=4, vertices=40))

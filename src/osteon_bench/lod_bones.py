@@ -1,0 +1,182 @@
+"""Rows about progressive hierarchies: what is left of the error, beside what, and how long it takes to find them."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from osteon.core.arrays import Float64
+from osteon.core.model import SkinnedModel
+from osteon.deform.dense_blend import blend_dense
+from osteon.deform.pose import pose_frames
+from osteon.lod.bone_order import BoneForm, BoneOrder
+from osteon.lod.level_pose import pose_at_count
+from osteon.lod.model_at_level import model_at_level
+from osteon.lod.search.fit_orders import FrameRun, fit_order, fit_orders, runs_of
+from osteon.lod.search.merge_state import MergeProblem
+from osteon.lod.search.pair_moments import motion_grams, pair_moments
+from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
+from osteon_bench.lod import LevelCase, bounded
+from osteon_bench.lod_references import direct_search_seconds, exhaust, literal_basic_error
+from osteon_bench.rows import Row, at_most, figure
+from osteon_bench.run import BenchRun
+
+__all__ = ["bone_rows", "set_rows", "time_rows"]
+
+#: Parts of the bones, and the shares of the error in % that may be left.
+PARTS = {"a quarter": (0.25, 5.0), "half": (0.5, 1.0), "three quarters": (0.75, 0.15)}
+#: The error at a quarter over that of the basic form, as printed: inactive bones copy, or take the mean.
+COPY, MEAN = 0.2, 0.35
+#: Shares below this are not seen (about 1e-4 of the diagonal), and distances below that are what float32 leaves.
+NOTHING, ROUNDING = 1e-6, 1e-7
+#: Agreement of moments with posed vertices; over the best of all orders; over the time of a direct search.
+AGREEMENT, OVER_BEST, TIME = 1e-10, 1.6, 1 / 20
+#: Characters of up to so many bones are compared with all orders of theirs; jointed ones by number of joints and seeds.
+SMALL, JOINTED = 14, {6: range(4), 8: range(6), 10: range(1)}
+#: Parents whose pairs are timed by the direct search, and how often both are timed.
+TIMED, TURNS = 4, 3
+
+
+def bone_rows(case: LevelCase) -> list[Row]:
+    """Shares of every clip, and the worst of the character beside other forms and posed vertices."""
+    motion = read_skin_motion(case.model)
+    pairs = pair_moments(motion.owners, motion.holds, motion.n_bones)
+    rows, beside, off, rises, apart = [], [], 0.0, 0, 0.0
+    for order, run in zip(case.levels.orders, runs_of(motion), strict=False):
+        label = f"{case.name}, {order.clip}, {order.n_ordered} bones"
+        for words, (part, bound) in PARTS.items():
+            share = 100 * order.shares[order.count_for_share(part)]
+            rows.append(bounded(case, label, f"% of the error with {words}", share, bound))
+        count = order.count_for_share(0.25)
+        printed = [
+            motion.squared_unit * literal_basic_error(motion, pairs, run, count, mean=mean) for mean in (False, True)
+        ]
+        exact = _exact_basics(motion, pairs, run)
+        others = [*printed, *(float(exact[words].shares[count]) * order.base for words in ("copies", "means"))]
+        beside.append([*(_over(order, count, e) for e in others), _over_basic(order, exact["fitted offsets"])])
+        rows += _basic_rows(label, order, printed, exact)
+        posed = _posed_errors(case, order, run)
+        off = max(off, _disagreement(case, order, posed))
+        rises += _rises(case, order, posed)
+        whole = pose_frames(case.model, run.start, run.stop)
+        same = pose_frames(model_at_level(case.model, case.levels, order.clip, 1.0))
+        apart = max(apart, float(np.abs(whole - same).max()))
+    copy, mean, exact_copy, exact_mean, basic_offset = np.max(beside, axis=0)
+    return [
+        *rows,
+        bounded(case, case.name, "error at a quarter / basic, copies, worst clip", copy, COPY),
+        bounded(case, case.name, "error at a quarter / basic, means, worst clip", mean, MEAN),
+        figure(case.name, "error at a quarter / basic, copies, active bones exact, worst clip", exact_copy),
+        figure(case.name, "error at a quarter / basic, means, active bones exact, worst clip", exact_mean),
+        at_most(case.name, "error / basic with offsets, worst of three levels and clips", basic_offset, 1.0),
+        at_most(case.name, "counts at which the error rises", rises, 0),
+        at_most(case.name, "distance from the input with all bones and blends", apart, 0.0),
+        at_most(case.name, "moments from posed vertices, of the error", off, AGREEMENT),
+    ]
+
+
+def _over(order: BoneOrder, count: int, other: float) -> float:
+    """The error over another; none where there is nothing to see."""
+    share = float(order.shares[count])
+    return 0.0 if share <= NOTHING else share * order.base / max(other, 1e-300)
+
+
+def _over_basic(order: BoneOrder, basic: BoneOrder) -> float:
+    """Beside the basic form with offsets, the worst of three levels; to six digits, which is what float32 has."""
+    counts = [order.count_for_share(part) for part, _ in PARTS.values()]
+    return round(max(_over(order, n, float(basic.shares[n]) * order.base) for n in counts), 6)
+
+
+def _exact_basics(motion: SkinMotion, pairs: Float64, run: FrameRun) -> dict[str, BoneOrder]:
+    """The basic form in its stronger reading: bones that are active have their exact matrices, by who follows how."""
+    forms: dict[str, BoneForm] = {"copies": "copy", "means": "mean", "fitted offsets": "offset"}
+    return {words: fit_order(motion, pairs, run, form) for words, form in forms.items()}
+
+
+def _basic_rows(label: str, order: BoneOrder, printed: list[float], exact: dict[str, BoneOrder]) -> list[Row]:
+    """What a quarter of the bones leaves in the basic form: as printed, and with exact active bones; no bounds."""
+    count, base = order.count_for_share(0.25), max(order.base, 1e-300)
+    shares = {f"{words}, as printed": e / base for words, e in zip(("copies", "means"), printed, strict=True)}
+    shares |= {f"{words}, active bones exact": float(basic.shares[count]) for words, basic in exact.items()}
+    return [figure(label, f"% of the error with a quarter, basic, {words}", 100 * e) for words, e in shares.items()]
+
+
+def _posed_errors(case: LevelCase, order: BoneOrder, run: FrameRun) -> Float64:
+    """(n+1,) squared errors of posed vertices, in double precision, where 0 … n bones are allowed."""
+    model = case.model
+    weights, exact = (
+        model.skin.dense(model.n_bones),
+        model.animation.transforms[run.start : run.stop].astype(np.float64),
+    )
+    true, found = blend_dense(model.rest, weights, exact), np.empty(order.n_ordered + 1)
+    for count in range(order.n_ordered + 1):
+        same = count > 0 and order.active_counts[count] == order.active_counts[count - 1]
+        if same:
+            found[count] = found[count - 1]
+            continue
+        posed = blend_dense(model.rest, weights, pose_at_count(order, exact, count))
+        found[count] = float(((posed - true) ** 2).sum())
+    return found
+
+
+def _unseen(case: LevelCase, order: BoneOrder) -> float:
+    """Squared errors below this are what float32 leaves, or cannot be seen."""
+    return max(NOTHING * order.base, order.samples * (ROUNDING * case.model.diagonal) ** 2)
+
+
+def _disagreement(case: LevelCase, order: BoneOrder, posed: Float64) -> float:
+    """How far stored errors are from those of posed vertices, the worst of all counts."""
+    found = order.errors[order.active_counts]
+    return float((np.abs(found - posed) / np.maximum(posed, _unseen(case, order))).max())
+
+
+def _rises(case: LevelCase, order: BoneOrder, posed: Float64) -> int:
+    """Counts at which posed vertices are farther off than with one bone less."""
+    return int((np.diff(posed) > AGREEMENT * np.maximum(posed[1:], _unseen(case, order))).sum())
+
+
+def set_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
+    """Small characters beside all sets and all orders of their bones."""
+    from osteon.synth.jointed import JointedOptions, make_jointed
+
+    models = [(case.name, case.model) for case in cases if case.measured and case.levels.n_ordered <= SMALL]
+    for joints, seeds in JOINTED.items():
+        models += [(f"{joints} joints, {s}", make_jointed(s, JointedOptions(joints=joints))) for s in seeds]
+    rows = []
+    for name, model in models:
+        run.say(f"{name}: all sets of bones")
+        over_sets, over_orders = _over_all(model)
+        rows.append(at_most(name, "error / best of all orders, at three levels", over_orders, OVER_BEST))
+        rows.append(figure(name, "error / best of all sets, at three levels", over_sets))
+    return rows
+
+
+def _over_all(model: SkinnedModel) -> tuple[float, float]:
+    """The error of the first clip over that of the best sets, the worst of three levels; the same of the best order."""
+    motion = read_skin_motion(model)
+    pairs, frames = pair_moments(motion.owners, motion.holds, motion.n_bones), runs_of(motion)[0]
+    order = fit_order(motion, pairs, frames)
+    problem = MergeProblem(pairs, motion_grams(motion.transforms[frames.start : frames.stop]), motion.rigid)
+    counts = {order.count_for_share(part) for part, _ in PARTS.values()} - {order.n_ordered}
+    best = exhaust(problem, counts)
+    over = max((_over(order, n, motion.squared_unit * best.sets[n]) for n in counts), default=0.0)
+    return over, over / best.orders
+
+
+def time_rows(run: BenchRun, case: LevelCase) -> list[Row]:
+    """The whole search of a character beside a plain one that poses, in turns; the best of each counts."""
+    run.say(f"{case.name}: time of the search")
+    motion = read_skin_motion(case.model)
+    own, direct = np.inf, np.inf
+    for _ in range(TURNS):
+        start = time.perf_counter()
+        fit_orders(read_skin_motion(case.model))
+        own = min(own, time.perf_counter() - start)
+        direct = min(direct, direct_search_seconds(motion, TIMED))
+    label = f"{case.name}, all clips, {motion.n_bones} bones"
+    return [
+        at_most(label, "time of the search / one that poses, extrapolated", own / direct, TIME),
+        figure(label, "seconds of the search", own),
+        figure(label, "seconds of one that poses, extrapolated", direct),
+    ]

@@ -1,0 +1,170 @@
+"""Rows about fewer triangles: how far a level's surface is from its source as it moves, beside fast-simplification.
+
+    mean = half of the mean distance of the level's places from the source, and half of that of the source's from the
+    level's surface, over all frames; worst = the largest of all. In percent of the diagonal.
+
+Places are the vertices of each surface, or points spread evenly over its area, which see what lies between vertices.
+Frames are those that show a pose of their own. The peer (bench/mesh_peer.py) is the best of all its options, chosen
+apart for each figure that it is compared by.
+
+The horse has 30 flexible bones of its own fit, one thread simplifies it. Characters of others go to a quarter of their
+triangles, for information.
+
+Notes, horse, 2,099 triangles both. By vertices: mean .038, worst .49, fast-simplification .059 (agg 4, borders kept)
+and .96; at its default, agg 7, .069. By places spread evenly: .039 and .48 beside .068 and 1.18. Levels that are not
+fitted to the source: .053 and .042. Characters of others, evenly, over the peer: CesiumMan .19, Soldier .65, FpsArms
+.80; Fox, 576 triangles to 144, 1.35: there seams of its texture stay, which the peer has none of.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float64, Int32
+from osteon.core.model import SkinnedModel
+from osteon.core.options import SkinOptions
+from osteon.core.sequence import MeshSequence
+from osteon.deform.pose import pose_frames
+from osteon.fit.poses.distances import pose_distances
+from osteon.fit.poses.distinct import distinct_poses
+from osteon.lod.mesh.options import SimplifyOptions
+from osteon.lod.mesh.poses import choose_frames
+from osteon.lod.mesh.simplify import simplify_model
+from osteon.measure.closest_point import SurfaceBoxes, closest_points
+from osteon_bench.lod import LevelCase
+from osteon_bench.mesh_peer import PeerLevel, has_peer, peer_levels
+from osteon_bench.rows import Row, at_most, figure
+from osteon_bench.run import BenchRun, horse_or_fox
+
+__all__ = ["Apart", "mesh_rows", "surface_apart"]
+
+#: The horse: its bones, frames of a pose of their own, and the triangles that are left of 16,843.
+BONES, FRAMES, TRIANGLES = 30, 24, 2100
+#: Percent of the diagonal, the part of the peer's mean that may be left, seconds.
+MEAN, WORST, OF_PEER, SECONDS = 0.056, 0.8, 0.65, 30.0
+#: Of subjects without bounds: the part of the triangles that is left, and frames.
+PART, FEWER_FRAMES = 0.25, 12
+#: Points that are spread over a surface.
+SPREAD = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """How far two surfaces are from each other, in percent of the diagonal."""
+
+    mean: float
+    worst: float
+
+
+def mesh_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
+    """The horse, and characters of others."""
+    if not has_peer():
+        run.miss("fast-simplification: not installed; get it with the extra [bench]")
+    sequence = horse_or_fox(run)
+    run.say(f"{sequence.name}: fewer triangles")
+    rows = _sequence_rows(sequence)
+    for case in cases:
+        if case.measured and len(case.model.faces) * PART >= 100:
+            run.say(f"{case.name}: fewer triangles")
+            rows += _character_rows(case)
+    return rows
+
+
+def _sequence_rows(sequence: MeshSequence) -> list[Row]:
+    """The horse with its bounds; what stands in for it has none."""
+    from osteon.pipeline.skin import skin_sequence
+
+    distinct = distinct_poses(pose_distances(sequence))
+    frames = distinct[np.linspace(0, len(distinct) - 1, min(FRAMES, len(distinct))).round().astype(np.int64)]
+    options = SkinOptions(bones=BONES, bone_type="flexible")
+    model = skin_sequence(sequence, options=options).model
+    horse = sequence.name == "horse"
+    count = TRIANGLES if horse else round(PART * len(model.faces))
+    start = time.perf_counter()
+    level = simplify_model(model, triangles=[count], options=SimplifyOptions(threads=1)).levels[0].model
+    seconds = time.perf_counter() - start
+    label = f"{sequence.name}, {len(model.faces):,} to {len(level.faces):,} triangles, {len(frames)} frames"
+    rows = [
+        Row(label, "seconds, one thread", seconds, SECONDS if horse else None, "max"),
+        at_most(label, "triangles over what was asked for", max(0, len(level.faces) - count), 0),
+    ]
+    peers = list(peer_levels(model, count)) if has_peer() else []
+    for evenly in (False, True):
+        own = surface_apart(model, level, frames, evenly=evenly)
+        how = "by places spread evenly" if evenly else "by vertices"
+        rows.append(Row(label, f"mean % of the diagonal, {how}", own.mean, MEAN if horse else None, "max"))
+        rows.append(Row(label, f"worst % of the diagonal, {how}", own.worst, WORST if horse else None, "max"))
+        rows += _beside(label, how, own, _best(model, peers, frames, evenly), OF_PEER if horse else None)
+    if peers:
+        rows.append(figure(label, "seconds / fast-simplification with weights", seconds / peers[-1].seconds))
+    return rows
+
+
+def _character_rows(case: LevelCase) -> list[Row]:
+    """A character of others at a quarter of its triangles, beside the peer, without bounds."""
+    model, frames = case.model, np.sort(choose_frames(case.model, FEWER_FRAMES))
+    count = round(PART * len(model.faces))
+    level = simplify_model(model, triangles=[count]).levels[0].model
+    own = surface_apart(model, level, frames, evenly=True)
+    label = f"{case.name}, {len(model.faces):,} to {len(level.faces):,} triangles, {len(frames)} frames"
+    rows = [
+        figure(label, "mean % of the diagonal, by places spread evenly", own.mean),
+        figure(label, "worst % of the diagonal, by places spread evenly", own.worst),
+    ]
+    peers = list(peer_levels(model, count)) if has_peer() else []
+    return rows + _beside(label, "by places spread evenly", own, _best(model, peers, frames, True), None)
+
+
+def _best(source: SkinnedModel, peers: list[PeerLevel], frames: Int32, evenly: bool) -> tuple[Apart, ...]:
+    """The least mean of all options of the peer and the least worst, each with its other figure."""
+    found = [surface_apart(source, peer.model, frames, evenly=evenly) for peer in peers]
+    return (min(found, key=lambda a: a.mean), min(found, key=lambda a: a.worst)) if found else ()
+
+
+def _beside(label: str, how: str, own: Apart, best: tuple[Apart, ...], bound: float | None) -> list[Row]:
+    if not best:
+        return []
+    return [
+        Row(label, f"mean / fast-simplification's best, {how}", own.mean / max(best[0].mean, 1e-300), bound, "max"),
+        figure(label, f"worst / fast-simplification's best, {how}", own.worst / max(best[1].worst, 1e-300)),
+        figure(label, f"mean % of the diagonal, fast-simplification, {how}", best[0].mean),
+    ]
+
+
+def surface_apart(one: SkinnedModel, other: SkinnedModel, frames: Int32, *, evenly: bool) -> Apart:
+    """Two models of the same motion in some frames, both ways."""
+    posed = [pose_frames(model.take_frames(frames)).astype(np.float64) for model in (one, other)]
+    percent, means, worst = 100 / (one.diagonal or 1.0), [], 0.0
+    for here, there in ((0, 1), (1, 0)):
+        model, faces = (one, other)[here], (one, other)[there].faces
+        corners, shares = _spread(model) if evenly else _vertices(model)
+        boxes = SurfaceBoxes.of(posed[there][0], faces)
+        distances = np.stack(
+            [
+                closest_points(boxes.moved(surface), np.einsum("nc,nci->ni", shares, points[corners])).distances
+                for points, surface in zip(posed[here], posed[there], strict=True)
+            ]
+        )
+        means.append(float(distances.mean()))
+        worst = max(worst, float(distances.max()))
+    return Apart(percent * sum(means) / 2, percent * worst)
+
+
+def _vertices(model: SkinnedModel) -> tuple[Int32, Float64]:
+    """(n,1) the vertices of triangles, and shares of one."""
+    used = np.unique(model.faces)[:, None]
+    return used, np.ones(used.shape)
+
+
+def _spread(model: SkinnedModel) -> tuple[Int32, Float64]:
+    """(n,3) corners and shares of points that lie evenly on the surface at rest."""
+    a, b, c = (model.rest[model.faces[:, e]].astype(np.float64) for e in range(3))
+    areas = np.cumsum(np.linalg.norm(np.cross(b - a, c - a), axis=1))
+    rng = np.random.default_rng(0)
+    at = (np.arange(SPREAD) + rng.random(SPREAD)) / SPREAD * areas[-1]
+    triangles = np.minimum(np.searchsorted(areas, at), len(areas) - 1)
+    root, part = np.sqrt(rng.random(SPREAD)), rng.random(SPREAD)
+    return model.faces[triangles], np.stack([1 - root, root * (1 - part), root * part], axis=1)

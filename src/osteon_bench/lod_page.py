@@ -1,0 +1,68 @@
+"""Rows about levels in the page: what preparing matrices costs there, in the page of view_pages/levels.mjs.
+
+Interpolation, kinematics and palette of a crowd run in the page's script, for active bones only: who follows is moved
+by a constant where a vertex reads it, so that nothing is prepared for it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from osteon.core.model import SkinnedModel
+from osteon.lod.model_levels import Level, ModelLevels, with_slots
+from osteon.lod.progressive_skin import ProgressiveSkin
+from osteon.view.pack import Evidence, write_pack
+from osteon_bench.browser_pages import bench_page, lacking_tools, open_page, served_folder
+from osteon_bench.lod import LevelCase, bounded
+from osteon_bench.rows import Row, figure
+from osteon_bench.run import BenchRun
+
+__all__ = ["page_rows"]
+
+#: Time with a quarter of the bones over that with all.
+COST = 0.35
+#: Characters; rounds, of which the best counts; how often each of them prepares all.
+CROWD, ROUNDS, TIMES = 256, 20, 16
+PARTS = (0.25, 0.5, 1.0)
+
+
+def page_rows(run: BenchRun, case: LevelCase) -> list[Row]:
+    """What a crowd of a character costs in the page with a quarter, half and all of its bones."""
+    lacking = lacking_tools()
+    for line in lacking:
+        run.miss(line)
+    if lacking:
+        return []
+    run.say(f"{case.name}: preparing matrices in the page")
+    # A thread of its own: playwright leaves an event loop there, in which nobody else could start one.
+    with ThreadPoolExecutor(1) as thread:
+        quarter, half, whole = thread.submit(_measure, case.model, case.levels).result()
+    label = f"{case.name}, page"
+    return [
+        bounded(case, label, "preparing matrices, a quarter of the bones / all", quarter["ms"] / whole["ms"], COST),
+        figure(label, "preparing matrices, half of the bones / all", half["ms"] / whole["ms"]),
+        figure(label, "ns a bone and character, all bones", 1e6 * whole["ms"] / whole["bones"]),
+        figure(label, f"ms for {CROWD} characters, all bones", whole["ms"]),
+        figure(label, "bytes sent a picture, a quarter of the bones / all", quarter["bytes"] / whole["bytes"]),
+    ]
+
+
+def _measure(model: SkinnedModel, skin: ProgressiveSkin) -> list[dict[str, Any]]:
+    """Of every part of the bones: ms of preparing, bytes of a picture, and how many bones these are."""
+    with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name, served_folder(Path(name)) as address:
+        folder = Path(name)
+        sorted_model = SkinnedModel(with_slots(model.character, skin.blends.skin), model.animation)
+        whole = Level(skin.n_ordered, skin.blends.n_blends, 0, len(model.faces))
+        write_pack(folder / "model.bin", sorted_model, Evidence(levels=ModelLevels(sorted_model, skin, (whole,))))
+        bench_page("levels", folder)
+        with open_page(240, 160) as page:
+            page.goto(f"{address}/levels.html")
+            page.wait_for_function("window.bench !== undefined", timeout=60_000)
+            page.evaluate("(settings) => bench.load(...settings)", ["model.bin", CROWD])
+            found: list[dict[str, Any]] = page.evaluate(
+                "(settings) => bench.measure(...settings)", [list(PARTS), ROUNDS, TIMES]
+            )
+            return found

@@ -1,0 +1,57 @@
+"""USD's own skinning: UsdSkel bakes blend shapes and joints of a file into points, as its viewers show them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from osteon.core.arrays import Float32
+from osteon.core.errors import OsteonError
+from osteon.core.model import SkinnedModel
+from osteon.io.doors.timeline import frame_times
+from osteon_bench.players.judge import Play
+from osteon_bench.players.tools import why_no_usd
+
+__all__ = ["play_usd", "validate_usd"]
+
+
+def _need_usd() -> None:
+    reason = why_no_usd()
+    if reason:
+        raise OsteonError(f"USD cannot play: {reason}")
+
+
+def validate_usd(path: Path) -> list[str]:
+    """What the validators that come with USD say against a file."""
+    _need_usd()
+    from pxr import Sdf, Usd, UsdValidation
+
+    validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
+    if not validators:
+        raise OsteonError("USD has no validators; install another build of usd-core")
+    stage = Usd.Stage.Open(Sdf.Layer.FindOrOpen(str(path)))
+    return [error.GetErrorAsString() for error in UsdValidation.ValidationContext(validators).Validate(stage)]
+
+
+def play_usd(path: Path, model: SkinnedModel) -> Play:
+    """A player of a file that Osteon wrote: corners in the order of the model's triangles."""
+    _need_usd()
+    from pxr import Sdf, Usd, UsdGeom, UsdSkel
+
+    # A copy of the layer, so that what is baked into it is not found by the next one who opens the file.
+    stage = Usd.Stage.Open(Sdf.Layer.OpenAsAnonymous(str(path)))
+    roots = [UsdSkel.Root(prim) for prim in stage.Traverse() if prim.IsA(UsdSkel.Root)]
+    meshes = [UsdGeom.Mesh(prim) for prim in stage.Traverse() if prim.IsA(UsdGeom.Mesh)]
+    if len(roots) != 1 or len(meshes) != 1 or not UsdSkel.BakeSkinning(roots[0]):
+        raise OsteonError(f"{path}: USD finds no skinned mesh in it")
+    rate = stage.GetTimeCodesPerSecond()
+    starts = frame_times(model.clips, rate)[[clip.start for clip in model.clips]]
+    where, vertices = meshes[0].GetPath(), model.faces.ravel()
+
+    def play(clip: int, times: list[float]) -> Float32:
+        points = UsdGeom.Mesh.Get(stage, where).GetPointsAttr()  # asked of the stage, which lives as long as this does
+        shown = [np.array(points.Get(float(starts[clip] + rate * t)), np.float32) for t in times]
+        return np.stack(shown)[:, vertices]
+
+    return play

@@ -1,0 +1,133 @@
+"""What the page costs: a crowd by matrix palettes against streamed vertices, its first picture, its bundle.
+
+The crowd is in bench/crowd.py. A software rasteriser hides what a graphics card would gain: the frame rates are for
+information, and the bounds are on what does not depend on it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+
+from osteon.core.errors import FileFormatError
+from osteon.core.model import SkinnedModel
+from osteon.core.options import SkinOptions
+from osteon.core.sequence import MeshSequence
+from osteon.io import save_model
+from osteon.view.bundle import BUNDLE, read_bundle
+from osteon.view.collection import Collection, prepare_item
+from osteon.view.export import export_view
+from osteon.view.pack import write_pack
+from osteon_bench import crowd
+from osteon_bench.browser_pages import bench_page, lacking_tools, open_page, served_folder
+from osteon_bench.crowd import crowd_rows
+from osteon_bench.rows import Row, at_most, figure
+from osteon_bench.run import BenchRun, horse_or_fox
+
+__all__ = ["bench_view"]
+
+BONES = 30
+#: Times that each page is opened, each in a browser of its own.
+OPENINGS = 5
+FIRST_BOUND = 2.0
+BUNDLE_BOUND = 350.0  # kB
+#: Says when the first draw call with all triangles of the model is finished, on any page that uses WebGL 2.
+WATCH = """
+const least = %d;
+for (const name of ["drawElements", "drawElementsInstanced", "drawArrays", "drawArraysInstanced"]) {
+  const draw = WebGL2RenderingContext.prototype[name];
+  WebGL2RenderingContext.prototype[name] = function (...values) {
+    draw.apply(this, values);
+    if (window.firstPicture !== undefined || Math.max(values[1], values[2]) < least) return;
+    window.firstPicture = null;
+    queueMicrotask(() => {
+      this.readPixels(0, 0, 1, 1, this.RGBA, this.UNSIGNED_BYTE, new Uint8Array(4));
+      window.firstPicture = performance.now();
+    });
+  };
+}
+"""
+
+
+def bench_view(run: BenchRun) -> list[Row]:
+    """Rows for the bundle, and for the horse in a browser, or the built-in fox where there is none."""
+    rows, sequence = _bundle_rows_if_built(run), horse_or_fox(run)
+    lacking = lacking_tools()
+    for line in lacking:
+        run.miss(line)
+    if lacking or not rows:
+        return rows
+    run.say(f"{sequence.name}: {BONES} bones")
+    model = _fit(sequence, run.threads)
+    # A thread of its own: playwright leaves an event loop there, in which nobody else could start one.
+    with ThreadPoolExecutor(1) as thread:
+        return rows + thread.submit(_browser_rows, run, model).result()
+
+
+def _browser_rows(run: BenchRun, model: SkinnedModel) -> list[Row]:
+    with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name, served_folder(Path(name)) as address:
+        _prepare(model, Path(name))
+        run.say("first picture, and that of a bare three.js page")
+        rows = _first_rows(model, address)
+        run.say(f"a crowd of {crowd.CROWD}, by palettes and by streaming; minutes on a software rasteriser")
+        with open_page(480, 270) as page:
+            page.goto(f"{address}/crowd.html")
+            return rows + crowd_rows(model.name, page)
+
+
+def _bundle_rows_if_built(run: BenchRun) -> list[Row]:
+    try:
+        return _bundle_rows()
+    except FileFormatError as error:  # the page was not built
+        run.miss(str(error))
+        return []
+
+
+def _bundle_rows() -> list[Row]:
+    """Kilobytes of the page as a browser gets it."""
+    packed = {name: len(gzip.compress(read_bundle(name), 9)) / 1000 for name in BUNDLE}
+    parts = [figure("bundle", f"kB gzipped, {name}", size) for name, size in packed.items()]
+    return [at_most("bundle", "kB gzipped", sum(packed.values()), BUNDLE_BOUND), *parts]
+
+
+def _fit(sequence: MeshSequence, threads: int) -> SkinnedModel:
+    from osteon.pipeline.skin import skin_sequence
+
+    return skin_sequence(sequence, options=SkinOptions(bones=BONES, threads=threads)).model
+
+
+def _prepare(model: SkinnedModel, folder: Path) -> None:
+    """The page as an export, and the two pages of the bench, bundled by the same tool."""
+    save_model(model, folder / "model.glb")
+    write_pack(folder / "model.bin", model)
+    collection = Collection(folder / "packs")
+    item_id = collection.new_id()
+    export_view(folder / "page", [prepare_item(item_id, (str(folder / "model.glb"),), collection.pack_of(item_id))])
+    for name in ("bare", "crowd"):
+        bench_page(name, folder)
+
+
+def _first_rows(model: SkinnedModel, address: str) -> list[Row]:
+    """Both pages in turn, so that whatever else the machine does falls on both."""
+    found: dict[str, list[float]] = {"page/index.html": [], "bare.html": []}
+    for _ in range(OPENINGS):
+        for name, times in found.items():
+            times.append(_first_picture(f"{address}/{name}", 3 * len(model.faces)))
+    ours, bare = (median(times) for times in found.values())
+    return [
+        at_most("first picture", "page / bare three.js page with GLTFLoader", ours / bare, FIRST_BOUND),
+        figure("first picture", "ms, page", ours),
+        figure("first picture", "ms, bare three.js page", bare),
+    ]
+
+
+def _first_picture(url: str, elements: int) -> float:
+    """Milliseconds from the beginning of the navigation until the model is drawn."""
+    with open_page(1280, 720) as page:
+        page.add_init_script(WATCH % elements)
+        page.goto(url, wait_until="commit")
+        page.wait_for_function("typeof window.firstPicture === 'number'", timeout=120_000)
+        return float(page.evaluate("window.firstPicture"))
