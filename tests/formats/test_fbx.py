@@ -14,8 +14,8 @@ import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.io import LoadOptions, load_outline, load_sequence
-from osteon.io.doors.native_child import NativeChild
 from osteon.io.fbx import read
+from osteon.io.native.client import NativeChild
 
 pytest.importorskip("ufbx")
 

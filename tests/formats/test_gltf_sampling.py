@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from osteon.io import LoadOptions, load_sequence
-from osteon.io.doors.timeline import key_rate
+from osteon.io.formats.timeline import key_rate
 from osteon.io.gltf.channels import Channel
 
 TIMES = np.array([0.0, 1.0, 3.0])

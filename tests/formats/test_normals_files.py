@@ -14,7 +14,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, load_sequence, save_model, save_sequence
-from osteon.io.doors.options import SaveOptions
+from osteon.io.formats.options import SaveOptions
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.cloth import ClothOptions, make_cloth
 

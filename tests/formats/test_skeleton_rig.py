@@ -10,7 +10,7 @@ import pytest
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.io import load_model, load_sequence
-from osteon.io.doors.source import Source
+from osteon.io.load.source import Source
 from osteon.io.skeletons import load_skeleton
 from osteon.io.skeletons.rig import Rig, match_rig, printable_names, sticks_of_rig
 from osteon.io.skeletons.rig_ends import Flesh, complete_rig

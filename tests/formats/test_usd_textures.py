@@ -15,8 +15,8 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, load_sequence, save_model, save_sequence
-from osteon.io.doors.output_batch import OutputBatch, output_batch
-from osteon.io.doors.overwriting import OverwriteGuard
+from osteon.io.save.output_batch import OutputBatch, output_batch
+from osteon.io.save.overwriting import OverwriteGuard
 
 from .usd_models import PNG, textured
 

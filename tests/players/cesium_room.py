@@ -6,7 +6,7 @@ from pathlib import Path
 
 from osteon.core.engines import engine_of
 from osteon.io import SaveOptions, load_model, save_model
-from osteon.io.doors.engine_facts import file_facts
+from osteon.io.formats.engine_facts import file_facts
 
 
 def for_cesium(path: Path, folder: Path) -> Path:

@@ -17,7 +17,7 @@ from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model
-from osteon.io.doors.options import SaveOptions
+from osteon.io.formats.options import SaveOptions
 from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
 from tests.eigenskin_arm import make_rig, pose_set
 

@@ -103,7 +103,7 @@ def write_json(value: dict[str, Any], target: str | None) -> None:
     if target is None or target == "-":
         return
     from osteon.io import atomic_file
-    from osteon.io.doors.marks import MARK, MARK_KEY
+    from osteon.io.save.marks import MARK, MARK_KEY
 
     with atomic_file(target) as temporary:
         temporary.write_text(_json_text({MARK_KEY: MARK, **value}))

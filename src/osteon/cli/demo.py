@@ -62,7 +62,7 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     from osteon.core.compile_kernels import compile_kernels
     from osteon.fit.kernel_modules import ALL_KERNELS
     from osteon.io import save_model
-    from osteon.io.doors.output_batch import written_path
+    from osteon.io.save.output_batch import written_path
     from osteon.pipeline.skin import skin_sequence
     from osteon.report.curves import report_curves
     from osteon.report.html import write_html_report

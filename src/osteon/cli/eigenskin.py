@@ -23,8 +23,8 @@ from osteon.core.option_checks import drop_unused
 from osteon.core.option_fields import option
 from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io import MODEL_FORMATS, SaveOptions, holds_model, load_model, save_model
-from osteon.io.doors.output_batch import written_path
 from osteon.io.metadata.stock import has_stock_form
+from osteon.io.save.output_batch import written_path
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
@@ -137,7 +137,7 @@ def _load(
 ) -> tuple[PoseSet, SkinnedModel]:
     """The poses, and the rig: as it is, or made of a mesh and a skeleton."""
     from osteon.core.mesh import Mesh
-    from osteon.io.doors.sequence_in import read_mesh_file
+    from osteon.io.load.sequences import read_mesh_file
     from osteon.io.poses.pose_set import load_pose_set
     from osteon.io.skeletons import load_skeleton
 

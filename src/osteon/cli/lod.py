@@ -23,7 +23,7 @@ from osteon.core.option_checks import drop_unused
 from osteon.core.option_fields import option
 from osteon.fit.kernel_modules import LOD_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, save_model
-from osteon.io.doors.models import check_level_output
+from osteon.io.models import check_level_output
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel

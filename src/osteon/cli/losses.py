@@ -14,7 +14,7 @@ __all__ = ["say_lost"]
 
 def say_lost(asset: Asset, *outputs: str, quiet: bool = False) -> None:
     """One line for each loss."""
-    from osteon.io.doors.models import note_lost_sets
+    from osteon.io.models import note_lost_sets
 
     lost = [*asset.origin.lost, *(note for path in outputs for note in note_lost_sets(asset, path))]
     for said in [] if quiet else lost:

@@ -27,7 +27,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.rig_options import RigOptions
 from osteon.elastic.options import FleshOptions, SweepOptions
 from osteon.io import LoadOptions, SaveOptions
-from osteon.io.doors.options import ClipOptions
+from osteon.io.formats.options import ClipOptions
 from osteon.simplex.options import PoserOptions
 
 __all__ = ["write_tables"]

@@ -19,7 +19,7 @@ import click
 from osteon.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from osteon.io.doors.overwriting import Output, OverwriteGuard
+    from osteon.io.save.overwriting import Output, OverwriteGuard
 
 __all__ = [
     "LEDGER",
@@ -71,7 +71,7 @@ class Outputs:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """What is written inside the block appears when it ends, all of it or nothing."""
-        from osteon.io.doors.output_batch import OutputBatch, output_batch
+        from osteon.io.save.output_batch import OutputBatch, output_batch
 
         LEDGER.begun = self.any
         batch = OutputBatch(self.guard.check)
@@ -108,7 +108,7 @@ class Wanted:
 
 def plan_outputs(inputs: Iterable[object], *wanted: Wanted | None) -> Outputs:
     """Refuse what must not or cannot be written; `inputs` are all files, folders and patterns that are read."""
-    from osteon.io.doors.overwriting import Output, OverwriteGuard, check_apart, input_files
+    from osteon.io.save.overwriting import Output, OverwriteGuard, check_apart, input_files
 
     asked = [one for one in wanted if one is not None]
     force = bool(click.get_current_context().meta.get(_FORCE))
@@ -126,7 +126,7 @@ def file_output(flag: str, path: object, suffixes: tuple[str, ...] = ()) -> Want
 
     def settle() -> Output:
         from osteon.io import check_output
-        from osteon.io.doors.overwriting import Output
+        from osteon.io.save.overwriting import Output
 
         if suffixes and target.suffix.lower() not in suffixes:
             raise OptionError(f"{flag}: expected a name that ends in {suffixes[0]}, got {target}")
@@ -141,8 +141,8 @@ def model_output(flag: str, path: str) -> Wanted:
 
     def settle() -> Output:
         from osteon.io import MODEL_FORMATS, check_output
-        from osteon.io.doors.optional_packages import check_extra
-        from osteon.io.doors.overwriting import Output
+        from osteon.io.formats.optional_packages import check_extra
+        from osteon.io.save.overwriting import Output
 
         found = MODEL_FORMATS.get(Path(path).suffix.lower())
         if found is None:
@@ -158,7 +158,7 @@ def model_output(flag: str, path: str) -> Wanted:
 
 def _refuse_unclear(flag: str, path: str) -> None:
     """A name without a suffix may be meant as a model or as a folder of frames."""
-    from osteon.io.doors.unwritable import why_unclear
+    from osteon.io.save.unwritable import why_unclear
 
     why = why_unclear(path)
     if why is not None:
@@ -166,7 +166,7 @@ def _refuse_unclear(flag: str, path: str) -> None:
 
 
 def _refuse_unwritable(flag: str, path: str, *, models: bool) -> None:
-    from osteon.io.doors.unwritable import why_unwritable
+    from osteon.io.save.unwritable import why_unwritable
 
     why = why_unwritable(path, models=models)
     if why is not None:
@@ -178,8 +178,8 @@ def sequence_output(flag: str, path: str, suffix: str = ".obj") -> Wanted:
 
     def settle() -> Output:
         from osteon.io import check_sequence_output
-        from osteon.io.doors.overwriting import Output
-        from osteon.io.doors.sequence_out import frames_folder
+        from osteon.io.save.overwriting import Output
+        from osteon.io.save.sequences import frames_folder
 
         _refuse_unwritable(flag, path, models=False)
         check_sequence_output(path, suffix=suffix)
@@ -193,8 +193,8 @@ def folder_output(flag: str, path: str) -> Wanted:
     """A folder that is replaced as a whole, if all in it is ours."""
 
     def settle() -> Output:
-        from osteon.io.doors.marks import check_marked
-        from osteon.io.doors.overwriting import Output
+        from osteon.io.save.marks import check_marked
+        from osteon.io.save.overwriting import Output
 
         check_marked(Path(path))
         return Output(flag, Path(path), is_folder=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from osteon.core.sticks import StickSkeleton
     from osteon.elastic.body import ElasticBody
     from osteon.elastic.sweep import PlannedPose
-    from osteon.io.doors.overwriting import Output
+    from osteon.io.save.overwriting import Output
     from osteon.pipeline.simulate import Simulation
 
 __all__ = ["SimulateFiles", "simulate"]
@@ -119,7 +119,7 @@ def _folder_wanted(path: Path) -> Wanted:
     """A folder that fills while the work goes on."""
 
     def settle() -> Output:
-        from osteon.io.doors.overwriting import Output
+        from osteon.io.save.overwriting import Output
         from osteon.pipeline.simulate import check_pose_folder
 
         check_pose_folder(path)

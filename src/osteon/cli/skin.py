@@ -37,12 +37,12 @@ from osteon.io import (
     save_model,
     save_played,
 )
-from osteon.io.doors.clip_files import PlayedClips, play_on_rig
-from osteon.io.doors.models import note_lost
-from osteon.io.doors.options import ClipOptions
-from osteon.io.doors.output_batch import written_path
-from osteon.io.doors.rig_files import keeps_rig, open_character, save_on_rig
-from osteon.io.doors.sequence_out import frames_folder
+from osteon.io.formats.options import ClipOptions
+from osteon.io.load.clip_files import PlayedClips, play_on_rig
+from osteon.io.load.rig_files import keeps_rig, open_character, save_on_rig
+from osteon.io.models import note_lost
+from osteon.io.save.output_batch import written_path
+from osteon.io.save.sequences import frames_folder
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel

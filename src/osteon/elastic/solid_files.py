@@ -17,7 +17,7 @@ from osteon.elastic.material import Material
 from osteon.elastic.options import FleshOptions
 from osteon.elastic.solid import Solid, solid_of_tetrahedra
 from osteon.io import holds_model, load_model, load_sequence
-from osteon.io.doors.source import Source
+from osteon.io.load.source import Source
 from osteon.io.meshes.tetrahedra import SOLID_SUFFIX, LoadedSolid, read_solid
 
 __all__ = ["FleshSource", "load_flesh", "make_body"]

@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from osteon.io.doors.atomic import atomic_file, atomic_folder, check_output
-    from osteon.io.doors.models import holds_model, load_model, load_stored_levels, save_model, save_stored_levels
-    from osteon.io.doors.options import LoadOptions, SaveOptions
-    from osteon.io.doors.played import save_played
-    from osteon.io.doors.registry import FORMATS, MODEL_FORMATS
-    from osteon.io.doors.sequence_in import load_outline, load_sequence
-    from osteon.io.doors.sequence_out import check_sequence_output, save_sequence, write_sequence
+    from osteon.io.formats.options import LoadOptions, SaveOptions
+    from osteon.io.formats.registry import FORMATS, MODEL_FORMATS
+    from osteon.io.load.sequences import load_outline, load_sequence
+    from osteon.io.models import holds_model, load_model, load_stored_levels, save_model, save_stored_levels
+    from osteon.io.save.atomic import atomic_file, atomic_folder, check_output
+    from osteon.io.save.played import save_played
+    from osteon.io.save.sequences import check_sequence_output, save_sequence, write_sequence
 
 __all__ = [
     "FORMATS",
@@ -39,17 +39,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("atomic_file", "atomic_folder", "check_output"), "atomic"),
+    **dict.fromkeys(("atomic_file", "atomic_folder", "check_output"), "save.atomic"),
     **dict.fromkeys(("holds_model", "load_stored_levels", "load_model", "save_stored_levels", "save_model"), "models"),
-    **dict.fromkeys(("LoadOptions", "SaveOptions"), "options"),
-    **dict.fromkeys(("FORMATS", "MODEL_FORMATS"), "registry"),
-    **dict.fromkeys(("check_sequence_output", "save_sequence", "write_sequence"), "sequence_out"),
-    **dict.fromkeys(("load_outline", "load_sequence"), "sequence_in"),
-    "save_played": "played",
+    **dict.fromkeys(("LoadOptions", "SaveOptions"), "formats.options"),
+    **dict.fromkeys(("FORMATS", "MODEL_FORMATS"), "formats.registry"),
+    **dict.fromkeys(("check_sequence_output", "save_sequence", "write_sequence"), "save.sequences"),
+    **dict.fromkeys(("load_outline", "load_sequence"), "load.sequences"),
+    "save_played": "save.played",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f"osteon.io.doors.{_HOMES[name]}"), name)
+        return getattr(import_module(f"osteon.io.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'osteon.io' has no attribute '{name}'")

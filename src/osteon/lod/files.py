@@ -7,9 +7,9 @@ from pathlib import Path
 from osteon.core.engines import GLTF, engine_of
 from osteon.core.errors import GeometryError
 from osteon.io import SaveOptions, load_model, load_stored_levels, save_stored_levels
-from osteon.io.doors.engine_facts import writes_coarse
-from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS
-from osteon.io.doors.source import PathLike
+from osteon.io.formats.engine_facts import writes_coarse
+from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
+from osteon.io.load.source import PathLike
 from osteon.lod.model_levels import ModelLevels
 
 __all__ = ["load_levels", "save_levels"]

@@ -23,7 +23,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.stored_levels import StoredLevels, coarse_model
-from osteon.io.doors.source import quote
+from osteon.io.load.source import quote
 from osteon.lod.bake import bake_level
 from osteon.lod.blend_order import BlendOrder
 from osteon.lod.bone_order import BoneForm

@@ -21,12 +21,12 @@ from osteon.core.progress import Progress, report_progress
 from osteon.elastic.body import IN_BALANCE, ElasticBody, PosedBody
 from osteon.elastic.pose_workers import PoseTask, pose_many
 from osteon.elastic.sweep import PlannedPose
-from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.format_types import FrameWriter
-from osteon.io.doors.marks import is_ours
-from osteon.io.doors.output_batch import named_path
+from osteon.io.formats.format_types import FrameWriter
 from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseList, read_pose_list, write_pose_list
 from osteon.io.poses.pose_set import mesh_files, pose_writer
+from osteon.io.save.atomic import atomic_file
+from osteon.io.save.marks import is_ours
+from osteon.io.save.output_batch import named_path
 
 __all__ = ["Simulation", "SimulationPlan", "check_pose_folder", "simulate_poses"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from osteon import __version__
-from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.source import PathLike
+from osteon.io.load.source import PathLike
+from osteon.io.save.atomic import atomic_file
 from osteon.pipeline.comparison import Comparison
 from osteon.report.compare_figures import cost_table, measure_table, poses_figure, sweep_figures
 from osteon.report.compare_gallery import DeviationKind, DeviationRow, draw_deviations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from osteon.core.sequence import MeshSequence
-from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.source import PathLike
+from osteon.io.load.source import PathLike
+from osteon.io.save.atomic import atomic_file
 from osteon.pipeline.skin import SkinFit
 from osteon.report.advice import advise
 from osteon.report.curves import ReportCurves

@@ -7,8 +7,8 @@ from html import escape
 
 from osteon import __version__
 from osteon.core.progress import Progress, report_progress
-from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.source import PathLike
+from osteon.io.load.source import PathLike
+from osteon.io.save.atomic import atomic_file
 from osteon.lod.model_levels import SCREEN
 from osteon.pipeline.level_costs import BoneCosts, measure_costs
 from osteon.pipeline.levels import LevelsFit

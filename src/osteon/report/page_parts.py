@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
-from osteon.io.doors.marks import MARK
+from osteon.io.save.marks import MARK
 
 __all__ = ["POLICY", "section", "table", "whole_page"]
 

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.errors import GeometryError, OptionError
-from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.marks import MARK
-from osteon.io.doors.source import PathLike
+from osteon.io.load.source import PathLike
+from osteon.io.save.atomic import atomic_file
+from osteon.io.save.marks import MARK
 from osteon.report.numbers import nice_ticks
 from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_camera
 

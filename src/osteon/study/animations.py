@@ -20,7 +20,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.io.doors.played import played_sequence
+from osteon.io.save.played import played_sequence
 from osteon.study.plan import StudyCharacter, StudyPlan
 from osteon.view.collection import load_shown
 from osteon.view.pack import write_pack

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from osteon.core.errors import FileFormatError, OsteonError
-from osteon.io.doors.atomic import atomic_file
+from osteon.io.save.atomic import atomic_file
 from osteon.study.plan import Question, StudyPlan
 
 __all__ = ["HIGHEST", "LOWEST", "AnswerFile", "AnsweredAlready", "GivenAnswer", "create_answer_file"]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import FileFormatError, OptionError
-from osteon.io.doors.overwriting import input_files
+from osteon.io.save.overwriting import input_files
 
 __all__ = ["VIEWS", "Question", "StudyCharacter", "StudyPlan", "ask_order", "plan_character", "read_study_file"]
 

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from osteon import __version__
-from osteon.io.doors.atomic import atomic_file
+from osteon.io.save.atomic import atomic_file
 from osteon.report.box_chart import Box, box_chart
 from osteon.report.charts import Axis
 from osteon.report.page_parts import section, table, whole_page

@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from osteon.io.doors.atomic import atomic_file
+from osteon.io.save.atomic import atomic_file
 from osteon.study.answers import AnswerFile, GivenAnswer
 from osteon.study.plan import Question
 from osteon.study.rating_statistics import (
@@ -23,7 +23,7 @@ from osteon.study.rating_statistics import (
 
 __all__ = ["CandidateResult", "StudyResults", "read_results", "write_answers"]
 
-#: The head of the table of answers, by which Osteon knows its own again (io/doors/marks.py).
+#: The head of the table of answers, by which Osteon knows its own again (io/save/marks.py).
 COLUMNS = ("rater", "question", "character", "candidate", "view", "score", "time")
 
 

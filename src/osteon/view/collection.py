@@ -16,7 +16,7 @@ from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
 from osteon.io.comparisons.summary import ComparedModel
-from osteon.io.doors.source import numbered
+from osteon.io.load.source import numbered
 from osteon.view.model_names import named_after_file
 from osteon.view.pack import Evidence, write_pack
 from osteon.view.pack_poses import check_use, holds_poses, load_poses_of

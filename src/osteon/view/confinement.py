@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from osteon.core.processes import end_with, leave_no_dump
-from osteon.io.doors.limits import LARGEST_RATIO, MEMORY
+from osteon.io.load.limits import LARGEST_RATIO, MEMORY
 
 __all__ = ["Limits", "confine", "limited_memory", "reading_limits"]
 

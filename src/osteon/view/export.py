@@ -17,8 +17,8 @@ from typing import Any
 
 from osteon.core.errors import FileFormatError
 from osteon.io import atomic_folder
-from osteon.io.doors.marks import MARK, MARK_KEY
-from osteon.io.doors.source import PathLike
+from osteon.io.load.source import PathLike
+from osteon.io.save.marks import MARK, MARK_KEY
 from osteon.view.bundle import BUNDLE, POLICY, read_bundle
 from osteon.view.collection import Item
 from osteon.view.single_page import export_page, is_single_page

@@ -15,8 +15,8 @@ from osteon.core.clips import distinct_names
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io import MODEL_FORMATS, holds_model
 from osteon.io.comparisons.summary import ComparedModel, read_summary
-from osteon.io.doors.inputs import natural_key
-from osteon.io.doors.registry import mesh_suffixes
+from osteon.io.formats.registry import mesh_suffixes
+from osteon.io.load.inputs import natural_key
 from osteon.view.model_names import method_name
 
 __all__ = ["ModelFile", "NamedModels", "find_models", "names_sequence"]

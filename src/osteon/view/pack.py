@@ -22,8 +22,8 @@ from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.io.doors.engine_facts import file_facts
-from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS
+from osteon.io.formats.engine_facts import file_facts
+from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
 from osteon.view.pack_arrays import (
     bone_arrays,
     cluster_numbers,

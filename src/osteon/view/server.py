@@ -28,7 +28,7 @@ from starlette.routing import Route
 
 from osteon.core.errors import OptionError, OsteonError
 from osteon.io import MODEL_FORMATS
-from osteon.io.doors.registry import mesh_suffixes
+from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view.bodies import App, TooLarge, TooSlow
 from osteon.view.bundle import BUNDLE, read_bundle

@@ -18,8 +18,8 @@ from typing import Any
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io import atomic_file
-from osteon.io.doors.marks import MARK
-from osteon.io.doors.source import PathLike
+from osteon.io.load.source import PathLike
+from osteon.io.save.marks import MARK
 from osteon.view.bundle import read_bundle
 from osteon.view.collection import Item
 

@@ -7,9 +7,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from osteon.io.doors.format_types import MeshFormat
-from osteon.io.doors.inputs import natural_key
-from osteon.io.doors.registry import FORMATS
+from osteon.io.formats.format_types import MeshFormat
+from osteon.io.formats.registry import FORMATS
+from osteon.io.load.inputs import natural_key
 
 __all__ = ["ForeignSource", "find_sources"]
 

@@ -1,6 +1,6 @@
 """Children that parse USD and FBX, forked from this process instead of started anew: a hundred times as many a second.
 
-Both sides are those of `io/doors/native_child.py` and do all they always do; only the interpreter and its imports are
+Both sides are those of `io/native/client.py` and do all they always do; only the interpreter and its imports are
 there already. Lines that the child runs are counted here if this process counts.
 """
 
@@ -19,8 +19,8 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import IO, Any, ClassVar, NoReturn
 
-from osteon.io.doors import native_child, native_far_side
-from osteon.io.doors.native_child import NativeTask, Process
+from osteon.io.native import child, client
+from osteon.io.native.client import NativeTask, Process
 from osteon_bench.fuzzing.lines import LineCount
 
 __all__ = ["Fork", "children_by", "counting_lines", "forked_children"]
@@ -29,12 +29,12 @@ __all__ = ["Fork", "children_by", "counting_lines", "forked_children"]
 @contextmanager
 def children_by(start: Callable[[NativeTask, int], Process]) -> Iterator[None]:
     """Inside the block children that parse are started so, where the system has forks."""
-    before = native_child.start_process
-    native_child.start_process = start if hasattr(os, "fork") else before
+    before = client.start_process
+    client.start_process = start if hasattr(os, "fork") else before
     try:
         yield
     finally:
-        native_child.start_process = before
+        client.start_process = before
 
 
 def forked_children() -> AbstractContextManager[None]:
@@ -75,9 +75,9 @@ class Fork:
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
             far = import_module(task.module)
-            sys.modules["fuzzed far side"] = SimpleNamespace(answer=self._counting_answer(far))  # type: ignore[assignment]
+            sys.modules["fuzzed child"] = SimpleNamespace(answer=self._counting_answer(far))  # type: ignore[assignment]
             pipes = os.fdopen(requests, "rb"), os.fdopen(answers, "wb")
-            native_far_side.serve("fuzzed far side", *pipes, memory, task.silence)
+            child.serve("fuzzed child", *pipes, memory, task.silence)
         finally:
             os._exit(70)
 

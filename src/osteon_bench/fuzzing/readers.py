@@ -116,7 +116,7 @@ def _array_doors() -> tuple[Door, ...]:
 def _library_doors() -> tuple[Door, ...]:
     """The mesh that names the library, and the library alone."""
     from osteon.io import load_sequence
-    from osteon.io.doors.source import Source
+    from osteon.io.load.source import Source
     from osteon.io.meshes.mtl import read_materials
 
     return (
@@ -146,7 +146,7 @@ def _alembic_doors() -> tuple[Door, ...]:
     """The whole reader, and the walk through the outline alone."""
     from osteon.io import load_sequence
     from osteon.io.alembic.ogawa import check_ogawa
-    from osteon.io.doors.source import Source
+    from osteon.io.load.source import Source
 
     return (*_standing((load_sequence,)), lambda path: check_ogawa(Source(path)))
 
@@ -175,7 +175,7 @@ def _archives() -> list[bytes]:
 
 
 def _glbs() -> list[bytes]:
-    from osteon.io.doors.options import SaveOptions
+    from osteon.io.formats.options import SaveOptions
 
     models = written_seeds.written_model(".glb", (SaveOptions(), SaveOptions(quantize=True)))
     return [*models, written_seeds.written_levels(".glb")]
@@ -185,12 +185,12 @@ def _frames(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: 
     def beside() -> dict[str, bytes]:
         return {f"a-first{suffix}": seeds()[0]}
 
-    own = (*modules, "meshes.mesh", "doors.sequence_in")
+    own = (*modules, "meshes.mesh", "load.sequences")
     return FuzzReader(name, suffix, _frame_doors, seeds, (mutation,), own, beside)
 
 
 def _usd(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: Mutation) -> FuzzReader:
-    own = ("usd.read", "usd.stage", "usd.metadata", "usd.joint_tracks", "usd.near_side")
+    own = ("usd.read", "usd.stage", "usd.metadata", "usd.joint_tracks", "usd.client")
     return FuzzReader(name, suffix, _usd_doors, seeds, (mutation,), own, package="pxr")
 
 
@@ -213,7 +213,7 @@ _READERS = (
     ),
     FuzzReader(
         *("draco", ".gltf", _draco_doors, lambda: list(packed_seeds.DRACO), (mutate_gltf,)),
-        ("gltf.read.draco", "gltf.read.draco_far_side", "gltf.read.attributes", "gltf.read.primitives"),
+        ("gltf.read.draco", "gltf.read.draco_child", "gltf.read.attributes", "gltf.read.primitives"),
         package="DracoPy",
     ),
     _frames("obj", ".obj", lambda: list(text_seeds.OBJ), mutate_text, "meshes.obj", "meshes.text"),
@@ -254,7 +254,7 @@ _READERS = (
     ),
     FuzzReader(
         *("alembic", ".abc", _alembic_doors, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),
-        ("alembic.ogawa", "alembic.read", "alembic.meshes", "alembic.asset", "alembic.near_side", "alembic.far_side"),
+        ("alembic.ogawa", "alembic.read", "alembic.meshes", "alembic.asset", "alembic.client", "alembic.child"),
         package="alembic3d",
     ),
     _usd("usd", ".usda", lambda: [*text_seeds.USDA, *written_seeds.written_model(".usda")], mutate_text),
@@ -265,7 +265,7 @@ _READERS = (
         _fbx_doors,
         fbx_seeds,
         (mutate_text, mutate_numbers),
-        ("fbx.read", "fbx.far_side"),
+        ("fbx.read", "fbx.child"),
         package="ufbx",
     ),
 )

@@ -18,9 +18,9 @@ from typing import IO, Any, cast
 
 import numpy as np
 
-from osteon.io.doors import native_child
-from osteon.io.doors.native_child import NativeTask, Process
-from osteon.io.doors.native_messages import write_message
+from osteon.io.native import client
+from osteon.io.native.client import NativeTask, Process
+from osteon.io.native.messages import write_message
 from osteon_bench.fuzzing.forked import Fork, children_by, counting_lines
 from osteon_bench.fuzzing.readers import Door
 
@@ -74,7 +74,7 @@ _IDLE: dict[NativeTask, list[_FarSide]] = {}
 
 @atexit.register
 def _end_idle() -> None:
-    native_child._end_kept()  # gives back those that wait for another question
+    client._end_kept()  # gives back those that wait for another question
     for idle in _IDLE.values():
         while idle:
             idle.pop().end()

@@ -17,7 +17,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.io import save_model, save_sequence
-from osteon.io.doors.options import SaveOptions
+from osteon.io.formats.options import SaveOptions
 from osteon.io.meshes.ply_write import PlyWriter
 
 __all__ = [

@@ -21,7 +21,7 @@ from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, load_sequence
-from osteon.io.doors.options import LoadOptions
+from osteon.io.formats.options import LoadOptions
 
 __all__ = [
     "TOLERANCE",

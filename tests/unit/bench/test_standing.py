@@ -10,10 +10,10 @@ import pytest
 from osteon.core.errors import FileFormatError
 from osteon.core.sequence import MeshSequence
 from osteon.io import load_sequence
-from osteon.io.alembic.near_side import ALEMBIC_TASK
-from osteon.io.doors import native_child
-from osteon.io.doors.native_child import FrameRoom, NativeChild
-from osteon.io.doors.source import Source
+from osteon.io.alembic.client import ALEMBIC_TASK
+from osteon.io.load.source import Source
+from osteon.io.native import client
+from osteon.io.native.client import FrameRoom, NativeChild
 from osteon_bench.fuzzing import standing as module
 from osteon_bench.fuzzing.forked import Fork
 from osteon_bench.fuzzing.lines import LineCount
@@ -101,12 +101,12 @@ def test_one_left_in_the_middle_of_an_answer_is_replaced(file, forks):
 
 def test_lines_are_counted_in_a_fork_of_its_own(file, forks):
     path = file(READERS["alembic"].seeds()[0])
-    count = LineCount(("alembic.read", "alembic.near_side"))
+    count = LineCount(("alembic.read", "alembic.client"))
     with count.counting():
         standing(load_sequence)(path)
-    assert {Path(name).name for name, _ in count.run} == {"read.py", "near_side.py"}
+    assert {Path(name).name for name, _ in count.run} == {"read.py", "client.py"}
     assert [fork.poll() is not None for fork in forks] == [True]
 
 
 def test_outside_the_block_children_are_new(file):
-    assert native_child.start_process is native_child._start_interpreter
+    assert client.start_process is client._start_interpreter

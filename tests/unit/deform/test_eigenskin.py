@@ -22,7 +22,7 @@ from osteon.deform.normals import pose_normals
 from osteon.deform.packed_columns import PackedColumns
 from osteon.deform.pose import displaced_rest, pose_character, pose_frames, pose_points
 from osteon.io import load_model, save_model
-from osteon.io.doors.options import SaveOptions
+from osteon.io.formats.options import SaveOptions
 from osteon.io.metadata.baked import StoredTables, baked_model, live_model, numbered_columns, table_arrays
 
 from ...contract.families import DISPLACEMENT_CASES, FRAMES, VERTICES

@@ -16,7 +16,7 @@ from osteon.cli.skin import skin
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model
-from osteon.io.doors.sequence_out import save_sequence
+from osteon.io.save.sequences import save_sequence
 from osteon.pipeline.skin import skin_sequence
 from osteon.report import gallery, trials
 from osteon.report.raster import DrawOptions

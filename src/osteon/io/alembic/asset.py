@@ -12,7 +12,7 @@ from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.asset import Asset, Material
 from osteon.io.alembic.meshes import AlembicMesh, array_of
 from osteon.io.alembic.write import set_names
-from osteon.io.doors.source import Source
+from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import Polygons
 from osteon.io.meshes.parts import MeshPart, merge_mesh_parts
 from osteon.io.meshes.polygons import turned_corners

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64
 from osteon.io.alembic.ogawa import check_ogawa
 from osteon.io.alembic.write import METADATA_KEY, METADATA_VERSION
-from osteon.io.doors.optional_packages import load_extra
-from osteon.io.doors.source import Source
+from osteon.io.formats.optional_packages import load_extra
+from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import Polygons
 from osteon.io.meshes.polygons import IntArray, turned_corners
 

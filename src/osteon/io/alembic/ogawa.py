@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from osteon.io.doors.source import Source
+from osteon.io.load.source import Source
 
 __all__ = ["check_ogawa"]
 

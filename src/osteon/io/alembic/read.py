@@ -19,11 +19,11 @@ from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io.alembic.asset import merge_alembic_meshes
 from osteon.io.alembic.meshes import AlembicMesh, array_of, library_errors, metadata_of, read_alembic_meshes
-from osteon.io.doors.clip_choice import select_names
-from osteon.io.doors.limits import MOST_FRAMES, Claims, check_frames
-from osteon.io.doors.options import LoadOptions, ReadRequest
-from osteon.io.doors.source import Source, numbered
-from osteon.io.doors.timeline import frame_times, key_rate
+from osteon.io.formats.options import LoadOptions, ReadRequest
+from osteon.io.formats.timeline import frame_times, key_rate
+from osteon.io.load.clip_choice import select_names
+from osteon.io.load.limits import MOST_FRAMES, Claims, check_frames
+from osteon.io.load.source import Source, numbered
 from osteon.io.metadata.asset import unpack_clips
 
 __all__ = ["read_alembic_sequence"]

@@ -17,8 +17,8 @@ from osteon.core.arrays import Float32
 from osteon.core.asset import Asset
 from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
-from osteon.io.doors.optional_packages import load_extra
-from osteon.io.doors.timeline import frame_times
+from osteon.io.formats.optional_packages import load_extra
+from osteon.io.formats.timeline import frame_times
 from osteon.io.meshes.polygons import join_polygons, turned_corners
 from osteon.io.metadata.asset import pack_clips
 from osteon.io.metadata.materials import pack_materials

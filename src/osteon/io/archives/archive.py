@@ -16,8 +16,8 @@ from osteon.core.arrays import Float32
 from osteon.core.errors import FileFormatError
 from osteon.core.progress import Progress
 from osteon.io.archives.stored_array import StoredArray, open_array
-from osteon.io.doors.limits import Claims
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.limits import Claims
+from osteon.io.load.source import Source, quote
 
 __all__ = ["Archive", "HeldArrays", "NamedArrays", "open_archive", "pack_header", "write_archive"]
 

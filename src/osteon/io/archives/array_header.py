@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.source import Source, quote
 
 __all__ = ["ArrayHeader", "ByteReader", "read_array_header"]
 

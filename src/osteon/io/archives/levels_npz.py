@@ -17,8 +17,8 @@ from osteon.core.model import SkinnedModel
 from osteon.core.stored_levels import MOST_COARSE, StoredLevels, coarse_model
 from osteon.io.archives.archive import Archive, HeldArrays, open_archive
 from osteon.io.archives.model_npz import MODEL_FORMAT, pack_model, unpack_model, write_packed
-from osteon.io.doors.options import SaveOptions
-from osteon.io.doors.source import Source
+from osteon.io.formats.options import SaveOptions
+from osteon.io.load.source import Source
 from osteon.io.metadata.asset import damage_named
 from osteon.io.metadata.without_normals import position_ranks, without_normals
 

@@ -23,9 +23,9 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.io.archives.archive import NamedArrays, open_archive, pack_header, write_archive
 from osteon.io.archives.sequence_npz import MODEL_FORMAT, check_version
-from osteon.io.doors.format_types import LevelFiles, ModelFormat, WhenCalled
-from osteon.io.doors.options import SaveOptions
-from osteon.io.doors.source import Source, quote
+from osteon.io.formats.format_types import LevelFiles, ModelFormat, WhenCalled
+from osteon.io.formats.options import SaveOptions
+from osteon.io.load.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 from osteon.io.metadata.families import PLAIN_KINDS, family_arrays, read_deformer, read_displacement, read_fallback
 from osteon.io.metadata.without_normals import without_normals

@@ -11,10 +11,10 @@ from osteon.core.asset import Asset
 from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.stored_array import fans_of_faces, open_array
-from osteon.io.doors.clip_choice import select_clips
-from osteon.io.doors.format_types import SequenceFormat
-from osteon.io.doors.options import ReadRequest
-from osteon.io.doors.source import Source
+from osteon.io.formats.format_types import SequenceFormat
+from osteon.io.formats.options import ReadRequest
+from osteon.io.load.clip_choice import select_clips
+from osteon.io.load.source import Source
 
 __all__ = ["NPY", "read_npy", "read_npy_faces", "read_npy_frames"]
 

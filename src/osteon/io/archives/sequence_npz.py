@@ -18,10 +18,10 @@ from osteon.core.command_text import command_text
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
 from osteon.io.archives.stored_array import fans_of_faces
-from osteon.io.doors.clip_choice import select_clips
-from osteon.io.doors.format_types import SequenceFormat
-from osteon.io.doors.options import ReadRequest
-from osteon.io.doors.source import Source, quote
+from osteon.io.formats.format_types import SequenceFormat
+from osteon.io.formats.options import ReadRequest
+from osteon.io.load.clip_choice import select_clips
+from osteon.io.load.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 
 __all__ = ["MODEL_FORMAT", "NPZ", "SEQUENCE_FORMAT", "SEQUENCE_VERSION", "check_version", "read_npz", "write_npz"]

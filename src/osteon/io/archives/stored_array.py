@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32
 from osteon.core.progress import Progress, report_progress
 from osteon.io.archives.array_header import ByteReader, read_array_header
-from osteon.io.doors.source import Source
+from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import Fans, IntArray, Polygons
 
 __all__ = ["StoredArray", "fans_of_faces", "open_array"]

@@ -18,10 +18,10 @@ from osteon.core.sequence import MeshSequence
 from osteon.io.archives.model_npz import write_npz_model
 from osteon.io.archives.sequence_npz import write_npz
 from osteon.io.comparisons.summary import FORMAT, SUMMARY, VERSION, KnownFile, read_summary
-from osteon.io.doors.atomic import atomic_folder
-from osteon.io.doors.marks import MARK, MARK_KEY
-from osteon.io.doors.options import DEFAULT_SAVE_OPTIONS
-from osteon.io.doors.source import PathLike
+from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
+from osteon.io.load.source import PathLike
+from osteon.io.save.atomic import atomic_folder
+from osteon.io.save.marks import MARK, MARK_KEY
 
 __all__ = ["SOURCE", "check_comparison_folder", "write_comparison_folder"]
 

@@ -10,8 +10,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from osteon.io.doors.marks import is_ours
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.source import Source, quote
+from osteon.io.save.marks import is_ours
 from osteon.io.skeletons.checked_json import JsonValue, read_json
 
 __all__ = [

@@ -4,6 +4,6 @@ Lengths stay the file's own numbers (mostly centimetres). The scene is turned so
 Geometry caches are read where they lie in the folder of the FBX or below it (`caches.py`); no other file is opened.
 
 Notes. ufbx 0.0.5 for Python counts too few references to its elements (`library.py`), which ends the process with a
-segmentation fault. They are counted by hand, and the library runs in a process of its own (`far_side.py`) that collects
+segmentation fault. They are counted by hand, and the library runs in a process of its own (`child.py`) that collects
 no garbage and leaves without cleaning up. A file that still brings it down is refused in one line like any other.
 """

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from osteon.io.doors.source import inside, quote
 from osteon.io.fbx.library import held, items, shown
+from osteon.io.load.source import inside, quote
 
 __all__ = ["SceneCaches", "find_caches"]
 

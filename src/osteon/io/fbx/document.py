@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from osteon.io.doors.native_child import Answer, NativeChild, NativeTask
-from osteon.io.doors.optional_packages import find_extra
-from osteon.io.doors.source import Source
+from osteon.io.formats.optional_packages import find_extra
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.write.buffer import BufferWriter
+from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import Fans, Polygons
+from osteon.io.native.client import Answer, NativeChild, NativeTask
 
 __all__ = ["build_document", "holds_fbx_clips", "open_fbx_clips", "open_fbx_document"]
 
 Arrays = dict[str, np.ndarray]
 
-RIG_TASK = NativeTask("FBX", "osteon.io.fbx.rig_far_side")
+RIG_TASK = NativeTask("FBX", "osteon.io.fbx.rig_child")
 #: Places that differ by less than this part of their size are the same.
 STILL = 1e-6
 #: Bones per vertex that are kept.

@@ -1,6 +1,6 @@
 """FBX for the registries."""
 
-from osteon.io.doors.format_types import SequenceFormat, WhenCalled
+from osteon.io.formats.format_types import SequenceFormat, WhenCalled
 
 __all__ = ["FBX"]
 

@@ -21,15 +21,15 @@ from osteon.core.asset import Asset, Material, Origin
 from osteon.core.clips import Clip, distinct_names
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
-from osteon.io.doors.clip_choice import select_names
-from osteon.io.doors.limits import check_frames
-from osteon.io.doors.native_child import Answer, FrameRoom, NativeChild, NativeTask
-from osteon.io.doors.optional_packages import find_extra
-from osteon.io.doors.options import ReadRequest
-from osteon.io.doors.outline import Outline
-from osteon.io.doors.source import Source
+from osteon.io.formats.optional_packages import find_extra
+from osteon.io.formats.options import ReadRequest
+from osteon.io.formats.outline import Outline
+from osteon.io.load.clip_choice import select_names
+from osteon.io.load.limits import check_frames
+from osteon.io.load.source import Source
 from osteon.io.meshes.corner_normals import share_normals
 from osteon.io.meshes.mesh import Fans, Polygons
+from osteon.io.native.client import Answer, FrameRoom, NativeChild, NativeTask
 
 __all__ = ["outline_fbx", "read_fbx"]
 
@@ -38,7 +38,7 @@ ON_SURFACE = 0.9
 
 Arrays = dict[str, np.ndarray]
 
-FBX_TASK = NativeTask("FBX", "osteon.io.fbx.far_side")
+FBX_TASK = NativeTask("FBX", "osteon.io.fbx.child")
 #: Seconds of posing that pay for another child besides what it takes to open the file there, and to start it.
 WORTH, START = 2.0, 0.5
 #: Frames that are posed to see how long the rest will take.

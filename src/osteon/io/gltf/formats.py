@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.io.doors.format_types import LevelFiles, ModelFormat, SequenceFormat, WhenCalled
+from osteon.io.formats.format_types import LevelFiles, ModelFormat, SequenceFormat, WhenCalled
 
 __all__ = ["GLTF", "GLTF_MODELS", "GLTF_SUFFIXES"]
 

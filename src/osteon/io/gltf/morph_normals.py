@@ -18,7 +18,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.corrections import Corrections
-from osteon.io.doors.source import as_float32
+from osteon.io.load.source import as_float32
 
 __all__ = ["fit_turns", "pack_normals"]
 

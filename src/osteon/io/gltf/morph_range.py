@@ -27,9 +27,9 @@ import numpy as np
 from osteon.core.arrays import Float32, Float64, FloatArray
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.io.doors.source import as_float32
 from osteon.io.gltf.morph_normals import fit_turns, pack_normals
 from osteon.io.gltf.quantize import Dequantize
+from osteon.io.load.source import as_float32
 
 __all__ = ["REAL_NUMBERS", "Grid", "MorphRange", "PackedMesh", "pack_mesh", "tight_range", "unpack_mesh"]
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.asset import Asset
-from osteon.io.doors.format_types import MeshFormat
-from osteon.io.doors.source import Source, numbered, quote
+from osteon.io.formats.format_types import MeshFormat
+from osteon.io.load.source import Source, numbered, quote
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.text import Int64, Lines, is_count, parse_numbers, token_starts
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset
-from osteon.io.doors.source import Source, numbered
+from osteon.io.load.source import Source, numbered
 
 __all__ = ["Fans", "LoadedMesh", "MeshScan", "Polygons", "join_fans", "read_mesh", "read_next_vertices"]
 

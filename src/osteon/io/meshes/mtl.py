@@ -15,9 +15,9 @@ from pathlib import Path
 
 from osteon.core.asset import Image, Material
 from osteon.core.errors import FileFormatError
-from osteon.io.doors.marks import picture_line
-from osteon.io.doors.source import Source, inside
+from osteon.io.load.source import Source, inside
 from osteon.io.meshes.pictures import picture_mime
+from osteon.io.save.marks import picture_line
 
 __all__ = ["plain_name", "read_materials", "write_materials"]
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.asset import Asset, CornerNormals
 from osteon.core.errors import FileFormatError
-from osteon.io.doors.format_types import MeshFormat
-from osteon.io.doors.source import Source, as_float32, quote
+from osteon.io.formats.format_types import MeshFormat
+from osteon.io.load.source import Source, as_float32, quote
 from osteon.io.meshes.corner_normals import share_normals
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.mtl import read_materials

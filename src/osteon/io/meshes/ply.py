@@ -13,8 +13,8 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.asset import Asset, CornerNormals
-from osteon.io.doors.format_types import MeshFormat
-from osteon.io.doors.source import Source, as_float32
+from osteon.io.formats.format_types import MeshFormat
+from osteon.io.load.source import Source, as_float32
 from osteon.io.meshes.corner_normals import share_normals
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.ply_header import Element, Header, parse_header

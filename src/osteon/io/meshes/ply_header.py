@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.source import Source, quote
 from osteon.io.meshes.text import is_count
 
 __all__ = ["TYPES", "Element", "Header", "Property", "parse_header"]

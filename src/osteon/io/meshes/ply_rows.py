@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.io.doors.source import Source
+from osteon.io.load.source import Source
 from osteon.io.meshes.ply_header import Element
 from osteon.io.meshes.text import Int64, Lines, parse_rows
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from osteon.core.arrays import Float64, Int32, Int64
-from osteon.io.doors.source import PathLike, Source
+from osteon.io.load.source import PathLike, Source
 from osteon.io.meshes.medit import scan_medit
 from osteon.io.meshes.mesh import read_mesh
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.source import Source, quote
 
 __all__ = ["Int64", "Lines", "is_count", "parse_numbers", "parse_rows", "parse_table", "token_starts"]
 

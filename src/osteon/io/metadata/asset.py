@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from osteon.core.asset import Asset, CornerNormals, Image, Material
 from osteon.core.clips import Clip
 from osteon.io.archives.archive import NamedArrays
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.source import Source, quote
 from osteon.io.metadata.materials import unpack_material
 
 __all__ = ["damage_named", "pack_asset", "pack_clips", "unpack_asset", "unpack_clips"]

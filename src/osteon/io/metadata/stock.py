@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
-from osteon.io.doors.options import SaveOptions
+from osteon.io.formats.options import SaveOptions
 from osteon.io.metadata.baked import baked_model
 
 __all__ = ["has_stock_form", "stock_model"]

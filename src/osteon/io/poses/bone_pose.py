@@ -17,7 +17,7 @@ from osteon.core.arrays import Float64
 from osteon.core.kinematics import align_rotations, pose_joints, tree_bones
 from osteon.core.sticks import SHORTEST, StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.io.doors.source import quote
+from osteon.io.load.source import quote
 from osteon.io.skeletons.checked_json import JsonValue
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of
 

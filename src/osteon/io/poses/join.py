@@ -12,7 +12,7 @@ from osteon.core.clips import Clip, distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine, LineTrack, PinTrack, PoseTrack
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.source import Source
+from osteon.io.load.source import Source
 
 __all__ = ["join_tracks"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from osteon.core.joint_limits import JointLimit
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.source import PathLike, Source
+from osteon.io.load.source import PathLike, Source
 from osteon.io.poses.bone_pose import SkeletonNames, read_axis
 from osteon.io.skeletons.checked_json import JsonValue, read_json
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine, Domain, LineTrack, PinTrack
-from osteon.io.doors.source import quote
+from osteon.io.load.source import quote
 from osteon.io.poses.bone_pose import read_twist
 from osteon.io.skeletons.checked_json import JsonValue, Point
 from osteon.io.skeletons.text_lines import nearest_of

@@ -10,8 +10,8 @@ from osteon.core.clips import DEFAULT_FPS, Clip
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.options import LoadOptions
-from osteon.io.doors.source import PathLike, Source
+from osteon.io.formats.options import LoadOptions
+from osteon.io.load.source import PathLike, Source
 from osteon.io.poses.join import join_tracks
 from osteon.io.poses.other_skeleton import joints_of_pose
 from osteon.io.poses.pose_json import read_pose_json

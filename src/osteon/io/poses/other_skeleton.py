@@ -6,7 +6,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.source import Source, numbered, quote
+from osteon.io.load.source import Source, numbered, quote
 from osteon.io.skeletons.text_lines import nearest_of
 
 __all__ = ["joints_of_pose"]

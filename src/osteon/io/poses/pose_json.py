@@ -8,9 +8,9 @@ from osteon.core.arrays import Float64
 from osteon.core.clips import DEFAULT_FPS, Clip
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.marks import MARK_KEY
 from osteon.io.poses.bone_pose import BONE_POSE_KEYS, BonePose, SkeletonNames, read_bone_pose
 from osteon.io.poses.line_pose import define_lines, line_track, pin_track, read_line_poses, read_pins
+from osteon.io.save.marks import MARK_KEY
 from osteon.io.skeletons.checked_json import JsonValue
 
 __all__ = ["read_pose_json"]

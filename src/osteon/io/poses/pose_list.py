@@ -20,12 +20,12 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.joint_limits import JointLimit
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.marks import MARK, MARK_KEY
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.source import Source, quote
 from osteon.io.poses.bone_pose import SkeletonNames, read_axis, read_turns
 from osteon.io.poses.limits import LIMITS_KEY, limits_as_json, read_limits
 from osteon.io.poses.write import NOTHING, axis_and_degrees
+from osteon.io.save.atomic import atomic_file
+from osteon.io.save.marks import MARK, MARK_KEY
 from osteon.io.skeletons.checked_json import JsonValue, read_json
 from osteon.io.skeletons.files import load_skeleton
 from osteon.io.skeletons.skeleton_json import skeleton_json_text, skeleton_of_json

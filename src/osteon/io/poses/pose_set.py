@@ -26,13 +26,13 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.quaternions import quaternions_from_matrices
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import nearest_rotation
-from osteon.io.doors.atomic import atomic_folder
-from osteon.io.doors.format_types import FrameWriter
-from osteon.io.doors.marks import check_marked
-from osteon.io.doors.sequence_in import load_sequence, read_mesh_file, read_next_file
-from osteon.io.doors.sequence_out import frame_writer
-from osteon.io.doors.source import PathLike, Source, numbered
+from osteon.io.formats.format_types import FrameWriter
+from osteon.io.load.sequences import load_sequence, read_mesh_file, read_next_file
+from osteon.io.load.source import PathLike, Source, numbered
 from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseKind, PoseList, pose_list_text, read_pose_list
+from osteon.io.save.atomic import atomic_folder
+from osteon.io.save.marks import check_marked
+from osteon.io.save.sequences import frame_writer
 
 __all__ = ["PoseSet", "load_pose_set", "mesh_files", "pose_writer", "save_pose_set"]
 

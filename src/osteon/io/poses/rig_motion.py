@@ -11,8 +11,8 @@ from osteon.core.kinematics import align_rotations
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import nearest_rotation
-from osteon.io.doors.options import LoadOptions
-from osteon.io.doors.source import Source
+from osteon.io.formats.options import LoadOptions
+from osteon.io.load.source import Source
 from osteon.io.skeletons.rig import RigMotion, match_rig
 from osteon.io.skeletons.rig_ends import follow_ends
 from osteon.io.skeletons.rig_files import read_rig_motions

@@ -13,9 +13,9 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal
 from osteon.core.track_turns import turns_of_pose
-from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.marks import MARK, MARK_KEY
-from osteon.io.doors.source import PathLike
+from osteon.io.load.source import PathLike
+from osteon.io.save.atomic import atomic_file
+from osteon.io.save.marks import MARK, MARK_KEY
 
 __all__ = ["axis_and_degrees", "poses_as_json", "save_poses"]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.sticks import SHORTEST, StickSkeleton
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.source import Source, quote
 from osteon.io.skeletons.text_lines import LARGEST
 
 __all__ = ["FileBone", "FileJoint", "build_skeleton", "check_joints"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from osteon.core.errors import FileFormatError
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.source import Source, quote
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of, read_text
 
 __all__ = ["JsonValue", "Point", "read_json"]

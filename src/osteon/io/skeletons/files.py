@@ -6,9 +6,9 @@ from pathlib import Path
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.format_types import SkeletonFormat
-from osteon.io.doors.source import PathLike, Source
+from osteon.io.formats.format_types import SkeletonFormat
+from osteon.io.load.source import PathLike, Source
+from osteon.io.save.atomic import atomic_file
 from osteon.io.skeletons.rig import sticks_of_rig
 from osteon.io.skeletons.rig_files import RIG_SUFFIXES, read_rig
 from osteon.io.skeletons.skel import SKEL

@@ -15,7 +15,7 @@ from osteon.core.arrays import Float64
 from osteon.core.clips import Clip, distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.source import Source, numbered, quote
+from osteon.io.load.source import Source, numbered, quote
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of
 
 __all__ = ["Rig", "RigMotion", "match_rig", "printable_names", "sticks_of_rig"]

@@ -16,16 +16,16 @@ from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import compose, invert
-from osteon.io.doors.models import load_model
-from osteon.io.doors.options import LoadOptions
-from osteon.io.doors.registry import MODEL_FORMATS
-from osteon.io.doors.source import Source, numbered, quote
+from osteon.io.formats.options import LoadOptions
+from osteon.io.formats.registry import MODEL_FORMATS
 from osteon.io.gltf.formats import GLTF_SUFFIXES
 from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import read_metadata
 from osteon.io.gltf.read.sampling import plan_clips, sample_blocks
 from osteon.io.gltf.read.scene import GltfScene, SkinJoints, parents_of_joints, read_scene
+from osteon.io.load.source import Source, numbered, quote
+from osteon.io.models import load_model
 from osteon.io.skeletons.rig import Rig, RigMotion, printable_names, sticks_of_rig
 from osteon.io.skeletons.rig_ends import Flesh, complete_rig, end_all
 from osteon.io.skeletons.text_lines import LARGEST, nearest_of

@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.format_types import SkeletonFormat
-from osteon.io.doors.marks import MARK, MARK_KEY
-from osteon.io.doors.source import Source, numbered, quote
+from osteon.io.formats.format_types import SkeletonFormat
+from osteon.io.load.source import Source, numbered, quote
+from osteon.io.save.marks import MARK, MARK_KEY
 from osteon.io.skeletons.build import FileBone, FileJoint, build_skeleton
 from osteon.io.skeletons.checked_json import JsonValue, read_json
 from osteon.io.skeletons.skel import check_ancestors

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from osteon.core.errors import FileFormatError
-from osteon.io.doors.source import Source, quote
+from osteon.io.load.source import Source, quote
 
 __all__ = ["LARGEST", "Line", "as_number", "nearest_of", "read_lines", "read_text"]
 

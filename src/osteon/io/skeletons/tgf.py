@@ -11,8 +11,8 @@ import numpy as np
 
 from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
-from osteon.io.doors.format_types import SkeletonFormat
-from osteon.io.doors.source import Source, quote
+from osteon.io.formats.format_types import SkeletonFormat
+from osteon.io.load.source import Source, quote
 from osteon.io.skeletons.build import FileBone, FileJoint, build_skeleton
 from osteon.io.skeletons.text_lines import Line, as_number, nearest_of, read_lines
 

@@ -14,5 +14,5 @@ has no keys of its own to leave out, and UsdSkel fixes all types, with halves fo
 Pictures of materials go into a .usdz, or beside the stage into a folder of its name (`write/pictures.py`).
 
 The library fails, or never comes back, on about one damaged .usdc of 750. Files are therefore read in a child
-(`near_side.py`, `far_side.py`, `io/doors/native_child.py`); what this process itself opens is only what it writes.
+(`client.py`, `child.py`, `io/native/client.py`); what this process itself opens is only what it writes.
 """

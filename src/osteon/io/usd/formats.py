@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from osteon.io.doors.format_types import ModelFormat, SequenceFormat, WhenCalled
-from osteon.io.doors.optional_packages import Extra
+from osteon.io.formats.format_types import ModelFormat, SequenceFormat, WhenCalled
+from osteon.io.formats.optional_packages import Extra
 
 __all__ = ["USD", "USD_MODELS"]
 
@@ -11,10 +11,10 @@ _NAMES = {".usda": "USD text", ".usdc": "binary USD", ".usdz": "USD package", ".
 
 _PACKAGE = Extra("pxr", "usd")
 
-_READ = WhenCalled("osteon.io.usd.near_side", "read_usd")
+_READ = WhenCalled("osteon.io.usd.client", "read_usd")
 _WRITE = WhenCalled("osteon.io.usd.write.model", "write_usd_sequence")
-_HOLDS_MODEL = WhenCalled("osteon.io.usd.near_side", "holds_usd_model")
-_READ_MODEL = WhenCalled("osteon.io.usd.near_side", "read_usd_model")
+_HOLDS_MODEL = WhenCalled("osteon.io.usd.client", "holds_usd_model")
+_READ_MODEL = WhenCalled("osteon.io.usd.client", "read_usd_model")
 _WRITE_MODEL = WhenCalled("osteon.io.usd.write.model", "write_usd")
 
 USD = tuple(

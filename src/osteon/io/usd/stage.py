@@ -4,7 +4,7 @@ Before a stage is composed, every layer it would draw in (sublayers, references,
 up. One that lies outside the folder of the file, on the network, or behind a variable is refused, and so are value
 clips. What USD itself wants to say goes nowhere but into our one line.
 
-All reading here happens in a child (`far_side.py`).
+All reading here happens in a child (`child.py`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from osteon.io.doors.native_far_side import Outlet
-from osteon.io.doors.optional_packages import load_extra
-from osteon.io.doors.source import Source, inside, quote
+from osteon.io.formats.optional_packages import load_extra
+from osteon.io.load.source import Source, inside, quote
+from osteon.io.native.child import Outlet
 from osteon.io.usd.write.pictures import PACKAGE, write_pictures
 
 __all__ = ["check_head", "layer_comment", "load_pxr", "open_stage", "save_stage"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import FileFormatError
-from osteon.io.doors.source import Source
+from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import Fans, Polygons, join_fans
 
 SOURCE = Source(Path("a.obj"), 3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import FileFormatError
-from osteon.io.doors.source import Source
+from osteon.io.load.source import Source
 from osteon.io.meshes.text import Lines, parse_numbers, parse_table, token_starts
 
 SOURCE = Source(Path("some.txt"))

@@ -19,8 +19,7 @@ from osteon.core.bone_limits import BoneLimits
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import invert
-from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
-from osteon.io.doors.source import as_float32
+from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.gltf.read.animations import read_animations
 from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.bones import WORST_CONDITION, Bones, gather_bones
@@ -30,6 +29,7 @@ from osteon.io.gltf.read.model import build_model
 from osteon.io.gltf.read.restored import bones_of_file, rest_of_file
 from osteon.io.gltf.read.sampling import SampledClip, plan_clips
 from osteon.io.gltf.read.scene import GltfScene, parents_of_joints, read_scene
+from osteon.io.load.source import as_float32
 
 __all__ = ["Character", "read_character"]
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from osteon.core.clips import Clip, distinct_names
 from osteon.core.joint_names import match_joints
-from osteon.io.doors.options import ClipOptions
-from osteon.io.doors.source import numbered, quote
+from osteon.io.formats.options import ClipOptions
 from osteon.io.gltf.channels import Channel
 from osteon.io.gltf.kept.channels import add_animation, add_channel, free_clip_names
 from osteon.io.gltf.kept.character import Character
@@ -27,6 +26,7 @@ from osteon.io.gltf.read.clip_files import ClipFile
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.sampling import SampledClip
 from osteon.io.gltf.read.scene import GltfScene
+from osteon.io.load.source import numbered, quote
 
 __all__ = ["MatchedClips", "append_clips", "in_a_row", "match_clips"]
 

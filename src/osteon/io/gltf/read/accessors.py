@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.io.doors.source import quote
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.buffer_views import read_view
 from osteon.io.gltf.read.document import Document
+from osteon.io.load.source import quote
 
 __all__ = ["as_floats", "as_indices", "read_floats", "read_indices"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
-from osteon.io.doors.source import Source, inside, quote
+from osteon.io.load.source import Source, inside, quote
 
 __all__ = ["check_address", "read_address"]
 

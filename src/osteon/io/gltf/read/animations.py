@@ -8,11 +8,11 @@ from typing import cast
 import numpy as np
 
 from osteon.core.clips import distinct_names
-from osteon.io.doors.source import quote
 from osteon.io.gltf.channels import Animation, Channel, ChannelPath
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.document import Document
+from osteon.io.load.source import quote
 
 __all__ = ["read_animations"]
 

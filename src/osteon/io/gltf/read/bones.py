@@ -16,10 +16,10 @@ from osteon.core.clips import distinct_names
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import invert
-from osteon.io.doors.source import as_float32
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.sampling import ScenePose
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance, parents_of_joints
+from osteon.io.load.source import as_float32
 
 __all__ = ["Bones", "gather_bones", "gather_skeleton", "gather_skin", "joints_of_vertices", "pick_bones"]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from osteon.core.clips import Clip
-from osteon.io.doors.clip_choice import select_names
-from osteon.io.doors.format_types import ClipFacts
-from osteon.io.doors.options import LoadOptions
+from osteon.io.formats.format_types import ClipFacts
+from osteon.io.formats.options import LoadOptions
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.nodes import NodeTree, read_nodes
 from osteon.io.gltf.read.sampling import SampledClip, plan_clips
 from osteon.io.gltf.read.scene import GltfScene
+from osteon.io.load.clip_choice import select_names
 
 __all__ = ["ClipFile", "describe_clip_file", "holds_gltf_clips", "read_clip_file"]
 

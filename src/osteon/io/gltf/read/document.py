@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import FileFormatError
-from osteon.io.doors.limits import Claims, check_frames
-from osteon.io.doors.source import Source, quote
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.addresses import check_address, read_address
+from osteon.io.load.limits import Claims, check_frames
+from osteon.io.load.source import Source, quote
 
 __all__ = ["Document", "open_document"]
 

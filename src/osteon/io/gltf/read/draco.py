@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.io.doors.native_child import NativeTask, ask_native
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.buffer_views import read_view
 from osteon.io.gltf.read.document import Document
+from osteon.io.native.client import NativeTask, ask_native
 
 __all__ = ["DRACO", "DracoMesh", "read_draco"]
 
 DRACO = "KHR_draco_mesh_compression"
 
-DRACO_TASK = NativeTask("Draco", "osteon.io.gltf.read.draco_far_side")
+DRACO_TASK = NativeTask("Draco", "osteon.io.gltf.read.draco_child")
 #: Methods of a stream: triangles one after the other, or from neighbour to neighbour.
 _SEQUENTIAL, _EDGEBREAKER = 0, 1
 #: The version that glTF asks for; earlier ones store their counts in other places.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from osteon.core.character import Character
 from osteon.core.stored_levels import MOST_COARSE, StoredLevels
-from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS
+from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import Metadata, read_metadata

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.io.doors.source import quote
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.document import Document
+from osteon.io.load.source import quote
 
 __all__ = ["EXTENSIONS", "decode_view"]
 

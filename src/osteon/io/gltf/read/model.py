@@ -15,7 +15,7 @@ from osteon.core.animation import BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.io.doors.options import DEFAULT_LOAD_OPTIONS, LoadOptions
+from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.bones import Bones, gather_bones, gather_skeleton, gather_skin
 from osteon.io.gltf.read.document import Document, open_document

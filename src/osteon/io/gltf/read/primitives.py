@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.io.doors.source import quote
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.accessors import read_floats, read_indices
 from osteon.io.gltf.read.attributes import Attributes, draco_view, open_attributes
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.draco import read_draco
+from osteon.io.load.source import quote
 
 __all__ = ["Geometry", "Influences", "Piece", "read_geometry"]
 

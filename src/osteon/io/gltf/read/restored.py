@@ -18,7 +18,6 @@ from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
-from osteon.io.doors.source import as_float32
 from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.bones import Bones, pick_bones
@@ -27,6 +26,7 @@ from osteon.io.gltf.read.metadata import Metadata
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
 from osteon.io.gltf.read.stored_arrays import read_stored_deformer, restore_displacements
 from osteon.io.gltf.turns import turn_back
+from osteon.io.load.source import as_float32
 
 __all__ = ["RestoredMesh", "bones_of_file", "rest_of_file", "restore_mesh", "restore_model"]
 

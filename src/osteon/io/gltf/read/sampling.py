@@ -15,17 +15,17 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.clips import Clip
 from osteon.core.progress import Progress, report_progress
-from osteon.io.doors.clip_choice import select_names
-from osteon.io.doors.limits import MOST_FRAMES
-from osteon.io.doors.options import LoadOptions
-from osteon.io.doors.source import quote
-from osteon.io.doors.timeline import KEY_TOLERANCE, key_rate
+from osteon.io.formats.options import LoadOptions
+from osteon.io.formats.timeline import KEY_TOLERANCE, key_rate
 from osteon.io.gltf.channels import Animation, Channel
 from osteon.io.gltf.read.animations import read_animations
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.nodes import Placement
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
+from osteon.io.load.clip_choice import select_names
+from osteon.io.load.limits import MOST_FRAMES
+from osteon.io.load.source import quote
 
 __all__ = ["SampledClip", "ScenePose", "plan_clips", "sample_blocks"]
 

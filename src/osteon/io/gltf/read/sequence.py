@@ -10,8 +10,7 @@ import numpy as np
 from osteon.core.arrays import Float32
 from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
-from osteon.io.doors.options import ReadRequest
-from osteon.io.doors.source import Source
+from osteon.io.formats.options import ReadRequest
 from osteon.io.gltf.read.bind_pose import rest_pose
 from osteon.io.gltf.read.bones import joints_of_vertices
 from osteon.io.gltf.read.document import Document, open_document
@@ -20,6 +19,7 @@ from osteon.io.gltf.read.metadata import read_metadata
 from osteon.io.gltf.read.restored import restore_mesh
 from osteon.io.gltf.read.sampling import plan_clips, sample_blocks
 from osteon.io.gltf.read.scene import pose_instance, read_scene
+from osteon.io.load.source import Source
 
 __all__ = ["read_gltf"]
 

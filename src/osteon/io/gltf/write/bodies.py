@@ -18,7 +18,7 @@ import numpy as np
 from osteon.core.animation import Animation
 from osteon.core.model import SkinnedModel
 from osteon.core.stored_levels import StoredLevels, coarse_model
-from osteon.io.doors.options import SaveOptions
+from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid
 from osteon.io.gltf.turns import first_turns

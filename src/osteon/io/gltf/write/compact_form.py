@@ -8,8 +8,8 @@ import numpy as np
 
 from osteon.core.engines import engine_of
 from osteon.core.two_nodes import BoolArray
-from osteon.io.doors.engine_facts import packs_rotations
-from osteon.io.doors.options import SaveOptions
+from osteon.io.formats.engine_facts import packs_rotations
+from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.mesh import MeshLayout
 from osteon.io.gltf.write.precision import choose_precision

@@ -12,7 +12,7 @@ from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.asset import Asset
 from osteon.core.engines import engine_of
 from osteon.core.model import SkinnedModel
-from osteon.io.doors.options import SaveOptions
+from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.meshopt.encode_filters import Packing
 from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, PackedMesh, pack_mesh

@@ -73,8 +73,8 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.stored_levels import StoredLevels
 from osteon.core.transforms import compose
-from osteon.io.doors.engine_facts import target_attributes, writes_between
-from osteon.io.doors.options import SaveOptions
+from osteon.io.formats.engine_facts import target_attributes, writes_between
+from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.morph_range import PackedMesh
 from osteon.io.gltf.write.animations import joint_tracks, write_animations

@@ -20,12 +20,12 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose
 from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
-from osteon.io.doors.source import as_float32
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.meshopt.encode_filters import Packing, rounded
 from osteon.io.gltf.quantize import Dequantize, quantize_signed
 from osteon.io.gltf.write.influences import round_weights
 from osteon.io.gltf.write.keys_between import KeyedModel
+from osteon.io.load.source import as_float32
 
 __all__ = ["EXACT", "FINE_ROTATIONS", "Precision", "Trial"]
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.clips import Clip
-from osteon.io.doors.clip_choice import select_names
-from osteon.io.doors.limits import MOST_FRAMES, check_frames
-from osteon.io.doors.options import LoadOptions
-from osteon.io.doors.source import Source
-from osteon.io.doors.timeline import frame_times
+from osteon.io.formats.options import LoadOptions
+from osteon.io.formats.timeline import frame_times
+from osteon.io.load.clip_choice import select_names
+from osteon.io.load.limits import MOST_FRAMES, check_frames
+from osteon.io.load.source import Source
 from osteon.io.usd.metadata import clips_of_metadata
 
 __all__ = ["PlannedClip", "plan_clips", "planned_codes"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Image, Material, TextureRole
-from osteon.io.doors.source import Source, inside
+from osteon.io.load.source import Source, inside
 from osteon.io.meshes.mesh import Polygons
 from osteon.io.meshes.parts import MeshPart
 from osteon.io.meshes.pictures import picture_mime

@@ -24,10 +24,10 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
-from osteon.io.doors.native_far_side import Outlet
-from osteon.io.doors.options import LoadOptions
-from osteon.io.doors.source import Source, as_float32
+from osteon.io.formats.options import LoadOptions
+from osteon.io.load.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
+from osteon.io.native.child import Outlet
 from osteon.io.usd.metadata import MISFITS, read_metadata
 from osteon.io.usd.read.clips import plan_clips, planned_codes
 from osteon.io.usd.read.restored import is_written_by_osteon, restore_model

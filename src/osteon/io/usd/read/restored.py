@@ -14,7 +14,7 @@ from osteon.core.deformer import restore_deformer
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
-from osteon.io.doors.source import Source, as_float32
+from osteon.io.load.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
 from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
 from osteon.io.usd.joint_tracks import JointTracks, join_bones

@@ -11,10 +11,10 @@ import numpy as np
 from osteon.core.arrays import Float32
 from osteon.core.clips import Clip
 from osteon.core.mesh import Mesh
-from osteon.io.doors.native_far_side import Outlet
-from osteon.io.doors.options import LoadOptions
-from osteon.io.doors.source import Source
+from osteon.io.formats.options import LoadOptions
+from osteon.io.load.source import Source
 from osteon.io.meshes.parts import merge_mesh_parts
+from osteon.io.native.child import Outlet
 from osteon.io.usd.metadata import MISFITS, read_metadata, restore_asset
 from osteon.io.usd.read.clips import plan_clips, planned_codes
 from osteon.io.usd.read.shown_meshes import ShownMesh, read_meshes, sample_codes

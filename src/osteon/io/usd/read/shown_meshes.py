@@ -10,7 +10,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.transforms import compose
-from osteon.io.doors.source import Source, numbered
+from osteon.io.load.source import Source, numbered
 from osteon.io.meshes.parts import MeshPart
 from osteon.io.usd.read.mesh_parts import read_part
 

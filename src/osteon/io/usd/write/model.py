@@ -12,8 +12,8 @@ from osteon.core.arrays import Float64
 from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.io.doors.options import SaveOptions
-from osteon.io.doors.timeline import frame_times
+from osteon.io.formats.options import SaveOptions
+from osteon.io.formats.timeline import frame_times
 from osteon.io.metadata.baked import baked_model, column_entry, tables_of
 from osteon.io.metadata.stock import stock_model
 from osteon.io.metadata.without_normals import without_normals

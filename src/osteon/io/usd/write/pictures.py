@@ -11,9 +11,9 @@ import re
 from pathlib import Path
 
 from osteon.core.asset import Asset, Image
-from osteon.io.doors.atomic import atomic_file
-from osteon.io.doors.output_batch import named_path, written_path
 from osteon.io.meshes.pictures import picture_name
+from osteon.io.save.atomic import atomic_file
+from osteon.io.save.output_batch import named_path, written_path
 
 __all__ = ["PACKAGE", "picture_names", "write_pictures"]
 

@@ -1,0 +1,120 @@
+"""What a format tells the registries about itself. Each format exports its own entry; the registries list them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from osteon.core.arrays import Float32, Int32
+from osteon.core.asset import Asset
+from osteon.core.clips import Clip
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import MeshSequence
+from osteon.core.sticks import StickSkeleton
+from osteon.core.stored_levels import StoredLevels
+from osteon.io.formats.optional_packages import Extra
+from osteon.io.formats.options import LoadOptions, ReadRequest, SaveOptions
+from osteon.io.formats.outline import Outline
+from osteon.io.load.source import Source
+from osteon.io.meshes.mesh import MeshScan
+
+__all__ = [
+    "ClipFacts",
+    "FrameWriter",
+    "LevelFiles",
+    "MeshFormat",
+    "ModelFormat",
+    "SequenceFormat",
+    "SkeletonFormat",
+    "WhenCalled",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class WhenCalled:
+    """A function whose module is imported when it is first called: a run pays for the formats that it uses."""
+
+    module: str
+    name: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        return getattr(import_module(self.module), self.name)(*arguments)
+
+
+class FrameWriter(Protocol):
+    """Writes frames of one mesh to a file each."""
+
+    def frame(self, vertices: Float32) -> bytes:
+        """The file of one frame."""
+
+    def extra_files(self) -> dict[str, bytes]:
+        """Files that all frames refer to, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeshFormat:
+    """A file holds one pose."""
+
+    suffix: str
+    name: str
+    scan: Callable[[bytes, Source], MeshScan]
+    writer: Callable[[Int32, Asset, str], FrameWriter] | None = None  # faces, asset, stem of files beside the frames
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceFormat:
+    """A file holds a whole animation."""
+
+    suffix: str
+    name: str
+    read: Callable[[Path, ReadRequest], MeshSequence]
+    write: Callable[[Path, MeshSequence], None] | None = None
+    extra: Extra | None = None  # that it needs
+    plain_pictures: bool = False  # it holds PNG and JPEG only
+    further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
+    outline: Callable[[Path, ReadRequest], Outline] | None = None  # where that is much quicker than to read it
+
+
+@dataclass(frozen=True, slots=True)
+class ClipFacts:
+    """What a file without a mesh holds."""
+
+    joints: tuple[str, ...]  # that its clips move
+    clips: tuple[Clip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelFiles:
+    """How files hold levels of detail beside a model."""
+
+    read: Callable[[Path], StoredLevels | None]
+    write: Callable[[Path, SkinnedModel, SaveOptions, StoredLevels], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFormat:
+    """A file holds a skinned model."""
+
+    suffix: str
+    name: str
+    holds: Callable[[Path], bool]  # whether this file holds a model, rather than a mesh or a sequence
+    read: Callable[[Path], SkinnedModel]
+    write: Callable[[Path, SkinnedModel, SaveOptions], None]
+    sample: Callable[[Path, LoadOptions], SkinnedModel] | None = None  # for files that have keys, not frames
+    extra: Extra | None = None  # that it needs
+    plain_pictures: bool = False  # it holds PNG and JPEG only
+    further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
+    levels: LevelFiles | None = None  # where it has a place for them
+
+
+@dataclass(frozen=True, slots=True)
+class SkeletonFormat:
+    """A text file holds a stick skeleton."""
+
+    suffix: str
+    name: str
+    read: Callable[[Source], StickSkeleton]
+    text: Callable[[StickSkeleton], str]  # what to write

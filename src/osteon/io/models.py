@@ -1,0 +1,125 @@
+"""Skinned models in files: one way in, one way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from osteon.core.asset import PLAIN_PICTURES, Asset
+from osteon.core.errors import FileFormatError, OptionError
+from osteon.core.model import SkinnedModel
+from osteon.core.option_checks import check_used
+from osteon.core.stored_levels import StoredLevels
+from osteon.io.formats.format_types import LevelFiles
+from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
+from osteon.io.formats.registry import MODEL_FORMATS, model_format_of
+from osteon.io.load.origin import check_not_source, read_from
+from osteon.io.load.source import PathLike, numbered
+from osteon.io.save.atomic import atomic_file
+
+__all__ = [
+    "check_level_output",
+    "holds_model",
+    "load_model",
+    "load_stored_levels",
+    "note_lost",
+    "note_lost_pictures",
+    "note_lost_sets",
+    "save_model",
+    "save_stored_levels",
+]
+
+
+def holds_model(path: PathLike) -> bool:
+    """Whether this file holds a skinned model, rather than a mesh or a sequence."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    return found is not None and Path(path).is_file() and found.holds(Path(path))
+
+
+def save_model(
+    model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS, overwrite: bool = False
+) -> None:
+    """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back.
+
+    A file that is there is replaced, whoever wrote it; one that the model, or the sequence it was fitted to, was read
+    from is replaced only with `overwrite`.
+    """
+    found = model_format_of(path)
+    if not overwrite:
+        check_not_source(model.asset, path)
+    check_used(options, written=Path(path).suffix.lower())
+    if found.plain_pictures:
+        model = model.with_parts(asset=model.asset.with_pictures())
+    if not found.further_sets:
+        model = model.with_parts(asset=model.asset.with_first_sets())
+    with atomic_file(path) as temporary:
+        found.write(temporary, model, options)
+
+
+def save_stored_levels(
+    model: SkinnedModel, levels: StoredLevels, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS
+) -> None:
+    """Write a model with its levels of detail; `load_model` gives the model back, `load_stored_levels` the levels."""
+    files = check_level_output(path)
+    check_used(options, written=Path(path).suffix.lower())
+    with atomic_file(path) as temporary:
+        files.write(temporary, model, options, levels)
+
+
+def load_stored_levels(path: PathLike) -> StoredLevels | None:
+    """The levels of detail that lie beside a model in its file; None if there are none."""
+    files = model_format_of(path).levels
+    return None if files is None else files.read(Path(path))
+
+
+def check_level_output(path: PathLike) -> LevelFiles:
+    """How a file of this name holds levels; refused if it has no place for them."""
+    found = model_format_of(path)
+    if found.levels is None:
+        raise OptionError(f"{path}: {found.name} has no place for levels of detail; write a .glb, .gltf or .npz")
+    return found.levels
+
+
+def note_lost(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
+    """Notes on what a file of this name cannot hold of the model."""
+    return note_lost_sets(model.asset, path) + note_lost_pictures(model, path)
+
+
+def note_lost_sets(asset: Asset, path: PathLike) -> tuple[str, ...]:
+    """A note if a file of this name cannot hold all sets of texture coordinates and of colours."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    lost = [numbered(len(asset.more_uvs), "further set") + " of texture coordinates"] if asset.more_uvs else []
+    lost += [numbered(len(asset.more_colors), "further set") + " of colours"] if asset.more_colors else []
+    if (found is not None and found.further_sets) or not lost:
+        return ()
+    textures = sum(len(material.uv_sets) for material in asset.materials)
+    lost += [f"{numbered(textures, 'texture')} on them"] if textures else []
+    return (f"{path}: holds one set of texture coordinates and of colours; {' and '.join(lost)} left out",)
+
+
+def note_lost_pictures(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
+    """A note if a file of this name cannot hold some picture of the model."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    if found is None or not found.plain_pictures:
+        return ()
+    images = dict.fromkeys(image for material in model.asset.materials for _, image in material.textures)
+    lost = [image for image in images if image.as_one_of(PLAIN_PICTURES) is None]
+    kinds = " and ".join(sorted({image.mime.removeprefix("image/") for image in lost}))
+    pictures = numbered(len(lost), f"{kinds} picture")
+    return (f"{path}: {found.name} holds PNG and JPEG only; {pictures} left out",) if lost else ()
+
+
+def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> SkinnedModel:
+    """The skinned model in a file. A file that has keys instead of frames is sampled as `options` say."""
+    if Path(path).is_dir():
+        raise FileFormatError(f"{path}: is a folder, expected the file of a skinned model")
+    found = model_format_of(path)
+    check_used(options, input="model")
+    if found.sample is not None:
+        return _read_from(found.sample(Path(path), options), Path(path))
+    if options.fps != "file":
+        raise OptionError(f"fps: {path} holds frames, which cannot be sampled anew; leave --fps out")
+    return _read_from(found.read(Path(path)), Path(path))
+
+
+def _read_from(model: SkinnedModel, path: Path) -> SkinnedModel:
+    return model.with_parts(asset=read_from(model.asset, [path]))

@@ -1,0 +1,1 @@
+"""Libraries of others run in a child process: client, child, and the messages between them."""

@@ -1,0 +1,283 @@
+"""Libraries of others parse files in a child process: what brings one down, or never comes back, costs one line.
+
+The near side. A child has a limit on its memory, and on the time between two signs of life; both grow with the file.
+Frames come back one after the other into the array where they stay, errors of ours as they are. Answers go through a
+pipe, so no file is left behind, whoever is killed. A child ends with the question, with an error or Ctrl-C here, with
+its parent, and by itself when nobody asks.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core import errors
+from osteon.core.arrays import Float32
+from osteon.core.errors import OsteonError
+from osteon.core.progress import Progress, report_progress
+from osteon.io.load.limits import LARGEST_RATIO, MEMORY, Claims
+from osteon.io.load.source import Source
+from osteon.io.native.child import IDLE
+from osteon.io.native.messages import Arrays, BrokenMessage, Message, read_array, read_message
+
+__all__ = ["Answer", "FrameRoom", "NativeChild", "NativeTask", "Process", "ask_native"]
+
+#: Bytes that a library may take for a file of any size, and for each core: its threads reserve what they never use.
+LEAST_MEMORY, CORE_MEMORY = 4 << 30, 128 << 20
+#: Bytes that a pipe holds at once, where that can be set.
+PIPE = 1 << 20
+#: Seconds between the end of what a child says and its own.
+GRACE = 2.0
+
+_START = """
+import json, sys
+sys.path[:] = json.loads(sys.argv.pop())
+from osteon.io.native.child import main
+main()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeTask:
+    """A kind of file, and the module that answers questions about it in a child."""
+
+    kind: str  # as people call it
+    module: str
+    silence: float = 6.0  # seconds that a small file may take between two signs of life
+
+
+class Process(Protocol):
+    """What is needed of a child, however it was started."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+
+    def poll(self) -> int | None: ...
+    def kill(self) -> None: ...
+    def wait(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a child found."""
+
+    value: Any
+    arrays: Arrays
+
+
+@dataclass(slots=True)
+class FrameRoom:
+    """The array that frames come into, made when the first ones come; children that pose parts of them share it."""
+
+    source: Source
+    progress: Progress | None = None
+    frames: Float32 | None = None  # (f,v,3)
+    done: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _thread: int = field(default_factory=threading.get_ident)  # that is told how far it is
+
+    def place(self, first: int, total: int, shape: tuple[int, ...]) -> Float32:
+        """Where frames (n,v,3) belong."""
+        with self._lock:
+            if self.frames is None:
+                what = f"its {total} frames of {shape[1]} vertices"
+                Claims(self.source, self.source.path.stat().st_size).sample(12 * total * shape[1], what)
+                self.frames = np.empty((total, *shape[1:]), np.float32)
+            if len(shape) != 3 or shape[1:] != self.frames.shape[1:] or not 0 <= first <= total - shape[0]:
+                raise BrokenMessage
+            return self.frames[first : first + shape[0]]
+
+    def count(self, n: int) -> None:
+        """So many more are there."""
+        with self._lock:
+            self.done += n
+            total = self.done if self.frames is None else len(self.frames)
+        if threading.get_ident() == self._thread:
+            report_progress(self.progress, "load", self.done / max(1, total))
+
+
+class NativeChild:
+    """A process that answers questions about one file."""
+
+    def __init__(self, task: NativeTask, source: Source, n_bytes: int) -> None:
+        self.task, self.source = task, source
+        self.born = time.monotonic()
+        allowed = min(MEMORY, max(LEAST_MEMORY, LARGEST_RATIO * n_bytes)) + CORE_MEMORY * (os.cpu_count() or 1)
+        self._process = start_process(task, allowed)
+        self._ready = False
+
+    def ask(self, request: dict[str, Any], room: FrameRoom | None = None) -> Answer:
+        """One question; an error of ours that the child met, or its end, is raised here."""
+        try:
+            self.send(request)
+            return self.receive(room)
+        except BaseException:
+            self.end()
+            raise
+
+    def send(self, request: dict[str, Any]) -> None:
+        """A question, whose answer is received later."""
+        assert self._process.stdin is not None
+        with suppress(OSError):  # one that has ended is told when the answer is read
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def receive(self, room: FrameRoom | None = None) -> Answer:
+        """The answer to a question; frames go to their room."""
+        file: Any = self._process.stdout
+        try:
+            while True:
+                message = read_message(file)
+                if message.kind == "frames" and room is not None:
+                    ((_, _, shape),) = message.arrays
+                    first, total = message.value
+                    read_array(file, room.place(int(first), int(total), shape))
+                    room.count(shape[0])
+                elif message.kind == "answer":
+                    return Answer(message.value, {n: read_array(file, np.empty(s, t)) for n, t, s in message.arrays})
+                else:
+                    self._take(message)
+        except (BrokenMessage, OSError, TypeError, ValueError) as error:
+            raise self._death() from error
+
+    def _take(self, message: Message) -> None:
+        if message.kind == "ready":
+            self._ready = True
+        elif message.kind == "error":
+            name, text = message.value
+            raise _error_class(str(name))(str(text))
+        elif message.kind == "memory":
+            raise self.source.format_error(f"cannot be read as {self.task.kind}: it needs more memory than it may take")
+        elif message.kind == "bug":
+            raise RuntimeError(f"{self.source}: reading it as {self.task.kind} failed\n{message.value}")
+
+    def _death(self) -> OsteonError:
+        """Why there is no answer, by how the process ended."""
+        until = time.monotonic() + GRACE
+        while self._process.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        self._process.kill()
+        code = self._process.wait()
+        what = f"cannot be read as {self.task.kind}: the library"
+        if not self._ready:
+            return self.source.format_error(f"cannot be read as {self.task.kind}: its reader did not start")
+        if code == 1:  # the clock of the child
+            return self.source.format_error(f"{what} does not come to an end with it; export it again")
+        return self.source.format_error(f"{what} failed on it; export it again")
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        """The process is gone when this returns."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+
+def _error_class(name: str) -> type[OsteonError]:
+    found = getattr(errors, name) if name in errors.__all__ else OsteonError
+    return found if isinstance(found, type) and issubclass(found, OsteonError) else OsteonError
+
+
+def _start_interpreter(task: NativeTask, memory: int) -> Process:
+    """A new Python that finds the modules this one finds, but none in the current folder."""
+    path = json.dumps([entry for entry in sys.path if entry])
+    asked = [task.module, str(memory), str(task.silence), str(os.getpid()), path]
+    command = [sys.executable, "-P", "-c", _START, *asked]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if sys.platform == "linux" and process.stdout is not None:
+        import fcntl
+
+        with suppress(OSError, AttributeError):
+            fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE)
+    return process
+
+
+#: How a child is started; fuzzing has a quicker way.
+start_process: Callable[[NativeTask, int], Process] = _start_interpreter
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A child that answered, and may soon be asked about the same file again, by the same thread."""
+
+    child: NativeChild
+    path: Path
+    thread: int
+    since: float
+
+
+_KEPT: list[_Kept] = []
+_KEPT_LOCK = threading.Lock()
+
+
+def ask_native(
+    task: NativeTask,
+    source: Source,
+    request: dict[str, Any],
+    *,
+    keep: bool = False,
+    progress: Progress | None = None,
+) -> Answer:
+    """One question about a file; `keep` where the next question is most likely about the same file.
+
+    Frames that the child sends are the array `frames` of the answer.
+    """
+    child = _kept(task, source.path) or NativeChild(task, source, _size(source.path))
+    room = FrameRoom(source, progress)
+    answer = child.ask(request | {"path": str(source.path)}, room)
+    if keep:
+        with _KEPT_LOCK:
+            _KEPT.append(_Kept(child, source.path, threading.get_ident(), time.monotonic()))
+    else:
+        child.end()
+    frames: dict[str, NDArray[Any]] = {} if room.frames is None else {"frames": room.frames}
+    return Answer(answer.value, answer.arrays | frames)
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):
+        return path.stat().st_size
+    return 0
+
+
+def _kept(task: NativeTask, path: Path) -> NativeChild | None:
+    """The child that knows this file already, if it is still there; the others are ended."""
+    now, mine = time.monotonic(), threading.get_ident()
+    with _KEPT_LOCK:
+        known = [kept for kept in _KEPT if kept.thread == mine or now - kept.since > IDLE]
+        _KEPT[:] = [kept for kept in _KEPT if kept not in known]
+    found = None
+    for kept in known:
+        fresh = kept.path == path and kept.child.task == task and now - kept.since < IDLE / 2
+        if fresh and found is None and kept.child.is_alive:
+            found = kept.child
+        else:
+            kept.child.end()
+    return found
+
+
+@atexit.register
+def _end_kept() -> None:
+    with _KEPT_LOCK:
+        for kept in _KEPT:
+            kept.child.end()
+        _KEPT.clear()

@@ -1,0 +1,1 @@
+"""Files that appear whole: frames, models, several outputs at once."""

@@ -1,0 +1,180 @@
+"""Frames of a mesh to a file each.
+
+Where they go:
+- `frames/` or `frames`: a folder, `frames/frame_0000.obj`, `frames/frame_0001.obj`, …
+- `frames/horse_####.obj` or `frames/horse_%04d.obj`: the same with other names;
+- `horse.obj`: one file, for one frame only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from osteon.core.arrays import Float32, FloatArray, Int32
+from osteon.core.asset import Asset
+from osteon.core.errors import FileFormatError, OptionError
+from osteon.core.progress import Progress, report_progress
+from osteon.core.sequence import MeshSequence
+from osteon.io.formats.format_types import FrameWriter, MeshFormat, SequenceFormat
+from osteon.io.formats.optional_packages import check_extra
+from osteon.io.formats.registry import FORMATS, format_of, writable_suffixes
+from osteon.io.load.source import PathLike
+from osteon.io.save.atomic import atomic_file, atomic_folder, check_folder, check_output
+from osteon.io.save.marks import check_marked
+from osteon.io.save.output_batch import output_batch
+
+__all__ = ["check_sequence_output", "frame_writer", "frames_folder", "save_sequence", "write_sequence"]
+
+BARE = Asset()
+_COUNTER = re.compile(r"#+|%0?(\d*)d")
+_LIBRARY = "materials"  # stem of what all frames of a folder refer to
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Where frames go: a folder and names in it, or one file."""
+
+    path: Path  # the folder, or the file
+    suffix: str
+    before: str = ""  # of the number in a name
+    after: str = ""
+    digits: int = 0  # 0: one file
+
+    def name(self, frame: int) -> str:
+        return f"{self.before}{frame:0{self.digits}d}{self.after}"
+
+    def pattern(self) -> re.Pattern[str]:
+        """Names that this output may replace."""
+        return re.compile(rf"{re.escape(self.before)}\d+{re.escape(self.after)}|{_LIBRARY}(\.mtl|_[\w-]+\.(png|jpg))")
+
+    def check(self, path: Path) -> None:
+        """Refuse what must not be replaced: a folder that holds anything but frames that Osteon wrote."""
+        if not self.digits:
+            check_output(path)
+            return
+        check_folder(path, self.pattern())
+        check_marked(path)
+
+
+def write_sequence(
+    frames: Iterable[FloatArray],
+    faces: Int32,
+    path: PathLike,
+    *,
+    asset: Asset = BARE,
+    suffix: str = ".obj",
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Write each frame (v,3) to a file; all of them appear or none. `suffix` is the format of frames in a folder.
+
+    A file that is there is replaced; a folder only if all it holds are frames that Osteon wrote.
+    Frames may come from an iterator; then only one of them is in memory. Returns the files.
+    """
+    target = _target(path, suffix)
+    writer = frame_writer(target.suffix, faces, asset, _LIBRARY if target.digits else target.path.stem)
+    total = len(frames) if isinstance(frames, (np.ndarray, list, tuple)) else 0
+    stored = (np.asarray(frame, np.float32) for frame in frames)
+    if not target.digits:
+        return _write_one(stored, target, writer)
+    written: list[Path] = []
+    with atomic_folder(target.path, target.check) as folder:
+        for f, frame in enumerate(stored):
+            (folder / target.name(f)).write_bytes(writer.frame(frame))
+            written.append(target.path / target.name(f))
+            report_progress(progress, "write", (f + 1) / max(total, f + 1))
+        for name, data in writer.extra_files().items():
+            (folder / name).write_bytes(data)
+        if not written:
+            raise OptionError(f"{target.path}: there are no frames to write")
+    return written
+
+
+def save_sequence(
+    sequence: MeshSequence, path: PathLike, *, suffix: str = ".obj", progress: Progress | None = None
+) -> list[Path]:
+    """Write a sequence: whole to an .npz, else frame by frame as `write_sequence` does. Returns the files.
+
+    A file that is there is replaced, whoever wrote it; a folder only if all it holds are frames that Osteon wrote.
+    """
+    found = FORMATS.get(Path(path).suffix.lower())
+    if isinstance(found, SequenceFormat) and found.write is not None:
+        if found.plain_pictures:
+            sequence = sequence.with_parts(asset=sequence.asset.with_pictures())
+        if not found.further_sets:
+            sequence = sequence.with_parts(asset=sequence.asset.with_first_sets())
+        with atomic_file(path) as temporary:
+            found.write(temporary, sequence)
+        return [Path(path)]
+    return write_sequence(sequence.frames, sequence.faces, path, asset=sequence.asset, suffix=suffix, progress=progress)
+
+
+def check_sequence_output(path: PathLike, *, suffix: str = ".obj") -> None:
+    """Refuse an output of `save_sequence` that could not be written, before the long work starts."""
+    found = FORMATS.get(Path(path).suffix.lower())
+    if isinstance(found, SequenceFormat) and found.write is not None:
+        check_output(path)
+        check_extra(found, Path(path))
+        return
+    target = _target(path, suffix)
+    target.check(target.path)
+
+
+def frames_folder(path: PathLike, *, suffix: str = ".obj") -> Path | None:
+    """The folder that an output of `save_sequence` replaces; None where it is one file."""
+    found = FORMATS.get(Path(path).suffix.lower())
+    if isinstance(found, SequenceFormat) and found.write is not None:
+        return None
+    target = _target(path, suffix)
+    return target.path if target.digits else None
+
+
+def _target(path: PathLike, suffix: str) -> _Target:
+    target = Path(path)
+    suffix = suffix if suffix.startswith(".") else f".{suffix}"
+    known = target.suffix.lower()
+    if str(path).endswith(("/", "\\")) or target.is_dir() or not known:
+        if suffix not in writable_suffixes():
+            raise OptionError(f"suffix: cannot write frames as '{suffix}'; known are {', '.join(writable_suffixes())}")
+        return _Target(target, suffix, "frame_", suffix, 4)
+    found = format_of(target)
+    if not isinstance(found, MeshFormat) or found.writer is None:
+        raise FileFormatError(f"{target}: frames are written as {' or '.join(writable_suffixes())}, not '{known}'")
+    counters = list(_COUNTER.finditer(target.name))
+    if len(counters) > 1:
+        raise OptionError(f"{target}: more than one place for the frame number; write one run of #, or %04d")
+    if not counters:
+        return _Target(target, known)
+    at = counters[0]
+    digits = len(at[0]) if at[0].startswith("#") else int(at[1] or 1)
+    return _Target(target.parent, known, target.name[: at.start()], target.name[at.end() :], digits)
+
+
+def frame_writer(suffix: str, faces: Int32, asset: Asset, stem: str) -> FrameWriter:
+    """Turns frames of one mesh into bytes; `stem` names what they refer to."""
+    found = FORMATS.get(suffix)
+    if not isinstance(found, MeshFormat) or found.writer is None:
+        raise OptionError(f"cannot write frames as '{suffix}'; known are {', '.join(writable_suffixes())}")
+    return found.writer(faces, asset.with_first_sets().with_pictures(), stem)
+
+
+def _write_one(frames: Iterator[Float32], target: _Target, writer: FrameWriter) -> list[Path]:
+    """The only frame, and what it refers to beside it."""
+    taken = list(islice(frames, 2))
+    if len(taken) != 1:
+        found = "several frames" if taken else "no frame"
+        raise OptionError(
+            f"{target.path}: one file for {found}; name a folder, or {target.path.stem}_####{target.suffix}"
+        )
+    files = {target.path: writer.frame(taken[0])}
+    files |= {target.path.with_name(name): data for name, data in writer.extra_files().items()}
+    with output_batch():
+        for path, data in files.items():
+            with atomic_file(path) as temporary:
+                temporary.write_bytes(data)
+    return [target.path]

@@ -1,0 +1,37 @@
+"""What the child is asked about a stage: whether it holds a model, the model, the frames, and who wrote it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from osteon.io.archives.model_npz import pack_model
+from osteon.io.formats.options import LoadOptions
+from osteon.io.native.child import Outlet
+from osteon.io.native.messages import Arrays
+from osteon.io.native.sequence import pack_sequence
+from osteon.io.usd.read.model import read_stage_model, stage_holds_model
+from osteon.io.usd.read.sequence import send_stage_frames
+from osteon.io.usd.stage import layer_comment, load_pxr
+
+__all__ = ["answer", "prepare"]
+
+
+def prepare() -> None:
+    """Loads the library, before the clock and the limits begin."""
+    load_pxr(Path("stage.usd"))
+
+
+def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
+    """What `client.py` requests, in plain values and arrays."""
+    path, question = Path(request["path"]), request["question"]
+    if question == "holds":
+        return stage_holds_model(path, outlet), {}
+    if question == "comment":
+        return layer_comment(path), {}
+    options = LoadOptions(fps=request["fps"], clips=tuple(request["clips"]))
+    if question == "model":
+        arrays, header = pack_model(read_stage_model(path, options, outlet))
+        return header, arrays
+    mesh, clips = send_stage_frames(path, options, outlet)
+    return pack_sequence(mesh, clips)

@@ -1,0 +1,61 @@
+"""Reading USD from this side: a child parses the stage, what it says becomes a model or a sequence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from osteon.core.errors import FileFormatError
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import MeshSequence
+from osteon.io.archives.archive import HeldArrays
+from osteon.io.archives.model_npz import unpack_model
+from osteon.io.formats.optional_packages import find_extra
+from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
+from osteon.io.load.source import Source
+from osteon.io.metadata.asset import damage_named
+from osteon.io.native.client import NativeTask, ask_native
+from osteon.io.native.sequence import ask_sequence
+from osteon.io.usd.stage import check_head
+
+__all__ = ["holds_usd_model", "read_usd", "read_usd_model", "usd_comment"]
+
+USD_TASK = NativeTask("USD", "osteon.io.usd.child")
+
+
+def holds_usd_model(path: Path) -> bool:
+    """Whether a mesh of the stage is skinned."""
+    return bool(ask_native(USD_TASK, _checked(path), {"question": "holds"}, keep=True).value)
+
+
+def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> SkinnedModel:
+    """The model that Osteon wrote, or what the first SkelRoot of the stage shows."""
+    source = _checked(path)
+    found = ask_native(USD_TASK, source, {"question": "model", **_asked(options)})
+    with damage_named(source):
+        return unpack_model(HeldArrays(source, found.arrays), found.value)
+
+
+def read_usd(path: Path, request: ReadRequest) -> MeshSequence:
+    """The meshes of the stage as one, with the clips that Osteon wrote or one clip named after the file."""
+    return ask_sequence(USD_TASK, _checked(path), request)
+
+
+def usd_comment(path: Path) -> str:
+    """What the layer says about itself, by which Osteon knows its own; empty for what cannot be read."""
+    try:
+        return str(ask_native(USD_TASK, _checked(path), {"question": "comment"}, keep=True).value)
+    except FileFormatError:
+        return ""
+
+
+def _checked(path: Path) -> Source:
+    """The file, if it looks like USD and there is something to read it with."""
+    source = Source(path)
+    check_head(source)
+    find_extra("pxr", "usd", path)
+    return source
+
+
+def _asked(options: LoadOptions) -> dict[str, Any]:
+    return {"fps": options.fps, "clips": list(options.clips)}
