@@ -28,7 +28,7 @@ PAGE = ROOT / "src" / "osteon" / "view" / "page"
 STATIC = ROOT / "src" / "osteon" / "view" / "static"
 STAMP = STATIC / "sources.sha256"
 #: What the page and Python share; it is part of the bundle.
-SCHEMA = ROOT / "src" / "osteon" / "view" / "pack_schema.json"
+SCHEMA = ROOT / "src" / "osteon" / "view" / "pack" / "schema.json"
 BUNDLE = ("index.html", "app.js", "app.css", "study.html", "study.js", "study.css")
 BUNDLING = ("--bundle", "--minify", "--charset=utf8", "--target=es2022", "--log-level=warning", "--loader:.glsl=text")
 

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from osteon.core.model import SkinnedModel
-from osteon.view.pack import write_pack
+from osteon.view.pack.model_pack import write_pack
 from osteon_bench.browser_pages import bench_page, lacking_tools, open_page, served_folder
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun

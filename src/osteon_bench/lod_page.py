@@ -14,7 +14,7 @@ from typing import Any
 from osteon.core.model import SkinnedModel
 from osteon.lod.model_levels import Level, ModelLevels, with_slots
 from osteon.lod.progressive_skin import ProgressiveSkin
-from osteon.view.pack import Evidence, write_pack
+from osteon.view.pack.model_pack import Evidence, write_pack
 from osteon_bench.browser_pages import bench_page, lacking_tools, open_page, served_folder
 from osteon_bench.lod import LevelCase, bounded
 from osteon_bench.rows import Row, figure

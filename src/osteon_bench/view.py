@@ -18,9 +18,9 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model
 from osteon.view.bundle import BUNDLE, read_bundle
-from osteon.view.collection import Collection, prepare_item
-from osteon.view.export import export_view
-from osteon.view.pack import write_pack
+from osteon.view.export.static_site import export_view
+from osteon.view.pack.model_pack import write_pack
+from osteon.view.server.collection import Collection, prepare_item
 from osteon_bench import crowd
 from osteon_bench.browser_pages import bench_page, lacking_tools, open_page, served_folder
 from osteon_bench.crowd import crowd_rows

@@ -321,7 +321,7 @@ def test_a_picture_that_is_not_what_its_extension_says_is_left_out(triangle_glb,
 
 
 def test_the_page_shows_what_browsers_read(triangle_glb, tmp_path):
-    from osteon.view.pack import SHOWN_PICTURES
+    from osteon.view.pack.model_pack import SHOWN_PICTURES
 
     for extension, data in RARE.items():
         asset = load_sequence(rarely_textured(triangle_glb, extension, False).save(tmp_path / "a.glb")).asset

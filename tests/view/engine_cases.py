@@ -13,7 +13,7 @@ from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
-from osteon.view.pack import pack_model
+from osteon.view.pack.model_pack import pack_model
 from osteon_bench.players.cases import make_cases
 
 RANK = 5

@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 #: Pictures that tests leave to be looked at.
 ARTIFACTS = HERE / "artifacts"
 PAGE = HERE.parents[1] / "src" / "osteon" / "view" / "page"
-SCHEMA = PAGE.parent / "pack_schema.json"
+SCHEMA = PAGE.parent / "pack" / "schema.json"
 ORIGIN = "http://engine.invalid"
 TYPES = {"Float32Array": "<f4", "Float64Array": "<f8", "Uint8Array": "u1"}
 
@@ -75,7 +75,7 @@ class EnginePage:
         if asked in self._packs:
             route.fulfill(body=self._packs[asked], content_type="application/octet-stream")
             return
-        roots = {"packages/": packages(), "engine/": PAGE / "engine", SCHEMA.name: SCHEMA.parent}
+        roots = {"packages/": packages(), "engine/": PAGE / "engine", "pack/": SCHEMA.parent}
         root = next((folder for start, folder in roots.items() if asked.startswith(start)), HERE)
         path = root / asked.split("/", 1)[-1]
         if not path.is_file():

@@ -13,7 +13,7 @@ from osteon.io import load_sequence
 from osteon.io.meshes.obj_write import ObjWriter
 from osteon.io.skeletons import load_skeleton
 from osteon.simplex.poser import Poser, PoserOptions
-from osteon.view.pose_request import PoseRequest, pose_request
+from osteon.view.jobs.pose_request import PoseRequest, pose_request
 
 #: Joints of the tube, along its axis.
 JOINTS = {"root": 0.0, "elbow": 1.0, "wrist": 2.0, "tip": 2.9}

@@ -18,11 +18,11 @@ from urllib.parse import quote
 import pytest
 
 from osteon.view import bundle
-from osteon.view.collection import Collection, prepare_item
-from osteon.view.model_files import find_models
-from osteon.view.model_set import prepare_models
-from osteon.view.serve import ViewServer
-from osteon.view.session import Session
+from osteon.view.server.collection import Collection, prepare_item
+from osteon.view.server.model_files import find_models
+from osteon.view.server.model_set import prepare_models
+from osteon.view.server.serve import ViewServer
+from osteon.view.server.session import Session
 
 #: Seconds after which something that a test waits for is said to be wrong, not slow: machines may do much else.
 PATIENCE = 300.0

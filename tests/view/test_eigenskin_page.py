@@ -17,8 +17,8 @@ from osteon.cli.main import main
 from osteon.deform.pose import pose_character, pose_frames
 from osteon.io import load_model, save_model, save_sequence
 from osteon.pipeline.rig_poses import poses_of_rig
-from osteon.view.collection import Collection, prepare_item
-from osteon.view.export import export_view
+from osteon.view.export.static_site import export_view
+from osteon.view.server.collection import Collection, prepare_item
 from tests.tolerance import assert_same_points
 
 from .eigenskin_case import ELBOW, arm, cut_to, posed_by_osteon, with_clip, write_arm

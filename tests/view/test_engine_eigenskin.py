@@ -12,7 +12,7 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
-from osteon.view.pack import pack_model
+from osteon.view.pack.model_pack import pack_model
 from osteon_bench.players.cases import make_cases
 
 from .eigenskin_case import arm

@@ -13,7 +13,7 @@ from osteon.core.deformer import DEFORMERS, DISPLACEMENTS
 from osteon.core.sequence import MeshSequence
 from osteon.deform.multi_weight import WORLD
 from osteon.deform.pose import pose_frames, pose_points
-from osteon.view.pack import pack_model, pack_sequence
+from osteon.view.pack.model_pack import pack_model, pack_sequence
 
 from ..contract.families import DEFORMER_CASES, DISPLACEMENT_CASES
 from .dual_quaternion_case import reference, screw_model

@@ -11,7 +11,7 @@ from osteon.lod.controller import ControllerOptions, ControllerState, SeenCharac
 from osteon.lod.level_curve import LevelCurve
 from osteon.lod.model_levels import ModelLevels
 from osteon.synth.jointed import JointedOptions, make_jointed
-from osteon.view.pack import pack_model
+from osteon.view.pack.model_pack import pack_model
 from osteon_bench.level_characters import joint_driven_model
 
 from .engine_cases import models, pack_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from osteon.core.asset import Image
-from osteon.view.pack import pack_model
+from osteon.view.pack.model_pack import pack_model
 
 from .engine_cases import models
 from .engine_page import engine_page

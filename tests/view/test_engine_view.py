@@ -10,8 +10,8 @@ import pytest
 from osteon.core.animation import BoneTrack
 from osteon.deform.pose import pose_frames
 from osteon.report.picture import bone_colors, heat_colors
-from osteon.view import pack_arrays as packing
-from osteon.view.pack import pack_model
+from osteon.view.pack import arrays as packing
+from osteon.view.pack.model_pack import pack_model
 
 from .engine_cases import clusters_of, models, pack_of, source_of
 from .engine_page import engine_page

@@ -14,7 +14,7 @@ from osteon.core.stored_levels import StoredLevels
 from osteon.io import save_stored_levels
 from osteon.lod.files import save_levels
 from osteon.lod.model_levels import ModelLevels
-from osteon.view.collection import levels_of, prepare_item
+from osteon.view.server.collection import levels_of, prepare_item
 from tests.posable import posable_model
 
 from .level_cases import made_levels

@@ -23,8 +23,8 @@ from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
-from osteon.view import pack_arrays
-from osteon.view.pack import Evidence, pack_model, pack_sequence, write_pack
+from osteon.view.pack import arrays as pack_arrays
+from osteon.view.pack.model_pack import Evidence, pack_model, pack_sequence, write_pack
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
 FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
@@ -205,6 +205,6 @@ def test_files_hold_the_same_bytes(tmp_path):
 
 
 def test_packing_does_not_wait_for_numba():
-    code = "import sys, osteon.view.pack; print(*sorted({'numba', 'starlette'} & set(sys.modules)))"
+    code = "import sys, osteon.view.pack.model_pack; print(*sorted({'numba', 'starlette'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

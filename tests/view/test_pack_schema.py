@@ -17,18 +17,18 @@ from osteon.core.skeleton import Skeleton
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.measure.distortion import measure_distortion
 from osteon.synth.baked import bake_cylinder
-from osteon.view import pack_arrays
-from osteon.view.pack import pack_model, pack_sequence
-from osteon.view.pack_form import pack_pieces
-from osteon.view.pack_poses import ShownPoses
-from osteon.view.pack_schema import SCHEMA, PackError, check_pack
+from osteon.view.pack import arrays as pack_arrays
+from osteon.view.pack.binary import pack_pieces
+from osteon.view.pack.model_pack import pack_model, pack_sequence
+from osteon.view.pack.poses import ShownPoses
+from osteon.view.pack.schema import SCHEMA, PackError, check_pack
 
 from .engine_cases import models, source_of
 from .engine_page import engine_page
 from .level_cases import made_levels
 from .test_pack import read_pack
 
-PAGE = Path(pack_arrays.__file__).parent / "page"
+PAGE = Path(pack_arrays.__file__).parents[1] / "page"
 #: What pack.js adds to a header when it reads a pack.
 DERIVED = {"counts", "skinned", "hasSource", "still"}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import GeometryError, OptionError
-from osteon.view.pose_request import pose_request
+from osteon.view.jobs.pose_request import pose_request
 
 HALF = 0.5**0.5
 LINE = {"name": "line1", "rest": [[0, 0, 0], [1, 0, 0]], "ends": [[0, 0, 0], [0, 1, 0]], "domain": {"tube": 0.3}}

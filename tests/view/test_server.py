@@ -10,7 +10,7 @@ import pytest
 
 from osteon.io import save_model, save_sequence
 from osteon.synth.baked import bake_cylinder
-from osteon.view.pack import pack_model, pack_sequence
+from osteon.view.pack.model_pack import pack_model, pack_sequence
 
 from .serving import Served, served, use_small_page, wait_until
 

@@ -9,7 +9,9 @@ import pytest
 
 from osteon.io import save_model
 from osteon.synth.baked import bake_cylinder
-from osteon.view import bodies, lines, pose_routes
+from osteon.view.server import connections as lines
+from osteon.view.server import pose_routes
+from osteon.view.server import request_bodies as bodies
 
 from .serving import RawLine, Served, served, wait_until
 

@@ -15,7 +15,7 @@ import pytest
 
 from osteon.io import save_model
 from osteon.synth.baked import bake_cylinder
-from osteon.view.doorway import open_browser, write_doorway
+from osteon.view.server.redirect_page import open_browser, write_doorway
 
 from .serving import alive, use_small_page, wait_until
 

@@ -9,8 +9,8 @@ import pytest
 from osteon.core.errors import OptionError
 from osteon.io import save_model
 from osteon.synth.baked import bake_cylinder
-from osteon.view.guard import HEADERS, Guard
-from osteon.view.serve import open_socket
+from osteon.view.server.guard import HEADERS, Guard
+from osteon.view.server.serve import open_socket
 
 from .serving import Served, served, use_small_page
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from osteon.core.errors import OptionError
-from osteon.view import uploads as upload_file
-from osteon.view.bodies import TooLarge
-from osteon.view.uploads import Dropped, Uploads, plain_name
+from osteon.view.server import uploads as upload_file
+from osteon.view.server.request_bodies import TooLarge
+from osteon.view.server.uploads import Dropped, Uploads, plain_name
 
 from .serving import RawLine, served, wait_until
 

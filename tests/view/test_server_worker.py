@@ -15,8 +15,8 @@ import pytest
 
 from osteon.io import save_sequence
 from osteon.synth.baked import bake_cylinder
-from osteon.view import confinement, tasks
-from osteon.view.confinement import Limits, reading_limits
+from osteon.view.jobs import confinement, tasks
+from osteon.view.jobs.confinement import Limits, reading_limits
 
 from .serving import Served, alive, served, wait_until
 
@@ -198,8 +198,8 @@ import asyncio, signal, sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 import hostile_tasks
-from osteon.view.jobs import Worker
-from osteon.view.keeper import Keeper
+from osteon.view.jobs.queue import Worker
+from osteon.view.server.cleanup_process import Keeper
 
 async def main(folder, keeper):
     worker = Worker(folder / "scratch", keeper)

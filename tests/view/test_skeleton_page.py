@@ -20,7 +20,7 @@ from osteon.deform.pose import pose_frames
 from osteon.deform.pose_skeleton import posed_places
 from osteon.io import load_sequence, save_model
 from osteon.pipeline.pose_model import pose_model, sticks_for
-from osteon.view.pose_request import pose_request
+from osteon.view.jobs.pose_request import pose_request
 from tests.posable import NAMES, PARENTS, posable_model, posable_skeleton
 from tests.tolerance import assert_same_points
 

@@ -18,9 +18,9 @@ from osteon.core.errors import OptionError
 from osteon.core.progress import Progress
 
 if TYPE_CHECKING:
-    from osteon.view.collection import Collection
-    from osteon.view.model_files import NamedModels
-    from osteon.view.session import Session
+    from osteon.view.server.collection import Collection
+    from osteon.view.server.model_files import NamedModels
+    from osteon.view.server.session import Session
 
 __all__ = ["view"]
 
@@ -68,10 +68,10 @@ def view(
     osteon view horse.glb horse/ --export page/
     """
     from osteon.view.bundle import check_bundle
-    from osteon.view.collection import Collection
-    from osteon.view.keeper import Keeper
-    from osteon.view.model_set import prepare_models
-    from osteon.view.session import Session
+    from osteon.view.server.cleanup_process import Keeper
+    from osteon.view.server.collection import Collection
+    from osteon.view.server.model_set import prepare_models
+    from osteon.view.server.session import Session
 
     export = None if target is None else _export_output(target, port, no_browser, skeleton)
     named = _models(files, skeleton)
@@ -97,8 +97,8 @@ def view(
 
 def _export_output(target: str, port: int, no_browser: bool, skeleton: str | None) -> Wanted | None:
     """The file or the folder that an export writes."""
-    from osteon.view.export import check_export
-    from osteon.view.single_page import is_single_page
+    from osteon.view.export.single_page import is_single_page
+    from osteon.view.export.static_site import check_export
 
     if port or no_browser:
         raise OptionError("--export: writes files and serves nothing; leave --port and --no-browser out")
@@ -112,7 +112,7 @@ def _export_output(target: str, port: int, no_browser: bool, skeleton: str | Non
 
 def _models(files: tuple[str, ...], skeleton: str | None) -> NamedModels | None:
     """The models of one source, if several are named; what is odd about their files is said."""
-    from osteon.view.model_files import find_models
+    from osteon.view.server.model_files import find_models
 
     named = find_models(files)
     if named is not None and skeleton is not None:
@@ -126,8 +126,8 @@ def _prepare_one(
     collection: Collection, files: tuple[str, ...], skeleton: str | None, clusters: bool, progress: Progress | None
 ) -> None:
     """What was named, with the source and the skeleton beside it, as the only item of a collection."""
-    from osteon.view.collection import prepare_item
-    from osteon.view.model_files import names_sequence
+    from osteon.view.server.collection import prepare_item
+    from osteon.view.server.model_files import names_sequence
 
     shown, source = (files, ()) if names_sequence(files) else (files[:1], files[1:])
     item_id = collection.new_id()
@@ -138,8 +138,8 @@ def _prepare_one(
 
 
 def _export(collection: Collection, target: str, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
-    from osteon.view.export import export_view
-    from osteon.view.single_page import is_single_page
+    from osteon.view.export.single_page import is_single_page
+    from osteon.view.export.static_site import export_view
 
     items = list(collection.items.values())
     kind = "file" if is_single_page(target) else "folder"
@@ -154,7 +154,7 @@ def _export(collection: Collection, target: str, outputs: Outputs, json_file: st
 
 def _how_to_see(target: str, is_file: bool, size: int) -> str:
     """What was written, how large it is, and how to look at it."""
-    from osteon.view.single_page import SLOW_BYTES
+    from osteon.view.export.single_page import SLOW_BYTES
 
     written = f"written to {target}, {size_text(size)}; "
     if not is_file:
@@ -165,7 +165,7 @@ def _how_to_see(target: str, is_file: bool, size: int) -> str:
 
 def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
     """Run the server until Ctrl-C, or until the tab that was opened here is closed."""
-    from osteon.view.serve import ViewServer
+    from osteon.view.server.serve import ViewServer
 
     collection = session.collection
 
@@ -180,7 +180,7 @@ def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_fi
             threading.Thread(target=open_tab, args=(address,), daemon=True).start()
 
     def open_tab(address: str) -> None:
-        from osteon.view.doorway import open_browser
+        from osteon.view.server.redirect_page import open_browser
 
         if not open_browser(address, collection.folder):
             click.echo("no browser was found; open the address in one", err=True)

@@ -3,8 +3,8 @@
     bones: int = option(0, help="Exactly this many.", flags=("--bones", "-b"), minimum=0, page="Bones")
 
 Made from it: the checks on construction (`option_checks.py`), the flags of the command line (`cli/option_flags.py`),
-the form of the page (`view/fit_form.py`) and the tables in `docs/options.md` (`cli/option_tables.py`). The type of the
-field tells what a value may be: a number, a word of a Literal, a file, yes or no.
+the form of the page (`view/server/fit_form.py`) and the tables in `docs/options.md` (`cli/option_tables.py`). The type
+of the field tells what a value may be: a number, a word of a Literal, a file, yes or no.
 
 An option that has no effect is refused, never ignored. `needs` tells what must hold for it: values of other fields, or
 circumstances that only the caller knows, such as a rig (`option_checks.check_used`).

@@ -22,8 +22,8 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io.save.played import played_sequence
 from osteon.study.plan import StudyCharacter, StudyPlan
-from osteon.view.collection import load_shown
-from osteon.view.pack import write_pack
+from osteon.view.pack.model_pack import write_pack
+from osteon.view.server.collection import load_shown
 
 __all__ = ["Animations", "prepare_animations"]
 

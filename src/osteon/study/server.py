@@ -7,7 +7,7 @@
 
 A rater is a random token of his browser, and questions are numbered in his own order: what is compared never leaves the
 server. A refusal is {"error": one sentence}: 409 for a question that was answered already, 422 for what is no answer.
-All of it lies under the key of the address (view/guard.py).
+All of it lies under the key of the address (view/server/guard.py).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from osteon.core.errors import FileFormatError, OptionError, OsteonError
 from osteon.study.animations import Animations
 from osteon.study.answers import HIGHEST, LOWEST, AnsweredAlready, AnswerFile
 from osteon.study.plan import VIEWS, ask_order
-from osteon.view.bodies import App, TooLarge, TooSlow
 from osteon.view.bundle import STUDY_BUNDLE, read_bundle
-from osteon.view.guard import Guard
-from osteon.view.requests import read_json
-from osteon.view.serve import HOST, PageServer, open_socket
+from osteon.view.server.guard import Guard
+from osteon.view.server.request_bodies import App, TooLarge, TooSlow
+from osteon.view.server.requests import read_json
+from osteon.view.server.serve import HOST, PageServer, open_socket
 
 __all__ = ["Door", "open_door", "study_app", "study_server"]
 

@@ -21,7 +21,7 @@ from osteon.lod.model_levels import ModelLevels
 from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
 from osteon.pipeline.level_measures import measure_models
 from osteon.pipeline.levels import fit_levels
-from osteon.view.pack import pack_model
+from osteon.view.pack.model_pack import pack_model
 from tests.eigenskin_arm import make_rig, pose_set
 from tests.tolerance import assert_same_points
 

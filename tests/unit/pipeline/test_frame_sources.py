@@ -15,7 +15,7 @@ from osteon.fit.problem import pose_problem
 from osteon.pipeline.skin import skin_sequence
 from osteon.report.evidence import frame_steps
 from osteon.report.views import centering_shifts, distinct_frames
-from osteon.view.pack import pack_sequence
+from osteon.view.pack.model_pack import pack_sequence
 
 from ...subjects import bent_tube
 

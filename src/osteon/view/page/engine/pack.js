@@ -19,7 +19,7 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  *   base: number, samples: number, curve: Object<string, Float32Array>}} LevelClip  As osteon/lod/ stores it, of one clip.
  * @typedef {{clips: LevelClip[], heirs: number[], numbered: Object<string, number>[], size: number}} Levels  Who takes the
  *   weight of a slot that goes, the levels that the file names, and the size of the body as it plays.
- * @typedef {object} Pack  What the header holds (pack_schema.json), and what is read from it.
+ * @typedef {object} Pack  What the header holds (pack/schema.json), and what is read from it.
  * @property {"model"|"sequence"|"posed"} kind
  * @property {string} name
  * @property {Clip[]} clips

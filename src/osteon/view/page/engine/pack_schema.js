@@ -1,5 +1,5 @@
-// Checks what the page reads by the schema that Python writes by (pack_schema.json says how it is to be read).
-import SCHEMA from "../../pack_schema.json" with { type: "json" };
+// Checks what the page reads by the schema that Python writes by (pack/schema.json says how it is to be read).
+import SCHEMA from "../../pack/schema.json" with { type: "json" };
 
 export { SCHEMA };
 

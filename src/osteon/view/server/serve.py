@@ -9,11 +9,11 @@ from collections.abc import Callable
 import uvicorn
 
 from osteon.core.errors import OptionError
-from osteon.view.bodies import App
-from osteon.view.guard import Guard, guarded
-from osteon.view.lines import PatientProtocol
-from osteon.view.server import view_app
-from osteon.view.session import Session
+from osteon.view.server.app import view_app
+from osteon.view.server.connections import PatientProtocol
+from osteon.view.server.guard import Guard, guarded
+from osteon.view.server.request_bodies import App
+from osteon.view.server.session import Session
 
 __all__ = ["HOST", "PageServer", "ViewServer", "open_socket"]
 

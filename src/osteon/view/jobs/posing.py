@@ -18,11 +18,11 @@ from osteon.core.errors import GeometryError
 from osteon.core.pose_track import LineTrack, PinTrack, PoseTrack
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton
-from osteon.view.own_skin import OwnSkin, cut_track
-from osteon.view.pack_form import pack_pieces
-from osteon.view.pack_schema import OUTLIER
-from osteon.view.posable_mesh import PosableMesh, PoseFiles, posable_mesh
-from osteon.view.pose_request import PoseRequest
+from osteon.view.jobs.posable_mesh import PosableMesh, PoseFiles, posable_mesh
+from osteon.view.jobs.pose_request import PoseRequest
+from osteon.view.pack.binary import pack_pieces
+from osteon.view.pack.own_skin import OwnSkin, cut_track
+from osteon.view.pack.schema import OUTLIER
 
 if TYPE_CHECKING:  # imports numba
     from osteon.simplex.poser import Poser
@@ -97,7 +97,7 @@ def save_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progre
 
 def save_pose(files: PoseFiles, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
     """Write the pose as JSON."""
-    from osteon.view.pose_file import pose_json
+    from osteon.view.jobs.pose_file import pose_json
 
     mesh = posable_mesh(files)
     track, poser = _track(mesh, request), _poser(mesh, request, progress)

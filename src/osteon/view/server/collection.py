@@ -17,10 +17,10 @@ from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
 from osteon.io.comparisons.summary import ComparedModel
 from osteon.io.load.source import numbered
-from osteon.view.model_names import named_after_file
-from osteon.view.pack import Evidence, write_pack
-from osteon.view.pack_poses import check_use, holds_poses, load_poses_of
-from osteon.view.target_names import target_names
+from osteon.view.pack.model_names import named_after_file
+from osteon.view.pack.model_pack import Evidence, write_pack
+from osteon.view.pack.poses import check_use, holds_poses, load_poses_of
+from osteon.view.pack.target_names import target_names
 
 if TYPE_CHECKING:  # imports numba
     from osteon.lod.model_levels import ModelLevels
@@ -166,7 +166,7 @@ def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> Skinn
 def _check_skeleton(file: str, shown: SkinnedModel | MeshSequence) -> None:
     """Refuse a skeleton that cannot be read, or not for this mesh, before anything is served."""
     from osteon.io.skeletons import load_skeleton
-    from osteon.view.posable_mesh import check_place
+    from osteon.view.jobs.posable_mesh import check_place
 
     check_place(load_skeleton(file), shown.rest.astype(np.float64), file)
 

@@ -21,7 +21,7 @@ from osteon.io import atomic_file
 from osteon.io.load.source import PathLike
 from osteon.io.save.marks import MARK
 from osteon.view.bundle import read_bundle
-from osteon.view.collection import Item
+from osteon.view.server.collection import Item
 
 __all__ = ["SLOW_BYTES", "export_page", "is_single_page"]
 

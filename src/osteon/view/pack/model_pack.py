@@ -1,7 +1,7 @@
 """What the page shows, in one binary each: a model with its bones, or a sequence that has none.
 
 A model says the kind of its deformer and of its displacements, and where their arrays are: a family needs no code here.
-`pack_schema.json` states all that may be in a pack, `pack_form.py` its bytes.
+`schema.json` states all that may be in a pack, `binary.py` its bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.engine_facts import file_facts
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
-from osteon.view.pack_arrays import (
+from osteon.view.pack.arrays import (
     bone_arrays,
     cluster_numbers,
     columns_by_kind,
@@ -34,11 +34,11 @@ from osteon.view.pack_arrays import (
     mesh_arrays,
     source_arrays,
 )
-from osteon.view.pack_form import pack_pieces
-from osteon.view.pack_levels import NO_LEVELS, level_parts
-from osteon.view.pack_poses import NO_POSES, ShownPoses, pose_parts
-from osteon.view.pack_schema import SLOTS
-from osteon.view.split_normals import split_normals
+from osteon.view.pack.binary import pack_pieces
+from osteon.view.pack.levels import NO_LEVELS, level_parts
+from osteon.view.pack.poses import NO_POSES, ShownPoses, pose_parts
+from osteon.view.pack.schema import SLOTS
+from osteon.view.pack.split_normals import split_normals
 
 if TYPE_CHECKING:  # all import numba
     from osteon.lod.model_levels import ModelLevels

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from osteon.core.errors import OptionError
-from osteon.view.bodies import MAX_REQUEST, Body
-from osteon.view.guard import BODY
-from osteon.view.session import Session
+from osteon.view.server.guard import BODY
+from osteon.view.server.request_bodies import MAX_REQUEST, Body
+from osteon.view.server.session import Session
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from osteon.core.errors import OptionError
 from osteon.io import FORMATS, MODEL_FORMATS
-from osteon.view.bodies import TooLarge
+from osteon.view.server.request_bodies import TooLarge
 
 __all__ = ["COMPANIONS", "UPLOAD_BYTES", "Dropped", "Uploads", "known_suffixes", "plain_name"]
 

@@ -1,6 +1,6 @@
 """What a pack may hold: the schema that Python and the page share, and the check of what is written.
 
-`pack_schema.json` says it, and says how it is to be read; `engine/pack_schema.js` of the page checks by the same file.
+`schema.json` says it, and says how it is to be read; `engine/pack_schema.js` of the page checks by the same file.
 """
 
 from __future__ import annotations

@@ -30,14 +30,14 @@ from osteon.core.errors import OptionError, OsteonError
 from osteon.io import MODEL_FORMATS
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.skeletons import SKELETON_SUFFIXES
-from osteon.view.bodies import App, TooLarge, TooSlow
 from osteon.view.bundle import BUNDLE, read_bundle
-from osteon.view.fit_form import fit_form, fit_options
-from osteon.view.pose_routes import SKELETON_BYTES, pose_routes
-from osteon.view.requests import body_of, read_json, session_of, while_wanted, whole_number
-from osteon.view.session import Busy, Session, Unknown
-from osteon.view.streams import EventStream
-from osteon.view.uploads import COMPANIONS, known_suffixes, plain_name
+from osteon.view.server.fit_form import fit_form, fit_options
+from osteon.view.server.pose_routes import SKELETON_BYTES, pose_routes
+from osteon.view.server.request_bodies import App, TooLarge, TooSlow
+from osteon.view.server.requests import body_of, read_json, session_of, while_wanted, whole_number
+from osteon.view.server.session import Busy, Session, Unknown
+from osteon.view.server.streams import EventStream
+from osteon.view.server.uploads import COMPANIONS, known_suffixes, plain_name
 
 __all__ = ["view_app"]
 

@@ -20,8 +20,8 @@ from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress
 from osteon.core.skeleton_place import measure_place
 from osteon.core.sticks import StickSkeleton
-from osteon.view.own_skin import OwnSkin, own_skin
-from osteon.view.pack_form import read_arrays
+from osteon.view.pack.binary import read_arrays
+from osteon.view.pack.own_skin import OwnSkin, own_skin
 
 if TYPE_CHECKING:  # imports numba
     from osteon.simplex.poser import Poser

@@ -10,8 +10,8 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from osteon.view.bodies import App, Body, Message, Receive, Scope, Send
 from osteon.view.bundle import POLICY
+from osteon.view.server.request_bodies import App, Body, Message, Receive, Scope, Send
 
 __all__ = ["BODY", "HEADERS", "Guard", "guarded"]
 

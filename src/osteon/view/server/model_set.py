@@ -10,10 +10,10 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.io import load_model, load_sequence
-from osteon.view.collection import Collection, Item, Peers, check_source, find_clusters
-from osteon.view.model_files import ModelFile, NamedModels
-from osteon.view.pack import Evidence, write_pack
-from osteon.view.pack_poses import holds_poses, load_poses_of
+from osteon.view.pack.model_pack import Evidence, write_pack
+from osteon.view.pack.poses import holds_poses, load_poses_of
+from osteon.view.server.collection import Collection, Item, Peers, check_source, find_clusters
+from osteon.view.server.model_files import ModelFile, NamedModels
 
 __all__ = ["prepare_models"]
 

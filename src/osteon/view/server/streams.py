@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
 
-from osteon.view.bodies import Message, Receive, Scope, Send
+from osteon.view.server.request_bodies import Message, Receive, Scope, Send
 
 __all__ = ["EventStream"]
 

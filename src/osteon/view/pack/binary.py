@@ -3,7 +3,7 @@
     "OSTP", u32 version, u32 bytes of the JSON; the JSON, padded with spaces so that the data begins at a multiple of
     16; the arrays, each at a multiple of 16 from the beginning of the data. All numbers are little-endian.
 
-`engine/pack.js` of the page reads this. What may be in it says `pack_schema.json`.
+`engine/pack.js` of the page reads this. What may be in it says `schema.json`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from osteon.core.deformer import Arrays
-from osteon.view.pack_schema import VERSION, check_pack
+from osteon.view.pack.schema import VERSION, check_pack
 
 __all__ = ["pack_pieces", "read_arrays"]
 

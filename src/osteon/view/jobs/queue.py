@@ -16,9 +16,9 @@ from typing import Any
 
 from osteon.core.errors import OsteonError
 from osteon.core.processes import end_group
-from osteon.view.confinement import Limits
-from osteon.view.keeper import Keeper
-from osteon.view.tasks import MAX_MESSAGE, Task, work
+from osteon.view.jobs.confinement import Limits
+from osteon.view.jobs.tasks import MAX_MESSAGE, Task, work
+from osteon.view.server.cleanup_process import Keeper
 
 __all__ = ["PageJob", "TaskError", "Worker", "WorkerBroke", "WorkerEnded"]
 

@@ -20,8 +20,8 @@ from osteon.io import atomic_folder
 from osteon.io.load.source import PathLike
 from osteon.io.save.marks import MARK, MARK_KEY
 from osteon.view.bundle import BUNDLE, POLICY, read_bundle
-from osteon.view.collection import Item
-from osteon.view.single_page import export_page, is_single_page
+from osteon.view.export.single_page import export_page, is_single_page
+from osteon.view.server.collection import Item
 
 __all__ = ["check_export", "export_view"]
 

@@ -9,7 +9,7 @@ from osteon.core.engines import bone_type_players
 from osteon.core.errors import OptionError
 from osteon.core.option_fields import OptionField, options_in
 from osteon.core.options import SkinOptions
-from osteon.view.model_names import METHOD_NAMES
+from osteon.view.pack.model_names import METHOD_NAMES
 
 __all__ = ["fit_form", "fit_options"]
 

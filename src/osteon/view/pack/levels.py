@@ -17,8 +17,8 @@ from osteon.core.arrays import Float32
 from osteon.core.character import Character
 from osteon.core.deformer import Arrays
 from osteon.core.skin import Skin
-from osteon.view.pack_arrays import card_slots, columns_by_kind, deformer_arrays, mesh_arrays, used_slots
-from osteon.view.pack_schema import SLOTS
+from osteon.view.pack.arrays import card_slots, columns_by_kind, deformer_arrays, mesh_arrays, used_slots
+from osteon.view.pack.schema import SLOTS
 
 if TYPE_CHECKING:  # imports numba
     from osteon.lod.blend_order import BlendOrder

@@ -14,14 +14,14 @@ from typing import Any, Literal
 from osteon.core.errors import OptionError, OsteonError
 from osteon.core.options import SkinOptions
 from osteon.io.skeletons import SKELETON_SUFFIXES
-from osteon.view import posing, tasks
-from osteon.view.collection import Collection, Item, Peers
-from osteon.view.confinement import reading_limits
-from osteon.view.jobs import PageJob, TaskError, Worker, WorkerBroke
-from osteon.view.keeper import Keeper
-from osteon.view.posable_mesh import PoseFiles
-from osteon.view.pose_request import PoseRequest
-from osteon.view.uploads import Dropped, Uploads
+from osteon.view.jobs import posing, tasks
+from osteon.view.jobs.confinement import reading_limits
+from osteon.view.jobs.posable_mesh import PoseFiles
+from osteon.view.jobs.pose_request import PoseRequest
+from osteon.view.jobs.queue import PageJob, TaskError, Worker, WorkerBroke
+from osteon.view.server.cleanup_process import Keeper
+from osteon.view.server.collection import Collection, Item, Peers
+from osteon.view.server.uploads import Dropped, Uploads
 
 __all__ = ["Busy", "Session", "Unknown"]
 

@@ -14,10 +14,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from osteon.io.skeletons import SKELETON_SUFFIXES
-from osteon.view import posing
-from osteon.view.pose_request import PoseRequest, pose_request
-from osteon.view.requests import body_of, read_json, session_of, while_wanted
-from osteon.view.uploads import plain_name
+from osteon.view.jobs import posing
+from osteon.view.jobs.pose_request import PoseRequest, pose_request
+from osteon.view.server.requests import body_of, read_json, session_of, while_wanted
+from osteon.view.server.uploads import plain_name
 
 __all__ = ["SKELETON_BYTES", "pose_routes"]
 

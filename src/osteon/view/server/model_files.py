@@ -17,7 +17,7 @@ from osteon.io import MODEL_FORMATS, holds_model
 from osteon.io.comparisons.summary import ComparedModel, read_summary
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.load.inputs import natural_key
-from osteon.view.model_names import method_name
+from osteon.view.pack.model_names import method_name
 
 __all__ = ["ModelFile", "NamedModels", "find_models", "names_sequence"]
 

@@ -24,7 +24,7 @@ from osteon.core.errors import OsteonError
 from osteon.core.options import SkinOptions
 from osteon.core.processes import end_group
 from osteon.core.progress import Progress, ProgressEvent
-from osteon.view.confinement import confine, limited_memory
+from osteon.view.jobs.confinement import confine, limited_memory
 
 __all__ = ["MAX_MESSAGE", "Command", "Task", "cluster_source", "fit_source", "open_files", "save_as", "work"]
 
@@ -41,7 +41,7 @@ MAX_MESSAGE = 1_000_000
 
 def open_files(inputs: tuple[str, ...], pack: str, progress: Progress) -> dict[str, Any]:
     """Read dropped files and write their pack."""
-    from osteon.view.collection import prepare_item
+    from osteon.view.server.collection import prepare_item
 
     item = prepare_item("", inputs, Path(pack), progress=progress)
     return {"name": item.name, "kind": item.kind}
@@ -53,7 +53,7 @@ def fit_source(
     """Skin a sequence, as `osteon skin` does, and write the pack and the model."""
     from osteon.io import load_sequence, save_model
     from osteon.pipeline.skin import skin_sequence
-    from osteon.view.pack import Evidence, write_pack
+    from osteon.view.pack.model_pack import Evidence, write_pack
 
     sequence = load_sequence(list(inputs), progress=progress)
     fit = skin_sequence(sequence, options=options, progress=progress)
@@ -68,8 +68,8 @@ def fit_source(
 def cluster_source(inputs: tuple[str, ...], out: str, progress: Progress) -> dict[str, Any]:
     """Find the near-rigid triangles of a sequence and write them as the pack would hold them."""
     from osteon.io import load_sequence
-    from osteon.view.collection import find_clusters
-    from osteon.view.pack_arrays import cluster_numbers
+    from osteon.view.pack.arrays import cluster_numbers
+    from osteon.view.server.collection import find_clusters
 
     labels = find_clusters(load_sequence(list(inputs), progress=progress), progress)
     Path(out).write_bytes(cluster_numbers(labels).astype("<u2").tobytes())

@@ -1,0 +1,1 @@
+"""Long work for the page: one worker process, its jobs and its tasks."""

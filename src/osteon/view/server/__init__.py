@@ -1,0 +1,1 @@
+"""The server behind the page: its session, routes, uploads and limits."""
