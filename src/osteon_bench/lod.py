@@ -65,7 +65,7 @@ def bench_lod(run: BenchRun) -> list[Row]:
 
 
 def _cases(run: BenchRun) -> Iterator[LevelCase]:
-    """Everybody who has a skin."""
+    """All skinned test characters."""
     from osteon.lod.fit_progressive import fit_progressive
 
     for name, model in _models(run):

@@ -16,7 +16,7 @@ __all__ = ["BENCHES", "Bench", "find_bench"]
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What the command line knows of a bench before it is imported."""
+    """What the command line lists of a bench without importing it."""
 
     summary: str
     options: tuple[str, ...] = ("data", "threads")  # what has an effect on it

@@ -87,7 +87,7 @@ class _PlainWay:
         return self.solver._rows(self.transforms)[group].reshape(-1, self.solver.simplices.dimension)
 
     def pose(self, factor: Callable[[csc_array], Any]) -> Float64:
-        """From mesh to posed vertices; bone transforms are a gift."""
+        """From mesh to posed vertices; bone transforms are precomputed and not timed."""
         poser = self.poser
         if poser.skeleton is None:
             raise RuntimeError("a case has a skeleton")

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from osteon.core.options import SkinOptions
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
-from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _Joint
+from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointRefinementOptions, _Joint
 from osteon.fit.corrections.displacements import displacement_corrections
 from osteon.fit.corrections.solve_columns import solve_basis, solve_coefficients
 from osteon.fit.moments import add_blend_moments
@@ -116,7 +116,7 @@ def test_bones_of_a_frame_with_and_without_corrections(keep):
     """Without stiffness: min e_r + keep e_0 over all bones of a frame, by lstsq of both systems stacked."""
     problem, skin = random_skin(n_vertices=80, n_bones=3)
     columns = columns_of(problem, 2)
-    joint = _Joint(problem, JointOptions(rank=2, bone_type="flexible", stiffness=0.0), lambda _: None)
+    joint = _Joint(problem, JointRefinementOptions(rank=2, bone_type="flexible", stiffness=0.0), lambda _: None)
     joint.keep = keep
     found, q = joint.frame_pass(CorrectedSkin(skin, columns))
     weights = dense(skin, 3)
@@ -137,7 +137,7 @@ def test_weights_of_a_vertex_with_and_without_corrections():
     """No weights on the simplex that SciPy finds are better for e_r + keep e_0 than those of the vertex pass."""
     problem, skin = random_skin(n_vertices=12, n_bones=4, noise=0.1)
     columns = columns_of(problem, 2)
-    joint = _Joint(problem, JointOptions(rank=2, bone_type="flexible"), lambda _: None)
+    joint = _Joint(problem, JointRefinementOptions(rank=2, bone_type="flexible"), lambda _: None)
     joint.keep = 0.4
     # The old basis counts for the weights; the pass then replaces it, so only the weights are looked at.
     state, _ = joint.vertex_pass(CorrectedSkin(skin, columns), skin.transforms, columns.coefficients)

@@ -15,7 +15,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, order_columns
-from osteon.fit.corrections.corrected_skin import JointOptions, refine_corrected_skin
+from osteon.fit.corrections.corrected_skin import JointRefinementOptions, refine_corrected_skin
 from osteon.fit.corrections.fit_corrections import fit_corrections
 from osteon.fit.corrections.progressive import errors_of_ranks
 from osteon.fit.problem import pose_problem
@@ -54,7 +54,7 @@ def refined_errors(sequence: MeshSequence, bone_type: str) -> np.ndarray:
     found = select_influences(problem, transforms, 4)
     bones, weights = found.bones, found.weights
     fit = refine_corrected_skin(
-        problem, SkinState(transforms, bones, weights), JointOptions(4, bone_type), lambda _: None
+        problem, SkinState(transforms, bones, weights), JointRefinementOptions(4, bone_type), lambda _: None
     )
     errors = errors_of_ranks(problem, fit.skin, fit.columns, no_columns(problem), 1).sum(axis=0)
     return 100 * np.sqrt(errors) / problem.motion

@@ -15,7 +15,7 @@ import pytest
 
 from osteon.io import save_model
 from osteon.synth.baked import bake_cylinder
-from osteon.view.server.redirect_page import open_browser, write_doorway
+from osteon.view.server.redirect_page import open_browser, write_redirect_page
 
 from .serving import alive, use_small_page, wait_until
 
@@ -109,7 +109,7 @@ def test_no_folder_stays_however_it_ends(viewing, tmp_path, number):
 def test_the_doorway_is_made_anew_and_never_through_a_link(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "osteon.html").symlink_to(tmp_path / "mine.txt")
-    path = write_doorway('http://127.0.0.1:1/"><b>/', tmp_path)
+    path = write_redirect_page('http://127.0.0.1:1/"><b>/', tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "mine"
     assert "<b>" not in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

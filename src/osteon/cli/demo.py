@@ -56,7 +56,7 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     pose that it never saw. Takes a minute or two.
     """
     if subject != "fox":
-        refuse_given("options", f"{subject} is posed, not skinned; leave it away")
+        refuse_given("options", f"{subject} is posed, not skinned; omit it")
         _pose(subject, folder, json_file, quiet)
         return
     from osteon.core.compile_kernels import compile_kernels

@@ -86,7 +86,7 @@ def eigenskin(
     suffixes = frozenset(Path(path).suffix.lower() for path in files.outputs)
     refuse_unused(sticks=sticks, written=suffixes, corrected=True, shaded=save.normals)
     if files.skeleton is not None and not sticks:
-        raise OptionError(f"--skeleton: {rig} is a skinned model with joints of its own; leave it away")
+        raise OptionError(f"--skeleton: {rig} is a skinned model with joints of its own; omit it")
     outputs = plan_outputs(
         [rig, poses, files.skeleton],
         *(model_output("-o", path) for path in files.outputs),

@@ -107,7 +107,7 @@ def lod(
     clock = WallTime.of_command()
     suffixes = _check_outputs(files)
     if files.share is not None and files.report is None:
-        why = "of levels that have a number, and a part of the cost is written; leave it away"
+        why = "of levels that have a number, and a part of the cost is written; omit it"
         refuse_given("options", why, besides=("form", "threads"))
     refuse_unused(written=suffixes, listed=options.is_list)
     outputs = plan_outputs(

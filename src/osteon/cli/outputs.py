@@ -113,7 +113,7 @@ def plan_outputs(inputs: Iterable[object], *wanted: Wanted | None) -> Outputs:
     asked = [one for one in wanted if one is not None]
     force = bool(click.get_current_context().meta.get(_FORCE))
     if force and not asked:
-        raise OptionError("--force: nothing is written; leave it away")
+        raise OptionError("--force: nothing is written; omit it")
     check_apart([Output(one.flag, one.path) for one in asked])
     guard = OverwriteGuard(input_files(inputs) if asked else (), force)
     guard.check_all([one.settle() for one in asked])

@@ -61,7 +61,7 @@ def play(
     clock = WallTime.of_command()
     folder = not Path(output).suffix or output.endswith(("/", "\\")) or Path(output).is_dir()
     if is_given("suffix") and not folder:
-        raise OptionError(f"--format: of frames in a folder, but {output} names its own format; leave it away")
+        raise OptionError(f"--format: of frames in a folder, but {output} names its own format; omit it")
     outputs = plan_outputs([file], sequence_output("-o", output, suffix), file_output("--json", json_file))
     with progress_bar(quiet) as progress:
         with clock.stage("load"):

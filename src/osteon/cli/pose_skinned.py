@@ -53,7 +53,7 @@ def pose_skinned(
 ) -> None:
     """Pose a model through its own deformer, and write what is asked for."""
     started = time.perf_counter()
-    why = f"of the simplex method, and {character} is posed by its own skin; leave it away"
+    why = f"of the simplex method, and {character} is posed by its own skin; omit it"
     refuse_given("options", why, besides=("turns",))
     refuse_given("files", why, besides=("output",))
     outputs = plan_outputs(

@@ -21,7 +21,7 @@ from osteon.io.save.output_batch import written_path
 
 __all__ = ["ClipRun", "write_clips"]
 
-_NOT_FITTED = "clips without a mesh are played on the rig as it is, and nothing is fitted; leave it away"
+_NOT_FITTED = "clips without a mesh are played on the rig as it is, and nothing is fitted; omit it"
 
 
 @dataclass(frozen=True, slots=True)

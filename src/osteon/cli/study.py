@@ -188,7 +188,7 @@ def _plan(reference: str, candidates: tuple[str, ...], names: tuple[str, ...] | 
     if candidates:
         raise OptionError(f"{reference}: a study file lists its candidates itself; leave the others away")
     if names is not None:
-        raise OptionError("--names: a study file names its candidates itself; leave it away")
+        raise OptionError("--names: a study file names its candidates itself; omit it")
     plan = read_study_file(Path(reference))
     return plan, [reference, *plan.inputs]
 

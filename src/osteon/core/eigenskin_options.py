@@ -18,7 +18,7 @@ BasisBits = Literal[32, 8]
 SUPPORT = {"default": 0.01, "paper": 0.04}
 #: The threshold of normals over that of displacements: an angle is seen where a displacement of that part is not.
 NORMAL_SUPPORT = {"default": 0.25, "paper": 1.0}
-_PAIRS = "the paper has no pairs of joints; leave it away, or use the default preset"
+_PAIRS = "the paper has no pairs of joints; omit it, or use the default preset"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 A file is named after its kernel and a digest of all that its code depends on: the bytecode and constants of the
 function and of every kernel it calls, in whichever file those are, its options and the types of its arguments. So a
 change, however far down, is compiled anew, and nothing needs to be deleted. The folder is named after Osteon's version
-and a digest of Python, numba and the processor. A file that is damaged, or cannot be read or written, is as none.
+and a digest of Python, numba and the processor. A file that is damaged or unreadable is a cache miss.
 
 The folder is NUMBA_CACHE_DIR if that is set, else the user's cache folder, else a folder of the user's own among the
 temporary files; where none can be written kernels are compiled for the run alone.

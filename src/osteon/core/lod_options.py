@@ -57,7 +57,7 @@ def _checked(text: str) -> str:
 
 def _alone(name: str) -> tuple[Need, ...]:
     """Levels are asked for by one thing."""
-    says = "levels are asked for by --{} already; leave one away"
+    says = "levels are asked for by --{} already; omit one"
     return tuple(Need(((other, ("",)),), says.format(other.replace("_", "-"))) for other in _LISTS if other != name)
 
 
@@ -83,13 +83,13 @@ class LodOptions:
         flags=("--levels", "-n"),
         minimum=2,
         maximum=MOST_COARSE + 1,
-        needs=(need(listed=False, says="the list names the levels; leave it away"),),
+        needs=(need(listed=False, says="the list names the levels; omit it"),),
     )
     bones: str = _list(
         "bones",
         "Bones of the levels: counts, or percent of those that are used.",
         "24,12,6|50%,25%",
-        needs=(need(moving=True, says="the model has one frame, which tells nothing of its bones; leave it away"),),
+        needs=(need(moving=True, says="the model has one frame, which tells nothing of its bones; omit it"),),
     )
     triangles: str = _list("triangles", "Triangles of the levels: counts, or percent.", "5000,1000|50%,10%")
     max_error: str = _list(
@@ -105,7 +105,7 @@ class LodOptions:
         False,
         help="Only bones and blends: all levels have the model's own mesh.",
         flags=("--keep-mesh",),
-        needs=(need(triangles="", says="--triangles asks for coarser meshes; leave one away"),),
+        needs=(need(triangles="", says="--triangles asks for coarser meshes; omit one"),),
     )
     form: LodForm = option(
         "advanced",

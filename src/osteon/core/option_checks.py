@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from osteon.core.errors import OptionError
-from osteon.core.option_fields import GIVEN, Need, OptionField, Place, default_of, options_in
+from osteon.core.option_fields import CIRCUMSTANCES, GIVEN, Need, OptionField, Place, default_of, options_in
 
 __all__ = [
     "Unused",
@@ -44,7 +44,7 @@ class _Known:
     circumstances: Mapping[str, Any]
 
     def met(self, wanted: Need, path: Place) -> bool:
-        """Whether one of the conditions holds; one that nobody knows of may."""
+        """Whether one of the conditions holds; an unknown one may hold."""
         if wanted.only_for and self.values[path] not in wanted.only_for:
             return True
         return any(self._holds(name, accepted, path) for name, accepted in wanted.any_of)
@@ -52,6 +52,8 @@ class _Known:
     def _holds(self, name: str, accepted: tuple[Any, ...], path: Place) -> bool:
         other = _beside(path, name, self.options)
         if other is None and name not in self.circumstances:
+            if name not in CIRCUMSTANCES:
+                raise LookupError(f"'{path[-1]}' needs '{name}', which is neither an option nor a circumstance")
             return True
         value = self.circumstances[name] if other is None else self.values[other.path]
         if GIVEN in accepted and (bool(value) if other is None else value != other.default):

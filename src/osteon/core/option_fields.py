@@ -22,7 +22,19 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from osteon.core.errors import OptionError
 
-__all__ = ["GIVEN", "Kind", "Need", "Option", "OptionField", "Place", "default_of", "need", "option", "options_in"]
+__all__ = [
+    "CIRCUMSTANCES",
+    "GIVEN",
+    "Kind",
+    "Need",
+    "Option",
+    "OptionField",
+    "Place",
+    "default_of",
+    "need",
+    "option",
+    "options_in",
+]
 
 T = TypeVar("T")
 #: Where a field lies: its name, below the names of the options that hold it.
@@ -31,6 +43,11 @@ Place = tuple[str, ...]
 _OPTION = "osteon option"
 #: Any value but the default.
 GIVEN = object()
+#: What conditions may name besides options of the same class: facts that the caller passes, and options around it.
+CIRCUMSTANCES = frozenset(
+    {"bound", "clips", "corrected", "given", "input", "kept", "listed", "method", "model", "motion", "moving"}
+    | {"rest_pose", "rig", "shaded", "skeleton", "solid", "sticks", "stock", "written"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class SkinOptions:
         needs=(
             need(bone_type="rigid", only_for=("dqs", "mwe"), says="blends rigid bones; add --bone-type rigid"),
             need(preset="default", only_for=_FITTED, says="the paper preset blends linearly; use the default preset"),
-            need(bound=False, only_for=_FITTED, says="a bound is searched for with linear blending; leave it away"),
+            need(bound=False, only_for=_FITTED, says="a bound is searched for with linear blending; omit it"),
         ),
     )
     bones: int = option(
@@ -64,7 +64,7 @@ class SkinOptions:
         shown_default="as many as make the motion close, at most 64 beyond what mean shift finds",
         page="Bones",
         needs=(
-            need(bound=False, says="a bound finds the number of bones itself; leave --bones away"),
+            need(bound=False, says="a bound finds the number of bones itself; omit --bones"),
             need(rig=False, says="a rig brings its own number; add to it with --helpers N"),
         ),
     )
@@ -73,7 +73,7 @@ class SkinOptions:
         help="Rigid bones turn and move, scaled ones also stretch along axes of their own, flexible ones also shear.",
         flags=("--bone-type",),
         page="Bone type",
-        needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones are what they are; leave it away"),),
+        needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones are what they are; omit it"),),
     )
     influences: int = option(
         4,
@@ -90,8 +90,8 @@ class SkinOptions:
         minimum=0,
         page="Rank of corrections",
         needs=(
-            need(bound=False, says="a bound finds the rank itself; leave --rank away"),
-            need(model="lbs", says="corrections are fitted on top of linear blending only; leave --model away"),
+            need(bound=False, says="a bound finds the rank itself; omit --rank"),
+            need(model="lbs", says="corrections are fitted on top of linear blending only; omit --model"),
         ),
     )
     shading: float = option(
@@ -179,7 +179,7 @@ class SkinOptions:
         page="Refining rounds",
         needs=(
             need(preset="default", says="the paper preset does not refine; use the default preset"),
-            need(motion="found", says=f"{_KEPT}, so nothing is refined; leave it away"),
+            need(motion="found", says=f"{_KEPT}, so nothing is refined; omit it"),
         ),
     )
     stiffness: float = option(
@@ -199,7 +199,7 @@ class SkinOptions:
                 holdout=GIVEN,
                 says="the paper preset takes its bones as they come; use the default preset",
             ),
-            need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so no bone is solved for; leave it away"),
+            need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so no bone is solved for; omit it"),
         ),
     )
     smooth_weights: float = option(
@@ -211,8 +211,8 @@ class SkinOptions:
         page="Smooth weights",
         needs=(
             need(preset="default", says="the paper preset has no smoothness term; use the default preset"),
-            need(model="lbs", says="smooths weights of linear blending only; leave --model away"),
-            need(rig=False, says="weights for a rig are not smoothed; leave it away"),
+            need(model="lbs", says="smooths weights of linear blending only; omit --model"),
+            need(rig=False, says="weights for a rig are not smoothed; omit it"),
         ),
     )
     prefix: str | None = option(
@@ -221,7 +221,7 @@ class SkinOptions:
         flags=("--prefix",),
         metavar="TEXT",
         shown_default="bone_0, bone_1, …",
-        needs=(need(rig=False, says="a rig keeps the names of its joints; leave it away"),),
+        needs=(need(rig=False, says="a rig keeps the names of its joints; omit it"),),
     )
     holdout: int = option(
         0,

@@ -57,11 +57,12 @@ def displaced_rest(model: SkinnedModel, start: int, stop: int) -> Float64:
     if start == stop:
         return np.empty((0, model.n_vertices, 3))
     played = model.animation.take_frames(np.arange(start, stop, dtype=np.int32))
-    return _added(model, model.character.displacements, played)
+    return _added(model.rest, model.character.displacements, played)
 
 
-def _added(model: SkinnedModel, displacements: Sequence[Displacement], played: Animation) -> Float64:
-    rest: Float64 = model.rest.astype(np.float64)[None]
+def _added(points: Float32, displacements: Sequence[Displacement], played: Animation) -> Float64:
+    """(f|1,v,3) rest positions plus these displacements."""
+    rest: Float64 = points.astype(np.float64)[None]
     for displacement in displacements:
         q = displacement.position_coefficients(played).astype(np.float64)
         if q.shape[1]:
@@ -117,7 +118,7 @@ def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *,
         return np.empty((0, model.n_vertices, 3), np.float32)
     played = model.animation.take_frames(np.arange(start, stop, dtype=np.int32))
     by_vertex = [(one, one.by_vertex()) for one in model.character.displacements]
-    rest = _added(model, [one for one, columns in by_vertex if columns is None], played)
+    rest = _added(model.rest, [one for one, columns in by_vertex if columns is None], played)
     moved_by = [
         ColumnMotion(columns, one.position_coefficients(played)) for one, columns in by_vertex if columns is not None
     ]
@@ -127,12 +128,16 @@ def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *,
 def pose_character(character: Character, transforms: FloatArray, *, threads: int = 0) -> Float32:
     """(f,v,3) vertices for bones (f,b,3,4), with the displacements that follow bones; stored ones have no frames."""
     live = [one for one in character.displacements if one.kind != PLAIN_DISPLACEMENT]
-    moved_by = []
+    moved_by, rest = [], character.mesh.rest.astype(np.float64)[None]
     if live:
         played = Animation(BoneTrack(np.asarray(transforms, np.float32), bone_type_of(transforms)))
-        by_vertex = [(one.by_vertex(), one.position_coefficients(played)) for one in live]
-        moved_by = [ColumnMotion(columns, q) for columns, q in by_vertex if columns is not None]
-    rest = character.mesh.rest.astype(np.float64)[None]
+        by_vertex = [(one, one.by_vertex()) for one in live]
+        rest = _added(character.mesh.rest, [one for one, columns in by_vertex if columns is None], played)
+        moved_by = [
+            ColumnMotion(columns, one.position_coefficients(played))
+            for one, columns in by_vertex
+            if columns is not None
+        ]
     return pose_points(character.deformer, rest, transforms, threads=threads, moved_by=moved_by)
 
 

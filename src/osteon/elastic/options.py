@@ -73,7 +73,7 @@ class SweepOptions:
         "auto",
         help="What poses in files are for; auto: to learn from, two neighbouring joints as a pair.",
         flags=("--kind",),
-        needs=(need(given=True, says="is about poses in files, and none is named; leave it away"),),
+        needs=(need(given=True, says="is about poses in files, and none is named; omit it"),),
     )
 
     def __post_init__(self) -> None:

@@ -45,7 +45,7 @@ class DonePose:
 
 
 def pose_many(body: ElasticBody, tasks: Sequence[PoseTask], jobs: int = 0) -> Iterator[DonePose]:
-    """All poses, as they are done; `jobs` processes, 0: as many as there are cores."""
+    """All poses, as they are done; `jobs` processes, 0: one per core."""
     count = min(available_threads(jobs), len(tasks))
     if count > 1:
         yield from _by_processes(body, tasks, count)
@@ -120,7 +120,7 @@ class _Worker:
 
 
 def _serve(connection: Connection, parent: int) -> None:
-    """A worker: a body, then tasks until nobody asks any more. Ctrl-C is the business of who began it."""
+    """A worker: a body, then tasks until the queue is closed. Ctrl-C is handled by the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)
     body: ElasticBody = connection.recv()

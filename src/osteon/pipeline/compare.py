@@ -94,7 +94,7 @@ def _choose_poses(distances: PoseDistances, name: str, count: int, named: tuple[
         return distinct, choose_training_poses(distances, distinct, count, name)
     repeated = [frame for frame in named if frame not in distinct]
     if repeated:
-        raise GeometryError(f"poses: frame {repeated[0]} repeats a pose that is named before it; leave it away")
+        raise GeometryError(f"poses: frame {repeated[0]} repeats a pose that is named before it; omit it")
     check_count(len(distinct), len(named), name)
     return distinct, np.sort(np.array(named, np.int32))
 

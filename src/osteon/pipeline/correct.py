@@ -8,7 +8,7 @@ from osteon.core.fit_report import FitReport
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads
 from osteon.core.progress import report_progress
-from osteon.fit.corrections.corrected_skin import JointOptions, refine_corrected_skin
+from osteon.fit.corrections.corrected_skin import JointRefinementOptions, refine_corrected_skin
 from osteon.fit.corrections.fit_corrections import BLOCK_RANK, fit_corrections
 from osteon.fit.corrections.flat_blends import without_flat_blends
 from osteon.fit.skin.influences import Influences
@@ -22,9 +22,9 @@ JOINT_STIFFNESS = 0.2
 JOINT_ROUNDS = 16
 
 
-def joint_options(options: SkinOptions) -> JointOptions:
+def joint_options(options: SkinOptions) -> JointRefinementOptions:
     """How skin and corrections are refined together."""
-    return JointOptions(
+    return JointRefinementOptions(
         rank=min(options.rank, BLOCK_RANK),
         bone_type=options.bone_type,
         stiffness=JOINT_STIFFNESS * options.stiffness,

@@ -16,7 +16,7 @@ from osteon.lod.model_levels import Level, ModelLevels
 
 __all__ = ["SkinMeasure", "measure_level_skin", "measure_models"]
 
-#: Frames times vertices that are posed at a time, and of all clips together at most; of more every so manieth frame.
+#: Frames times vertices that are posed at a time, and of all clips together at most; of more, every n-th frame.
 BLOCK, MOST = 2_000_000, 40_000_000
 
 

@@ -121,9 +121,7 @@ def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions
 def _check_first_frame(sequence: MeshSequence, rig: SkinnedModel) -> None:
     """Refuse another mesh whose rest pose is not the frame in which the joints are known to stand with it."""
     if not np.array_equal(sequence.rest, sequence.frame(0)):
-        raise GeometryError(
-            f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; leave --rest away"
-        )
+        raise GeometryError(f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; omit --rest")
 
 
 def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Skeleton | None]:

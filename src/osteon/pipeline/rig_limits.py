@@ -19,7 +19,7 @@ def limit_bones(model: SkinnedModel, task: SkinTask, limits: BoneLimits) -> Skin
     bones, weights = model.skin.bones.copy(), model.skin.weights.copy()
     n_joints = 1 + max(max(listed) for listed in limits.bones)
     if all(limits.fixed) and model.n_bones > n_joints:
-        raise OptionError("helpers: no mesh of the rig has a skin that they could be joints of; leave it away")
+        raise OptionError("helpers: no mesh of the rig has a skin that they could be joints of; omit it")
     changed = False
     for group, listed in enumerate(limits.bones):
         added = () if limits.fixed[group] else range(n_joints, model.n_bones)

@@ -142,7 +142,7 @@ class _Recovery:
         if options.symmetric and self.plane is None:
             raise GeometryError(
                 f"--symmetric: the rest pose of '{task.sequence.name}' is not its own mirror image; choose another "
-                "with --rest, or leave --symmetric away"
+                "with --rest, or omit --symmetric"
             )
 
     def solve(self) -> tuple[Solution, Float64, float]:

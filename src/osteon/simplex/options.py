@@ -32,7 +32,7 @@ Turns = Literal["passed-on", "least"]
 BoundaryMode = Literal["none", "sharp", "all"]
 SegmentMethod = Literal["blocks", "traverse", "plain"]
 
-_BONES = need(skeleton=True, says="is about bones, and there is no skeleton; leave it away")
+_BONES = need(skeleton=True, says="is about bones, and there is no skeleton; omit it")
 _SOLVED = need(method="simplex", says="is about the simplex method; ssd only blends bones")
 
 
@@ -140,14 +140,14 @@ class EnergyOptions:
         flags=("--follow",),
         minimum=0,
         maximum=1e6,
-        needs=(_SOLVED, need(translation=True, says="is part of the translation term; leave --no-translation away")),
+        needs=(_SOLVED, need(translation=True, says="is part of the translation term; omit --no-translation")),
     )
     follow_lines: float = option(  # which may only shift and so have nothing else to pull by
         100.0,
         help="The same for control lines.",
         minimum=0,
         maximum=1e6,
-        needs=(_SOLVED, need(translation=True, says="is part of the translation term; leave --no-translation away")),
+        needs=(_SOLVED, need(translation=True, says="is part of the translation term; omit --no-translation")),
     )
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The far side of `far_players`: `python -m …players.far_child MODULE ANSWER`, the question on its input."""
+"""The child process of `far_players`: `python -m …players.far_child MODULE ANSWER`, the question on its input."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_quiet_says_nothing(run_here, walk):
     [
         (("--models", "ssd,foo"), "--models: no model is called 'foo'; known are ssd, dqs, mwe, as"),
         (("--train", 9), "--train: 9 of the 10 distinct poses of 'walk' leave fewer than 2 unseen; train with 8"),
-        (("--train", 3, "--poses", "0,1,2"), "--train: the training poses are named with --poses; leave it away"),
+        (("--train", 3, "--poses", "0,1,2"), "--train: the training poses are named with --poses; omit it"),
         (("--poses", "0,40"), "--poses: there is no frame 40; the sequence has frames 0 … 19"),
         (("--poses", "0,10,4"), "frame 10 repeats a pose that is named before it"),
         (("--poses", "0,x"), "expected frame numbers with commas"),

@@ -142,7 +142,7 @@ def test_a_model_without_motion(run_here, files):
         (("-o", "a.obj"), "levels are those of a model; use one of"),
         (("-o", "a.glb", "--bones", "9,3"), "--bones: asked for 9, but the model uses 6"),
         (("-o", "a.glb", "--bones", "4,2", "--levels", "3"), "--levels: the list names the levels"),
-        (("-o", "a.glb", "--bones", "4", "--screen", "100"), "already; leave one away"),
+        (("-o", "a.glb", "--bones", "4", "--screen", "100"), "already; omit one"),
         (("-o", "a.glb", "--bones", "2,4"), "--bones: expected --bones from fine to coarse"),
         (("-o", "a.glb", "--bake-level", "9"), "level: expected 0 … 3, got 9"),
         (("-o", "a.glb", "--bake-level", "0.4"), "expected the number of a level, or a part of the full cost as 35%"),

@@ -109,10 +109,20 @@ def test_values_without_effect(options, says):
 
 
 def test_values_that_have_an_effect():
-    SkinOptions(preset="paper", holdout=3, stiffness=0.1)  # the bones of frames left out are flexible
-    SkinOptions(preset="paper", tolerance=0.1)
-    SkinOptions(preset="paper", weights="bounded", delta=0.1, bones=3)
-    SkinOptions(bones=3, tolerance=0.1)
+    flexible = SkinOptions(preset="paper", holdout=3, stiffness=0.1)  # the bones of frames left out are flexible
+    assert (flexible.holdout, flexible.stiffness) == (3, 0.1)
+    assert SkinOptions(preset="paper", tolerance=0.1).tolerance == 0.1
+    assert SkinOptions(preset="paper", weights="bounded", delta=0.1, bones=3).delta == 0.1
+    assert SkinOptions(bones=3, tolerance=0.1).bones == 3
+
+
+def test_a_condition_on_a_name_that_does_not_exist_is_an_error():
+    @dataclass(frozen=True)
+    class Mistyped:
+        width: int = option(1, help="Width.", needs=(need(wirtten=".glb", says="never fires"),))
+
+    with pytest.raises(LookupError, match="'width' needs 'wirtten'"):
+        check_used(Mistyped(2))
 
 
 def test_circumstances_are_asked_only_where_they_are_known():

@@ -166,6 +166,16 @@ def test_an_empty_displacement_moves_nothing() -> None:
     assert np.array_equal(moved, still)
 
 
+def test_a_displacement_without_rows_by_vertex_poses_a_character_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = DISPLACEMENT_CASES["eigenskin"]()
+    transforms = model.track.transforms
+    by_rows = pose_character(model.character, transforms)
+    monkeypatch.setattr(EigenSkin, "by_vertex", lambda self: None)
+    assert pose_character(model.character, transforms) == pytest.approx(by_rows, abs=1e-5)
+    still = pose_character(replace(model.character, displacements=()), transforms)
+    assert np.abs(by_rows - still).max() > 1e-3
+
+
 def own_normals() -> SkinnedModel:
     """Corrections of positions and of normals beside EigenSkin with eigennormals: three and two of each."""
     model = DISPLACEMENT_CASES["eigenskin"]()

@@ -134,7 +134,7 @@ def test_words() -> None:
         find_contestants(("dqs", "ssd", "dqs"))
     with pytest.raises(OptionError, match="expected frame numbers"):
         CompareOptions(poses="a,b")
-    with pytest.raises(OptionError, match="leave it away"):
+    with pytest.raises(OptionError, match="omit it"):
         CompareOptions(train=4, poses="0,1")
 
 

@@ -4,7 +4,7 @@
     e_r = sum_v sum_f || sum_b w_vb T_b^f (p_v + U_v q^f) - x_v^f ||^2,   e_0 the same without U
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, sections 5 and 6, whose stages come one after another. A skin
-that is refined alone leaves a residue of high rank, so here every stage knows of the others. A round is
+that is refined alone leaves a residue of high rank, so here every stage takes the others into account. A round is
 - a pass over the frames: bones (for flexible ones the normal equations of this frame; for rigid ones sweeps of
   Procrustes problems), then the coefficients;
 - a pass over the vertices: weights of the bones chosen before (exact on the simplex), then the basis.
@@ -50,7 +50,7 @@ from osteon.fit.skin.nonnegative import minimise_on_simplex
 from osteon.fit.skin.scaled_bones import sweep_scaled
 from osteon.fit.skin.solve_bones import bone_pull, solve_frame_flexible, solve_frame_rigid, step_ahead
 
-__all__ = ["CorrectedSkin", "JointOptions", "fit_frames", "refine_corrected_skin"]
+__all__ = ["CorrectedSkin", "JointRefinementOptions", "fit_frames", "refine_corrected_skin"]
 
 #: What a relative change of the error without corrections counts against one with them.
 KEEP = 0.55
@@ -64,7 +64,7 @@ SAMPLE_VERTICES = (1_500, 4_000)
 
 
 @dataclass(frozen=True, slots=True)
-class JointOptions:
+class JointRefinementOptions:
     """How skin and corrections are refined together."""
 
     rank: int
@@ -159,7 +159,7 @@ def _add_normal_grams(
 class _Joint:
     """One problem, its options, and the weight of the error without corrections."""
 
-    def __init__(self, problem: FitProblem, options: JointOptions, on_error: Callable[[float], None]) -> None:
+    def __init__(self, problem: FitProblem, options: JointRefinementOptions, on_error: Callable[[float], None]) -> None:
         self.problem, self.options, self.on_error = problem, options, on_error
         self.keep = 0.0
         self.axes: Float64 | None = None  # (b,3,3) that scaled bones keep; None: their own
@@ -269,7 +269,7 @@ class _Joint:
 
 
 def refine_corrected_skin(
-    problem: FitProblem, skin: SkinState, options: JointOptions, on_error: Callable[[float], None]
+    problem: FitProblem, skin: SkinState, options: JointRefinementOptions, on_error: Callable[[float], None]
 ) -> CorrectedSkin:
     """Refine a skin and at most BLOCK_RANK corrections together, on a sample of the vertices and then on all."""
     count = int(np.clip(options.sample // problem.n_frames, *SAMPLE_VERTICES))
@@ -292,7 +292,7 @@ def refine_corrected_skin(
 
 
 def fit_frames(
-    problem: FitProblem, state: CorrectedSkin, options: JointOptions, axes: Float64 | None = None
+    problem: FitProblem, state: CorrectedSkin, options: JointRefinementOptions, axes: Float64 | None = None
 ) -> CorrectedSkin:
     """Bones and coefficients of other frames for weights, basis and axes that stay, from a first guess."""
     joint = _Joint(problem, options, lambda _: None)

@@ -61,7 +61,7 @@ def fit_animation_space(
     """Animation Space for bones (f,b,3,4) in the problem's units, from a linear blend skin of the same bones."""
     options = options or RidgeOptions()
     if options.reference != "bone":
-        raise OptionError("reference: Animation Space weighs no entries of matrices, so it has no axes; leave it away")
+        raise OptionError("reference: Animation Space weighs no entries of matrices, so it has no axes; omit it")
     return fit_slots(problem, transforms, ssd, _System.make, options, groups)
 
 

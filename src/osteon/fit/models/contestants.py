@@ -124,7 +124,10 @@ def _sweep_of(found: Any) -> ContestantSweep | None:
 # As the paper prints them, weights are drawn towards zero, and those of Multi-Weight are of matrices in world axes.
 _RIDGE = "osteon.fit.models.ridge_fit:RidgeOptions"
 _AS, _MWE = "osteon.fit.models.animation_space:fit_animation_space", "osteon.fit.models.multi_weight:fit_multi_weight"
-_EIGENSKIN, _JOINTS = "osteon.fit.models.eigenskin:contest_eigenskin", "osteon.fit.models.eigenskin:JointOptions"
+_EIGENSKIN, _JOINTS = (
+    "osteon.fit.models.eigenskin:contest_eigenskin",
+    "osteon.fit.models.eigenskin:SkeletonOptions",
+)
 CONTESTANTS: dict[str, Contestant] = {
     "ssd": Contestant("linear blending (SSD)", "osteon.fit.models.contestants:contest_linear_blend", 12, 9),
     "dqs": Contestant("dual quaternions", "osteon.fit.models.contestants:contest_dual_quaternion", 12, 53),

@@ -21,12 +21,12 @@ from osteon.fit.models.contestants import ContestantFit
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences
 
-__all__ = ["JointOptions", "contest_eigenskin"]
+__all__ = ["SkeletonOptions", "contest_eigenskin"]
 
 
 @dataclass(frozen=True, slots=True)
-class JointOptions:
-    """What a contestant that follows joints is told."""
+class SkeletonOptions:
+    """Options of a contestant that needs the skeleton of the bones."""
 
     seed: int = 0
     threads: int = 1
@@ -34,7 +34,7 @@ class JointOptions:
 
 
 def contest_eigenskin(
-    problem: FitProblem, transforms: Float64, influences: Influences, options: JointOptions
+    problem: FitProblem, transforms: Float64, influences: Influences, options: SkeletonOptions
 ) -> ContestantFit:
     """The skin that came with the bones, and its EigenSkin."""
     if options.skeleton is None:

@@ -28,7 +28,7 @@ class ModelFitOptions:
     keep_bones: bool = False  # the motion of the bones is given
     seed: int = 0
     threads: int = 1
-    on_round: Callable[[float, float], None] = _silent  # hears how far it is, and E %
+    on_round: Callable[[float, float], None] = _silent  # receives the progress and E %
 
 
 @dataclass(frozen=True, slots=True)

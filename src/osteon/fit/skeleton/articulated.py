@@ -266,7 +266,7 @@ def fit_articulated(
     options: ArticulatedOptions | None = None,
     on_round: Callable[[float, float], None] = lambda fraction, error_percent: None,
 ) -> ArticulatedFit:
-    """Turns, joints and weights from a first guess; `on_round` hears how far it is, and E %."""
+    """Turns, joints and weights from a first guess; `on_round` receives the progress and E %."""
     options = options or ArticulatedOptions()
     descent = _Descent(problem, tree, options)
     chosen = problem.sampled_vertices(options.sample, options.seed)

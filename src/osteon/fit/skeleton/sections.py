@@ -91,7 +91,7 @@ def find_sections(
     options: SectionOptions | None = None,
     on_round: Callable[[int, float], None] = lambda count, error_percent: None,
 ) -> Sections:
-    """Sections from starts (f,b,3,4) with more of them than are wanted; `on_round` hears their number and E %."""
+    """Sections from starts (f,b,3,4) with more of them than are wanted; `on_round` receives their number and E %."""
     options = options or SectionOptions()
     refine = RefineOptions(bone_type="rigid", influences=options.influences, seed=options.seed, threads=options.threads)
     coarse = problem.sampled(refine.sample, options.seed)

@@ -280,7 +280,7 @@ def _select(
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search knows of all vertices; sums as in moments.py."""
+    """The sums over all vertices that a search needs (moments.py)."""
 
     product: Float64  # (v,10)
     forms: Float64  # (b,b,10)

@@ -108,7 +108,7 @@ def _model(word: str, found: JsonValue) -> ComparedModel:
 
 
 def _file(found: JsonValue) -> KnownFile:
-    """A file in the folder itself: its name leads nowhere else."""
+    """A file in the folder itself; names that point outside are refused."""
     name = _part(found, "name").text()
     if Path(name).name != name or "\\" in name:
         raise found.error(f"expected the name of a file beside it, got {quote(name)}")

@@ -1,7 +1,7 @@
-"""The near side of reading FBX: children pose the scene, what they say becomes a sequence.
+"""The client of the FBX reader: children pose the scene, what they say becomes a sequence.
 
 A child opens the file and tells all but the frames. It poses the first of them; where the rest would take much longer
-than to open the file again, more children each pose a part, as many as there are cores.
+than to open the file again, more children each pose a part, one per core.
 """
 
 from __future__ import annotations

@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 
-_WRITTEN_ANEW = need(kept=False, says="--rig keeps the character's own file, and adds to it; leave it away")
+_WRITTEN_ANEW = need(kept=False, says="--rig keeps the character's own file, and adds to it; omit it")
 _TAKES_SHORT_POSITIONS = engines_that(quantized_positions=True)
 _TAKES_SHORT_ROTATIONS = engines_that(short_rotations=True)
 _TAKES_MESHOPT = engines_that(meshopt=True)
-_MOVES = need(input=("sequence", "model", "clips"), says="a skeleton file has no frames; leave it away")
-_OWN_REST = need(rest_pose="sequence", says="the rig tells the rest pose that it was bound in; leave it away")
+_MOVES = need(input=("sequence", "model", "clips"), says="a skeleton file has no frames; omit it")
+_OWN_REST = need(rest_pose="sequence", says="the rig tells the rest pose that it was bound in; omit it")
 _ALL_FRAMES = need(input=("sequence", "skeleton"), says="chooses frames of a sequence; play chooses those of a model")
-_FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest pose and triangles; leave it away")
+_FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest pose and triangles; omit it")
 
 
 def _parse_rest(text: str) -> Path | int:
@@ -123,7 +123,7 @@ class LoadOptions:
 DEFAULT_LOAD_OPTIONS = LoadOptions()
 
 
-_CLIPS = need(clips=True, says="is for clips without a mesh, played on a rig; leave it away")
+_CLIPS = need(clips=True, says="is for clips without a mesh, played on a rig; omit it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +189,8 @@ class SaveOptions:
         help=f"Who plays the file (docs/engines.md). Bones that are not asked for: {default_bone_types()}.",
         flags=("--for",),
         needs=(
-            need(written=GLTF, only_for=engines_for(GLTF), says="reads glTF; write a .glb or .gltf, or leave it away"),
-            need(written=USD, only_for=engines_for(USD), says="reads USD; write a .usdc, or leave it away"),
+            need(written=GLTF, only_for=engines_for(GLTF), says="reads glTF; write a .glb or .gltf, or omit it"),
+            need(written=USD, only_for=engines_for(USD), says="reads USD; write a .usdc, or omit it"),
         ),
     )
     quantize: bool = option(
@@ -199,10 +199,10 @@ class SaveOptions:
         flags=("--quantize",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or leave it away"),
+            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
             need(
                 engine=_TAKES_SHORT_POSITIONS,
-                says=f"16-bit positions are read by {', '.join(_TAKES_SHORT_POSITIONS[1:])} only; leave it away",
+                says=f"16-bit positions are read by {', '.join(_TAKES_SHORT_POSITIONS[1:])} only; omit it",
             ),
         ),
     )
@@ -212,10 +212,10 @@ class SaveOptions:
         flags=("--short-rotations",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or leave it away"),
+            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
             need(
                 engine=_TAKES_SHORT_ROTATIONS,
-                says=f"16-bit rotations are read by {', '.join(_TAKES_SHORT_ROTATIONS[1:])} only; leave it away",
+                says=f"16-bit rotations are read by {', '.join(_TAKES_SHORT_ROTATIONS[1:])} only; omit it",
             ),
         ),
     )
@@ -226,10 +226,10 @@ class SaveOptions:
         flags=("--compress",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=GLTF, says="only glTF is compressed; write a .glb or .gltf, or leave it away"),
+            need(written=GLTF, says="only glTF is compressed; write a .glb or .gltf, or omit it"),
             need(
                 engine=_TAKES_MESHOPT,
-                says=f"compressed files are read by {', '.join(_TAKES_MESHOPT[1:])} only; leave it away",
+                says=f"compressed files are read by {', '.join(_TAKES_MESHOPT[1:])} only; omit it",
             ),
         ),
     )
@@ -244,7 +244,7 @@ class SaveOptions:
         unit="of the diagonal",
         scale=100,
         needs=(
-            need(written=GLTF, says="only glTF has keys to drop; write a .glb or .gltf, or leave it away"),
+            need(written=GLTF, says="only glTF has keys to drop; write a .glb or .gltf, or omit it"),
             _WRITTEN_ANEW,
         ),
     )
@@ -254,11 +254,11 @@ class SaveOptions:
         flags=("--no-normals",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=(*GLTF, *USD, ".npz"), says="frames are written without normals anyway; leave it away"),
+            need(written=(*GLTF, *USD, ".npz"), says="frames are written without normals anyway; omit it"),
             need(
                 written=(*GLTF, *USD),
                 corrected=True,
-                says="an .npz holds normals of corrections only, and there are none; leave it away",
+                says="an .npz holds normals of corrections only, and there are none; omit it",
             ),
         ),
     )
@@ -270,7 +270,7 @@ class SaveOptions:
         needs=(
             need(
                 written=(*GLTF, *USD),
-                says="only glTF and USD lack a deformer that Osteon has; write a .glb, or leave it away",
+                says="only glTF and USD lack a deformer that Osteon has; write a .glb, or omit it",
             ),
             need(
                 stock=False,

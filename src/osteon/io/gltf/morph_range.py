@@ -61,7 +61,7 @@ class MorphRange:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where whole numbers lie."""
+    """The quantisation grid."""
 
     cube: Dequantize | None = None  # that they fill; None: numbers are real
     step: float | None = None  # how far apart they are, or as near as 16 bits allow; weights then use all of 0 … 1

@@ -72,7 +72,7 @@ def play_on_rig(
             raise FileFormatError(f"{path}: holds a mesh, but {first} holds clips for a rig; give one kind of them")
     if options.rest is not None or options.faces is not None:
         flag = "--faces" if options.rest is None else "--rest"
-        raise OptionError(f"{flag}: clips without a mesh play the rig's own; leave it away")
+        raise OptionError(f"{flag}: clips without a mesh play the rig's own; omit it")
     if holds_clips_only(rig):
         raise FileFormatError(f"{rig}: holds clips but no mesh; name the file of the character with --rig")
     character = open_character(rig, LoadOptions(fps=options.fps))

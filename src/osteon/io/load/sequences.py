@@ -56,7 +56,7 @@ def load_sequence(
     if not sequence.n_triangles:
         raise GeometryError(f"{named[0]}: {NO_TRIANGLES}")
     if connectivity is not None and not any(np.shares_memory(s.faces, connectivity.faces) for s in sequences):
-        raise OptionError(f"faces: {named[0]} holds its own triangles; leave --faces away")
+        raise OptionError(f"faces: {named[0]} holds its own triangles; omit --faces")
     chosen = choose_sequence_frames(_with_rest(sequence, options), options.frames, options.step)
     files = [file for take in takes for file in take.files]
     files += [path for path in (options.rest, options.faces) if isinstance(path, Path)]

@@ -56,7 +56,7 @@ def as_float32(values: FloatArray) -> Float32:
 
 
 def inside(folder: Path, path: Path) -> bool:
-    """Whether `path`, all links followed, lies in `folder`; a path that leads nowhere lies nowhere."""
+    """Whether `path`, with all links resolved, is inside `folder`; False for a path that cannot be resolved."""
     try:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):  # links in a circle, or a name that the system cannot hold

@@ -1,6 +1,6 @@
 """Libraries of others parse files in a child process: what brings one down, or never comes back, costs one line.
 
-The near side. A child has a limit on its memory, and on the time between two signs of life; both grow with the file.
+The client. A child has a limit on its memory, and on the time between two signs of life; both grow with the file.
 Frames come back one after the other into the array where they stay, errors of ours as they are. Answers go through a
 pipe, so no file is left behind, whoever is killed. A child ends with the question, with an error or Ctrl-C here, with
 its parent, and by itself when nobody asks.

@@ -1,7 +1,7 @@
 """What the mesh tells about a rig: where its limbs end, and where it begins.
 
 A glTF joint has no length. The last joint of a limb (a head, a hand) would only be the end of the bone before it, and
-its own turns would be lost. If it moves vertices, a bone goes from it to the far side of them: to `name.end`, which
+its own turns would be lost. If it moves vertices, a bone goes from it across them: to `name.end`, which
 moves with the joint. A root that moves no vertex and has one child (a handle on the ground) is no bone of the body and
 is left out.
 """
@@ -110,7 +110,7 @@ def _last_joints(rig: Rig, same: float) -> dict[int, list[int]]:
 
 
 def _tip(joint: Float64, above: Float64, points: Float64) -> Float64:
-    """The far side of a joint's vertices: towards their mean, or straight on if they lie all around it."""
+    """The opposite side of a joint's vertices: towards their mean, or straight on if they lie all around it."""
     towards = points.mean(axis=0) - joint
     if np.linalg.norm(towards) <= AROUND * np.sqrt(((points - joint) ** 2).sum(axis=1).mean()):
         towards = joint - above

@@ -33,7 +33,7 @@ class JointTracks:
 
 
 def distinct_identifiers(names: list[str], otherwise: str) -> list[str]:
-    """The names as USD allows them: letters, digits and _, each the only one of its kind."""
+    """The names as USD allows them: letters, digits and _, each unique."""
     taken: dict[str, None] = {}
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name) or otherwise

@@ -6,7 +6,7 @@
 for all source vertices s and the closest points y_s of the level, which lie between its points x_v, and for all points
 x_v and the closest points y_v of the source, in every pose f; n_s are normals of the source, n_v the ways to it.
 Quadrics put points outside of a surface that bulges, so that the planes around them are right; this balances what
-sticks out against what is cut off.
+sticks out against what is truncated.
 
 r(e) = e^2 / (|e| + eps), as distances count, not their squares. The closest points of one round give linear equations
 for the step of all places (or of all weights, which stay positive and sum to one); a ridge keeps what nothing holds,

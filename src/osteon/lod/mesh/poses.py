@@ -40,7 +40,7 @@ from osteon.fit.poses.distinct import SAME_POSE
 
 __all__ = ["Poses", "choose_frames"]
 
-#: Of longer animations every so manieth frame is looked at, so that no more than these are.
+#: Frames of an animation that are used at most; of longer ones, every n-th.
 FRAMES = 2048
 
 

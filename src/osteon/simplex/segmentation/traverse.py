@@ -122,7 +122,7 @@ def _traverse(
 
 @lean
 def _hear(block: int, b: int, beside: tuple[Int32, Int32], state: _State, waiting: Int64, n_waiting: int) -> int:
-    """A block hears of bone b: it will test it and the bones beside it. Returns how many blocks wait to test."""
+    """Queue bone b for a block: it tests it and the bones beside it. Returns how many blocks wait to test."""
     if _has(state.heard, block, b):
         return n_waiting
     _add(state.heard, block, b)

@@ -117,7 +117,7 @@ class Worker:
         self._line = None
         line.stopped = True
         self._clear(line.process)
-        if not self._listening:  # whoever listens closes the line when it hears the end
+        if not self._listening:  # the listener closes the connection at the end
             line.close()
 
     def _start(self) -> _Line:
@@ -172,7 +172,7 @@ def _end_overdue(line: _Line) -> None:
 
 
 def _understood(message: bytes) -> dict[str, Any]:
-    """A message of the worker; one that makes no sense is as good as its end."""
+    """A message of the worker; an invalid one counts as its exit."""
     try:
         said = json.loads(message)
     except (ValueError, RecursionError):

@@ -24,7 +24,7 @@ PATIENCE = 20.0
 
 
 class Keeper:
-    """The near side: tells the process which worker there is."""
+    """The client: sends the process the id of the worker."""
 
     def __init__(self, folder: Path) -> None:
         # In a session of its own: what ends the server in a terminal must not end its keeper.

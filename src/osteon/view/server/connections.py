@@ -12,7 +12,7 @@ import time
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["PatientProtocol"]
+__all__ = ["IdleTimeoutProtocol"]
 
 #: Seconds for all headers of a request.
 HEADERS_IN = 10.0
@@ -20,7 +20,7 @@ HEADERS_IN = 10.0
 MAX_WAITING = 100
 
 
-class PatientProtocol(H11Protocol):
+class IdleTimeoutProtocol(H11Protocol):
     """One line, as uvicorn serves it, with an end to waiting."""
 
     _due: asyncio.TimerHandle | None = None  # closes the line; None while a request is being answered
@@ -29,7 +29,7 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait()
-        waiting = [line for line in self.connections if isinstance(line, PatientProtocol) and line._due is not None]
+        waiting = [line for line in self.connections if isinstance(line, IdleTimeoutProtocol) and line._due is not None]
         if len(waiting) > MAX_WAITING:
             min(waiting, key=lambda line: line._since)._give_up()
 

@@ -12,7 +12,7 @@ import webbrowser
 from html import escape
 from pathlib import Path
 
-__all__ = ["open_browser", "write_doorway"]
+__all__ = ["open_browser", "write_redirect_page"]
 
 _PAGE = """<!doctype html>
 <meta charset="utf-8">
@@ -23,7 +23,7 @@ _PAGE = """<!doctype html>
 """
 
 
-def write_doorway(address: str, folder: Path) -> Path:
+def write_redirect_page(address: str, folder: Path) -> Path:
     """A file in `folder` that leads a browser to the address."""
     path = folder / "osteon.html"
     path.unlink(missing_ok=True)
@@ -41,4 +41,4 @@ def open_browser(address: str, folder: Path) -> bool:
         return False
     if type(browser) is webbrowser.GenericBrowser and "BROWSER" not in os.environ:
         return False
-    return browser.open(write_doorway(address, folder).resolve().as_uri())
+    return browser.open(write_redirect_page(address, folder).resolve().as_uri())

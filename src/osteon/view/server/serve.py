@@ -10,7 +10,7 @@ import uvicorn
 
 from osteon.core.errors import OptionError
 from osteon.view.server.app import view_app
-from osteon.view.server.connections import PatientProtocol
+from osteon.view.server.connections import IdleTimeoutProtocol
 from osteon.view.server.guard import Guard, guarded
 from osteon.view.server.request_bodies import App
 from osteon.view.server.session import Session
@@ -49,7 +49,7 @@ class PageServer(uvicorn.Server):
         self.ready = ready
         config = uvicorn.Config(
             guarded(app, guard),
-            http=PatientProtocol,
+            http=IdleTimeoutProtocol,
             ws="none",
             loop="asyncio",
             lifespan="off",

@@ -38,7 +38,7 @@ class EventStream:
         await send({"type": "http.response.body", "body": b""})
 
     async def _send_all(self, send: Send) -> None:
-        await send(_chunk(b": open\n\n"))  # the reader hears that the line stands
+        await send(_chunk(b": open\n\n"))  # tells the reader that the connection is open
         beating = asyncio.create_task(_beat(send))
         try:
             async for message in self.messages:

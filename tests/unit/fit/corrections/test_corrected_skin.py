@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
-from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointOptions, _Joint, fit_frames, refine_corrected_skin
+from osteon.fit.corrections.corrected_skin import (
+    CorrectedSkin,
+    JointRefinementOptions,
+    _Joint,
+    fit_frames,
+    refine_corrected_skin,
+)
 from osteon.fit.corrections.fit_corrections import fit_corrections
 from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.problem import FitProblem
@@ -31,7 +37,7 @@ def subject(bone_type: str = "flexible", **options: object) -> tuple[FitProblem,
 
 
 def joint_of(problem: FitProblem, state: CorrectedSkin, bone_type: str, stiffness: float = 0.0) -> _Joint:
-    joint = _Joint(problem, JointOptions(state.columns.rank, bone_type, stiffness=stiffness), lambda _: None)
+    joint = _Joint(problem, JointRefinementOptions(state.columns.rank, bone_type, stiffness=stiffness), lambda _: None)
     joint.weigh_errors(state)
     return joint
 
@@ -76,7 +82,7 @@ def test_together_is_better_than_one_after_the_other(bone_type, rank):
     problem, skin = subject(bone_type)
     alone = corrected_errors(problem, skin, fit_corrections(problem, skin, rank)).sum()
     heard: list[float] = []
-    fit = refine_corrected_skin(problem, skin, JointOptions(rank, bone_type), heard.append)
+    fit = refine_corrected_skin(problem, skin, JointRefinementOptions(rank, bone_type), heard.append)
     together = corrected_errors(problem, fit.skin, fit.columns)
     assert together.sum() < 0.95 * alone
     assert len(heard) == len(fit.history)
@@ -88,7 +94,7 @@ def test_together_is_better_than_one_after_the_other(bone_type, rank):
 
 def test_weights_stay_weights():
     problem, skin = subject()
-    weights = refine_corrected_skin(problem, skin, JointOptions(3), lambda _: None).skin.weights
+    weights = refine_corrected_skin(problem, skin, JointRefinementOptions(3), lambda _: None).skin.weights
     assert weights.min() >= 0
     assert_near(weights.sum(axis=1), np.ones(problem.n_vertices), 1e-12)
     assert ((weights > 0) <= (skin.weights > 0)).all()  # of the bones that were chosen before
@@ -96,7 +102,7 @@ def test_weights_stay_weights():
 
 def test_weights_that_are_held():
     problem, skin = subject()
-    fit = refine_corrected_skin(problem, skin, JointOptions(3, hold_weights=True), lambda _: None)
+    fit = refine_corrected_skin(problem, skin, JointRefinementOptions(3, hold_weights=True), lambda _: None)
     assert np.array_equal(fit.skin.weights, skin.weights)
     alone = corrected_errors(problem, skin, fit_corrections(problem, skin, 3)).sum()
     assert corrected_errors(problem, fit.skin, fit.columns).sum() < alone
@@ -105,7 +111,7 @@ def test_weights_that_are_held():
 def test_what_is_left_without_corrections_is_held():
     """Cut to rank 0 the skin may lose a little, not much."""
     problem, skin = subject()
-    fit = refine_corrected_skin(problem, skin, JointOptions(3), lambda _: None)
+    fit = refine_corrected_skin(problem, skin, JointRefinementOptions(3), lambda _: None)
     nothing = no_columns(problem)
     before, after = (corrected_errors(problem, s, nothing).sum() for s in (skin, fit.skin))
     assert after < 1.3 * before
@@ -113,7 +119,7 @@ def test_what_is_left_without_corrections_is_held():
 
 def test_no_rounds_leave_the_skin():
     problem, skin = subject()
-    fit = refine_corrected_skin(problem, skin, JointOptions(2, rounds=0), lambda _: None)
+    fit = refine_corrected_skin(problem, skin, JointRefinementOptions(2, rounds=0), lambda _: None)
     assert np.array_equal(fit.skin.transforms, skin.transforms)
     assert fit.columns.rank == 2
     assert fit.history == ()
@@ -122,7 +128,7 @@ def test_no_rounds_leave_the_skin():
 def test_error_never_rises_with_rank():
     for seed in range(4):
         problem, skin = subject(seed=seed)
-        fit = refine_corrected_skin(problem, skin, JointOptions(5), lambda _: None)
+        fit = refine_corrected_skin(problem, skin, JointRefinementOptions(5), lambda _: None)
         errors = [corrected_errors(problem, fit.skin, fit.columns, r).sum() for r in range(6)]
         assert (np.diff(errors) <= 0).all()
 
@@ -131,7 +137,7 @@ def test_a_sample_first_and_then_all():
     """Many vertices: the bones are found on a sample, the basis on all."""
     problem, skin = subject(n_vertices=2500, n_bones=3, n_frames=6)
     heard: list[float] = []
-    fit = refine_corrected_skin(problem, skin, JointOptions(2, rounds=6, sample=1), heard.append)
+    fit = refine_corrected_skin(problem, skin, JointRefinementOptions(2, rounds=6, sample=1), heard.append)
     assert fit.columns.basis.shape == (2500, 2, 3)
     alone = corrected_errors(problem, skin, fit_corrections(problem, skin, 2)).sum()
     assert corrected_errors(problem, fit.skin, fit.columns).sum() < alone
@@ -141,7 +147,7 @@ def test_a_sample_first_and_then_all():
 def test_number_of_threads_does_not_matter(bone_type):
     problem, skin = subject(bone_type, n_vertices=600)
     one, two = (
-        refine_corrected_skin(problem, skin, JointOptions(3, bone_type, rounds=5, threads=n), lambda _: None)
+        refine_corrected_skin(problem, skin, JointRefinementOptions(3, bone_type, rounds=5, threads=n), lambda _: None)
         for n in (1, 2)
     )
     assert np.array_equal(one.skin.transforms, two.skin.transforms)
@@ -151,12 +157,12 @@ def test_number_of_threads_does_not_matter(bone_type):
 
 def test_other_frames_for_weights_and_basis_that_stay():
     problem, skin = subject()
-    fit = refine_corrected_skin(problem, skin, JointOptions(2), lambda _: None)
+    fit = refine_corrected_skin(problem, skin, JointRefinementOptions(2), lambda _: None)
     rng = np.random.default_rng(0)
     start = replace(fit.skin, transforms=fit.skin.transforms + 0.05 * rng.normal(size=fit.skin.transforms.shape))
     q = solve_coefficients(problem, start, fit.columns.basis, no_columns(problem), 1)
     guess = CorrectedSkin(start, ColumnFit(fit.columns.basis, q))
-    found = fit_frames(problem, guess, JointOptions(2))
+    found = fit_frames(problem, guess, JointRefinementOptions(2))
     assert np.array_equal(found.columns.basis, fit.columns.basis)
     before, after = (corrected_errors(problem, s.skin, s.columns).sum() for s in (guess, found))
     assert after < 0.5 * before

@@ -21,8 +21,11 @@ def _much_memory(monkeypatch):
     monkeypatch.setattr(limits, "MEMORY", 1 << 50)
 
 
-def test_up_to_a_size_every_ratio_is_fine():
-    Claims(SOURCE, 1).unpack(LARGEST_UNPACKED, "'frames'")
+def test_up_to_a_size_every_ratio_is_fine(refused):
+    claims = Claims(SOURCE, 1)
+    claims.unpack(LARGEST_UNPACKED, "'frames'")
+    with refused(FileFormatError, "bomb.npz", "unpacks to"):
+        claims.unpack(1, "'rest'")
 
 
 def test_up_to_a_ratio_every_size_is_fine(refused):

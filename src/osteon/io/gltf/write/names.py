@@ -1,4 +1,4 @@
-"""Names of nodes that no importer confuses: each the only one of its kind, and none that of a clip or a correction.
+"""Names of nodes that no importer confuses: each unique, and different from those of clips and corrections.
 
 Importers look things up by name: a track that names its node, an action that is named like its object, a joint that
 is named twice. The model's own names are in the file's extras, where they differ.

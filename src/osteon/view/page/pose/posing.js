@@ -66,7 +66,7 @@ export class Posing {
   // ---- begin and end ----------------------------------------------------------------------------------------------
 
   /**
-   * Have the server prepare a model; `onStage` hears its progress, `signal` cancels it. False if it did not come to it.
+   * Have the server prepare a model; `onStage` receives its progress, `signal` cancels it. False if it did not come to it.
    * @param {string} id @param {{signal: AbortSignal, onStage(message: object): void}} how
    */
   async start(id, how) {

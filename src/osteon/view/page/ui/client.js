@@ -73,7 +73,7 @@ export class Client {
   }
 
   /**
-   * Hands files over; several are the frames of one sequence, in the order given. `tell` hears the percentage that was
+   * Hands files over; several are the frames of one sequence, in the order given. `tell` receives the percentage that was
    * sent and, when all is there, that the program reads it; `signal` ends both. Returns the id.
    * @param {File[]} files @param {{limits: object, signal: AbortSignal, tell(text: string): void}} how
    */
@@ -148,7 +148,7 @@ export class Client {
   }
 
   /**
-   * Follows a job until it ends; `onStage` hears its progress, `signal` cancels it. Gives its last message; null when it
+   * Follows a job until it ends; `onStage` receives its progress, `signal` cancels it. Gives its last message; null when it
    * was cancelled. Throws what went wrong.
    * @param {string} job @param {{signal: AbortSignal, onStage(message: object): void}} how
    */
