@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from osteon.core.asset import Asset
 from osteon.core.errors import InputError
 from osteon.io import load_model, load_sequence
-from osteon.io.meshes.ply_write import PlyWriter
+from osteon.io.meshes.ply import PlyWriter
 
 FACES = np.array([[0, 1, 2], [0, 2, 3], [3, 1, 0]], np.int32)
 VERTICES = np.arange(12, dtype=np.float32).reshape(4, 3)

@@ -10,7 +10,7 @@ import pytest
 from osteon.core.asset import Asset
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.io import load_sequence
-from osteon.io.meshes.ply_write import PlyWriter
+from osteon.io.meshes.ply import PlyWriter
 
 VERTICES = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0.5, 0.5, 1]], np.float32)
 ENCODINGS = ("ascii", "binary_little_endian", "binary_big_endian")

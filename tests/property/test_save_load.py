@@ -22,7 +22,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.io import load_model, load_sequence, save_model, save_sequence, write_sequence
-from osteon.io.meshes.ply_write import PlyWriter
+from osteon.io.meshes.ply import PlyWriter
 
 FLOATS = st.floats(-(2.0**100), 2.0**100, width=32)
 UNIT = st.floats(0, 1, width=32)

@@ -223,7 +223,7 @@ _READERS = (
     ),
     _frames(
         *("ply", ".ply", lambda: [*text_seeds.PLY, *written_seeds.ply_seeds()], mutate_ply),
-        *("meshes.ply", "meshes.ply_header", "meshes.ply_rows", "meshes.text"),
+        *("meshes.ply", "meshes.text"),
     ),
     _frames("off", ".off", lambda: list(text_seeds.OFF), mutate_text, "meshes.off", "meshes.text"),
     _frames("medit", ".mesh", lambda: list(text_seeds.TETRAHEDRON), mutate_text, "meshes.medit", "meshes.text"),

@@ -18,7 +18,7 @@ from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.io import save_model, save_sequence
 from osteon.io.formats.options import SaveOptions
-from osteon.io.meshes.ply_write import PlyWriter
+from osteon.io.meshes.ply import PlyWriter
 
 __all__ = [
     "FACES",

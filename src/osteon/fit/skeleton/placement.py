@@ -17,7 +17,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int64
 from osteon.core.transforms import unit_vectors
 
-__all__ = ["Placement", "place_bones_upright", "place_joints_along_bones"]
+__all__ = ["Placement", "place_joints_along_bones"]
 
 #: How much of a bone's vertices, by weight, lies before its end.
 END = 0.95
@@ -33,11 +33,6 @@ class Placement:
 
     world_from_joint: Float64  # (b,3,4)
     ends: Float64  # (b,3) where each bone ends: at a child's joint, or within its last vertices
-
-
-def place_bones_upright(joints: Float64) -> Float64:
-    """(b,3,4) joints without a turn."""
-    return np.concatenate([np.tile(np.eye(3), (len(joints), 1, 1)), joints[..., None]], axis=2)
 
 
 def place_joints_along_bones(
