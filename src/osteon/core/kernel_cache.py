@@ -6,7 +6,10 @@ change, however far down, is compiled anew, and nothing needs to be deleted. The
 and a digest of Python, numba and the processor. A file that is damaged or unreadable is a cache miss.
 
 The folder is NUMBA_CACHE_DIR if that is set, else the user's cache folder, else a folder of the user's own among the
-temporary files; where none can be written kernels are compiled for the run alone.
+temporary files; where none can be written kernels are compiled for the run alone. What is loaded is run, so a folder or
+a file that belongs to somebody else, or that others can write to, is not used, wherever it is.
+
+Internals of numba (`_Cache`, `CompileResult._rebuild`) are used in this file only; pyproject.toml bounds the version.
 """
 
 from __future__ import annotations
@@ -87,7 +90,10 @@ class KernelCache(_Cache):  # type: ignore[misc]
         if path is None:
             return None
         try:
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                if not _is_ours(os.fstat(file.fileno())):
+                    return None
+                data = file.read()
             if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
                 return None
             # numba would import all that its compiler knows first, 0.3 s: machine code needs no more than its run time.
@@ -193,7 +199,10 @@ def cache_folder() -> Path | None:
     for root in _roots():
         folder = root / _folder_name()
         with suppress(OSError):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if not (_is_ours(root.stat()) and _is_ours(folder.lstat())):
+                continue
             tempfile.TemporaryFile(dir=folder).close()
             os.utime(folder)
             prune_folders(root)
@@ -230,9 +239,14 @@ def _is_private(folder: Path) -> bool:
         about = folder.lstat()
     except OSError:
         return False
-    if not hasattr(os, "getuid"):
+    return stat.S_ISDIR(about.st_mode) and _is_ours(about)
+
+
+def _is_ours(about: os.stat_result) -> bool:
+    """Whether a folder or file belongs to this user or to root, and nobody else can write to it."""
+    if not hasattr(os, "getuid"):  # Windows: the folder is below the user's own
         return True
-    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022
+    return about.st_uid in (0, os.getuid()) and not about.st_mode & 0o022
 
 
 @cache

@@ -128,6 +128,23 @@ def test_folders_of_old_versions_go_and_nothing_else(tmp_path: Path) -> None:
     assert (other / "diary.txt").read_text() == "dear"
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions of POSIX")
+def test_files_and_folders_that_others_can_write_are_not_loaded(package: Path) -> None:
+    run(package)
+    for path in kernels(package):
+        path.chmod(0o666)
+    assert run(package) == (1.0, 2)  # compiled again, and written anew
+    assert run(package) == (1.0, 0)
+    own = kernels(package)[0].parent
+    for folder in (own, own.parent):
+        folder.chmod(0o777)
+        where = {"XDG_CACHE_HOME": str(package / "cache"), "TMPDIR": str(package)}
+        assert run(package, **where)[0] == 1.0
+        assert run(package, **where) == (1.0, 0)  # from the user's own folder among the temporary files
+        assert list(package.glob("osteon-kernels-*"))
+        folder.chmod(0o700)
+
+
 def test_a_folder_of_somebody_else_is_not_trusted(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
