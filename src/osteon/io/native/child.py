@@ -1,6 +1,6 @@
 """The process in which a library of others parses a file: limited in memory and time, and gone when its parent is.
 
-Started by `native_child.py`. A module that parses (`io/usd/child.py`) has one function,
+Started by `client.py`. A module that parses (`io/usd/child.py`) has one function,
 
     answer(request, outlet) -> value, arrays
 
