@@ -128,7 +128,6 @@ def test_folders_of_old_versions_go_and_nothing_else(tmp_path: Path) -> None:
     assert (other / "diary.txt").read_text() == "dear"
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions of POSIX")
 def test_files_and_folders_that_others_can_write_are_not_loaded(package: Path) -> None:
     run(package)
     for path in kernels(package):
