@@ -52,7 +52,7 @@ class BenchSettings:
     )
     search: bool = option(False, help="Search for Dem Bones' best options anew; an hour.", flags=("--search",))
     against: Path | None = option(
-        None, help="Another checkout with its .venv, for bench firstrun.", flags=("--against",), metavar="FOLDER"
+        None, help="Another checkout, for bench firstrun and shading.", flags=("--against",), metavar="FOLDER"
     )
 
     def __post_init__(self) -> None:

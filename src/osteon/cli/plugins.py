@@ -10,12 +10,15 @@ The benchmarks (`osteon bench`) are such a package. They are part of a checkout,
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import click
 
 from osteon.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["GROUP", "plugin_command", "plugin_summaries"]
 
@@ -27,6 +30,8 @@ BENCH_SUMMARY = "Measure Osteon: the paper, Dem Bones, files and players, growin
 
 def _found() -> dict[str, EntryPoint]:
     """The entry points of the group by name; the benchmarks of a checkout count without being installed."""
+    from importlib.metadata import EntryPoint, entry_points  # imported only where plugins are looked up
+
     found = {point.name: point for point in entry_points(group=GROUP)}
     own = EntryPoint(BENCH, f"{BENCH_PACKAGE}.cli:{BENCH}", GROUP)
     if find_spec(BENCH_PACKAGE) is None:
