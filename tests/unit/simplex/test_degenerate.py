@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.topology import degenerate_triangles, triangle_areas
-from osteon.simplex.degenerate import HEIGHT, find_bridges, widen_triangles
-from osteon.simplex.simplices import build_simplices
+from osteon.simplex.simplices import HEIGHT, build_simplices, find_bridges, widen_triangles
 
 #: Two squares, whose facing sides coincide but for rounding, and the strip between them.
 SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.transforms import apply, identity, rotation_from_axis_angle
-from osteon.simplex.isolated_vertices import NEIGHBORS, find_isolated_vertices
+from osteon.simplex.poser import NEIGHBORS, find_isolated_vertices
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(60, 3))

@@ -7,7 +7,7 @@ import pytest
 
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine, Domain
-from osteon.simplex.lines import control_by_lines, lines_as_sticks
+from osteon.simplex.groups import control_by_lines, lines_as_sticks
 from osteon.simplex.segmentation.segment import SegmentOptions
 from osteon.synth.shapes import join_shapes, make_grid, make_tube
 

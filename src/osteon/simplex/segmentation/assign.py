@@ -11,14 +11,13 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import triangle_areas
 from osteon.simplex.segmentation.blocks import compare_blocks
 from osteon.simplex.segmentation.extend import Solid, extend_free_ends, reach_over_caps
-from osteon.simplex.segmentation.islands import connect_triangles, join_islands
 from osteon.simplex.segmentation.pairs import Field, compare_all, find_places, find_seen, measure_pairs
 from osteon.simplex.segmentation.paths import assign_components, edge_lengths, follow_paths, in_range
 from osteon.simplex.segmentation.ranges import find_ranges
 from osteon.simplex.segmentation.segment import Segmentation, SegmentOptions
 from osteon.simplex.segmentation.traverse import bone_neighbors, traverse
 from osteon.simplex.segmentation.tree import SurfaceTree, crossings_between
-from osteon.simplex.segmentation.unit_mesh import UnitMesh, make_unit_mesh
+from osteon.simplex.segmentation.unit_mesh import UnitMesh, connect_triangles, join_islands, make_unit_mesh
 
 __all__ = ["assign_bones"]
 

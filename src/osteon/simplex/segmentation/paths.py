@@ -25,12 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.exact_kernels import exact
+from osteon.core.exact_kernels import exact, lean
 from osteon.core.sticks import project_on_segments
-from osteon.simplex.segmentation.pairs import Field
-from osteon.simplex.segmentation.ranges import find_foot
+from osteon.simplex.segmentation.pairs import Field, line_to
+from osteon.simplex.segmentation.ranges import find_foot, nearest_foot
+from osteon.simplex.segmentation.tree import ALL, count_crossings
 
-__all__ = ["Bools", "assign_components", "edge_lengths", "follow_paths", "in_range"]
+__all__ = ["Bools", "assign_components", "edge_lengths", "follow_paths", "in_range", "measure_line"]
 
 Bools = NDArray[np.bool_]
 
@@ -124,3 +125,23 @@ def _split(triangles: NDArray[np.intp], component: Int32) -> list[NDArray[np.int
         return []
     order = triangles[np.argsort(component[triangles], kind="stable")]
     return np.split(order, np.flatnonzero(np.diff(component[order])) + 1)
+
+
+# Distances of triangles to one control line.
+
+
+@lean
+def measure_line(field: Field, line: int, triangles: Int32, everywhere: bool, out: tuple[Float64, Float64]) -> None:
+    """Effective distance with penalty (eq. 6) and foot; left as it is out of range, unless `everywhere`."""
+    centers, skip, ranges, tree, penalty = field
+    distance, along = out
+    for i in range(triangles.size):
+        t = triangles[i]
+        point = centers[t, 0], centers[t, 1], centers[t, 2]
+        straight, place = find_foot(ranges, line, point)
+        if everywhere and straight > 1e300:
+            straight, place = nearest_foot(ranges, line, point)
+        if straight < 1e300:
+            crossed = count_crossings(tree, line_to(field, t, line, place), skip[t], ALL)
+            distance[t] = straight + crossed * penalty
+            along[t] = place

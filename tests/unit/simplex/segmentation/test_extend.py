@@ -8,8 +8,8 @@ import pytest
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import triangle_neighbors
 from osteon.simplex.segmentation.extend import MARGIN, Solid, extend_free_ends, reach_over_caps
-from osteon.simplex.segmentation.islands import connect_triangles
 from osteon.simplex.segmentation.tree import build_tree
+from osteon.simplex.segmentation.unit_mesh import connect_triangles
 from osteon.synth.shapes import Shape, join_shapes, make_grid, make_sphere, make_tube
 
 

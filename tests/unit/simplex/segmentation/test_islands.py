@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.topology import triangle_areas, triangle_neighbors
-from osteon.simplex.segmentation.islands import connect_triangles, join_islands
+from osteon.simplex.segmentation.unit_mesh import connect_triangles, join_islands
 from osteon.synth.shapes import join_shapes, make_grid
 
 

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from osteon.core.topology import triangle_areas, triangle_neighbors
-from osteon.simplex.segmentation.islands import connect_triangles
 from osteon.simplex.segmentation.paths import assign_components, edge_lengths, follow_paths
+from osteon.simplex.segmentation.unit_mesh import connect_triangles
 from osteon.synth.shapes import join_shapes, make_ball, make_grid, make_sphere
 
 
