@@ -10,7 +10,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose_skeleton import transforms_of_turns
-from osteon.synth.motion import anchor_skin
+from osteon.synth.baked import anchor_skin
 from osteon.synth.shapes import join_shapes, make_tube
 
 NAMES = ("hip", "chest", "arm", "hand", "head")

@@ -10,8 +10,7 @@ from scipy.spatial.transform import Rotation
 from osteon.core.animation import BoneTrack
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
-from osteon.synth.baked import RandomOptions, bake_random_model
-from osteon.synth.motion import smooth_series
+from osteon.synth.baked import RandomOptions, bake_random_model, smooth_series
 
 __all__ = ["scaled_model", "split_along_axes", "with_tree"]
 

@@ -16,8 +16,15 @@ from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.columns import ColumnFit, SkinState
 from osteon.fit.problem import FitProblem, NormalRows, pose_problem
 from osteon.fit.skin.influences import Influences, select_influences
-from osteon.synth.baked import Baked, RandomOptions, bake_model, bake_random_model
-from osteon.synth.motion import bend_joints, joint_skin, smooth_series
+from osteon.synth.baked import (
+    Baked,
+    RandomOptions,
+    bake_model,
+    bake_random_model,
+    bend_joints,
+    joint_skin,
+    smooth_series,
+)
 from osteon.synth.shapes import make_tube
 
 TRIANGLE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.3, 0.8, 0.2]])

@@ -29,8 +29,8 @@ from osteon.elastic.options import SweepOptions
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import PlannedPose, plan_sweep
 from osteon.elastic.system import StiffnessSystem, factor_symmetric
-from osteon.synth.bar import make_bar
 from osteon.synth.hand import hand_limits, make_hand
+from osteon.synth.shapes import make_bar
 from osteon_bench.calculix import LoadedSolid, solve_with_calculix, why_no_calculix
 from osteon_bench.elastic_hand import MIDDLE, HandCase, load_hand, pose_plan
 from osteon_bench.rows import Row, at_most, figure

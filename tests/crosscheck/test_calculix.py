@@ -9,7 +9,7 @@ from osteon.elastic.elements import TetElements
 from osteon.elastic.material import Material
 from osteon.elastic.newton import find_equilibrium
 from osteon.elastic.system import StiffnessSystem
-from osteon.synth.bar import make_bar
+from osteon.synth.shapes import make_bar
 from osteon_bench.calculix import LoadedSolid, solve_with_calculix, why_no_calculix
 
 

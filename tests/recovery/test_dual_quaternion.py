@@ -13,7 +13,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import pose_frames
 from osteon.pipeline.skin import skin_sequence
-from osteon.synth.motion import about, joint_skin
+from osteon.synth.baked import about, joint_skin
 from osteon.synth.shapes import make_tube
 
 FRAMES = 16

@@ -13,7 +13,7 @@ from osteon.core.animation import BoneTrack
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.io import save_model
-from osteon.synth.motion import anchor_skin
+from osteon.synth.baked import anchor_skin
 from osteon.synth.shapes import make_tube
 
 from .page_person import Person

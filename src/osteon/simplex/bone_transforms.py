@@ -13,7 +13,7 @@
 
 Based on: Yan, Hu, Martin, Yang 2008, sections 5.1 and 5.2, equations 7 to 14.
 Differs from the paper: (i) what the least rotation leaves open, the turn of a bone about itself, is passed on from the
-root (`root_rotation` below); `turns="least"` is the paper's. (ii) Equation 14 as printed has two entries with ab for a; the
+root (root_rotation); `turns="least"` is the paper's. (ii) Equation 14 as printed has two entries with ab for a; the
 rotation here is Rodrigues' formula, which it means. (iii) Opposite directions have no axis N: see least_rotation.
 """
 

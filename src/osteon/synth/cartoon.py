@@ -29,8 +29,7 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import shells, triangle_neighbors
 from osteon.synth.implicit import smooth_minimum
-from osteon.synth.rig import rotate_z
-from osteon.synth.stick_poses import Turns, join_poses, sticks_of, turn_joints
+from osteon.synth.rig import Turns, join_poses, rotate_z, sticks_of, turn_joints
 
 __all__ = ["cartoon_poses", "make_cartoon"]
 

@@ -14,8 +14,7 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.synth.implicit import Grid, Sweep, sample_field
-from osteon.synth.rig import rotate_x, rotate_y, rotate_z
-from osteon.synth.stick_poses import Turns, join_poses, sticks_of, turn_joints
+from osteon.synth.rig import Turns, join_poses, rotate_x, rotate_y, rotate_z, sticks_of, turn_joints
 from osteon.synth.surface_nets import polygonise, relax_surface, split_quads
 
 __all__ = ["figure_poses", "make_figure"]

@@ -15,7 +15,7 @@ from osteon.core.joint_limits import JointLimit
 from osteon.core.pose_track import Point
 from osteon.core.sticks import StickSkeleton
 from osteon.synth.implicit import Grid, Station, Sweep, sample_field
-from osteon.synth.stick_poses import Chain, sticks_of
+from osteon.synth.rig import Chain, sticks_of
 from osteon.synth.surface_nets import polygonise, relax_surface, split_quads
 
 __all__ = ["hand_limits", "make_hand"]

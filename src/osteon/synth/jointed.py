@@ -17,7 +17,7 @@ from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.deform.pose_skeleton import transforms_of_turns
-from osteon.synth.motion import anchor_skin, smooth_series
+from osteon.synth.baked import anchor_skin, smooth_series
 from osteon.synth.shapes import join_shapes, make_ball
 
 __all__ = ["JointedOptions", "make_jointed"]

@@ -21,8 +21,7 @@ from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose
 from osteon.io import save_model
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS, SaveOptions
-from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
-from osteon.synth.motion import smooth_series
+from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model, smooth_series
 from osteon_bench.players.eigenskin_case import with_eigenskin
 
 __all__ = ["Case", "jointed", "make_cases"]

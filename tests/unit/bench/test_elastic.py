@@ -7,7 +7,7 @@ from osteon.elastic.body import ElasticBody
 from osteon.elastic.options import SweepOptions
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import plan_sweep
-from osteon.synth.bar import bar_skeleton, make_bar
+from osteon.synth.shapes import bar_skeleton, make_bar
 from osteon_bench import elastic
 from osteon_bench.elastic_hand import HandCase
 from osteon_bench.run import BenchRun

@@ -17,7 +17,7 @@ from osteon.core.normals import vertex_normals
 from osteon.core.skin import Skin
 from osteon.deform.normals import displaced_normals, normal_map, pose_normals, rest_normals, unit_vectors
 from osteon.deform.pose import linear_parts, pose_vertices
-from osteon.synth.motion import rigid_skin
+from osteon.synth.baked import rigid_skin
 from osteon.synth.shapes import make_sphere
 
 from ...subjects import bent_tube

@@ -11,12 +11,11 @@ from osteon.core.errors import OptionError
 from osteon.core.joint_limits import JointLimit
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.elastic.guess_limits import guess_limits
 from osteon.elastic.options import FleshOptions, SweepOptions
-from osteon.elastic.sweep import join_plans, plan_given, plan_sweep
+from osteon.elastic.sweep import guess_limits, join_plans, plan_given, plan_sweep
 from osteon.io.poses import load_poses
-from osteon.synth.bar import bar_skeleton
 from osteon.synth.hand import hand_limits, hand_skeleton
+from osteon.synth.shapes import bar_skeleton
 
 X, Z = np.array([1.0, 0, 0]), np.array([0, 0, 1.0])
 ROW = bar_skeleton(3)

@@ -10,7 +10,7 @@ from osteon.core.transforms import rotation_from_axis_angle
 from osteon.measure.strain import flipped
 from osteon.simplex.inverse_square import inverse_square_weights
 from osteon.synth.figure import figure_poses, make_figure
-from osteon.synth.stick_poses import sticks_of, turn_joints
+from osteon.synth.rig import sticks_of, turn_joints
 
 from .conftest import smallest_angles, topology_of
 

@@ -4,9 +4,17 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.normals import vertex_normals
-from osteon.synth.flesh import bind_bones, blend_bones, enclosed_volume, hold_volume, swing_behind
+from osteon.synth.flesh import (
+    bind_bones,
+    blend_bones,
+    bulge_shapes,
+    contractions,
+    enclosed_volume,
+    hold_volume,
+    squash_trunk,
+    swing_behind,
+)
 from osteon.synth.gait import GaitVariation, gallop
-from osteon.synth.muscle import bulge_shapes, contractions, squash_trunk
 from osteon.synth.rig import Pose
 from osteon.synth.shapes import make_sphere, make_tube
 

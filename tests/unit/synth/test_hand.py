@@ -9,8 +9,8 @@ from osteon.core.errors import OptionError
 from osteon.core.kinematics import pose_joints
 from osteon.elastic.attachment import bone_room
 from osteon.elastic.inside import inside_points
-from osteon.synth.bar import bar_skeleton, make_bar
 from osteon.synth.hand import hand_limits, hand_skeleton, make_hand
+from osteon.synth.shapes import bar_skeleton, make_bar
 
 from .conftest import smallest_angles, topology_of
 

@@ -21,8 +21,8 @@ from osteon.fit.corrections.normals import MOST_AUTOMATIC, fit_model_normals, no
 from osteon.fit.problem import NormalRows
 from osteon.measure.shading import measure_shading, source_normals_of
 from osteon.pipeline.skin import skin_sequence
+from osteon.synth.baked import smooth_series
 from osteon.synth.cloth import ClothOptions, make_cloth
-from osteon.synth.motion import smooth_series
 
 from ....subjects import bent_tube
 from ....tolerance import assert_near
