@@ -11,15 +11,18 @@ from osteon.pipeline.skin import SkinFit
 from osteon.report.advice import advise
 from osteon.report.curves import ReportCurves
 from osteon.report.evidence import Evidence, gather_evidence
-from osteon.report.figures import frames_figure, motion_figure, shares_figure, vertices_figure
-from osteon.report.gallery import Gallery, UpAxis, draw_gallery
-from osteon.report.page_parts import section, whole_page
-from osteon.report.paper_figures import (
+from osteon.report.figures import (
+    frames_figure,
     influences_figure,
+    motion_figure,
     rank_figure,
+    shares_figure,
     tolerance_figure,
+    vertices_figure,
     weights_figure,
 )
+from osteon.report.gallery import Gallery, UpAxis, draw_gallery
+from osteon.report.page_parts import section, whole_page
 from osteon.report.proposal_table import advice_list, proposal_table, tries_table
 from osteon.report.sections import (
     banner,

@@ -7,9 +7,9 @@ from html import escape
 
 from osteon.core.budget import Try
 from osteon.report.advice import Advice
+from osteon.report.curves import Trial, proposals
 from osteon.report.numbers import percent, share
 from osteon.report.sections import bytes_text
-from osteon.report.trials import Trial, proposals
 
 __all__ = ["advice_list", "proposal_table", "tries_table"]
 

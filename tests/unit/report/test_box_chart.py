@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from osteon.report.box_chart import MARGIN, Box, box_chart
-from osteon.report.charts import BOTTOM, HEIGHT, TOP, Axis
+from osteon.report.charts import BOTTOM, HEIGHT, MARGIN, TOP, Axis, Box, box_chart
 
 
 def drawn(*boxes: Box) -> str:

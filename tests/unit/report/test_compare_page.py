@@ -14,7 +14,7 @@ from osteon.fit.models.contestants import ContestantSweep
 from osteon.measure.deviation import Deviation
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison, ModelResult
-from osteon.report import compare_gallery
+from osteon.report import compare_page
 from osteon.report.compare_figures import measure_table, poses_figure, sweep_figures
 from osteon.report.compare_page import build_comparison_page, write_comparison_page
 from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
@@ -33,7 +33,7 @@ def found() -> Comparison:
 @pytest.fixture(autouse=True)
 def small_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """What pictures show is not looked at here."""
-    monkeypatch.setattr(compare_gallery, "WIDTHS", {1: 60, 2: 60})
+    monkeypatch.setattr(compare_page, "WIDTHS", {1: 60, 2: 60})
 
 
 @pytest.fixture

@@ -22,11 +22,10 @@ from osteon.measure.verdict import judge
 from osteon.pipeline.rig import default_rig_options
 from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.report import gallery
-from osteon.report.curves import ReportCurves, TolerancePoint
+from osteon.report.curves import ReportCurves, TolerancePoint, Trial
 from osteon.report.html import build_page, write_html_report
 from osteon.report.raster import DrawOptions
 from osteon.report.sections import verdict
-from osteon.report.trials import Trial
 
 from ...subjects import bent_tube
 

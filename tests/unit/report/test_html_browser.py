@@ -16,11 +16,10 @@ from osteon.core.options import SkinOptions
 from osteon.fit.models.contestants import ContestantSweep
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.skin import skin_sequence
-from osteon.report import compare_gallery
+from osteon.report import compare_page
 from osteon.report.compare_page import write_comparison_page
-from osteon.report.curves import ReportCurves, TolerancePoint
+from osteon.report.curves import ReportCurves, TolerancePoint, Trial
 from osteon.report.html import write_html_report
-from osteon.report.trials import Trial
 from osteon_bench.players.tools import find_chromium
 
 from ...subjects import bent_tube
@@ -63,7 +62,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = (*found.results, replace(found.results[0], word="mwe", title="Multi-Weight Enveloping", sweep=sweep))
     path = tmp_path_factory.mktemp("compared") / "models.html"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compare_gallery, "WIDTHS", {3: 90})
+        patch.setattr(compare_page, "WIDTHS", {3: 90})
         write_comparison_page(path, replace(found, results=results))
     return path
 

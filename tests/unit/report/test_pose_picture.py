@@ -7,8 +7,15 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import identity
 from osteon.report.picture import bone_colors, heat_colors
-from osteon.report.pose_picture import PosedMesh, PosePictureOptions, PoseSubject, pose_picture
-from osteon.report.pose_views import Region, clear_view, shared_views
+from osteon.report.pose_picture import (
+    PosedMesh,
+    PosePictureOptions,
+    PoseSubject,
+    Region,
+    clear_view,
+    pose_picture,
+    shared_views,
+)
 from osteon.report.raster import DrawOptions, draw_mesh, frame_camera
 from osteon.report.stick_overlay import BoneStyle, draw_bones, draw_edges
 from osteon.synth.shapes import join_shapes, make_ball, make_grid, make_tube

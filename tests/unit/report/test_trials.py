@@ -18,9 +18,9 @@ from osteon.core.sequence import MeshSequence
 from osteon.io import save_model
 from osteon.io.save.sequences import save_sequence
 from osteon.pipeline.skin import skin_sequence
-from osteon.report import gallery, trials
+from osteon.report import curves, gallery
+from osteon.report.curves import Change, Trial, changes_to_try, file_bytes, proposals, rig_changes, run_trials
 from osteon.report.raster import DrawOptions
-from osteon.report.trials import Change, Trial, changes_to_try, file_bytes, proposals, rig_changes, run_trials
 from osteon.synth.baked import bake_cylinder, bake_random_model
 from osteon.synth.cloth import make_cloth
 
@@ -67,7 +67,7 @@ def _printed(page: str) -> list[tuple[str, float, float]]:
 def test_whoever_follows_a_proposal_gets_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trials, "MOST_WORK", 100.0)  # all that may be tried
+    monkeypatch.setattr(curves, "MOST_WORK", 100.0)  # all that may be tried
     sequence, asked = _subjects()[name]
     source = tmp_path / "source.npz"
     save_sequence(sequence, source)
@@ -147,7 +147,7 @@ def test_nothing_is_tried_without_a_report(tmp_path: Path, monkeypatch: pytest.M
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("tried")
 
-    monkeypatch.setattr(trials, "run_trials", refuse)
+    monkeypatch.setattr(curves, "run_trials", refuse)
     monkeypatch.setattr("osteon.report.curves.report_curves", refuse)
     save_sequence(bent_tube(3, n_frames=6).sequence, tmp_path / "source.npz")
     _skin(tmp_path / "source.npz", tmp_path, ["--bones", "2", *QUICK])
