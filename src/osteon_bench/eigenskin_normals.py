@@ -20,8 +20,7 @@ from osteon.deform.eigenskin import EigenSkin
 from osteon.fit.eigenskin.eigen_normals import normal_differences
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.io.poses.pose_set import PoseSet
-from osteon.pipeline.eigenskin import LearnedSkin
-from osteon.pipeline.eigenskin_measures import PoseErrors, measure_poses
+from osteon.pipeline.eigenskin import LearnedSkin, PoseErrors, measure_poses
 from osteon.pipeline.rig_poses import poses_of_rig
 from osteon_bench.rows import Row, at_most, figure
 

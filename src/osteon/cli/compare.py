@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
-from osteon.cli.compare_save import print_saved, save_models, save_output
-from osteon.cli.error_words import naming_input
-from osteon.cli.losses import say_lost
-from osteon.cli.option_flags import options_of, refuse_unused, some_of
-from osteon.cli.outputs import file_output, plan_outputs
+from osteon.cli.common import console, json_option, print_json, progress_bar, say_lost, size_text, write_json
+from osteon.cli.option_flags import naming_input, options_of, refuse_unused, some_of
+from osteon.cli.outputs import Wanted, file_output, folder_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
+from osteon.core.command_text import command_text
 from osteon.core.compare_options import CompareOptions
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.option_fields import option
@@ -24,6 +22,12 @@ from osteon.io import LoadOptions, load_sequence
 
 if TYPE_CHECKING:
     from osteon.pipeline.comparison import Comparison, PoseMeasures
+
+if TYPE_CHECKING:
+    from osteon.core.sequence import MeshSequence
+    from osteon.io import LoadOptions
+    from osteon.pipeline.comparison import Comparison
+
 
 __all__ = ["compare", "print_comparison"]
 
@@ -169,3 +173,47 @@ def _cells(measured: PoseMeasures) -> list[str]:
         f"{off.percent(apart.worst.distance):.3f}",
         f"{apart.error_percent:.3f}",
     ]
+
+
+# `osteon compare --save`: every fitted model as a file of its own, and the command that shows them side by side.
+
+
+def save_output(path: str | None) -> Wanted | None:
+    """The folder of the models, if it was asked for."""
+    if path is None:
+        return None
+    from osteon.io.comparisons.folder import check_comparison_folder
+
+    check_comparison_folder(path)
+    return folder_output("--save", path)
+
+
+def save_models(
+    path: str,
+    found: Comparison,
+    facts: dict[str, Any],
+    sequence: MeshSequence,
+    inputs: tuple[str, ...],
+    load: LoadOptions,
+) -> dict[str, Any]:
+    """Write all models, and their source where `osteon view` could not be told it; gives what was written."""
+    from osteon.io.comparisons.folder import write_comparison_folder
+
+    named = _names_source(inputs, load)
+    models = {result.word: found.animated(result) for result in found.results}
+    written = write_comparison_folder(path, models, facts, None if named else sequence)
+    return {**written, "view": command_text("osteon", "view", path, *(inputs if named else ()))}
+
+
+def print_saved(written: dict[str, Any]) -> None:
+    """Where the models are, and how to look at them."""
+    out = console()
+    out.print(f"[dim]models[/]   {written['folder']}: ", end="", soft_wrap=True)
+    out.print(", ".join(f"{word}.npz" for word in written["models"]), markup=False, soft_wrap=True)
+    out.print("[dim]see them[/] ", end="")
+    out.print(written["view"], markup=False, soft_wrap=True)
+
+
+def _names_source(inputs: tuple[str, ...], load: LoadOptions) -> bool:
+    """Whether the input alone means the frames that were compared, without what it was loaded with."""
+    return len(inputs) == 1 and load.faces is None and not load.clips and load.frames is None and load.step == 1

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
+from osteon.cli.common import console, json_option, print_json, progress_bar, say_lost, write_json
 from osteon.cli.engine_rows import engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.lod_text import describe_levels, print_levels
-from osteon.cli.losses import say_lost
 from osteon.cli.model_frames import load_skinned, take_clips
 from osteon.cli.option_flags import is_any_given, options_of, refuse_given, refuse_unused, some_of
 from osteon.cli.outputs import file_output, model_output, plan_outputs

@@ -9,7 +9,8 @@ what the command has learned since, such as which formats it writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
@@ -18,8 +19,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from osteon.cli.error_words import in_flags
-from osteon.core.errors import OptionError
+from osteon.core.command_text import command_text
+from osteon.core.errors import GeometryError, OptionError
 from osteon.core.option_checks import first_unused, make_options
 from osteon.core.option_fields import OptionField, Place, options_in
 
@@ -27,6 +28,7 @@ __all__ = [
     "FlagGroup",
     "is_any_given",
     "is_given",
+    "naming_input",
     "optional",
     "options_of",
     "read_options",
@@ -209,3 +211,34 @@ def _click_type(of: OptionField) -> Any:
     if of.kind.base is None:
         return click.Choice([str(choice) for choice in of.choices])
     return click.Path(path_type=Path) if of.kind.base is Path else of.kind.base
+
+
+# Errors in the words of the command line: the library names arguments, a command its flags and files.
+
+
+@contextmanager
+def in_flags(fields: Iterable[OptionField]) -> Iterator[None]:
+    """An option that the library calls by its name, 'bones: …', is called by its flag, '--bones: …'."""
+    try:
+        yield
+    except OptionError as error:
+        name, colon, problem = str(error).partition(": ")
+        flags = {of.name: of.flag for of in fields}
+        if not colon or name not in flags:
+            raise
+        raise type(error)(f"{flags[name]}: {problem}") from error
+
+
+@contextmanager
+def naming_input(inputs: tuple[str, ...], name: str) -> Iterator[None]:
+    """What is wrong with the frames of a sequence is told of the file that holds them, with a way to look at it."""
+    try:
+        yield
+    except GeometryError as error:
+        text = str(error)
+        starts = (f"'{name}': ", f"'{name}' ", "frames: ", "rest: ")
+        start = next((start for start in starts if text.startswith(start)), None)
+        if start is None:
+            raise
+        look = command_text("osteon", "view", *inputs)
+        raise GeometryError(f"{inputs[0]}: {text.removeprefix(start)}; look at it with: {look}") from error

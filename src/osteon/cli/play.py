@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
+from osteon.cli.common import console, json_option, print_json, progress_bar, say_lost, write_json
 from osteon.cli.info import describe_clips, print_facts
-from osteon.cli.losses import say_lost
 from osteon.cli.model_frames import choose_frames, load_skinned, take_frames
 from osteon.cli.option_flags import is_given, options_of, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, print_json, progress_bar, write_json
+from osteon.cli.common import console, print_json, progress_bar, say_lost, write_json
 from osteon.cli.info import describe_clips, print_facts
-from osteon.cli.losses import say_lost
 from osteon.cli.option_flags import refuse_given
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.core.errors import OptionError

@@ -10,8 +10,7 @@ import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
 from osteon.cli.engine_rows import engine_notes, file_plays, plays_json, plays_rows
-from osteon.cli.error_words import naming_input
-from osteon.cli.option_flags import options_of, refuse_unused
+from osteon.cli.option_flags import naming_input, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.skin import print_report, write_outputs
 from osteon.cli.wall_time import WallTime

@@ -13,8 +13,7 @@ import numpy as np
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_json, plays_rows
-from osteon.cli.error_words import naming_input
-from osteon.cli.option_flags import is_given, optional, options_of, refuse_unused
+from osteon.cli.option_flags import is_given, naming_input, optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.skin_clips import ClipRun, write_clips
 from osteon.cli.wall_time import WallTime, time_text

@@ -10,15 +10,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.animation import Animation, BoneTrack
+from osteon.core.animation import Animation, BoneTrack, bone_type_of
+from osteon.core.arrays import Float64, FloatArray, Int64
 from osteon.core.character import Character
 from osteon.core.clips import Clip
 from osteon.core.compile_kernels import compile_kernels
+from osteon.core.deformer import Displacement
 from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import Stopwatch
 from osteon.core.mesh import Mesh
 from osteon.core.model import PLAIN_DEFORMER, SkinnedModel
+from osteon.core.normals import angles_between
 from osteon.core.option_hints import takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.progress import Progress, report_progress
@@ -26,14 +29,16 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.linear_blend import LinearBlend
+from osteon.deform.normals import rest_normals, unit_vectors
+from osteon.deform.pose import ColumnMotion, blends_of, pose_points
+from osteon.fit.eigenskin.eigen_normals import PoseNormals
 from osteon.fit.eigenskin.fit_eigenskin import EigenSkinFit, KnownPoses, fit_eigenskin
 from osteon.fit.eigenskin.stick_rig import rig_of_sticks
 from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io.poses.pose_set import PoseSet
-from osteon.pipeline.eigenskin_measures import PoseErrors, measure_poses
 from osteon.pipeline.rig_poses import poses_of_rig
 
-__all__ = ["LearnedSkin", "learn_eigenskin", "rig_of_mesh"]
+__all__ = ["LearnedSkin", "PoseErrors", "learn_eigenskin", "measure_poses", "rig_of_mesh"]
 
 #: Frames a second of clips that show poses.
 POSES_A_SECOND = 4.0
@@ -169,3 +174,128 @@ def _notes(rig: SkinnedModel, fit: EigenSkinFit, options: EigenSkinOptions) -> t
             "displacements there are bounded, and some poses are not met"
         )
     return tuple(notes)
+
+
+# How much of what a skin misses EigenSkin puts right, pose by pose, and how much its columns could at best.
+#
+#     removed = 1 - rms / rms of the skin alone
+#     limit:    the same with the coefficients that are best for each pose, instead of those that follow its joints
+#
+# RMS is over the vertices of the surface, those that no triangle has left out. Shading is the angle between the normals
+# that players show (`deform/normals.py`) and those of the pose, mean and 95th percentile over normals.
+
+
+@dataclass(frozen=True, slots=True)
+class PoseErrors:
+    """RMS distances in some poses, in units of the input."""
+
+    names: tuple[str, ...]
+    skin: Float64  # (p,) of the rig's own skin
+    corrected: Float64  # (p,) with EigenSkin
+    best: Float64  # (p,) with the same columns and the best coefficients
+    diagonal: float
+    shading_skin: (
+        Float64  # (p,2) degrees of the rig's own skin, mean and 95th percentile; (0,2) of a mesh without faces
+    )
+    shading: Float64  # (p,2) with EigenSkin
+
+    @property
+    def removed(self) -> Float64:
+        """(p,) the share of the skin's error that is gone; 0 where it has none."""
+        return _share(self.skin, self.corrected)
+
+    @property
+    def limit(self) -> Float64:
+        """(p,) what the best coefficients remove."""
+        return _share(self.skin, self.best)
+
+    def to_json(self) -> dict[str, object]:
+        rows = zip(self.names, self.skin, self.corrected, 100 * self.removed, 100 * self.limit, strict=True)
+        keys = ("pose", "rms_skin", "rms", "removed_percent", "limit_percent")
+        poses: list[dict[str, object]] = [dict(zip(keys, (row[0], *map(float, row[1:])), strict=True)) for row in rows]
+        for pose, before, after in zip(poses, self.shading_skin, self.shading, strict=False):
+            pose |= {"shading_skin_degrees": float(before[0]), "shading_degrees": float(after[0])}
+        return {
+            "poses": poses,
+            "rms_skin": float(self.skin.mean()),
+            "rms": float(self.corrected.mean()),
+            "rms_percent_of_diagonal": float(100 * self.corrected.mean() / self.diagonal),
+            "removed_percent": {"mean": float(100 * self.removed.mean()), "least": float(100 * self.removed.min())},
+            "limit_percent": {"mean": float(100 * self.limit.mean()), "least": float(100 * self.limit.min())},
+            "shading_skin_degrees": _degrees(self.shading_skin),
+            "shading_degrees": _degrees(self.shading),
+        }
+
+
+def measure_poses(
+    skins: tuple[Character, Character], poses: KnownPoses, displacement: EigenSkin, *, threads: int = 0
+) -> PoseErrors:
+    """Errors of the rig as it came, and as it has become, in known poses."""
+    plain, corrected = (replace(skin, displacements=()) for skin in skins)
+    surface = np.unique(plain.mesh.faces).astype(np.int64)
+    rest = plain.mesh.rest.astype(np.float64)[None]
+    played = Animation(BoneTrack(poses.transforms.astype(np.float32), bone_type_of(poses.transforms)))
+    moved_by = [ColumnMotion(displacement.by_vertex(), displacement.position_coefficients(played))]
+    before = pose_points(plain.deformer, rest, poses.transforms, threads=threads)
+    after = pose_points(corrected.deformer, rest, poses.transforms, threads=threads, moved_by=moved_by)
+    own = pose_points(corrected.deformer, rest, poses.transforms, threads=threads)
+    best = [
+        _best(corrected, poses.transforms[p], displacement, poses.frames[p] - own[p].astype(np.float64), surface)
+        for p in range(len(poses.names))
+    ]
+    errors = [_rms(poses.frames - shown.astype(np.float64), surface) for shown in (before, after)]
+    shading = _shading((plain, replace(corrected, displacements=(displacement,))), poses, played)
+    return PoseErrors(poses.names, errors[0], errors[1], np.array(best), plain.mesh.diagonal, *shading)
+
+
+def _shading(skins: tuple[Character, Character], poses: KnownPoses, played: Animation) -> tuple[Float64, Float64]:
+    """(p,2) mean and 95th percentile of each skin, degrees."""
+    mesh = skins[0].mesh
+    if not len(mesh.faces):
+        return np.zeros((0, 2)), np.zeros((0, 2))
+    rest, wanted, place = rest_normals(mesh), PoseNormals.of(mesh), mesh.vertex_of_normal
+    found = np.empty((2, len(poses.names), 2))
+    for i, skin in enumerate(skins):
+        turned = [_turned(one, played) for one in skin.displacements if one.normal_basis is not None]
+        for p, (frame, bones) in enumerate(zip(poses.frames, poses.transforms, strict=True)):
+            normals = rest + sum((q[p] @ columns).reshape(rest.shape) for q, columns in turned)
+            linear = blends_of(skin.deformer, bones)[..., :3][place]
+            shown, true = unit_vectors(np.einsum("nij,nj->ni", linear, normals)), wanted.at(frame)
+            angles = angles_between(shown.astype(np.float64), true)[true.any(axis=1)]
+            found[i, p] = angles.mean(), np.percentile(angles, 95)
+    return found[0], found[1]
+
+
+def _turned(displacement: Displacement, played: Animation) -> tuple[Float64, Float64]:
+    """(p,r) coefficients of the columns that move normals, and these (r,3n)."""
+    assert displacement.normal_basis is not None
+    used = np.flatnonzero(displacement.normal_basis.any(axis=(1, 2)))
+    columns = displacement.normal_basis[used].astype(np.float64).reshape(len(used), -1)
+    return displacement.coefficients(played)[:, used].astype(np.float64), columns
+
+
+def _degrees(found: Float64) -> dict[str, float] | None:
+    """Over poses; the 95th percentile is the mean of those of the poses."""
+    return {"mean": float(found[:, 0].mean()), "p95": float(found[:, 1].mean())} if len(found) else None
+
+
+def _best(skin: Character, bones: Float64, displacement: EigenSkin, missing: Float64, surface: Int64) -> float:
+    """RMS that the best coefficients leave of what the skin misses (v,3) in a pose."""
+    linear = blends_of(skin.deformer, bones, surface)[..., :3]
+    columns = displacement.basis[: displacement.rank, surface].astype(np.float64)
+    moved = np.einsum("vij,rvj->rvi", linear, columns, optimize=True).reshape(len(columns), -1)
+    wanted = missing[surface].reshape(-1)
+    gram = moved @ moved.T
+    gram[np.diag_indices(len(gram))] += 1e-12 * max(float(np.trace(gram)), 1e-300)
+    q = np.linalg.solve(gram, moved @ wanted)
+    return float(np.sqrt(np.square(wanted - q @ moved).sum() / max(len(surface), 1)))
+
+
+def _rms(off: FloatArray, surface: Int64) -> Float64:
+    """(p,)"""
+    chosen = off[:, surface]
+    return np.asarray(np.sqrt(np.einsum("pvi,pvi->p", chosen, chosen) / max(len(surface), 1)))
+
+
+def _share(whole: Float64, left: Float64) -> Float64:
+    return np.asarray(np.where(whole > 0, 1 - left / np.where(whole > 0, whole, 1.0), 0.0))

@@ -15,8 +15,9 @@ import numpy as np
 
 from osteon.core.animation import BoneType, bone_type_of, wider_type
 from osteon.core.arrays import Float64, Int32
+from osteon.core.bone_limits import BoneLimits
 from osteon.core.clips import distinct_names
-from osteon.core.errors import GeometryError
+from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import FitReport
 from osteon.core.joint_axes import turn_to_axes
 from osteon.core.joint_parts import settle_on_tree
@@ -26,6 +27,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.core.transforms import compose, invert
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.bones import bones_of_skin, settle_bones
@@ -39,7 +41,7 @@ from osteon.pipeline.rig_match import LONGER_EDGES, edge_length, match_vertices,
 from osteon.pipeline.shade import shade_solution
 from osteon.pipeline.task import SkinTask, Solution
 
-__all__ = ["default_rig_options", "fit_to_rig", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
+__all__ = ["default_rig_options", "fit_to_rig", "limit_bones", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
 
 STIFF = "rigid joints are closer than joints that stretch, which stretch all that hangs below them; they are rigid"
 #: Rounds in which joints that stretch are solved for, and put where their tree can play them.
@@ -300,3 +302,30 @@ def _on_tree(
     if n_kept:
         best[0][:, :n_kept] = world[:, :n_kept]  # bit for bit
     return best
+
+
+# Weights for meshes of a character that list only some of its joints, or hang on a node.
+
+
+def limit_bones(model: SkinnedModel, task: SkinTask, limits: BoneLimits) -> SkinnedModel:
+    """The model with new weights where a vertex follows a bone that its mesh does not list; the bones stay."""
+    bones, weights = model.skin.bones.copy(), model.skin.weights.copy()
+    n_joints = 1 + max(max(listed) for listed in limits.bones)
+    if all(limits.fixed) and model.n_bones > n_joints:
+        raise OptionError("helpers: no mesh of the rig has a skin that they could be joints of; omit it")
+    changed = False
+    for group, listed in enumerate(limits.bones):
+        added = () if limits.fixed[group] else range(n_joints, model.n_bones)
+        allowed = np.array([*listed, *added], np.int64)
+        mine = limits.group == group
+        wrong = np.flatnonzero(mine & (~np.isin(bones, allowed) & (weights > 0)).any(axis=1))
+        if not len(wrong):
+            continue
+        changed = True
+        transforms = task.problem.from_world(model.track.transforms[:, allowed].astype(np.float64))
+        found = select_influences(task.problem, transforms, bones.shape[1], threads=task.threads)
+        rows = task.welded_of_vertex[wrong]
+        bones[wrong], weights[wrong] = 0, 0
+        width = found.bones.shape[1]
+        bones[wrong, :width], weights[wrong, :width] = allowed[found.bones[rows]], found.weights[rows]
+    return model.with_parts(skin=Skin(bones, weights)) if changed else model

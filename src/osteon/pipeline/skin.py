@@ -31,18 +31,18 @@ from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
 from osteon.fit.corrections.normals import fit_within, normal_rows
 from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.kernel_modules import kernels_for
+from osteon.fit.models.model_fit import ModelFitOptions
 from osteon.fit.models.registry import family_fit
 from osteon.fit.naming.bone_names import name_bones
 from osteon.fit.problem import pose_problem
 from osteon.fit.skin.bones import settle_bones
+from osteon.fit.skin.influences import select_influences
 from osteon.measure.distortion import Distortion, measure_distortion
 from osteon.measure.shading import Shading, measure_facets, measure_shading, source_normals_of, stock_shown
 from osteon.measure.skin_report import FitFacts, SkinReport, cut_skin_report, write_skin_report
 from osteon.pipeline.correct import joint_options
-from osteon.pipeline.models import fit_model
 from osteon.pipeline.presets import fit_default, fit_paper
-from osteon.pipeline.rig import default_rig_options, fit_to_rig, posed_by_rig
-from osteon.pipeline.rig_limits import limit_bones
+from osteon.pipeline.rig import default_rig_options, fit_to_rig, limit_bones, posed_by_rig
 from osteon.pipeline.shade import chosen_normals, shade_model
 from osteon.pipeline.task import SkinTask, Solution, Start
 
@@ -56,7 +56,6 @@ __all__ = [
     "shade_fit",
     "skin_sequence",
 ]
-
 
 #: Said of inputs without normals.
 FACETS = "the input has no normals, so players show facets, as they do of the input; --normals smooth smooths them"
@@ -324,3 +323,32 @@ def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
     distortion = measure_distortion(sequence, sequence.faces, lambda a, b: pose_frames(model, a, b))
     report = cut_skin_report(fit.report, model, distortion, _shading(sequence, model))
     return replace(fit, model=model, report=report, distortion=distortion)
+
+
+# From a linear blend skin to another family: its own data, its bones, and the skin that stock players show instead.
+
+
+def fit_model(task: SkinTask, solution: Solution) -> Solution:
+    """The family that the options name, fitted from the linear blend skin of `solution`."""
+    options, problem = task.options, task.problem
+    fit_options = ModelFitOptions(
+        influences=options.influences,
+        rounds=min(options.rounds, ModelFitOptions().rounds),
+        keep_bones=solution.keeps_motion,
+        seed=options.seed,
+        threads=task.threads,
+        on_round=lambda fraction, error: report_progress(task.progress, "model", fraction, error),
+    )
+    report_progress(task.progress, "model", 0.0)
+    with task.watch.stage("model"):
+        fit = family_fit(options.model).fit(problem, problem.from_world(solution.transforms), fit_options)
+        world = solution.transforms if solution.keeps_motion else problem.to_world(fit.transforms)
+        # The bones have moved: stock players get the best linear weights for where they are now.
+        shown = select_influences(problem, fit.transforms, options.influences, thorough=True, threads=task.threads)
+    return replace(
+        solution,
+        transforms=world,
+        deformer=fit.deformer,
+        fallback=shown.to_skin(),
+        stages=(*solution.stages, fit.report),
+    )

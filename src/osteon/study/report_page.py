@@ -8,8 +8,7 @@ from pathlib import Path
 
 from osteon import __version__
 from osteon.io.save.atomic import atomic_file
-from osteon.report.box_chart import Box, box_chart
-from osteon.report.charts import Axis
+from osteon.report.charts import Axis, Box, box_chart
 from osteon.report.page_parts import section, table, whole_page
 from osteon.study.answers import HIGHEST
 from osteon.study.rating_statistics import Comparison

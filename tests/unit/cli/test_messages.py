@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.cli.demo_pose import _print_next_steps
+from osteon.cli.demo import _print_next_steps
 from osteon.io.save.unwritable import why_unwritable
 from osteon.synth.baked import bake_cylinder
 

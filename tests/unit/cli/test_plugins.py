@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from osteon.cli import plugins
+from osteon.cli import main as plugins
 from osteon.core.errors import OptionError
 
 MODULE = '''

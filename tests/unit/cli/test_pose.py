@@ -184,7 +184,7 @@ def test_a_skeleton_of_another_mesh_is_noted(run, files, scale, shift, told):
 
 
 def test_many_notes_of_one_kind_are_gathered():
-    from osteon.cli.pose_text import _gathered
+    from osteon.cli.pose import _gathered
 
     notes = [f"bone {b} controls no triangle" for b in range(9)]
     assert _gathered([*notes, "else"]) == [*notes[:3], "… and 6 more like these; --json lists all", "else"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from osteon.cli.progress_lines import ProgressLines, progress_lines
+from osteon.cli.common import ProgressLines, progress_lines
 from osteon.core.progress import ProgressEvent
 
 from .test_wall_time import Clock

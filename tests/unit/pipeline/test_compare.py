@@ -18,8 +18,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.fit.models import contestants
 from osteon.fit.models.contestants import CONTESTANTS, Contestant, ContestantSweep, find_contestants
-from osteon.pipeline.compare import compare_models
-from osteon.pipeline.compare_bones import bones_for_comparison
+from osteon.pipeline.compare import bones_for_comparison, compare_models
 from osteon.pipeline.comparison import Comparison
 
 from ...subjects import bent_tube

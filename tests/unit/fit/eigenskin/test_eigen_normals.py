@@ -21,7 +21,7 @@ from osteon.fit.eigenskin.driver_fields import group_poses
 from osteon.fit.eigenskin.eigen_normals import PoseNormals, normal_differences
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses, fit_eigenskin
 from osteon.fit.eigenskin.joint_settings import find_settings
-from osteon.pipeline.eigenskin_measures import measure_poses
+from osteon.pipeline.eigenskin import measure_poses
 from osteon_bench.eigenskin_normals import share_coefficients
 
 from ....eigenskin_arm import ELBOW, all_poses, known_poses, make_rig
