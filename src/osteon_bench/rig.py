@@ -19,9 +19,9 @@ from osteon.core.options import SkinOptions
 from osteon.core.rig_options import RigOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply
-from osteon_bench.skeleton_score import TrueSkeleton, reduce_skeleton, score_skeleton, true_skeleton
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence, horse_or_fox
+from osteon_bench.skeleton_score import TrueSkeleton, reduce_skeleton, score_skeleton, true_skeleton
 
 __all__ = ["bench_rig"]
 

@@ -65,6 +65,6 @@ def test_many_joints_are_matched_as_a_whole() -> None:
     count = 400
     places = np.zeros((count + 1, 3))
     places[:, 0] = np.arange(count + 1)
-    true = TrueSkeleton(places[1:] + [0, 0.9, 0], np.arange(-1, count - 1))
+    true = TrueSkeleton(places[1:] + np.array([0, 0.9, 0]), np.arange(-1, count - 1))
     score = score_skeleton(places, np.arange(-1, count), true, 20.0)
     assert (score.precision, score.recall, score.parents) == (1, 1, 1)
