@@ -115,9 +115,7 @@ def _main(names: list[str]) -> None:
     for name in names:
         count = count_modules(COMMANDS[name])
         folders = ", ".join(f"{folder} {n}" for folder, n in count.folders.most_common())
-        print(
-            f"{name:<10}{len(count.modules):>4} modules, {count.changes} changes of folder: {folders}", file=sys.stderr
-        )
+        sys.stdout.write(f"{name:<10}{len(count.modules):>4} modules, {count.changes} changes of folder: {folders}\n")
 
 
 if __name__ == "__main__":
