@@ -1,10 +1,5 @@
 """Deformers and displacements by kind: the key in files, in the browser page's pack and of its shader chunks.
 
-Other packages add a deformer through the entry point group `osteon.deformers`, with one line of their pyproject.toml:
-
-    [project.entry-points."osteon.deformers"]
-    bulge = "my_package.bulge:Bulge"
-
 Classes are imported when a file or a fit needs them, so that starting up stays quick.
 """
 
@@ -17,7 +12,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from osteon.core.deformer import Deformer, Displacement
-from osteon.core.errors import GeometryError
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.plugins import find_plugins, load_plugin, package_of
 
 __all__ = [
     "DEFORMERS",
@@ -38,30 +34,29 @@ DISPLACEMENTS = {
     "corrections": "osteon.core.corrections:StoredDisplacement",
     "eigenskin": "osteon.deform.eigenskin:EigenSkin",
 }
-GROUP = "osteon.deformers"
 
 
 def deformer_class(kind: str) -> type[Deformer]:
-    """The class of a kind of deformer, of Osteon or of an installed package."""
+    """The deformer class of a kind: one of Osteon's, or one that an installed package adds (`osteon.deformers`)."""
     if kind in DEFORMERS:
         found: type[Deformer] = _loaded(DEFORMERS[kind])
         return found
-    from importlib.metadata import entry_points  # imported only where plugins are looked up
-
-    added = {point.name: point for point in entry_points(group=GROUP)}
-    if kind not in added:
-        raise _unknown("deformer", kind, [*DEFORMERS, *added])
-    try:
-        plugin: type[Deformer] = added[kind].load()
-    except Exception as error:
-        raise GeometryError(f"deformer: '{kind}' cannot be imported from {added[kind].value}: {error}") from error
-    return plugin
+    point = find_plugins("osteon.deformers").get(kind)
+    if point is None:
+        raise _unknown("deformer", kind, DEFORMERS)
+    added: type[Deformer] = load_plugin(point, f"the deformer '{kind}'")
+    if not isinstance(added, type) or getattr(added, "kind", None) != kind:
+        raise OptionError(
+            f"the deformer '{kind}': '{point.value}' of the package {package_of(point)} is not a class whose kind is "
+            f"'{kind}'; correct its entry point"
+        )
+    return added
 
 
 def displacement_class(kind: str) -> type[Displacement]:
     """The class of a kind of displacement."""
     if kind not in DISPLACEMENTS:
-        raise _unknown("displacement", kind, list(DISPLACEMENTS))
+        raise _unknown("displacement", kind, DISPLACEMENTS)
     found: type[Displacement] = _loaded(DISPLACEMENTS[kind])
     return found
 
@@ -81,5 +76,5 @@ def _loaded(path: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _unknown(what: str, kind: str, known: list[str]) -> GeometryError:
+def _unknown(what: str, kind: str, known: dict[str, str]) -> GeometryError:
     return GeometryError(f"{what}: '{kind}' is not known; expected one of {', '.join(known)}")
