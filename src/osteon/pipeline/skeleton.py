@@ -41,8 +41,7 @@ from osteon.fit.skeleton.placement import place_joints_along_bones
 from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
 from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.seed import complete_bones, seed_bones
-from osteon.measure.closest_point import SurfaceBoxes, closest_points
-from osteon.measure.skeletons import depth_outside
+from osteon.measure.closest_point import SurfaceBoxes, closest_points, depth_outside
 from osteon.pipeline.presets import cluster_sample
 from osteon.pipeline.skin import SkinFit, at_play_size, build_model, check_sequence, measure_fit
 from osteon.pipeline.task import SkinTask, Solution
