@@ -11,8 +11,8 @@
 
 Both p values are two-sided. A figure that cannot be computed is None, never NaN, and `reason` explains why.
 
-Based on: Mesh Approximation for Animated Characters, section 4.2 and table 1, which can be recomputed from its means and
-deviations.
+Based on: Mesh Approximation for Animated Characters, section 4.2 and table 1, which can be recomputed from its means
+and deviations.
 """
 
 from __future__ import annotations
