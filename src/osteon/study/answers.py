@@ -107,9 +107,10 @@ class AnswerFile:
                 facts = dict(self.base.execute("SELECT key, value FROM study").fetchall())
                 questions = self.base.execute("SELECT id, character, candidate, view FROM question ORDER BY id")
                 self.questions = [self._question(number, row) for number, row in enumerate(questions)]
-            self.fingerprint, self.key = facts.get("fingerprint"), facts.get("key")
-            if not isinstance(self.fingerprint, str) or not isinstance(self.key, str) or not _KEY.fullmatch(self.key):
+            fingerprint, key = facts.get("fingerprint"), facts.get("key")
+            if not isinstance(fingerprint, str) or not isinstance(key, str) or not _KEY.fullmatch(key):
                 raise self._damaged("its fingerprint or its key is missing")
+            self.fingerprint, self.key = fingerprint, key  # the key is the secret part of the address
             if not self.questions:
                 raise self._damaged("it has no questions")
         except BaseException:
