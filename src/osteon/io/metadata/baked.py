@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int64
-from osteon.core.corrections import Corrections, position_rank
-from osteon.core.deformer import Arrays, Displacement, restore_displacement
+from osteon.core.corrections import Corrections, StoredDisplacement, position_rank
+from osteon.core.deformer import Arrays, Displacement
 from osteon.core.errors import GeometryError
-from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
+from osteon.core.model import SkinnedModel
+from osteon.deform.linear_blend import LinearBlend
+from osteon.deform.registry import restore_displacement
 from osteon.io.formats.options import SaveOptions
 
 __all__ = [
@@ -67,7 +69,7 @@ def baked_model(model: SkinnedModel) -> SkinnedModel:
     order = np.concatenate(joined_columns([part.basis for part in parts]))
     if (np.diff(order) != 1).any():
         corrections = corrections.take(np.argsort(order))
-    return plain.with_parts(corrections=corrections)
+    return plain.with_corrections(corrections)
 
 
 def joined_columns(bases: Sequence[Float32]) -> list[Int64]:
@@ -123,7 +125,7 @@ def live_model(baked: SkinnedModel, tables: Sequence[StoredTables]) -> SkinnedMo
     if stored is None or (taken < 0).any() or (taken >= total).any() or len(np.unique(taken)) < len(taken):
         raise GeometryError(f"displacements: {total} columns do not suffice for the tables that are stored")
     rest = np.setdiff1d(np.arange(total), taken)
-    plain = baked.with_parts(corrections=stored.take(rest) if len(rest) else None)
+    plain = baked.with_corrections(stored.take(rest) if len(rest) else None)
     found: list[Displacement] = list(plain.character.displacements)
     for one in tables:
         arrays: Arrays = {**one.arrays, "basis": stored.basis[one.columns]}
@@ -134,7 +136,7 @@ def live_model(baked: SkinnedModel, tables: Sequence[StoredTables]) -> SkinnedMo
 
 
 def _others(model: SkinnedModel) -> list[Displacement]:
-    return [one for one in model.character.displacements if one.kind != PLAIN_DISPLACEMENT and len(one.basis)]
+    return [one for one in model.character.displacements if one.kind != StoredDisplacement.kind and len(one.basis)]
 
 
 def _normals_of(part: Corrections, count: int) -> Float32:
@@ -160,7 +162,7 @@ def without_normals(model: SkinnedModel, ranks: Sequence[int] | None = None) -> 
     kept, coefficients = [], model.animation.coefficients
     for one, rank in zip(model.character.displacements, ranks, strict=True):
         kept += [one.without_normals(rank)] if rank else []
-        if one.kind == PLAIN_DISPLACEMENT and coefficients is not None:
+        if one.kind == StoredDisplacement.kind and coefficients is not None:
             coefficients = coefficients[:, :rank] if rank else None
     character = replace(model.character, displacements=tuple(kept))
     return SkinnedModel(character, replace(model.animation, coefficients=coefficients))
@@ -187,4 +189,4 @@ def stock_model(model: SkinnedModel, options: SaveOptions, format_name: str) -> 
             f"'{model.name}': {format_name} has no form for {kind} deformers, and the model carries no skin to fall "
             "back to; write .npz, or skin it again"
         )
-    return model.with_parts(skin=model.character.fallback, fallback=None)
+    return model.with_character(deformer=LinearBlend(model.character.fallback), fallback=None)

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from osteon.core.animation import bone_type_of
 from osteon.core.asset import Asset, Image, TextureRole
 from osteon.core.clips import Clip
-from osteon.core.deformer import Arrays, restore_deformer
+from osteon.core.deformer import Arrays
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.deform.registry import restore_deformer
 from osteon.io.metadata.asset import pack_clips, pack_materials, unpack_clips, unpack_materials
 from osteon.io.usd.joints import JointTracks, distinct_identifiers
 
@@ -180,7 +181,7 @@ def as_bound(pxr: Any, mesh: Any, model: SkinnedModel) -> SkinnedModel:
     if kind == CLASSIC or bone_type_of(model.track.transforms) != "rigid":
         return model
     skin = model.skin
-    return model.with_parts(deformer=restore_deformer(kind, {"bones": skin.bones, "weights": skin.weights}))
+    return model.with_character(deformer=restore_deformer(kind, {"bones": skin.bones, "weights": skin.weights}))
 
 
 def _skinning_method(pxr: Any, mesh: Any) -> str:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.deformer import Arrays, Deformer, restore_deformer
+from osteon.core.deformer import Arrays, Deformer
 from osteon.core.errors import FileFormatError
 from osteon.core.model import SkinnedModel
+from osteon.deform.registry import restore_deformer
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.accessors import read_arrays, read_indices
 from osteon.io.gltf.read.document import Document

@@ -26,6 +26,7 @@ from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.stored_levels import MOST_COARSE, StoredLevels
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.accessors import read_arrays
@@ -83,7 +84,7 @@ def build_model(
     transforms, weights = _sample(document, scene, bones, planned)
     faces, asset = merge_instances(document, scene)
     with document.source.naming():
-        model = SkinnedModel(
+        model = linear_blend_model(
             rest=document.source.positions(_rest_points(scene, placements)),
             faces=faces,
             skin=gather_skin(scene, bones),

@@ -29,6 +29,7 @@ from osteon.core.quaternions import matrices_from_quaternions
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose
 from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
+from osteon.deform.linear_blend import LinearBlend
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.meshopt.filters import Packing, rounded
 from osteon.io.gltf.quantize import Dequantize, quantize_rotations, quantize_signed
@@ -130,7 +131,13 @@ def _rounded_model(exact: KeyedModel, precision: Precision, frames: NDArray[np.i
         weights = round_weights(weights, precision.weights)
     track = BoneTrack(_transforms(exact, precision, frames).astype(np.float32), "flexible", model.track.names)
     skin = Skin(model.skin.bones, weights)
-    return model.with_parts(rest=rest, skin=skin, track=track, corrections=corrections, clips=())
+    return (
+        model.with_corrections(None)
+        .with_mesh(rest=rest)
+        .with_character(deformer=LinearBlend(skin))
+        .with_animation(track=track, clips=())
+        .with_corrections(corrections)
+    )
 
 
 def _transforms(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) -> Float64:
@@ -190,7 +197,7 @@ def short_rotation_joints(keyed: KeyedModel, round_turns: RoundTurns = quantize_
     apart = _player_differences(joints, nodes, round_turns)
     for _ in range(model.n_bones):
         kept = BoneTrack(np.where(short[:, None, None], apart, 0).astype(np.float32))
-        blamed = short & _blamed(model.with_parts(track=kept), limit)
+        blamed = short & _blamed(model.with_animation(track=kept), limit)
         if not blamed.any():
             break
         short &= ~blamed
