@@ -64,7 +64,7 @@ def random_problem(
     source = baked.sequence
     frames = source.frames + noise * rng.normal(size=source.frames.shape)
     problem = pose_problem(MeshSequence(frames, source.faces, source.rest))
-    transforms = problem.from_world(baked.model.track.transforms)
+    transforms = problem.from_input(baked.model.track)
     return problem, transforms + noise * rng.normal(size=transforms.shape)
 
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import Animation, BoneType
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64
-from osteon.core.errors import GeometryError
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.plugins import find_plugins, load_plugin, package_of
 from osteon.core.skin import Skin
 
 __all__ = [
@@ -169,8 +170,21 @@ class Displacement(Protocol):
 
 
 def deformer_class(kind: str) -> type[Deformer]:
-    """The family of a kind."""
-    found: type[Deformer] = _find(DEFORMERS, kind, "deformer")
+    """The deformer class of a kind: one of Osteon's, or one that an installed package adds (`osteon.deformers`)."""
+    found: type[Deformer] | None = None if kind in DEFORMERS else _added_deformer(kind)
+    return found or _find(DEFORMERS, kind, "deformer")
+
+
+def _added_deformer(kind: str) -> type[Deformer] | None:
+    point = find_plugins("osteon.deformers").get(kind)
+    if point is None:
+        return None
+    found: type[Deformer] = load_plugin(point, f"the deformer '{kind}'")
+    if not isinstance(found, type) or getattr(found, "kind", None) != kind:
+        raise OptionError(
+            f"the deformer '{kind}': '{point.value}' of the package {package_of(point)} is not a class whose kind is "
+            f"'{kind}'; correct its entry point"
+        )
     return found
 
 

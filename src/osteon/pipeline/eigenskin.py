@@ -121,7 +121,7 @@ def learn_eigenskin(
 
 def _refitted(character: Character, poses: KnownPoses, options: EigenSkinOptions) -> Character:
     """The rig with weights that come as close to the poses as linear blending can."""
-    from osteon.fit.problem import pose_problem
+    from osteon.fit.problem import InputTransforms, pose_problem
     from osteon.fit.skin.influences import select_influences
 
     if character.deformer.kind != PLAIN_DEFORMER:
@@ -133,7 +133,7 @@ def _refitted(character: Character, poses: KnownPoses, options: EigenSkinOptions
     problem = pose_problem(sequence)
     at_rest = np.zeros((1, *poses.transforms.shape[1:]))
     at_rest[..., :3] = np.eye(3)
-    transforms = problem.from_world(np.concatenate([at_rest, poses.transforms]))
+    transforms = problem.from_input(InputTransforms(np.concatenate([at_rest, poses.transforms])))
     threads = available_threads(options.threads)
     found = select_influences(problem, transforms, options.influences, thorough=True, threads=threads)
     return replace(character, deformer=LinearBlend(found.to_skin()))

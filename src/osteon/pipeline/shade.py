@@ -58,9 +58,9 @@ def shade_solution(task: SkinTask, solution: Solution) -> Solution:
 
     with task.watch.stage("shade"):
         problem = task.problem.with_normals(rows)
-        start = problem.from_world(solution.transforms)
+        start = problem.from_input(solution.transforms)
         fit = refine_shading(problem, start, solution.influences, shading, on_error)
-    world = solution.transforms if solution.keeps_motion else problem.to_world(fit.transforms)
+    moved = solution.transforms if solution.keeps_motion else problem.to_input(fit.transforms)
     report = FitReport(
         "shade",
         task.watch.seconds["shade"],
@@ -72,7 +72,7 @@ def shade_solution(task: SkinTask, solution: Solution) -> Solution:
     )
     return replace(
         solution,
-        transforms=world,
+        transforms=moved,
         influences=fit.influences,
         normals=replace(rows, rest=fit.normals, weight=fit.weight),
         stages=(*solution.stages, report),

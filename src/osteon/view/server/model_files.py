@@ -86,7 +86,8 @@ def _models_in(folder: Path) -> list[Path]:
     """The models of a comparison in its order, then all others by name."""
     summary = read_summary(folder)
     order = {} if summary is None else {model.file.name: i for i, model in enumerate(summary.models)}
-    found = [path for path in folder.iterdir() if path.suffix.lower() in MODEL_FORMATS and holds_model(path)]
+    known = set(MODEL_FORMATS)
+    found = [path for path in folder.iterdir() if path.suffix.lower() in known and holds_model(path)]
     return sorted(found, key=lambda path: (order.get(path.name, len(order)), natural_key(path)))
 
 
