@@ -106,7 +106,7 @@ def test_an_earlier_export_is_replaced_and_anything_else_kept(page, item, tmp_pa
     assert files_in(out) == ["app.css", "app.js", "index.html", "packs/m1.bin", "scene.json"]
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
     (out / "packs" / "notes.txt").write_text("mine")
-    with refused(FileFormatError, "packs/notes.txt", "no part of an export"):
+    with refused(FileFormatError, "packs/notes.txt", "not part of an export"):
         export_view(out, [item])
     (out / "packs" / "notes.txt").rename(out / "mine.txt")
     with refused(FileFormatError, "mine.txt"):
@@ -276,7 +276,7 @@ def test_a_page_that_is_not_the_bundled_one_is_no_file(page, item, tmp_path, ref
         (["{s}/tube.npz", "{s}/other.npz"], "vertices"),
         (["{s}/tube.npz", "{s}/short.npz"], "3 frames"),
         (["{s}/tube.npz", "--port", "99999"], "--port"),
-        (["{s}/tube.npz", "--export", "{s}"], "no part of an export"),
+        (["{s}/tube.npz", "--export", "{s}"], "not part of an export"),
         (["{s}/tube.npz", "--export", "x", "--no-browser"], "leave --port and --no-browser out"),
         (["{s}/tube.npz", "--export", "x.html", "--skeleton", "a.tgf"], "leave --skeleton out"),
         (["{s}/tube.npz", "--export", "{s}/tube.npz/x.html"], "is not a folder"),

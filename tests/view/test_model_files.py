@@ -84,7 +84,7 @@ def test_figures_are_of_the_file_that_was_compared(subjects: Path) -> None:
         (
             ["models", "walk", "mine.glb", "walk.npz"],
             OptionError,
-            "walk: is no skinned model; of several files the last",
+            "walk: is not a skinned model; of several files the last",
         ),
         (["mine.glb", "models/a.npz", "models/b.npz"], OptionError, "models/b.npz: is a skinned model; of several"),
     ],
