@@ -70,7 +70,7 @@ def test_figures_are_of_the_file_that_was_compared(subjects: Path) -> None:
     found = find_models(["models", "walk"])
     assert found.models[0].compared.unseen.rms == 0.3
     assert found.models[0].compared.title == "title of b"
-    save_model(BAKED.model.with_parts(name="changed"), "models/b.npz")
+    save_model(BAKED.model.with_mesh(name="changed"), "models/b.npz")
     found = find_models(["models", "walk"])
     assert found.models[0].compared is None
     assert found.models[1].compared is not None

@@ -104,7 +104,7 @@ def test_names_from_a_file_are_text(person: Person, tmp_path: Path) -> None:
     names = (NASTY, *(f"<b>{b}</b>" for b in range(1, fit.model.n_bones)))
     track = replace(fit.model.track, names=names)
     clips = (Clip(NASTY, 0, 5, 24.0), Clip("run", 5, 12, 30.0))
-    save_model(replace(fit.model, track=track, clips=clips, name=NASTY), tmp_path / "named.npz")
+    save_model(fit.model.with_mesh(name=NASTY).with_animation(track=track, clips=clips), tmp_path / "named.npz")
     person.drops(tmp_path / "named.npz")
     person.sees_model()
     person.page.get_by_role("combobox", name="Clip").select_option("run")
@@ -210,7 +210,7 @@ def test_the_export_needs_no_server(chromium: Any, subjects: Path, tmp_path: Pat
 def test_an_export_in_one_file_opens_from_disk(chromium: Any, subjects: Path, tmp_path: Path) -> None:
     sequence, fit = fox()
     names = ("</script><img src=x onerror=alert(1)>", *(f"bone_{b}" for b in range(1, fit.model.n_bones)))
-    named = replace(fit.model, track=replace(fit.model.track, names=names), name="</script>")
+    named = fit.model.with_mesh(name="</script>").with_animation(track=replace(fit.model.track, names=names))
     save_model(named, tmp_path / "fox.npz")
     collection = Collection(tmp_path)
     item = prepare_item(

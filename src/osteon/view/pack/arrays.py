@@ -11,13 +11,13 @@ from osteon.core.animation import Animation
 from osteon.core.arrays import Float32, Int32, Int64
 from osteon.core.asset import Asset, CornerNormals
 from osteon.core.character import Character
-from osteon.core.corrections import position_rank
+from osteon.core.corrections import StoredDisplacement, position_rank
 from osteon.core.deformer import Arrays, Deformer, Displacement
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import each_frame
 from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
-from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.weld import weld_points
 from osteon.io.metadata.baked import table_arrays
@@ -113,7 +113,7 @@ def displacement_arrays(displacement: Displacement, animation: Animation, mesh: 
 def columns_by_kind(kind: str, arrays: Arrays) -> dict[str, Arrays]:
     """Columns that move positions under their kind, and columns of corrections that only move normals as `normals`."""
     rank = position_rank(arrays["basis"])
-    if kind != PLAIN_DISPLACEMENT or rank == len(arrays["basis"]) or "normal_basis" not in arrays:
+    if kind != StoredDisplacement.kind or rank == len(arrays["basis"]) or "normal_basis" not in arrays:
         return {kind: arrays}
     parts: dict[str, Arrays] = {}
     if rank:

@@ -166,7 +166,7 @@ def named_after_file(shown: SkinnedModel | MeshSequence, path: str) -> SkinnedMo
     known = [name for name in (file.stem, file.parent.name) if name not in _NAMELESS]
     name = known[0] if known else min(file.stem, file.parent.name, key=_NAMELESS.index)
     if isinstance(shown, SkinnedModel):
-        return shown.with_parts(name=name)
+        return shown.with_mesh(name=name)
     return MeshSequence(source=shown.source, mesh=replace(shown.mesh, name=name), clips=shown.clips)
 
 
