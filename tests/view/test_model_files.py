@@ -14,9 +14,8 @@ from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.io import save_model, save_sequence
 from osteon.io.comparisons.folder import write_comparison_folder
 from osteon.view.bundle import STATIC
-from osteon.view.server.collection import Collection
+from osteon.view.server.collection import Collection, prepare_models
 from osteon.view.server.model_files import find_models, names_sequence
-from osteon.view.server.model_set import prepare_models
 
 from ..subjects import bent_tube
 from .test_export import osteon
@@ -85,7 +84,7 @@ def test_figures_are_of_the_file_that_was_compared(subjects: Path) -> None:
         (
             ["models", "walk", "mine.glb", "walk.npz"],
             OptionError,
-            "walk: is no skinned model; of several files the last",
+            "walk: is not a skinned model; of several files the last",
         ),
         (["mine.glb", "models/a.npz", "models/b.npz"], OptionError, "models/b.npz: is a skinned model; of several"),
     ],

@@ -9,9 +9,9 @@ import pytest
 
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model
-from osteon.view.pack.model_names import method_name, named_after_file
+from osteon.view.server.app import fit_form
 from osteon.view.server.collection import Collection, Item, Peers, prepare_item
-from osteon.view.server.fit_form import fit_form
+from osteon.view.server.model_files import method_name, named_after_file
 from tests.posable import posable_model
 
 

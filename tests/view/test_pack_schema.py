@@ -17,10 +17,9 @@ from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.measure.distortion import measure_distortion
 from osteon.synth.baked import bake_cylinder
 from osteon.view.pack import arrays as pack_arrays
-from osteon.view.pack.binary import pack_pieces
 from osteon.view.pack.model_pack import pack_model, pack_sequence
 from osteon.view.pack.poses import ShownPoses
-from osteon.view.pack.schema import SCHEMA, PackError, check_pack
+from osteon.view.pack.schema import SCHEMA, PackError, check_pack, pack_pieces
 
 from .engine_cases import models, source_of
 from .engine_page import engine_page

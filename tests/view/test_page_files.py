@@ -16,7 +16,7 @@ import pytest
 from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model, save_sequence
-from osteon.view.export.static_site import export_view
+from osteon.view.export import export_view
 from osteon.view.pack.model_pack import pack_model
 from osteon.view.server.collection import Collection, Item, prepare_item
 
@@ -257,7 +257,7 @@ def test_a_still_mesh_in_one_file_has_no_timeline_and_opens_nothing(
 
 
 def test_a_large_model_comes_in_pieces(chromium: Any, subjects: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("osteon.view.export.single_page.PIECE", 3 * 20_000)
+    monkeypatch.setattr("osteon.view.export.PIECE", 3 * 20_000)
     item = prepare_item("m1", (str(subjects / "fox.glb"),), tmp_path / "m1.bin", source=(str(subjects / "frames"),))
     export_view(tmp_path / "fox.html", [item])
     assert (tmp_path / "fox.html").read_bytes().count(b'data-pack="m1"') > 3

@@ -12,8 +12,7 @@ from osteon.core.options import SkinOptions
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.pipeline.skin import skin_sequence
-from osteon.view.pack.arrays import columns_by_kind, displacement_arrays
-from osteon.view.pack.split_normals import split_normals
+from osteon.view.pack.arrays import columns_by_kind, displacement_arrays, split_normals
 
 from ...cube import sheared_cube
 from ...tolerance import assert_near
