@@ -16,8 +16,8 @@ from osteon.core.deformer import Deformer
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
-from osteon.fit.models import contestants
-from osteon.fit.models.contestants import CONTESTANTS, Contestant, ContestantSweep, find_contestants
+from osteon.fit.models import registry as contestants
+from osteon.fit.models.registry import CONTESTANTS, Contestant, ContestantSweep, find_contestants
 from osteon.pipeline.compare import bones_for_comparison, compare_models
 from osteon.pipeline.comparison import Comparison
 
