@@ -20,7 +20,7 @@ from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import Stopwatch
 from osteon.core.mesh import Mesh
-from osteon.core.model import PLAIN_DEFORMER, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between
 from osteon.core.option_hints import takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
@@ -199,7 +199,7 @@ def _refitted(character: Character, poses: KnownPoses, options: EigenSkinOptions
     from osteon.fit.problem import InputTransforms, pose_problem
     from osteon.fit.skin.influences import select_influences
 
-    if character.deformer.kind != PLAIN_DEFORMER:
+    if character.deformer.kind != LinearBlend.kind:
         kind = character.deformer.kind.replace("_", " ")
         raise OptionError(f"refit_weights: fits weights of linear blending, and '{character.mesh.name}' has {kind}")
     mesh = character.mesh

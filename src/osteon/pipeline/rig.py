@@ -29,6 +29,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose, invert
+from osteon.deform.linear_blend import LinearBlend
 from osteon.fit.problem import FitProblem, InputTransforms
 from osteon.fit.skin.bones import bones_of_skin, place_bones, settle_bones
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
@@ -330,4 +331,4 @@ def limit_bones(model: SkinnedModel, task: SkinTask, limits: BoneLimits) -> Skin
         bones[wrong], weights[wrong] = 0, 0
         width = found.bones.shape[1]
         bones[wrong, :width], weights[wrong, :width] = allowed[found.bones[rows]], found.weights[rows]
-    return model.with_parts(skin=Skin(bones, weights)) if changed else model
+    return model.with_character(deformer=LinearBlend(Skin(bones, weights))) if changed else model
