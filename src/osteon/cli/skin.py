@@ -46,7 +46,7 @@ from osteon.io.save.sequences import frames_folder
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
     from osteon.core.progress import Progress
-    from osteon.io.gltf.kept.character import Character
+    from osteon.io.gltf.patch.character import Character
     from osteon.measure.skin_report import SkinReport
     from osteon.pipeline.skin import SkinFit
     from osteon.report.curves import ReportCurves

@@ -57,7 +57,7 @@ def write_clips(played: PlayedClips, run: ClipRun) -> None:
 
 
 def _size(played: PlayedClips) -> float:
-    from osteon.io.gltf.read.bind_pose import rest_pose
+    from osteon.io.gltf.read.bones import rest_pose
     from osteon.pipeline.rig_match import size_of_rest
 
     return size_of_rest(played.model, rest_pose(played.character.scene))

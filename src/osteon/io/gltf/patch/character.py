@@ -1,4 +1,4 @@
-"""A character as its file has it, beside the model that was read from it: which vertex and which joint is which.
+"""A character as its file stores it, and the model that was read from it: which vertex and which joint is which.
 
 model               file
 vertex v            vertex i of an instance, where `vertices[instance][i] == v`; several at seams
@@ -20,18 +20,17 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import invert
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions
-from osteon.io.gltf.read.animations import read_animations
-from osteon.io.gltf.read.bind_pose import rest_placements
-from osteon.io.gltf.read.bones import WORST_CONDITION, Bones, gather_bones
+from osteon.io.gltf.read.animations import SampledClip, plan_clips, read_animations
+from osteon.io.gltf.read.bones import WORST_CONDITION, Bones, gather_bones, rest_placements
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.model import build_model
 from osteon.io.gltf.read.restored import bones_of_file, rest_of_file
-from osteon.io.gltf.read.sampling import SampledClip, plan_clips
 from osteon.io.gltf.read.scene import GltfScene, parents_of_joints, read_scene
 from osteon.io.load.source import as_float32
 
 __all__ = ["Character", "read_character"]
+
 
 IntArray = NDArray[np.int64]
 

@@ -1,40 +1,53 @@
 """A model fitted to a character, written into the character's own document.
 
-What the fit changed is added at the end; all else stays, byte for byte:
+What the fit changed is appended; all else stays, byte for byte:
 
 | changed                          | where |
 | --- | --- |
-| weights of every vertex          | JOINTS_n and WEIGHTS_n of the primitives name new accessors |
+| weights of every vertex          | JOINTS_n and WEIGHTS_n of the primitives refer to new accessors |
 | motion that was found            | one new animation for each clip, with keys of the character's own nodes |
-| motion that the character brings | nothing: its animations are that motion |
+| motion of the character's clips  | nothing: its animations are that motion |
 | helpers                          | nodes after all others, joints at the end of the skins |
-| normals that the fit found       | NORMAL of the primitives names a new accessor |
+| normals that the fit found       | NORMAL of the primitives refers to a new accessor |
 | corrections                      | morph targets after those that a mesh has |
 
-Vertices that hang on a node, not on a skin, follow that node as before.
+Vertices that follow a node, not a skin, follow that node as before.
+
+Metadata of a document that Osteon wrote change with the model that they describe. Those on the order of vertices and
+triangles stay true. Those on what the fit replaced are changed; a deformer, displacements and levels that were made for
+the earlier weights are removed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from osteon.core.animation import wider_type
 from osteon.core.arrays import Float64
+from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.kept.channels import ClipKeys, add_animation, free_clip_names
-from osteon.io.gltf.kept.character import Character
-from osteon.io.gltf.kept.file import KeptFile
-from osteon.io.gltf.kept.helper_joints import Helper, add_helpers, list_in_skins, place_helpers
-from osteon.io.gltf.kept.mesh import own_meshes, replace_influences
-from osteon.io.gltf.kept.motion import NodeKeys, StandingNode, find_node_keys
-from osteon.io.gltf.kept.notes import change_notes
-from osteon.io.gltf.kept.surface import Morphs, write_surface
-from osteon.io.gltf.kept.weights_tracks import add_weight_keys
+from osteon.io.gltf import JsonObject
+from osteon.io.gltf.patch.character import Character
+from osteon.io.gltf.patch.document import PatchedDocument
+from osteon.io.gltf.patch.mesh import Morphs, add_weight_keys, own_meshes, replace_influences, write_surface
+from osteon.io.gltf.patch.motion import (
+    ClipKeys,
+    Helper,
+    NodeKeys,
+    RestNode,
+    add_animation,
+    add_helpers,
+    find_node_keys,
+    free_clip_names,
+    list_in_skins,
+    place_helpers,
+)
 
-__all__ = ["keeps_mesh", "keeps_motion", "write_on_character"]
+__all__ = ["change_notes", "keeps_mesh", "keeps_motion", "note_clips", "write_on_character"]
 
 
 def keeps_mesh(character: Character, model: SkinnedModel) -> bool:
@@ -53,7 +66,7 @@ def keeps_motion(character: Character, model: SkinnedModel) -> bool:
 
 def write_on_character(path: Path, character: Character, model: SkinnedModel) -> None:
     """The character with the weights of `model`, its motion, and its normals where the fit found others."""
-    file = KeptFile(character.document)
+    file = PatchedDocument(character.document)
     instances = character.scene.instances
     own_meshes(file, instances)
     helpers = place_helpers(character, model)
@@ -82,7 +95,7 @@ def _skin_of(character: Character, model: SkinnedModel, number: int, helpers: li
 
 
 def _write_motion(
-    file: KeptFile, character: Character, model: SkinnedModel, helpers: list[Helper], morphs: Morphs
+    file: PatchedDocument, character: Character, model: SkinnedModel, helpers: list[Helper], morphs: Morphs
 ) -> None:
     """Keys of all that moves: in new animations, or of what is new in the character's own."""
     own = keeps_motion(character, model) and not _plays_targets(character)
@@ -120,7 +133,7 @@ def _differs(character: Character, node: int, weights: Float64) -> bool:
     return bool(len(weights)) and not np.array_equal(instance.weights, weights)
 
 
-def _stand_still(file: KeptFile, animation: JsonObject, keys: list[NodeKeys], seconds: Float64) -> None:
+def _stand_still(file: PatchedDocument, animation: JsonObject, keys: list[NodeKeys], seconds: Float64) -> None:
     """A clip in which nothing moves has one channel, because glTF asks for one."""
     still = next(k for k in keys if k.path == "rotation")
     values = np.tile(still.still, (len(still.values), 1))
@@ -128,11 +141,11 @@ def _stand_still(file: KeptFile, animation: JsonObject, keys: list[NodeKeys], se
     ClipKeys(file, animation, seconds).add(held, slice(0, len(seconds)))
 
 
-def _standing(character: Character, helpers: list[Helper]) -> tuple[list[StandingNode], list[int]]:
+def _standing(character: Character, helpers: list[Helper]) -> tuple[list[RestNode], list[int]]:
     """All nodes without animation, and their order, parents first."""
     tree = character.scene.tree
     nodes = [
-        StandingNode(parent, tree.parent_from_node[n], tree.placements.node(n)) for n, parent in enumerate(tree.parents)
+        RestNode(parent, tree.parent_from_node[n], tree.placements.node(n)) for n, parent in enumerate(tree.parents)
     ]
     return nodes + [helper.standing for helper in helpers], tree.order + [helper.node for helper in helpers]
 
@@ -148,3 +161,56 @@ def _world_of_nodes(character: Character, model: SkinnedModel, helpers: list[Hel
     for helper in helpers:
         moved[helper.node] = transforms[:, helper.bone] @ helper.world_from_rest
     return moved
+
+
+#: What was made for weights that are no longer there.
+_OUTDATED = ("deformer", "displacements", "levels")
+
+
+def change_notes(file: PatchedDocument, character: Character, model: SkinnedModel) -> None:
+    """The notes of a file that Osteon wrote, for the model that it holds now."""
+    if character.metadata is None:
+        return
+    notes: JsonObject = file.root["asset"]["extras"]["osteon"]
+    for key in _OUTDATED:
+        notes.pop(key, None)
+    notes["influences"] = model.skin.n_influences
+    notes["bone_type"] = wider_type(character.model.track.bone_type, model.track.bone_type)
+    note_clips(file, model.clips)
+    if "low" in notes:
+        added = 0 if model.corrections is None else model.corrections.n_columns
+        notes["low"] = [*notes["low"], *([0.0] * added)]
+        notes["span"] = [*notes["span"], *([1.0] * added)]
+    _note_helpers(file, notes, character, model)
+
+
+def note_clips(file: PatchedDocument, clips: Iterable[Clip]) -> None:
+    """List clips whose animations were added at the end, under the names that these have."""
+    notes = file.root.get("asset", {}).get("extras", {}).get("osteon", {})
+    known = notes.get("clips")
+    if known is None:
+        return
+    added = file.items("animations")[len(file.document.items("animations")) :]
+    notes["clips"] = [
+        *known,
+        *(
+            {"name": animation["name"], "frames": clip.n_frames, "fps": clip.fps}
+            for animation, clip in zip(added, clips, strict=False)
+        ),
+    ]
+
+
+def _note_helpers(file: PatchedDocument, notes: JsonObject, character: Character, model: SkinnedModel) -> None:
+    added = model.track.names[character.model.n_bones :]
+    if not added:
+        return
+    skin = character.scene.instances[0].skin
+    assert skin is not None
+    if "bone_joints" in notes:
+        notes["bone_joints"] = [*notes["bone_joints"], *range(len(skin.nodes), len(skin.nodes) + len(added))]
+    for key in ("joint_names", "bones"):
+        if key in notes:
+            notes[key] = [*notes[key], *added]
+    if "parents" in notes and model.skeleton is not None:
+        notes["parents"] = model.skeleton.parents.tolist()
+        notes["joints"] = file.add(np.asarray(model.skeleton.world_from_joint).reshape(-1), "data")

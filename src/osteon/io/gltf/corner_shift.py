@@ -1,7 +1,8 @@
-"""At which corner a triangle begins: compression forgets it, and models remember.
+"""The corner at which a triangle begins, which compression does not keep and models do.
 
-Turned so that its vertices are in their lowest order, a triangle is the same wherever it began. What is stored is how
-often the model's must be turned for that, which is nothing for most triangles of most meshes.
+Shifted cyclically so that its vertices are in their lexicographically lowest order, a triangle is the same wherever it
+began. The file stores how far the model's triangle must be shifted for that, which is 0 for most triangles of most
+meshes.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["first_turns", "turn_back"]
+__all__ = ["corner_shift", "undo_corner_shift"]
+
 
 IntArray = NDArray[np.int64]
 
 
-def first_turns(faces: NDArray[np.integer]) -> IntArray:
+def corner_shift(faces: NDArray[np.integer]) -> IntArray:
     """(t,) how often each triangle (t,3) must be turned, first corner last, to be in its lowest order."""
     whole = np.asarray(faces, np.int64)
     ways = [np.roll(whole, -turn, axis=1) for turn in range(3)]
@@ -26,9 +28,9 @@ def first_turns(faces: NDArray[np.integer]) -> IntArray:
     return best
 
 
-def turn_back(corners: IntArray, vertex: IntArray, turns: IntArray) -> IntArray:
+def undo_corner_shift(corners: IntArray, vertex: IntArray, turns: IntArray) -> IntArray:
     """Corners (t,3) of a file, each turned so that `turns (t,)` turns bring it into the lowest order of `vertex`."""
-    shift = first_turns(vertex[corners]) - turns
+    shift = corner_shift(vertex[corners]) - turns
     return np.take_along_axis(corners, (np.arange(3) + shift[:, None]) % 3, axis=1)
 
 

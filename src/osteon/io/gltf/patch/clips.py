@@ -1,8 +1,7 @@
-"""Clips of files without a mesh on a character: matched by the names of joints, fitted to its body, and appended.
+"""Clips of files without a mesh on a character: matched by the names of joints, retargeted to its body, and appended.
 
-A clip moves a joint of the character as it moved its own (`retarget.py`). Joints that it does not move stand as the
-character has them. What is written are animations after those that the character has; nothing else of its document
-changes.
+A clip moves a joint of the character as it moved its own (`retarget.py`). Joints that it does not move keep the
+character's rest pose. The clips become animations after those of the character; nothing else of its document changes.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from osteon.core.clips import Clip, distinct_names
 from osteon.core.joint_names import match_joints
 from osteon.io.formats.options import ClipOptions
 from osteon.io.gltf.channels import Channel
-from osteon.io.gltf.kept.channels import add_animation, add_channel, free_clip_names
-from osteon.io.gltf.kept.character import Character
-from osteon.io.gltf.kept.file import KeptFile
-from osteon.io.gltf.kept.notes import note_clips
-from osteon.io.gltf.kept.retarget import BodyRatio, compare_bodies
-from osteon.io.gltf.read.clip_files import ClipFile
+from osteon.io.gltf.patch.character import Character
+from osteon.io.gltf.patch.document import PatchedDocument
+from osteon.io.gltf.patch.motion import add_animation, add_channel, free_clip_names
+from osteon.io.gltf.patch.retarget import BodyRatio, compare_bodies
+from osteon.io.gltf.patch.write import note_clips
+from osteon.io.gltf.read.animations import ClipFile, SampledClip
 from osteon.io.gltf.read.document import Document
-from osteon.io.gltf.read.sampling import SampledClip
 from osteon.io.gltf.read.scene import GltfScene
 from osteon.io.load.source import numbered, quote
 
 __all__ = ["MatchedClips", "append_clips", "in_a_row", "match_clips"]
+
 
 #: Joints that a note lists by name.
 SHOWN = 4
@@ -81,7 +80,7 @@ def match_clips(clips: ClipFile, character: Character, options: ClipOptions) -> 
     return MatchedClips(path, moved, len(clips.names), len(node_of), fitted.ratio, tuple(notes))
 
 
-def append_clips(file: KeptFile, clips: Sequence[SampledClip]) -> None:
+def append_clips(file: PatchedDocument, clips: Sequence[SampledClip]) -> None:
     """An animation for each clip, with keys as its file has them, or at the moments of its frames where it has none."""
     names = free_clip_names(file, [sampled.clip.name for sampled in clips])
     for sampled, name in zip(clips, names, strict=True):

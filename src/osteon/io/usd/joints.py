@@ -1,20 +1,23 @@
 """The bones of a model as joints of UsdSkel, which move by translation, rotation and a scale in half precision.
 
-A flexible bone A = U S V' is two joints, U S and below it V' (two_nodes). A half has 11 bits, so S is off by up to
-4.9e-4 of itself, too much for a bone that reaches across the mesh. Where that would move a vertex by more than 2e-6 of
+A flexible bone A = U S V' is two joints, U S and its child V' (two_nodes). A half has 11 bits, so S is off by up to
+4.9e-4 of itself, too much for a bone whose vertices are far away. Where that would move a vertex by more than 2e-6 of
 the diagonal, a second pair of joints, the fine one, takes a small part e of the bone's weight:
 
     w A = w (1 - e) U H V' + w e U L V'     H = half(S),  L = half(H + (S - H) / e),  e = 2^-10
 
-L is off S by half at most, and its own rounding counts only e times: 7e-7 of S is left. The sum is linear in H and L,
-so it also holds between keys. A player that keeps only the strongest influences drops the fine ones, and shows what
-half precision gives.
+L is off S by half at most, and its own rounding counts only e times: 7e-7 of S remains. The sum is linear in H and L,
+so it also holds between keys. A player that keeps only the strongest influences drops the fine ones, and shows the
+accuracy of half precision.
 
-Rigid and scaled bones are one joint each, at the middle of what they move. If the model has a skeleton rigid ones hang
-in its tree; all others stand side by side, because the stretch of a parent must not be handed down.
+Rigid and scaled bones are one joint each, at the centre of what they move. If the model has a skeleton, rigid bones
+keep its hierarchy; all others have no parent, because children must not inherit the stretch of a parent.
 """
 
 from __future__ import annotations
+
+import re
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,15 +25,62 @@ from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.joint_axes import turn_to_axes
-from osteon.core.kinematics import parents_first
+from osteon.core.kinematics import parents_first, world_from_local
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
-from osteon.core.quaternions import keep_hemisphere, quaternions_from_matrices
+from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
 from osteon.core.two_nodes import NodeTracks, split_transforms
-from osteon.io.usd.joint_tracks import FINE, JointTracks, distinct_identifiers
 
-__all__ = ["build_joints", "joint_influences"]
+__all__ = ["FINE", "JointTracks", "build_joints", "distinct_identifiers", "join_bones", "joint_influences"]
+
+
+#: The part of a bone's weight that its fine joint takes.
+FINE = 2.0**-10
+
+
+@dataclass(frozen=True, slots=True)
+class JointTracks:
+    """Joints in the order of the file, and how they move."""
+
+    paths: tuple[str, ...]  # names from the root down, parted by /
+    world_from_joint: Float64  # (j,3,4) bind pose
+    parent_from_joint: Float64  # (j,3,4) rest pose
+    translations: Float32  # (f,j,3)
+    rotations: Float32  # (f,j,4) x y z w
+    scales: np.ndarray  # (f,j,3) float16
+    of_bone: Int32  # (b,) the joint that carries a bone
+    fine_of_bone: Int32  # (b,) the joint that carries the rest of it, -1 if none is needed
+
+
+def distinct_identifiers(names: list[str], otherwise: str) -> list[str]:
+    """The names as USD allows them: letters, digits and _, each unique."""
+    taken: dict[str, None] = {}
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name) or otherwise
+        plain = f"_{plain}" if plain[0].isdigit() else plain
+        while plain in taken:
+            plain += "_"
+        taken[plain] = None
+    return list(taken)
+
+
+def join_bones(joints: JointTracks, parents: Int32) -> Float64:
+    """(f,b,3,4) posed_from_rest of the bones, as the joints play it; `parents (j,)` come before their children."""
+    local = np.concatenate(
+        [
+            matrices_from_quaternions(joints.rotations) * joints.scales.astype(np.float64)[..., None, :],
+            joints.translations[..., None].astype(np.float64),
+        ],
+        axis=-1,
+    )
+    world = world_from_local([*np.swapaxes(local, 0, 1)], parents.tolist(), range(len(parents)))
+    moved = compose(np.stack(world, axis=1), invert(joints.world_from_joint))
+    main = moved[:, joints.of_bone]
+    has_fine = (joints.fine_of_bone >= 0)[None, :, None, None]
+    fine = moved[:, np.maximum(joints.fine_of_bone, 0)]
+    return np.asarray(np.where(has_fine, (1 - FINE) * main + FINE * fine, main))
+
 
 #: What half precision may move a vertex by, as part of the diagonal.
 TOLERANCE = 2e-6

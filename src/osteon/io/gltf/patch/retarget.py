@@ -1,14 +1,14 @@
-"""A clip of one body on another: what its channels say of a joint, for a joint of other length, unit and parent.
+"""Retargeting: the channels of a clip converted to joints of another length, unit and parent.
 
-With l the length of a bone (how far its joint stands from its parent at rest, in world units), u the scale of the
+With l the length of a bone (the distance of its joint from its parent at rest, in world units), u the scale of the
 parent's space, and primes for the character:
 
-    translation     t' = r t,       r = (l' / l) (u / u'),  of the topmost joint with hip heights h in place of l
+    translation     t' = r t,       r = (l' / l) (u / u'),  of a topmost joint with hip heights h in place of l
     scale           s' = s s_rest' / s_rest
-    rotation        q' = q; of the topmost joint turned with the space it is in, where that is what the rest poses tell
+    rotation        q' = q; of a topmost joint rotated with its parent's space, if the rest poses agree better then
 
 Where all lengths have one ratio the bodies differ in size alone, and the topmost joint takes that ratio: a file of
-clips may stand in another pose than the character, with its hips at another height.
+clips may have another pose than the character, with its hips at another height.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from osteon.io.gltf.channels import Channel
 from osteon.io.gltf.read.nodes import NodeTree
 
 __all__ = ["BodyRatio", "Retarget", "compare_bodies"]
+
 
 #: Ratios that differ from one by less are one: numbers in files are rounded.
 SAME_LENGTH = 1e-3
