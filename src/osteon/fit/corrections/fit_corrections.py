@@ -75,7 +75,7 @@ __all__ = [
 # vertices are few and each has its own displacements, so only they are fitted again, column after column, each to what
 # the ones before have left. That cannot raise e_r(v). The coefficients stay, so no other vertex notices.
 #
-# As many columns as frames can be exact, and then no vertex has a choice: see `exact_corrections` in fit_corrections.py.
+# As many columns as frames can be exact, and then no vertex has a choice: see `exact_corrections`.
 
 #: Of the diagonal of the 3x3 systems.
 REFIT_DAMPING = 1e-8
