@@ -7,6 +7,7 @@ Regions that have names for both sides keep them. What lies across the middle, o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -19,13 +20,13 @@ from osteon.core.mesh import Mesh
 from osteon.core.normals import vertex_normals
 from osteon.core.skin import Skin
 from osteon.core.topology import bounding_diagonal, triangle_areas
-from osteon.fit.naming.mirror import MirrorPlane, find_mirror_plane
-from osteon.fit.naming.regions import regions_of_bones
+from osteon.fit.mirror import MirrorPlane, find_mirror_plane
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["mirror_pairs", "name_bones", "sparse_weights"]
+__all__ = ["mirror_pairs", "name_bones", "name_joints", "regions_of_bones", "sparse_weights"]
+
 
 #: Surfaces of two bones that agree less than this, 1 being the same, are no pair.
 ALIKE = 0.5
@@ -138,3 +139,110 @@ def _likeness(weights: csr_array, areas: Float64, images: Int64) -> Float64:
     sizes = np.sqrt(np.outer(areas @ weights, areas @ weights[images]))
     alike = common / np.maximum(sizes, 1e-300)
     return np.asarray((alike + alike.T) / 2)
+
+
+# Which named region of the source a bone moves most of.
+#
+# Regions are what somebody named: joints of the source's own rig, or else its parts (objects and groups of an OBJ,
+# meshes of a scene). Materials are none: they tell what a surface is made of. One part that is the whole mesh tells
+# nothing.
+
+#: Names that programs give, not people.
+_NUMBERED = re.compile(r"(bone|node|mesh|helper)_?\d*")
+
+
+def regions_of_bones(mesh: Mesh, weights: csr_array) -> list[str]:
+    """For each bone (of weights (v,b)) the region that more than half of its surface lies in; "" if there is none."""
+    names, areas = _areas_of_regions(mesh)
+    if np.count_nonzero(areas.sum(axis=0)) < 2:
+        return [""] * weights.shape[1]
+    shares = (weights.T @ areas).toarray()
+    most = shares.argmax(axis=1)
+    mostly = shares[np.arange(len(shares)), most] > 0.5 * shares.sum(axis=1)
+    return [_spelled(names[region]) if sure else "" for region, sure in zip(most, mostly, strict=True)]
+
+
+def _areas_of_regions(mesh: Mesh) -> tuple[tuple[str, ...], csr_array]:
+    """Names, and (v,r) the surface around each vertex that belongs to each region."""
+    from scipy.sparse import csr_array
+
+    asset, vertices = mesh.asset, mesh.faces.reshape(-1)
+    if asset.joint_of_vertex is not None:
+        names, region = asset.joint_names, asset.joint_of_vertex[vertices]
+    elif asset.primitive_of_triangle is not None:
+        names, region = asset.primitive_names, np.repeat(asset.primitive_of_triangle, 3)
+    else:
+        names, region = ("",), np.zeros(len(vertices), np.int32)
+    corner_areas = np.repeat(triangle_areas(mesh.rest, mesh.faces) / 3, 3)
+    return names, csr_array((corner_areas, (vertices, region)), shape=(mesh.n_vertices, len(names)))
+
+
+def _spelled(name: str) -> str:
+    """A name of a region as a bone can have it; "" for one that tells nothing."""
+    plain = "".join(c if c.isprintable() else " " for c in name).strip()
+    return "" if _NUMBERED.fullmatch(plain) else plain
+
+
+# Names of the joints of a skeleton, by where they are: `root`, `upper_2`, `front_limb_1_L`, `digit_3_R`.
+#
+# A chain is a run of joints without a branch. Chains beside the plane of symmetry that hang on the middle are limbs,
+# upper and lower ones or front and back ones, whichever tells them apart; what hangs on a limb is a digit. Chains in
+# the middle, and all chains of a shape without sides, are named by the way they go. Left is _L.
+
+_WAYS = (("right", "left"), ("lower", "upper"), ("back", "front"))  # along -x and +x, y, z
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    joints: list[int]
+    side: str  # "_L", "_R" or ""
+    on_side: bool  # whether it hangs on a chain that has a side
+
+
+def name_joints(joints: Float64, ends: Float64, parents: Int64, sides: list[str], taken: str = "") -> tuple[str, ...]:
+    """A name for each joint (b,3) with the end of its bone (b,3); sides are "_L", "_R" or "" for each."""
+    names = ["root"] * len(parents)
+    chains = _chains(parents, sides)
+    bases = _limb_words(joints, chains)
+    for n, chain in enumerate(chains):
+        if n not in bases:
+            way = ends[chain.joints[-1]] - joints[chain.joints[0]]
+            axes = way[1:] if chain.side else way
+            axis = int(np.abs(axes).argmax()) + (1 if chain.side else 0)
+            bases[n] = "digit" if chain.on_side else _WAYS[axis][int(way[axis] > 0)]
+    counts: dict[str, int] = {}
+    for n, chain in sorted(enumerate(chains), key=lambda entry: (entry[1].side != "_L", entry[0])):
+        for joint in chain.joints:
+            key = bases[n] + chain.side
+            counts[key] = counts.get(key, 0) + 1
+            names[joint] = f"{bases[n]}_{counts[key]}{chain.side}"
+    return tuple(f"{name}_joint" if name == taken else name for name in names)
+
+
+def _chains(parents: Int64, sides: list[str]) -> list[_Chain]:
+    """Runs of joints without a branch, from the root on; the root itself is in none."""
+    children: dict[int, list[int]] = {b: np.flatnonzero(parents == b).tolist() for b in range(len(parents))}
+    chains = []
+    for first in range(1, len(parents)):
+        above = int(parents[first])
+        if above > 0 and len(children[above]) == 1 and sides[above] == sides[first]:
+            continue
+        run = [first]
+        while len(children[run[-1]]) == 1 and sides[children[run[-1]][0]] == sides[first]:
+            run.append(children[run[-1]][0])
+        chains.append(_Chain(run, sides[first], bool(sides[above])))
+    return chains
+
+
+def _limb_words(joints: Float64, chains: list[_Chain]) -> dict[int, str]:
+    """What limbs are called, by their number among the chains."""
+    limbs = [n for n, chain in enumerate(chains) if chain.side and not chain.on_side]
+    if not limbs:
+        return {}
+    starts = np.array([joints[chains[n].joints[0]] for n in limbs])
+    low, high = starts.min(axis=0), starts.max(axis=0)
+    axis = 1 if (high - low)[1] >= (high - low)[2] else 2
+    if high[axis] - low[axis] <= 1e-3 * float(np.linalg.norm(np.ptp(joints, axis=0))):
+        return dict.fromkeys(limbs, "limb")
+    middle = (low[axis] + high[axis]) / 2
+    return {n: f"{_WAYS[axis][int(start[axis] > middle)]}_limb" for n, start in zip(limbs, starts, strict=True)}

@@ -1,27 +1,176 @@
-"""Shading of a solution: bones and weights that carry normals too, then the normals of the model itself."""
+"""What the stages hand on: a sequence prepared for skinning, and what has been found so far."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from osteon.core.animation import BoneType
 from osteon.core.arrays import Int32
 from osteon.core.corrections import Corrections
-from osteon.core.fit_report import FitReport
+from osteon.core.deformer import Deformer
+from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
-from osteon.core.progress import report_progress
+from osteon.core.parallel import available_threads
+from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
+from osteon.core.skeleton import Skeleton
+from osteon.core.skin import Skin
 from osteon.core.source_normals import SourceNormals
+from osteon.fit.corrections.columns import ColumnFit, SkinState
+from osteon.fit.corrections.corrected_skin import JointRefinementOptions, refine_corrected_skin
+from osteon.fit.corrections.fit_corrections import BLOCK_RANK, fit_corrections, without_flat_blends
 from osteon.fit.corrections.normals import fit_held_out, fit_model_normals
 from osteon.fit.corrections.shared_normals import with_shared_normals
-from osteon.fit.problem import NormalRows
+from osteon.fit.problem import FitProblem, InputTransforms, NormalRows
+from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.shading import ShadingOptions, refine_shading
 from osteon.measure.shading import source_normals_of
-from osteon.pipeline.task import SkinTask, Solution
+from osteon.measure.skin_report import SkinReport
 
-__all__ = ["chosen_normals", "shade_model", "shade_solution"]
+__all__ = [
+    "SkinTask",
+    "Solution",
+    "Start",
+    "chosen_normals",
+    "correct_solution",
+    "correct_still_skin",
+    "joint_options",
+    "shade_model",
+    "shade_solution",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What an earlier fit of the same sequence knows already."""
+
+    transforms: InputTransforms
+    near_rigid_fraction: float
+    tolerance: float
+
+    @staticmethod
+    def from_fit(model: SkinnedModel, report: SkinReport) -> Start:
+        return Start(InputTransforms.of(model.track), report.near_rigid_fraction, report.tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class SkinTask:
+    """A sequence to skin, prepared."""
+
+    sequence: MeshSequence  # the frames that take part
+    problem: FitProblem  # of the welded vertices
+    vertices: Int32  # (u,) the vertex that stands for each welded one
+    welded_of_vertex: Int32  # (v,)
+    options: SkinOptions
+    watch: Stopwatch
+    progress: Progress | None
+    start: Start | None = None
+    source_normals: SourceNormals | None = None  # that the model is to be shaded with; None: facets
+    normals: NormalRows | None = None  # the same in all frames that take part, for the welded vertices
+
+    @property
+    def threads(self) -> int:
+        return available_threads(self.options.threads)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Bones, influences and corrections of the welded vertices, before they become a model."""
+
+    transforms: InputTransforms
+    influences: Influences
+    near_rigid_fraction: float
+    tolerance: float
+    labels: Int32
+    stages: tuple[FitReport, ...]
+    columns: ColumnFit | None = None  # in the problem's units
+    bone_type: BoneType = "scaled"
+    names: tuple[str, ...] = ()  # of the bones
+    skeleton: Skeleton | None = None
+    keeps_motion: bool = False  # transforms of all frames came with a rig
+    deformer: Deformer | None = None  # of the welded vertices; None: linear blending of the influences
+    fallback: Skin | None = None  # of the welded vertices, where the deformer has no stock form
+    warnings: tuple[str, ...] = ()
+    normals: NormalRows | None = None  # that corrections keep to, with their weight
+
+    def skin_state(self, problem: FitProblem) -> SkinState:
+        """Bones and weights in the problem's units."""
+        return SkinState(problem.from_input(self.transforms), self.influences.bones, self.influences.weights)
+
+
+# Corrections of a solution: together with its skin, or of the skin as it is.
+
+#: Pull of flexible bones when corrections are refined with them, of the pull without.
+JOINT_STIFFNESS = 0.2
+#: Rounds of that refinement.
+JOINT_ROUNDS = 16
+
+
+def joint_options(options: SkinOptions) -> JointRefinementOptions:
+    """How skin and corrections are refined together."""
+    return JointRefinementOptions(
+        rank=min(options.rank, BLOCK_RANK),
+        bone_type=options.bone_type,
+        stiffness=JOINT_STIFFNESS * options.stiffness,
+        rounds=min(options.rounds, JOINT_ROUNDS),
+        hold_weights=options.smooth_weights > 0,
+        seed=options.seed,
+        threads=available_threads(options.threads),
+    )
+
+
+def correct_solution(task: SkinTask, solution: Solution) -> Solution:
+    """Add corrections of the asked rank, refined together with the skin as far as that is useful."""
+    problem, options = task.problem.with_normals(solution.normals), task.options
+    skin, errors = solution.skin_state(problem), solution.influences.errors
+    rank, threads = min(options.rank, problem.n_frames), task.threads
+    joint = joint_options(options)
+    history: list[float] = []
+
+    def on_error(error_percent: float) -> None:
+        history.append(error_percent)
+        report_progress(task.progress, "correct", min(1.0, len(history) / (joint.rounds + 4)), error_percent)
+
+    report_progress(task.progress, "correct", 0.0)
+    with task.watch.stage("correct"):
+        if rank < problem.n_frames:
+            fit = refine_corrected_skin(problem, skin, joint, on_error)
+            skin, columns = fit.skin, fit.columns
+            if rank > columns.rank:
+                columns = fit_corrections(problem, skin, rank - columns.rank, fixed=columns, threads=threads)
+        else:  # as many columns as frames are exact; the skin has nothing left to learn from them
+            skin = without_flat_blends(skin)
+            columns = fit_corrections(problem, skin, rank, threads=threads)
+    report = FitReport(
+        "correct",
+        task.watch.seconds["correct"],
+        iterations=len(history),
+        stopped_by="rounds" if len(history) >= joint.rounds else "tolerance",
+        history=tuple(history),
+        options=asdict(joint),
+        seed=options.seed,
+    )
+    return replace(
+        solution,
+        transforms=problem.to_input(skin.transforms),
+        influences=Influences(skin.bones, skin.weights, errors),
+        columns=columns,
+        stages=(*solution.stages, report),
+    )
+
+
+def correct_still_skin(task: SkinTask, solution: Solution) -> Solution:
+    """Add corrections of the asked rank to bones and weights that stay as they are."""
+    with task.watch.stage("correct"):
+        skin = solution.skin_state(task.problem)
+        columns = fit_corrections(task.problem, skin, task.options.rank, threads=task.threads)
+    return replace(solution, columns=columns)
+
+
+# Shading of a solution: bones and weights that carry normals too, then the normals of the model itself.
 
 #: Rounds with the default growth of E, and with a larger one.
 ROUNDS, MORE_ROUNDS, DEFAULT_SHADING = 10, 20, SkinOptions().shading
