@@ -14,7 +14,7 @@ from osteon.core.compare_options import CompareOptions
 from osteon.deform.pose import pose_frames
 from osteon.fit.models.registry import CONTESTANTS
 from osteon.io import load_model, save_sequence
-from osteon.io.comparisons.folder import write_comparison_folder
+from osteon.io.comparisons import write_comparison_folder
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison
 from osteon.view.export import export_view

@@ -141,7 +141,7 @@ def model_output(flag: str, path: str) -> Wanted:
 
     def settle() -> Output:
         from osteon.io import MODEL_FORMATS, check_output
-        from osteon.io.formats.optional_packages import check_extra
+        from osteon.io.formats.format_types import check_extra
         from osteon.io.save.overwriting import Output
 
         found = MODEL_FORMATS.get(Path(path).suffix.lower())

@@ -79,7 +79,7 @@ def _skeleton_doors() -> tuple[Door, ...]:
 
 
 def _comparison_doors() -> tuple[Door, ...]:
-    from osteon.io.comparisons.summary import parse_summary
+    from osteon.io.comparisons import parse_summary
 
     return (parse_summary,)
 
@@ -96,7 +96,7 @@ def _pose_doors() -> tuple[Door, ...]:
 def _pose_set_doors() -> tuple[Door, ...]:
     from osteon.core.sticks import StickSkeleton
     from osteon.io.poses import load_pose_set
-    from osteon.io.poses.limits import load_limits
+    from osteon.io.poses.pose_list import load_limits
 
     joints = np.array([[0.0, 2, 0], [0, 1, 0.1], [0, 0, 0]])
     leg = StickSkeleton(joints, np.array([[0, 1], [1, 2]], np.int32), ("hip", "knee", "foot"))

@@ -10,7 +10,7 @@ import pytest
 from osteon.core.errors import FileFormatError
 from osteon.core.sequence import MeshSequence
 from osteon.io import load_sequence
-from osteon.io.alembic.client import ALEMBIC_TASK
+from osteon.io.alembic.read import ALEMBIC_TASK
 from osteon.io.load.source import Source
 from osteon.io.native import client
 from osteon.io.native.client import FrameRoom, NativeChild

@@ -18,8 +18,7 @@ from osteon.core.kinematics import align_rotations, pose_joints, tree_bones
 from osteon.core.sticks import SHORTEST, StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.io.load.source import quote
-from osteon.io.skeletons.checked_json import JsonValue
-from osteon.io.skeletons.text_lines import LARGEST, nearest_of
+from osteon.io.skeletons.parsing import LARGEST, JsonValue, nearest_of
 
 __all__ = ["BONE_POSE_KEYS", "BonePose", "SkeletonNames", "read_axis", "read_bone_pose", "read_turns", "read_twist"]
 

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from osteon.core.asset import Asset, Image
-from osteon.io.formats.optional_packages import load_extra
+from osteon.io.formats.format_types import load_extra
 from osteon.io.load.source import Source, inside, quote
-from osteon.io.meshes.pictures import picture_name
+from osteon.io.meshes.mtl import picture_name
 from osteon.io.native.child import Outlet
 from osteon.io.save.atomic import atomic_file
 from osteon.io.save.output_batch import named_path, written_path

@@ -21,7 +21,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.weld import weld_points
 from osteon.io.metadata.baked import table_arrays
-from osteon.io.skeletons.rig_files import tips_of_joints
+from osteon.io.skeletons.files import tips_of_joints
 from osteon.view.pack.schema import OUTLIER, SLOTS
 
 __all__ = [
