@@ -101,10 +101,10 @@ def test_one_left_in_the_middle_of_an_answer_is_replaced(file, forks):
 
 def test_lines_are_counted_in_a_fork_of_its_own(file, forks):
     path = file(READERS["alembic"].seeds()[0])
-    count = LineCount(("alembic.read", "alembic.client"))
+    count = LineCount(("alembic.read", "alembic.ogawa"))
     with count.counting():
         standing(load_sequence)(path)
-    assert {Path(name).name for name, _ in count.run} == {"read.py", "client.py"}
+    assert {Path(name).name for name, _ in count.run} == {"read.py", "ogawa.py"}
     assert [fork.poll() is not None for fork in forks] == [True]
 
 

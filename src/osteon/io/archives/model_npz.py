@@ -28,7 +28,6 @@ from osteon.io.formats.format_types import LevelFiles, ModelFormat
 from osteon.io.formats.options import SaveOptions
 from osteon.io.load.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
-from osteon.io.metadata.baked import position_ranks, without_normals
 from osteon.io.metadata.families import PLAIN_KINDS, family_arrays, read_deformer, read_displacement, read_fallback
 
 __all__ = [
@@ -55,6 +54,8 @@ BASIS_ARRAYS = ("basis", "normal_basis")
 
 def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """All of `model`; `read_npz_model` gives the same back."""
+    from osteon.io.metadata.baked import without_normals  # compiled kernels: only where a model is written
+
     write_packed(path, *pack_model(model if options.normals else without_normals(model)), options)
 
 
@@ -152,6 +153,8 @@ _OF_MESH = ("name", "primitive_names")
 def write_npz_levels(path: Path, model: SkinnedModel, options: SaveOptions, levels: StoredLevels) -> None:
     """All of a model and its levels; `read_npz_levels` gives the levels back, `read_npz_model` the model."""
     levels.check_fit(model)
+    from osteon.io.metadata.baked import position_ranks, without_normals
+
     ranks = position_ranks(model)
 
     def shown(each: SkinnedModel) -> SkinnedModel:
