@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from osteon.core.kernels import Function, compiled_by
 
-__all__ = ["Int64", "Point", "exact", "inlined", "lean"]
+__all__ = ["Int64", "Point", "cross", "dot", "exact", "inlined", "lean", "minus"]
 
 Int64 = NDArray[np.int64]
 Point = tuple[float, float, float]  # in a tuple, as small arrays would be made anew for every call
@@ -38,3 +38,21 @@ def lean(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """Like `lean`, for small functions of inner loops."""
     return compiled_by({**_LEAN, "forceinline": True})(function)
+
+
+@inlined
+def minus(a: Point, b: Point) -> Point:
+    """The difference of two vectors."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@inlined
+def dot(a: Point, b: Point) -> float:
+    """The scalar product of two vectors."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inlined
+def cross(a: Point, b: Point) -> Point:
+    """The vector product of two vectors."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
