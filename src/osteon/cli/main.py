@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import sys
+import threading
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -15,6 +17,7 @@ from osteon import __version__
 from osteon.cli.outputs import LEDGER
 from osteon.cli.wall_time import process_began
 from osteon.core.errors import OptionError, OsteonError
+from osteon.core.plugins import find_plugins, load_plugin, package_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -84,6 +87,7 @@ def _spare_collector() -> None:
 def main() -> None:
     """Run the command line. Bad input is one line on standard error and exit code 2."""
     _spare_collector()
+    threads_without_memory = _watch_threads()
     LEDGER.clear()
     try:
         cli.main(standalone_mode=False, obj=process_began())
@@ -100,24 +104,53 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
+        if is_out_of_memory(error):
+            _end_without_memory()
         where = f"'{error.filename}': " if error.filename else ""
         click.echo(f"osteon: {where}{error.strerror or error}{LEDGER.if_nothing()}", err=True)
         sys.exit(2)
-    except MemoryError:
-        click.echo(
-            "osteon: not enough memory; fit fewer frames, or a machine with more" + LEDGER.if_nothing(), err=True
-        )
-        sys.exit(2)
+    except Exception as error:
+        if not (is_out_of_memory(error) or threads_without_memory):
+            raise
+        _end_without_memory()
 
 
-# Commands that other packages add, through the entry point group `osteon.commands`.
-#
-# A package adds a command with one line of its pyproject.toml; the object is a `click.Command`:
-#
-#     [project.entry-points."osteon.commands"]
-#     retarget = "my_package.cli:retarget"
-#
-# The benchmarks (`osteon bench`) are such a package. They are part of a checkout, not of the wheel.
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception, or one that led to it, is about too little memory; systems report that in several ways."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    said = str(error)
+    if isinstance(error, (ImportError, OSError)) and ("failed to map segment" in said or "allocate memory" in said):
+        return True
+    if isinstance(error, RuntimeError) and said == "can't start new thread":
+        return True
+    earlier = error.__cause__ or error.__context__
+    return earlier is not None and is_out_of_memory(earlier)
+
+
+def _watch_threads() -> list[BaseException]:
+    """The list of errors about memory that end a thread, such as one that imports; they are not printed."""
+    found: list[BaseException] = []
+
+    def end_of_thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None and is_out_of_memory(args.exc_value):
+            found.append(args.exc_value)
+        else:
+            threading.__excepthook__(args)
+
+    threading.excepthook = end_of_thread
+    return found
+
+
+def _end_without_memory() -> NoReturn:
+    click.echo(
+        "osteon: not enough memory; use fewer frames, or a machine with more memory" + LEDGER.if_nothing(), err=True
+    )
+    sys.exit(2)
+
+
+# Commands that other packages add, through the entry point group `osteon.commands` (`core/plugins.py`). The benchmarks
+# (`osteon bench`) are such a package. They are part of a checkout, not of the wheel.
 
 GROUP = "osteon.commands"
 #: A command of ours whose package may be missing.
@@ -127,24 +160,22 @@ BENCH_SUMMARY = "Measure Osteon: the paper, Dem Bones, files and players, growin
 
 def _found() -> dict[str, EntryPoint]:
     """The entry points of the group by name; the benchmarks of a checkout count without being installed."""
-    from importlib.metadata import EntryPoint, entry_points  # imported only where plugins are looked up
+    from importlib.metadata import EntryPoint
 
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    own = EntryPoint(BENCH, f"{BENCH_PACKAGE}.cli:{BENCH}", GROUP)
+    found = dict(find_plugins(GROUP))
     if find_spec(BENCH_PACKAGE) is None:
         found.pop(BENCH, None)
     else:
-        found.setdefault(BENCH, own)
+        found.setdefault(BENCH, EntryPoint(BENCH, f"{BENCH_PACKAGE}.cli:{BENCH}", GROUP))
     return found
 
 
 def plugin_summaries() -> dict[str, str]:
-    """What `osteon --help` says of each; the packages are not imported for it."""
-    summaries = {}
-    for name, point in _found().items():
-        package = point.dist.name if point.dist is not None else point.module.partition(".")[0]
-        summaries[name] = BENCH_SUMMARY if name == BENCH else f"Added by the package {package}."
-    return summaries
+    """The line of each in `osteon --help`; the packages are not imported for it."""
+    return {
+        name: BENCH_SUMMARY if name == BENCH else f"Added by the package {package_of(point)}."
+        for name, point in _found().items()
+    }
 
 
 def plugin_command(name: str) -> click.Command | None:
@@ -157,10 +188,7 @@ def plugin_command(name: str) -> click.Command | None:
                 "scripts/install and call osteon there"
             )
         return None
-    try:
-        command = point.load()
-    except (ImportError, AttributeError) as error:
-        raise OptionError(f"{name}: the package that adds this command cannot be loaded: {error}") from error
+    command = load_plugin(point, f"the command '{name}'")
     if not isinstance(command, click.Command):
         raise OptionError(f"{name}: '{point.value}' is not a click command; correct the entry point of its package")
     return command

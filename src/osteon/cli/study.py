@@ -7,7 +7,6 @@ import threading
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -120,9 +119,9 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     osteon study run horse/ a.glb b.glb --names ssd,as -o horse.sqlite --host 192.168.0.12 --port 8080
     osteon study run study.json -o study.sqlite
     """
-    from osteon.study.animations import prepare_animations
+    from osteon.study.animations import prepare_animations, temporary_study_folder
     from osteon.study.answers import AnswerFile, create_answer_file
-    from osteon.study.server import open_door, study_server
+    from osteon.study.server import open_listener, study_server
     from osteon.view.bundle import STUDY_BUNDLE, check_bundle
 
     plan, inputs = _plan(reference, candidates, serving.names)
@@ -133,18 +132,18 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     check_bundle(STUDY_BUNDLE)
     if there:
         AnswerFile(target).close()  # refused before the long reading
-    door = open_door(serving.host, serving.port)
-    with closing(door.socket), handling_signals(leave), TemporaryDirectory(prefix="osteon-study-") as temporary:
+    listener = open_listener(serving.host, serving.port)
+    with closing(listener.socket), handling_signals(leave), temporary_study_folder() as folder:
         with progress_bar(quiet) as progress:
-            animations = prepare_animations(plan, Path(temporary), progress)
+            animations = prepare_animations(plan, folder, progress)
         fingerprint = plan.fingerprint()
         if not there:
             with outputs.writing(), for_the_owner_only():
                 create_answer_file(target, plan, fingerprint)
         with closing(AnswerFile(target)) as answers:
-            answers.begin_writing(fingerprint)
-            server = study_server(answers, animations, door)
-            _serve(server, answers, Path(temporary), serving, _Telling(outputs, json_file, quiet))
+            answers.begin_writing(fingerprint, plan.questions)
+            server = study_server(answers, animations, listener)
+            _serve(server, answers, folder, serving, _Telling(outputs, json_file, quiet))
 
 
 @study.command()
@@ -221,7 +220,7 @@ def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: Study
             threading.Thread(target=open_tab, args=(address,), daemon=True).start()
 
     def open_tab(address: str) -> None:
-        from osteon.view.server.redirect_page import open_browser
+        from osteon.view.server.serve import open_browser
 
         if not open_browser(address, folder):
             click.echo("no browser was found; open the address in one", err=True)

@@ -34,7 +34,7 @@ from osteon.core.arrays import Float64, Int64, IntArray
 from osteon.core.deformer import Deformer
 from osteon.core.transforms import apply, compose, identity, invert
 from osteon.deform.multi_weight import WORLD, MultiWeight
-from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
+from osteon.fit.models.registry import ModelFit, ModelFitOptions
 from osteon.fit.models.ridge_fit import RidgeFit, RidgeOptions, fit_given_bones, fit_slots
 from osteon.fit.moments import moment_centers
 from osteon.fit.problem import FitProblem
@@ -93,10 +93,10 @@ class _System:
         n_frames, n_bones = transforms.shape[:2]
         in_world = options.reference == "world"
         # World axes mean the origin of the input, which the problem has moved away from in every frame.
-        moves = problem.to_world(transforms) if in_world else transforms
-        moves = moves / [1.0, 1.0, 1.0, problem.scale if in_world else 1.0]
-        rest = problem.points[:, :3] + (problem.rest_center / problem.scale if in_world else 0)
-        centers = problem.frame_centers / problem.scale if in_world else np.zeros((n_frames, 3))
+        moves = problem.to_input(transforms).values if in_world else transforms
+        moves = moves / [1.0, 1.0, 1.0, problem.posed_scale if in_world else 1.0]
+        rest = problem.points[:, :3] + (problem.rest_center / problem.posed_scale if in_world else 0)
+        centers = problem.frame_centers / problem.posed_scale if in_world else np.zeros((n_frames, 3))
         frames = np.concatenate([bone_frames(rest, bones, weights, n_bones), identity(1)])
         still = np.concatenate([moves, identity(n_frames, 1)], axis=1)
         frame_from_world = invert(compose(still, frames)).swapaxes(0, 1)

@@ -19,10 +19,10 @@ from osteon.core.transforms import compose, invert
 from osteon.io.formats.options import LoadOptions
 from osteon.io.formats.registry import MODEL_FORMATS
 from osteon.io.gltf.formats import GLTF_SUFFIXES
-from osteon.io.gltf.read.bind_pose import rest_placements
+from osteon.io.gltf.read.animations import plan_clips, sample_blocks
+from osteon.io.gltf.read.bones import rest_placements
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import read_metadata
-from osteon.io.gltf.read.sampling import plan_clips, sample_blocks
 from osteon.io.gltf.read.scene import GltfScene, SkinJoints, parents_of_joints, read_scene
 from osteon.io.load.source import Source, numbered, quote
 from osteon.io.models import load_model
@@ -32,7 +32,7 @@ from osteon.io.skeletons.text_lines import LARGEST, nearest_of
 
 __all__ = ["RIG_SUFFIXES", "read_rig", "read_rig_motions", "sticks_of_model", "tips_of_joints"]
 
-RIG_SUFFIXES = (*GLTF_SUFFIXES, *(suffix for suffix in MODEL_FORMATS if suffix not in GLTF_SUFFIXES))
+RIG_SUFFIXES = (*GLTF_SUFFIXES, *(suffix for suffix in MODEL_FORMATS.own if suffix not in GLTF_SUFFIXES))
 
 #: A bind matrix that squeezes more than this has lost its digits in float32.
 WORST_CONDITION = 1e6
