@@ -85,7 +85,7 @@ def _type_of(word: str, named: Mapping[str, Any]) -> Any:
     meaning = named.get(name)
     if isinstance(meaning, tuple):
         fields, parts = meaning
-        return types.NamedTuple(tuple(_type_of(part, named) for part in parts.split()), fields)
+        return types.NamedTuple(tuple(_type_of(part, named) for part in parts.split()), fields)  # type: ignore[no-untyped-call]
     scalar = _SCALARS[name] if meaning is None else numba.from_dtype(meaning)
     return types.Array(scalar, int(axes[0]), "C", readonly=axes.endswith("r")) if axes else scalar
 

@@ -55,7 +55,7 @@ def _price_pending(surface: Surface, workspace: Workspace) -> None:
 def _collapse_picked(surface: Surface, workspace: Workspace, history: History, left: int) -> int:
     """Collapse the picked edge if it may, or push it again with its exact price; returns the triangles removed."""
     edge, best = workspace.picked[0], workspace.best[0]
-    i, j = np.int64(edge.first), np.int64(edge.second)
+    i, j = edge.first, edge.second
     if not keeps_topology(surface, workspace, i, j):
         return 0
     end = place_edge(surface, workspace, i, j)

@@ -202,7 +202,7 @@ def flips_triangle(surface: Surface, workspace: Workspace, i: int, j: int) -> bo
     for v in (i, j):
         c = surface.points[v].first_corner
         while c >= 0:
-            u, w = np.int64(corners[corners[c].next].point), np.int64(corners[corners[c].previous].point)
+            u, w = int(corners[corners[c].next].point), int(corners[corners[c].previous].point)
             c = corners[c].next_at_point
             if u in (i, j) or w in (i, j):
                 continue
