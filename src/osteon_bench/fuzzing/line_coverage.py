@@ -22,7 +22,9 @@ def own_lines(modules: tuple[str, ...]) -> set[Line]:
     found: set[Line] = set()
     for name in modules:
         spec = find_spec(f"osteon.io.{name}")
-        origin = Path(spec.origin or "") if spec else Path()
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(f"osteon.io.{name}, which a reader of fuzzing/readers.py names, does not exist")
+        origin = Path(spec.origin)
         files = sorted(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
         for file in files:
             code = compile(file.read_text(encoding="utf-8"), str(file), "exec")

@@ -190,7 +190,7 @@ def _frames(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: 
 
 
 def _usd(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: Mutation) -> FuzzReader:
-    own = ("usd.read", "usd.stage", "usd.metadata", "usd.joint_tracks", "usd.client")
+    own = ("usd.read", "usd.stage", "usd.metadata", "usd.client")
     return FuzzReader(name, suffix, _usd_loaders, seeds, (mutation,), own, package="pxr")
 
 
@@ -213,7 +213,7 @@ _READERS = (
     ),
     FuzzReader(
         *("draco", ".gltf", _draco_loaders, lambda: list(packed_seeds.DRACO), (mutate_gltf,)),
-        ("gltf.read.draco", "gltf.read.draco_child", "gltf.read.attributes", "gltf.read.primitives"),
+        ("gltf.read.draco", "gltf.read.draco_child", "gltf.read.primitives"),
         package="DracoPy",
     ),
     _frames("obj", ".obj", lambda: list(text_seeds.OBJ), mutate_text, "meshes.obj", "meshes.text"),
