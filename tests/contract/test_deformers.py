@@ -13,7 +13,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.transforms import apply, compose, identity, invert
 from osteon.deform.pose import blends_of, pose_frames, pose_points
 from osteon.io import load_model, save_model
-from osteon.measure.size import compression_ratio
+from osteon.measure.skin_report import compression_ratio
 
 from .families import DEFORMER_CASES
 

@@ -21,7 +21,7 @@ from osteon.fit.corrections.progressive import errors_of_ranks
 from osteon.fit.problem import pose_problem
 from osteon.fit.skin.influences import select_influences
 from osteon.fit.skin.seed import seed_bones
-from osteon.measure.by_rank import error_percent_by_rank
+from osteon.measure.distortion import error_percent_by_rank
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
 from osteon.synth.shapes import make_ball
