@@ -13,7 +13,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model
-from osteon.io.gltf.kept.character import Character
+from osteon.io.gltf.patch.character import Character
 from osteon.io.load.rig_files import keeps_rig, open_character, save_on_rig
 from osteon.io.save.played import played_sequence
 from osteon.pipeline.skin import SkinFit, skin_sequence
@@ -293,7 +293,7 @@ def test_another_mesh_is_not_kept(path, tmp_path):
     character = open_character(path)
     sequence = swelling(character)
     fit = skinned(character, sequence)
-    other = fit.model.with_parts(faces=fit.model.faces[:, [1, 2, 0]])
+    other = fit.model.with_mesh(faces=fit.model.faces[:, [1, 2, 0]])
     assert not keeps_rig(character, other, tmp_path / "out.glb")
     assert not keeps_rig(character, fit.model, tmp_path / "out.usdc")
     assert not keeps_rig(None, fit.model, tmp_path / "out.glb")

@@ -90,6 +90,6 @@ def test_what_was_played_is_played_by_the_cut_model_too():
     frames = baked.sequence.frames + both
     sequence = MeshSequence(frames, baked.sequence.faces, baked.sequence.rest)
     model = skin_sequence(sequence, options=SkinOptions(bones=2, bone_type="flexible", rank=2, threads=1)).model
-    one, two = (np.linalg.norm(pose_frames(model.cut(r)) - frames) for r in (1, 2))
-    without = np.linalg.norm(pose_frames(model.cut(0)) - frames)
+    one, two = (np.linalg.norm(pose_frames(model.truncate(r)) - frames) for r in (1, 2))
+    without = np.linalg.norm(pose_frames(model.truncate(0)) - frames)
     assert two < one < 0.35 * without

@@ -93,7 +93,7 @@ from tiny_formats import Wire
 import osteon
 from osteon.synth.baked import RandomOptions, bake_random_model
 plain = bake_random_model(4, options=RandomOptions(vertices=60, bones=3, frames=4)).model
-model = plain.with_parts(deformer=Wire(plain.skin), fallback=plain.skin)
+model = plain.with_character(deformer=Wire(plain.skin), fallback=plain.skin)
 osteon.save_model(model, "wire.npz")
 """
     assert run(installed, "-c", code).stderr == ""
@@ -131,7 +131,7 @@ def test_a_broken_format_is_one_line_and_stops_no_other(installed: Path, name: s
 )
 def test_a_broken_deformer_is_one_line(installed: Path, kind: str, words: str) -> None:
     code = f"""
-from osteon.core.deformer import deformer_class
+from osteon.deform.registry import deformer_class
 from osteon.core.errors import OsteonError
 try:
     deformer_class({kind!r})

@@ -23,7 +23,7 @@ from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.io import save_model, save_sequence
 from osteon.synth.baked import bake_cylinder
 from osteon.view.bundle import BUNDLE, STATIC
-from osteon.view.export.static_site import check_export, export_view
+from osteon.view.export import check_export, export_view
 from osteon.view.pack.model_pack import pack_model
 from osteon.view.server.collection import Collection, prepare_item
 from osteon.view.server.session import Session
@@ -106,7 +106,7 @@ def test_an_earlier_export_is_replaced_and_anything_else_kept(page, item, tmp_pa
     assert files_in(out) == ["app.css", "app.js", "index.html", "packs/m1.bin", "scene.json"]
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
     (out / "packs" / "notes.txt").write_text("mine")
-    with refused(FileFormatError, "packs/notes.txt", "no part of an export"):
+    with refused(FileFormatError, "packs/notes.txt", "not part of an export"):
         export_view(out, [item])
     (out / "packs" / "notes.txt").rename(out / "mine.txt")
     with refused(FileFormatError, "mine.txt"):
@@ -249,14 +249,14 @@ def test_one_file_takes_nobodys_work(subjects, tmp_path, monkeypatch, capsys):
     (tmp_path / "folder.html").mkdir()
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "folder.html") == 2
     assert "is a folder" in capsys.readouterr().err
-    monkeypatch.setattr("osteon.view.export.single_page.MOST_BYTES", 100_000)
+    monkeypatch.setattr("osteon.view.export.MOST_BYTES", 100_000)
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html") == 2
     said = capsys.readouterr().err
     assert "mine.html would have" in said
     assert "name a folder instead" in said
     assert said.count("\n") == 1
-    monkeypatch.setattr("osteon.view.export.single_page.MOST_BYTES", 10**9)
-    monkeypatch.setattr("osteon.view.export.single_page.SLOW_BYTES", 100_000)
+    monkeypatch.setattr("osteon.view.export.MOST_BYTES", 10**9)
+    monkeypatch.setattr("osteon.view.export.SLOW_BYTES", 100_000)
     assert mine.read_bytes() == before
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "slow.html") == 0
     assert "takes a while" in capsys.readouterr().out
@@ -276,7 +276,7 @@ def test_a_page_that_is_not_the_bundled_one_is_no_file(page, item, tmp_path, ref
         (["{s}/tube.npz", "{s}/other.npz"], "vertices"),
         (["{s}/tube.npz", "{s}/short.npz"], "3 frames"),
         (["{s}/tube.npz", "--port", "99999"], "--port"),
-        (["{s}/tube.npz", "--export", "{s}"], "no part of an export"),
+        (["{s}/tube.npz", "--export", "{s}"], "not part of an export"),
         (["{s}/tube.npz", "--export", "x", "--no-browser"], "leave --port and --no-browser out"),
         (["{s}/tube.npz", "--export", "x.html", "--skeleton", "a.tgf"], "leave --skeleton out"),
         (["{s}/tube.npz", "--export", "{s}/tube.npz/x.html"], "is not a folder"),

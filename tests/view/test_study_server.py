@@ -14,7 +14,7 @@ import pytest
 from osteon.core.errors import OptionError
 from osteon.study.server import open_listener
 from osteon.view import bundle
-from osteon.view.server.guard import Guard
+from osteon.view.server.requests import Guard
 
 from .serving import PAGE
 from .study_serving import ServedStudy, served_study

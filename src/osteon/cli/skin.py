@@ -46,7 +46,7 @@ from osteon.io.save.sequences import frames_folder
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
     from osteon.core.progress import Progress
-    from osteon.io.gltf.kept.character import Character
+    from osteon.io.gltf.patch.character import Character
     from osteon.measure.skin_report import SkinReport
     from osteon.pipeline.skin import SkinFit
     from osteon.report.curves import ReportCurves
@@ -384,7 +384,7 @@ def _bytes_without_normals(model: SkinnedModel, path: str, size_of: Callable[[Sk
         return None
     corrections = model.corrections
     kept = None if corrections is None or not model.rank else corrections.take(np.arange(model.rank))
-    return size_of(model.with_parts(corrections=kept))
+    return size_of(model.with_corrections(kept))
 
 
 def _sized_as(path: str) -> str:

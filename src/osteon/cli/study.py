@@ -220,7 +220,7 @@ def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: Study
             threading.Thread(target=open_tab, args=(address,), daemon=True).start()
 
     def open_tab(address: str) -> None:
-        from osteon.view.server.redirect_page import open_browser
+        from osteon.view.server.serve import open_browser
 
         if not open_browser(address, folder):
             click.echo("no browser was found; open the address in one", err=True)

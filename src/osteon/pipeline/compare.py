@@ -30,9 +30,15 @@ from osteon.core.skeleton import Skeleton
 from osteon.core.weld import weld_vertices
 from osteon.deform.pose import pose_character
 from osteon.fit.kernel_modules import COMPARE_KERNELS
-from osteon.fit.models.contestants import Contestant, find_contestants
-from osteon.fit.poses.distances import PoseDistances, pose_distances
-from osteon.fit.poses.distinct import check_count, check_pose_list, choose_training_poses, distinct_poses
+from osteon.fit.models.registry import Contestant, find_contestants
+from osteon.fit.poses import (
+    PoseDistances,
+    check_count,
+    check_pose_list,
+    choose_training_poses,
+    distinct_poses,
+    pose_distances,
+)
 from osteon.fit.problem import FitProblem, InputTransforms, pose_problem
 from osteon.fit.skeleton.articulated import settle_articulated
 from osteon.fit.skin.influences import Influences, select_influences

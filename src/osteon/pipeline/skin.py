@@ -24,26 +24,23 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import degenerate_triangles
 from osteon.core.weld import weld_vertices
+from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
-from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
+from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, solve_coefficients
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
 from osteon.fit.corrections.normals import fit_within, normal_rows
-from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.kernel_modules import kernels_for
-from osteon.fit.models.model_fit import ModelFitOptions
-from osteon.fit.models.registry import family_fit
-from osteon.fit.naming.bone_names import name_bones
+from osteon.fit.models.registry import ModelFitOptions, family_fit
+from osteon.fit.naming import name_bones
 from osteon.fit.problem import InputTransforms, pose_problem
 from osteon.fit.skin.bones import settle_bones
 from osteon.fit.skin.influences import select_influences
 from osteon.measure.distortion import Distortion, measure_distortion
 from osteon.measure.shading import Shading, measure_facets, measure_shading, source_normals_of, stock_shown
 from osteon.measure.skin_report import FitFacts, SkinReport, truncated_skin_report, write_skin_report
-from osteon.pipeline.correct import joint_options
 from osteon.pipeline.presets import fit_default, fit_paper
 from osteon.pipeline.rig import default_rig_options, fit_to_rig, limit_bones, posed_by_rig
-from osteon.pipeline.shade import chosen_normals, shade_model
-from osteon.pipeline.task import SkinTask, Solution, Start
+from osteon.pipeline.stages import SkinTask, Solution, Start, chosen_normals, joint_options, shade_model
 
 __all__ = [
     "SkinFit",
@@ -255,7 +252,7 @@ def build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> S
         corrections = Corrections(
             np.ascontiguousarray(basis, np.float32), solution.columns.coefficients.astype(np.float32)
         )
-    model = SkinnedModel(
+    model = linear_blend_model(
         rest=sequence.rest,
         faces=sequence.faces,
         skin=solution.influences.to_skin().take(welded),
@@ -269,7 +266,7 @@ def build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> S
     if solution.deformer is None:
         return model
     fallback = None if solution.fallback is None else solution.fallback.take(welded)
-    return model.with_parts(deformer=solution.deformer.take(welded), fallback=fallback)
+    return model.with_character(deformer=solution.deformer.take(welded), fallback=fallback)
 
 
 def _with_names(model: SkinnedModel, prefix: str | None) -> SkinnedModel:
@@ -277,7 +274,7 @@ def _with_names(model: SkinnedModel, prefix: str | None) -> SkinnedModel:
     if prefix is None:
         return model
     names = name_bones(model.mesh, model.skin, model.n_bones, prefix)
-    return model.with_parts(track=replace(model.track, names=names))
+    return model.with_animation(track=replace(model.track, names=names))
 
 
 def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -> float | None:
@@ -285,7 +282,7 @@ def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -
     shown = model.character.fallback
     if shown is None or model.deformer.stock_skin() is not None:
         return None
-    stock = model.with_parts(skin=shown)
+    stock = model.with_character(deformer=LinearBlend(shown))
     return measure_distortion(
         sequence.frames, sequence.faces, lambda a, b: pose_frames(stock, a, b, threads=threads)
     ).error_percent
@@ -316,7 +313,7 @@ def shade_fit(fit: SkinFit, sequence: MeshSequence, degrees: float, options: Ski
 
 def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
     """The fit with only its first `rank` corrections, measured again."""
-    model = fit.model.cut(rank)
+    model = fit.model.truncate(rank)
     if model is fit.model:
         return fit
     distortion = measure_distortion(sequence, sequence.faces, lambda a, b: pose_frames(model, a, b))

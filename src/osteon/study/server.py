@@ -28,9 +28,7 @@ from osteon.study.animations import Animations
 from osteon.study.answers import HIGHEST, LOWEST, AnsweredAlready, AnswerFile
 from osteon.study.plan import VIEWS, question_order
 from osteon.view.bundle import STUDY_BUNDLE, read_bundle
-from osteon.view.server.guard import Guard
-from osteon.view.server.request_bodies import App, TooLarge, TooSlow
-from osteon.view.server.requests import read_json
+from osteon.view.server.requests import App, Guard, TooLarge, TooSlow, read_json
 from osteon.view.server.serve import HOST, PageServer, open_socket
 
 __all__ = ["Listener", "open_listener", "study_app", "study_server"]

@@ -86,7 +86,7 @@ def test_a_rigid_motion_of_all_frames_changes_no_figure(fits):
     turn = Rotation.from_rotvec([0.5, 1.2, -0.3]).as_matrix()
     transforms = turn @ model.track.transforms.astype(np.float64)
     transforms[..., 3] += [3, -1, 2]
-    moved = model.with_parts(track=replace(model.track, transforms=transforms.astype(np.float32)))
+    moved = model.with_animation(track=replace(model.track, transforms=transforms.astype(np.float32)))
     frames = (source.frames @ turn.T + [3, -1, 2]).astype(np.float32)
     normals = source_normals_of(source)
     ours, theirs = (

@@ -27,8 +27,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import halfway_quaternions
 from osteon.core.transforms import compose
 from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
-from osteon.io.gltf.write.joints import Joints, place_joints
-from osteon.io.gltf.write.nodes import JointNodes, build_nodes
+from osteon.io.gltf.write.joints import JointNodes, Joints, build_nodes, place_joints
 
 __all__ = ["KeyedModel", "add_between", "key_frames"]
 
@@ -187,7 +186,7 @@ def _with_frames(
     if corrections is not None and coefficients is not None:
         corrections = Corrections(corrections.basis, coefficients.astype(np.float32), corrections.normal_basis)
     track = BoneTrack(transforms.astype(np.float32), model.track.bone_type, model.track.names)
-    return model.with_parts(track=track, corrections=corrections, clips=clips)
+    return model.with_corrections(None).with_animation(track=track, clips=clips).with_corrections(corrections)
 
 
 def _inserted(keyed: KeyedModel, at: NDArray[np.int64], middle: Float64, has_key: BoolArray) -> KeyedModel:
