@@ -50,12 +50,3 @@ def peak_memory_mb() -> float:
     except ImportError:  # Windows
         return 0.0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def peak_memory_mb() -> float:
-    """Largest resident size of this process so far; 0 on systems that do not report it."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0.0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
