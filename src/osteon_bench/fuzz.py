@@ -38,8 +38,7 @@ def _fuzzed(run: BenchRun, reader: FuzzReader) -> Campaign:
     found = fuzz_reader(reader, run.inputs or INPUTS)
     run.say(
         f"{reader.name}: {found.inputs} inputs in {found.seconds:.0f} s, {found.crashes} crashes, {found.hangs} hangs, "
-        f"{found.coverage:.0%} of its lines run"
-        + (f", {found.deaths} crashes of the library" if found.deaths else "")
+        f"{found.coverage:.0%} of its lines run" + (f", {found.deaths} crashes of the library" if found.deaths else "")
     )
     for one in found.failed[:3]:
         run.say(f"  input {one.number}: {one.failure.what}")
