@@ -202,9 +202,9 @@ def flips_triangle(surface: Surface, workspace: Workspace, i: int, j: int) -> bo
     for v in (i, j):
         c = surface.points[v].first_corner
         while c >= 0:
-            u, w = int(corners[corners[c].next].point), int(corners[corners[c].previous].point)
+            u, w = corners[corners[c].next].point, corners[corners[c].previous].point
             c = corners[c].next_at_point
-            if u in (i, j) or w in (i, j):
+            if u == i or u == j or w == i or w == j:
                 continue
             for f in range(workspace.posed.shape[0]):
                 if _flips_in_pose(surface, workspace, i, j, v, u, w, f):
@@ -212,7 +212,7 @@ def flips_triangle(surface: Surface, workspace: Workspace, i: int, j: int) -> bo
     return False
 
 
-@inlined
+@surface_kernel("surface workspace i8 i8 i8 i8 i8 i8", inline=True)
 def _flips_in_pose(surface: Surface, workspace: Workspace, i: int, j: int, v: int, u: int, w: int, f: int) -> bool:
     """Whether triangle vuw, whose corner v is an end of edge ij, flips in pose f."""
     new = workspace.posed[f]
