@@ -9,8 +9,7 @@ takes longer to find, and is added to its price when it comes up for the first t
 from __future__ import annotations
 
 from osteon.core.arrays import Float64, Int32, Int64
-from osteon.core.exact_kernels import lean
-from osteon.core.kernels import compiled_by
+from osteon.core.kernels import compiled_by, lean
 from osteon.lod.mesh.flips import turns_over
 from osteon.lod.mesh.heap import pop_edge, push_edge
 from osteon.lod.mesh.links import KEEP_SECOND, REFUSED, keeps_kind

@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.exact_kernels import Point, inlined
-from osteon.core.kernels import compiled_by
+from osteon.core.kernels import Point, compiled_by, inlined
 from osteon.lod.mesh.state import AFTER, FIRST, LAST, NEXT, NORMAL, POINT, POSED
 
 __all__ = ["turns_over"]
