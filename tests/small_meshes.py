@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
 from osteon.core.asset import Asset
+from osteon.core.character import Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.mesh.corners import Corners, corners_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 
 __all__ = [
     "ALL_KERNELS",

@@ -22,8 +22,7 @@ import numpy as np
 from osteon.core.arrays import Float64, FloatArray, Int32, checked, checked_indices
 from osteon.core.box_tree import build_boxes
 from osteon.core.errors import GeometryError
-from osteon.core.exact_kernels import Point, cross, dot, inlined, minus
-from osteon.core.kernels import compiled_by
+from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, minus
 from osteon.core.parallel import available_threads, for_blocks
 
 __all__ = ["ClosestPoints", "SurfaceBoxes", "closest_points", "depth_outside", "first_triangles"]

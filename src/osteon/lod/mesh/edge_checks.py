@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.exact_kernels import Point, cross, dot, inlined, minus
+from osteon.core.kernels import Point, cross, dot, inlined, minus
 from osteon.lod.mesh.surface import MAX_PAIRS, Surface, Workspace, surface_kernel
 
 __all__ = ["FREE", "KEEP_FIRST", "KEEP_SECOND", "REFUSED", "flips_triangle", "keeps_topology", "match_wedges"]
@@ -204,7 +204,7 @@ def flips_triangle(surface: Surface, workspace: Workspace, i: int, j: int) -> bo
         while c >= 0:
             u, w = corners[corners[c].next].point, corners[corners[c].previous].point
             c = corners[c].next_at_point
-            if u == i or u == j or w == i or w == j:
+            if u in (i, j) or w in (i, j):
                 continue
             for f in range(workspace.posed.shape[0]):
                 if _flips_in_pose(surface, workspace, i, j, v, u, w, f):

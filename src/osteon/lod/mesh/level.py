@@ -13,10 +13,9 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32
 from osteon.core.asset import CornerNormals
-from osteon.core.deformer import Deformer, Displacement
+from osteon.core.character import Deformer, Displacement, Skin
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
 from osteon.lod.mesh.level_asset import Ownership, level_asset, numbers

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from osteon.core.character import Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.fit_level import fit_level
 from osteon.lod.mesh.level import LevelDraft

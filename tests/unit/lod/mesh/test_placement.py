@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.mesh.edge_checks import FREE, KEEP_FIRST, REFUSED
 from osteon.lod.mesh.placement import EVEN, PULL, place_edge, pose_best
