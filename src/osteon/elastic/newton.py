@@ -26,8 +26,7 @@ from scipy.sparse.linalg import splu
 
 from osteon.core.arrays import Bool, Float64, Int32, Int64
 from osteon.core.errors import GeometryError
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import option
+from osteon.core.options import check_options, option
 from osteon.elastic.elements import Material, TetElements
 
 __all__ = ["Equilibrium", "NewtonOptions", "StiffnessSystem", "factor_symmetric", "find_equilibrium", "node_graph"]

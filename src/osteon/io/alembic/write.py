@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon import __version__
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.format_types import load_extra
 from osteon.io.load.clips import frame_times

@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import Animation, BoneTrack
-from osteon.core.character import Character
+from osteon.core.character import Character, Skeleton
 from osteon.core.mesh import Mesh
-from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
-from osteon.core.stored_levels import MOST_COARSE, StoredLevels, coarse_model
+from osteon.core.model import MOST_COARSE, SkinnedModel, StoredLevels, coarse_model
 from osteon.io.archives.archive import Archive, HeldArrays, NamedArrays, open_archive, pack_header, write_archive
 from osteon.io.archives.sequences import MODEL_FORMAT, check_version
 from osteon.io.formats.format_types import LevelFiles, ModelFormat

@@ -9,16 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
-from osteon.core.command_text import command_text
 from osteon.core.errors import FileFormatError
 from osteon.core.mesh import Mesh
-from osteon.core.model import SkinnedModel
+from osteon.core.model import SkinnedModel, StoredLevels
+from osteon.core.options import command_text
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
-from osteon.core.stored_levels import StoredLevels
 from osteon.io.formats.options import LoadOptions, ReadRequest, SaveOptions
 from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import MeshScan

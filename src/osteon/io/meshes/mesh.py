@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import distinct_names
 from osteon.core.arrays import Float32, FloatArray, Int32
 from osteon.core.asset import Asset, CornerNormals, Material
-from osteon.core.clips import distinct_names
 from osteon.io.load.source import Source, numbered
 
 __all__ = [

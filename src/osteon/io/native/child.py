@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.errors import OsteonError
-from osteon.core.processes import end_with, leave_no_dump, limit_memory
+from osteon.core.parallel import end_with, leave_no_dump, limit_memory
 
 __all__ = [
     "IDLE",

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core import errors
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32
-from osteon.core.clips import Clip
 from osteon.core.errors import OsteonError
 from osteon.core.mesh import Mesh
 from osteon.core.progress import Progress, report_progress

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import DEFAULT_FPS, Clip, distinct_names
 from osteon.core.arrays import Float64
-from osteon.core.clips import DEFAULT_FPS, Clip, distinct_names
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.kinematics import align_rotations
 from osteon.core.pose_track import ControlLine, LineTrack, PinTrack, PoseTrack

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.animation import DEFAULT_FPS, Clip
 from osteon.core.arrays import Float64
-from osteon.core.clips import DEFAULT_FPS, Clip
 from osteon.core.errors import FileFormatError, GeometryError
+from osteon.core.kinematics import rotations_of_pose
 from osteon.core.pose_track import ControlLine, Domain, LineTrack, PinTrack, PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal
-from osteon.core.track_turns import turns_of_pose
 from osteon.io.load.source import PathLike, quote
 from osteon.io.poses.bone_pose import BONE_POSE_KEYS, BonePose, SkeletonNames, read_bone_pose, read_twist
 from osteon.io.save.atomic import atomic_file
@@ -268,7 +268,7 @@ def poses_as_json(track: PoseTrack, skeleton: StickSkeleton, name: str = "") -> 
 
 
 def _pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> dict[str, Any]:
-    found = turns_of_pose(track, f, skeleton)
+    found = rotations_of_pose(track, f, skeleton)
     size = bounding_diagonal(skeleton.joints)
     moved = np.flatnonzero(np.linalg.norm(found.left_over, axis=1) > NOTHING * size)
     turned = {skeleton.names[j]: axis_and_degrees(matrix) for j, matrix in found.turns.items()}

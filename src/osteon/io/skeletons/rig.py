@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.core.animation import Clip, distinct_names
 from osteon.core.arrays import Float64, Int32
-from osteon.core.clips import Clip, distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import StickSkeleton
 from osteon.io.load.source import Source, numbered, quote

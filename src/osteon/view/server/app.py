@@ -31,27 +31,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from osteon.core.engines import bone_type_players
 from osteon.core.errors import OptionError, OsteonError
-from osteon.core.option_fields import OptionField, options_in
-from osteon.core.options import SkinOptions
+from osteon.core.options import OptionField, options_in
+from osteon.core.skin_options import SkinOptions
 from osteon.io import MODEL_FORMATS
+from osteon.io.engines import bone_type_players
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.skeletons import SKELETON_SUFFIXES
+from osteon.io.skeletons.parsing import read_json
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.jobs import posing
 from osteon.view.jobs.pose_request import pose_request
 from osteon.view.server.model_files import METHOD_NAMES
-from osteon.view.server.requests import (
-    App,
-    EventStream,
-    TooLarge,
-    TooSlow,
-    body_of,
-    read_json,
-    while_wanted,
-    whole_number,
-)
+from osteon.view.server.requests import App, EventStream, TooLarge, TooSlow, body_of, while_wanted, whole_number
 from osteon.view.server.session import Busy, Session, Unknown
 from osteon.view.server.uploads import COMPANIONS, TooManyUploads, known_suffixes, plain_name
 
