@@ -24,12 +24,11 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from osteon.core.errors import FileFormatError, OptionError, OsteonError
-from osteon.io.skeletons.parsing import read_json
 from osteon.study.animations import Animations
 from osteon.study.answers import HIGHEST, LOWEST, AnsweredAlready, AnswerFile
 from osteon.study.plan import VIEWS, question_order
 from osteon.view.bundle import STUDY_BUNDLE, read_bundle
-from osteon.view.server.requests import App, Guard, TooLarge, TooSlow
+from osteon.view.server.requests import App, Guard, TooLarge, TooSlow, read_json
 from osteon.view.server.serve import HOST, PageServer, open_socket
 
 __all__ = ["Listener", "open_listener", "study_app", "study_server"]

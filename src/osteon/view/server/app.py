@@ -38,12 +38,20 @@ from osteon.io import MODEL_FORMATS
 from osteon.io.engines import bone_type_players
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.skeletons import SKELETON_SUFFIXES
-from osteon.io.skeletons.parsing import read_json
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.jobs import posing
 from osteon.view.jobs.pose_request import pose_request
 from osteon.view.server.model_files import METHOD_NAMES
-from osteon.view.server.requests import App, EventStream, TooLarge, TooSlow, body_of, while_wanted, whole_number
+from osteon.view.server.requests import (
+    App,
+    EventStream,
+    TooLarge,
+    TooSlow,
+    body_of,
+    read_json,
+    while_wanted,
+    whole_number,
+)
 from osteon.view.server.session import Busy, Session, Unknown
 from osteon.view.server.uploads import COMPANIONS, TooManyUploads, known_suffixes, plain_name
 
