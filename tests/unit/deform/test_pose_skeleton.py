@@ -83,7 +83,7 @@ def test_roots_may_move_apart():
     np.testing.assert_allclose(joint_rotations_of_transforms(skeleton, transforms)[1], apart, atol=1e-7)
     with pytest.raises(GeometryError, match="shift"):
         transforms_of_joint_rotations(skeleton, still()[:, :2], np.zeros((1, 3, 3)))
-    with pytest.raises(GeometryError, match="turns"):
+    with pytest.raises(GeometryError, match="rotations"):
         transforms_of_joint_rotations(skeleton, still())
 
 
