@@ -9,12 +9,12 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64
 from osteon.core.character import Character
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.mesh import Mesh
 from osteon.core.sticks import StickSkeleton
 from osteon.deform.pose import pose_points
 from osteon.deform.pose_skeleton import transforms_of_turns
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.eigenskin.stick_rig import rig_of_sticks
 from osteon.io.poses.pose_set import PoseSet
 from osteon.synth.shapes import make_tube

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skeleton
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose_skeleton import transforms_of_turns

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.io.formats.options import SaveOptions
 from osteon.io.poses.pose_set import PoseSet
 from osteon.pipeline.eigenskin import LearnedSkin, learn_eigenskin, rig_of_mesh

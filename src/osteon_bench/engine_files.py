@@ -12,13 +12,12 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from osteon.core.animation import BoneType
-from osteon.core.clips import Clip
+from osteon.core.animation import BoneType, Clip
+from osteon.core.character import Skeleton
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
+from osteon.core.skin_options import SkinOptions
 from osteon_bench.players.cases import Case, jointed
 from osteon_bench.players.deviation import Play, measure_deviation
 from osteon_bench.players.engines import ENGINES

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.io import load_model, save_model
 from osteon.io.formats.options import SaveOptions
 from osteon_bench.players.cases import Case, make_cases

@@ -12,7 +12,7 @@ import pytest
 import osteon
 from osteon.core.asset import Asset, Material
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
-from osteon.core.joint_limits import JointLimit, hinge_axes
+from osteon.core.kinematics import JointLimit, hinge_axes
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton

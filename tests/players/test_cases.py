@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import OsteonError
 from osteon.deform.pose import pose_frames
 from osteon_bench.players.deviation import Reference, match_corners, sampled_frames, worst_detour, worst_deviation

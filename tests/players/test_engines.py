@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import OsteonError
 from osteon_bench.players import engine_process, tools
 from osteon_bench.players.cases import Case, make_cases

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.core.engines import ENGINES
-from osteon.core.lod_options import LodOptions
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions
+from osteon.io.engines import ENGINES
 from osteon.lod.files import save_levels
+from osteon.lod.options import LodOptions
 from osteon.pipeline.levels import fit_levels
 from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon_bench.level_characters import corrected_model, joint_driven_model

@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import Animation, BoneTrack
+from osteon.core.animation import Animation, BoneTrack, Clip
 from osteon.core.arrays import Float32
 from osteon.core.character import Character
-from osteon.core.clips import Clip
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import matrices_from_quaternions
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_character
 from osteon.deform.pose_skeleton import transforms_of_turns
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.io import save_model
 from osteon.io.poses.pose_set import PoseSet, save_pose_set
 from osteon.pipeline.eigenskin import LearnedSkin, learn_eigenskin, rig_of_mesh

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from osteon.cli.outputs import force_option
-from osteon.core.progress import Progress, ProgressEvent
-from osteon.core.progress_time import RemainingTime, duration_text
+from osteon.core.progress import Progress, ProgressEvent, RemainingTime, duration_text
 
 if TYPE_CHECKING:
     from rich.console import Console

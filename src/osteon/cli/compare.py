@@ -11,14 +11,13 @@ from osteon.cli.common import console, json_option, print_json, progress_bar, sa
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused, some_of
 from osteon.cli.outputs import Wanted, file_output, folder_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
-from osteon.core.command_text import command_text
-from osteon.core.compare_options import CompareOptions
 from osteon.core.compile_kernels import start_compiling
-from osteon.core.option_fields import option
+from osteon.core.options import command_text, option
 from osteon.core.progress import report_progress
 from osteon.fit.kernel_modules import COMPARE_KERNELS
 from osteon.fit.models.registry import find_contestants
 from osteon.io import LoadOptions, load_sequence
+from osteon.pipeline.options import CompareOptions
 
 if TYPE_CHECKING:
     from osteon.pipeline.comparison import Comparison, PoseMeasures

@@ -11,7 +11,7 @@ import numpy as np
 
 from osteon.cli.common import print_json, progress_bar, write_json
 from osteon.cli.outputs import file_output, plan_outputs
-from osteon.core.command_text import command_text
+from osteon.core.options import command_text
 
 if TYPE_CHECKING:
     from osteon.core.arrays import Float64, Int32

@@ -1,34 +1,49 @@
-"""Forward kinematics: what each joint does in its parent, passed on from the root.
+"""Forward kinematics of stick skeletons and node trees, the joint rotations of poses, and joint limits.
 
-Of a stick skeleton: turns at joints and stretched bones.
+With P(j) the parent of joint j, R_j the rotation at joint j and G_j the rotation of its descendants:
 
-With above(j) the joint above j, R_j the turn at j and G_j the turn of all that hangs on j:
-    G_j = G_above(j) R_j,   x_j = x_above(j) + alpha_b G_above(j) (p_j - p_above(j))
-So an axis is told in the axes of the rest pose and goes along with what the joint hangs on. A bone turns by the G of
-its upper joint. Where its ends were put in another place than that (joints moved by hand, bones that close a cycle, a
-joint that slides in its rig), the least rotation follows that takes it there.
+    G_j = G_P(j) R_j,   x_j = x_P(j) + alpha_b G_P(j) (p_j - p_P(j))
+
+So an axis is given in the rest pose and moves with the parent. A bone rotates by the G of its joint nearer to the
+root. Where its ends have another position than that (joints moved by hand, bones that close a cycle, a joint that
+slides in its rig), the least rotation follows that takes it there.
 
     symbol      name
     p, x        skeleton.joints, places
-    R, G        turns, frames
+    R, G        rotations, frames
     alpha       stretch
 
 Based on: Yan, Hu, Martin and Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, section
 5: a bone's rotation (eq. 14 for the least one).
-Differs from the paper: a rotation that is known is kept whole, so that a turn about the bone's own axis is not lost.
+Differs from the paper: a known rotation is kept whole, so that a rotation about the bone's own axis is not lost.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.errors import GeometryError
+from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
-from osteon.core.transforms import compose, least_rotation
+from osteon.core.transforms import compose, least_rotation, rotation_from_axis_angle
 
-__all__ = ["align_rotations", "depths_of", "parents_first", "pose_joints", "tree_bones", "world_from_local"]
+__all__ = [
+    "JointLimit",
+    "PoseRotations",
+    "align_rotations",
+    "depths_of",
+    "hinge_axes",
+    "parents_first",
+    "pose_joints",
+    "rotations_of_pose",
+    "tree_bones",
+    "world_from_local",
+]
 
 
 def depths_of(parents: Sequence[int]) -> list[int]:
@@ -86,3 +101,81 @@ def align_rotations(skeleton: StickSkeleton, joints: Float64, rotations: Float64
     turned = np.einsum("...bik,bk->...bi", rotations, skeleton.vectors)
     out: Float64 = least_rotation(turned, posed) @ rotations
     return out
+
+
+@dataclass(frozen=True, slots=True)
+class PoseRotations:
+    """One pose as turns of joints."""
+
+    turns: dict[int, Float64]  # (3,3) by joint, of all that carry a bone
+    shift: Float64  # (3,) of the root
+    left_over: Float64  # (j,3) how far each joint is from where turns and shift lead
+
+
+def rotations_of_pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> PoseRotations:
+    """The turns of pose `f`."""
+    turns = _joint_rotations(_bone_rotations(track, f, skeleton), skeleton)
+    reached, _ = pose_joints(skeleton, turns, {})
+    shift: Float64 = track.joints[f, skeleton.root] - reached[skeleton.root]
+    return PoseRotations(turns, shift, track.joints[f] - reached - shift)
+
+
+def _bone_rotations(track: PoseTrack, f: int, skeleton: StickSkeleton) -> Float64:
+    """(b,3,3) known rotations, or the least ones."""
+    if track.rotations is not None and (track.turned is None or track.turned[f]):
+        return np.asarray(track.rotations[f])
+    posed: Float64 = track.joints[f, skeleton.bones[:, 1]] - track.joints[f, skeleton.bones[:, 0]]
+    return least_rotation(skeleton.vectors, posed)
+
+
+def _joint_rotations(rotations: Float64, skeleton: StickSkeleton) -> dict[int, Float64]:
+    """(3,3) by joint: how its first bone turns against the bone that the joint hangs on."""
+    tree, turns = skeleton.tree, {}
+    for b in tree.order.tolist():
+        joint, above = int(tree.head[b]), int(tree.parent[b])
+        if joint not in turns:
+            turns[joint] = rotations[b] if above < 0 else rotations[above].T @ rotations[b]
+    return turns
+
+
+#: A half turn to either side; beyond, another angle means the same turn.
+HALF_TURN = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class JointLimit:
+    """One way in which a joint turns; a joint with one of them is a hinge."""
+
+    joint: str
+    axis: tuple[float, float, float]  # in the rest pose, goes along with what the joint hangs on; made a unit vector
+    low: float  # degrees
+    high: float  # degrees, above low
+    name: str = ""  # such as `spread`, where a joint has several
+
+    def __post_init__(self) -> None:
+        length = math.hypot(*self.axis)
+        if len(self.axis) != 3 or not math.isfinite(length) or not length:
+            raise GeometryError(f"limits of joint '{self.joint}': an axis needs a direction, got {self.axis}")
+        object.__setattr__(self, "axis", tuple(float(x) / length for x in self.axis))
+        if not -HALF_TURN <= self.low < self.high <= HALF_TURN:
+            raise GeometryError(
+                f"limits of joint '{self.joint}': expected degrees [lowest, highest] within a half turn, "
+                f"got [{self.low:g}, {self.high:g}]"
+            )
+
+    @property
+    def far(self) -> float:
+        """The end that is farther from rest, degrees."""
+        return max(self.high, self.low, key=abs)
+
+    def turn(self, degrees: float) -> Float64:
+        """(3,3) about the axis."""
+        return rotation_from_axis_angle(np.array(self.axis), np.deg2rad(degrees))
+
+
+def hinge_axes(limits: tuple[JointLimit, ...]) -> dict[str, Float64]:
+    """(3,) by joint: the axis of those that turn in one way only."""
+    times: dict[str, list[JointLimit]] = {}
+    for limit in limits:
+        times.setdefault(limit.joint, []).append(limit)
+    return {joint: np.array(found[0].axis) for joint, found in times.items() if len(found) == 1}

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from osteon.core.arrays import Float64, FloatArray, checked
+from osteon.core.character import Skeleton
 from osteon.core.kinematics import parents_first
-from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import apply, nearest_rotation
 
 __all__ = ["posed_places", "transforms_of_places", "transforms_of_turns", "turns_of_transforms"]

@@ -27,14 +27,13 @@ from itertools import combinations, product
 
 import numpy as np
 
+from osteon.core.animation import distinct_names
 from osteon.core.arrays import Float64
-from osteon.core.clips import distinct_names
 from osteon.core.errors import OptionError
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit, rotations_of_pose
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal
-from osteon.core.track_turns import turns_of_pose
 from osteon.elastic.options import SweepOptions
 from osteon.io.poses.pose_list import PoseKind
 
@@ -82,7 +81,7 @@ def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions)
     for f in range(track.n_frames):
         clip = next(clip for clip in track.clips if clip.start <= f < clip.stop)
         name = clip.name if clip.n_frames == 1 else f"{clip.name}_{f - clip.start}"
-        found = turns_of_pose(track, f, skeleton)
+        found = rotations_of_pose(track, f, skeleton)
         _refuse_special(track, f, name)
         off = np.linalg.norm(found.left_over, axis=1)
         if off.max() > 1e-6 * size:

@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.frame_blocks import each_frame
+from osteon.core.frames import each_frame
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.sequence import MeshSequence
-from osteon.core.weld import welded_shells
+from osteon.core.topology import welded_shells
 from osteon.pipeline.skin import SkinFit
 
 __all__ = ["BoneShare", "Evidence", "bone_shares", "frame_steps", "gather_evidence", "lone_frames", "shared_bones"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.character import Skin
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
 from osteon.measure.distortion import Distortion
 from osteon.measure.skin_report import SkinReport
 from osteon.report.charts import Axis, Bar, Mark, Series, bar_chart, legend, line_chart

@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32
+from osteon.core.character import Skeleton
 from osteon.core.model import SkinnedModel
 from osteon.core.parallel import available_threads
-from osteon.core.skeleton import Skeleton
+from osteon.core.topology import weld_points
 from osteon.core.transforms import apply
-from osteon.core.weld import weld_points
 from osteon.deform.pose import pose_frames, pose_vertices
 from osteon.io.gltf.write.joints import bone_centres
 from osteon.io.skeletons.rig_files import tips_of_joints

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from osteon.core.budget import Try
+from osteon.pipeline.options import Try
 from osteon.report.advice import Advice
 from osteon.report.curves import Trial, proposals
 from osteon.report.numbers import percent, share

@@ -13,9 +13,9 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64
+from osteon.core.character import Skeleton
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose_skeleton import transforms_of_turns
 from osteon.synth.baked import anchor_skin, smooth_series

@@ -9,18 +9,17 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import BoneTrack, Clip
 from osteon.core.arrays import Float64
 from osteon.core.asset import Asset, Image, Material
-from osteon.core.clips import Clip
+from osteon.core.character import Skeleton
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import drop_unused
-from osteon.core.rig_options import RigOptions
-from osteon.core.skeleton import Skeleton
+from osteon.core.options import drop_unused
 from osteon.core.transforms import compose
 from osteon.io import save_model
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS, SaveOptions
+from osteon.pipeline.options import RigOptions
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model, smooth_series
 from osteon_bench.players.eigenskin_case import with_eigenskin
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
-from osteon.core.clips import Clip
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames

@@ -24,7 +24,7 @@ from scipy.linalg import polar
 from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64
-from osteon.core.engines import NormalForm
+from osteon.io.engines import NormalForm
 from osteon.io.gltf.write.buffer import BufferWriter, glb_bytes
 
 __all__ = ["CASES", "FAN", "PlateCase", "Target", "direction", "fan_places", "write_fan", "write_plate"]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.core.engines import EngineName
+from osteon.io.engines import EngineName
 from osteon_bench.players.browser import Engine, WebPlayer, start_players
 from osteon_bench.players.engine_process import play_in_process, run_engine
 from osteon_bench.players.normal_plates import FAN, PlateCase, fan_places, write_fan, write_plate

@@ -14,8 +14,7 @@ from osteon.cli import wall_time
 from osteon.cli.common import _TimeLeft
 from osteon.cli.wall_time import WallTime, process_began, time_text
 from osteon.core.compile_kernels import Waited
-from osteon.core.progress import ProgressEvent
-from osteon.core.progress_time import RemainingTime
+from osteon.core.progress import ProgressEvent, RemainingTime
 
 from .conftest import Run
 

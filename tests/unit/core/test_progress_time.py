@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.core.progress import ProgressEvent
-from osteon.core.progress_time import RemainingTime, duration_text
+from osteon.core.progress import ProgressEvent, RemainingTime, duration_text
 
 
 class Clock:

@@ -14,10 +14,9 @@ from osteon.core.corrections import Corrections, StoredDisplacement
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.deform.column_rows import ColumnRows
-from osteon.deform.eigenskin import EigenSkin
+from osteon.deform.eigenskin import EigenSkin, PackedColumns
 from osteon.deform.joint_rbf import driver_shapes, joint_turns
 from osteon.deform.normals import pose_normals
-from osteon.deform.packed_columns import PackedColumns
 from osteon.deform.pose import displaced_rest, pose_character, pose_frames, pose_points
 from osteon.deform.registry import restore_displacement
 from osteon.io import load_model, save_model

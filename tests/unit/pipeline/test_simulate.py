@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import FileFormatError
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.elastic.body import ElasticBody
 from osteon.elastic.material import Material

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.compare_options import CompareOptions
 from osteon.fit.models.registry import ContestantSweep
 from osteon.measure.deviation import Deviation
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison, ModelResult
+from osteon.pipeline.options import CompareOptions
 from osteon.report import compare_page
 from osteon.report.compare_figures import measure_table, poses_figure, sweep_figures
 from osteon.report.compare_page import build_comparison_page, write_comparison_page

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.errors import FileFormatError
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.measure.skin_report import Rung, grade_result
 from osteon.pipeline.rig import default_rig_options
 from osteon.pipeline.skin import SkinFit, skin_sequence

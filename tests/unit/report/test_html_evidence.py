@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from osteon.cli.info import describe_model, describe_sequence
-from osteon.core.animation import BoneTrack
-from osteon.core.clips import Clip
+from osteon.core.animation import BoneTrack, Clip
+from osteon.core.character import Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.progress import ProgressEvent
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.pipeline.skin import skin_sequence

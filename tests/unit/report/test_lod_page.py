@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.lod_options import LodOptions
 from osteon.lod.model_levels import Level
+from osteon.lod.options import LodOptions
 from osteon.pipeline.level_measures import BoneCosts
 from osteon.pipeline.levels import LevelsFit, fit_levels
 from osteon.report import lod_gallery

@@ -24,13 +24,12 @@ import numpy as np
 from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.joint_axes import turn_to_axes
 from osteon.core.kinematics import parents_first, world_from_local
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.core.two_nodes import NodeTracks, split_transforms
+from osteon.io.two_nodes import NodeTracks, split_transforms, turn_to_axes
 
 __all__ = ["FINE", "JointTracks", "build_joints", "distinct_identifiers", "join_bones", "joint_influences"]
 

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int64
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays, Skeleton
 from osteon.core.errors import OptionError
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress
 from osteon.core.quaternions import quaternions_from_matrices
-from osteon.core.skeleton import Skeleton
 from osteon.io.poses.pose_list import LIST_NAME, read_pose_list
 from osteon.io.skeletons.rig import printable_names
 

@@ -3,7 +3,7 @@
 A bone's transform T takes the rest pose to a frame. Its joint is at B in the rest pose and at T B in the frame, so the
 inverse bind matrix is the inverse of B. B translates to the weighted centre of the bone's vertices (tracks then rotate
 about the centre of what they move), or is the placement that the skeleton defines; its axes are chosen so that one node
-suffices where possible (`core/joint_axes.py`).
+suffices where possible (`io/two_nodes.py`).
 
 A joint that stretches has no children: they would be sheared, which one node cannot represent, and engines that store
 translation, rotation and scale differ in how they inherit scale. Such a joint's children become children of the nearest
@@ -28,16 +28,23 @@ import numpy as np
 
 from osteon.core.animation import RIGID
 from osteon.core.arrays import Float64, FloatArray
+from osteon.core.character import Skeleton
 from osteon.core.errors import GeometryError
-from osteon.core.joint_axes import ALONG_AXES, only_turns, turn_to_axes
 from osteon.core.kinematics import parents_first
 from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import matrices_from_quaternions
-from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.core.two_nodes import BoolArray, NodeTracks, orthogonal_columns, split_transforms
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import Channel, ChannelPath
+from osteon.io.two_nodes import (
+    ALONG_AXES,
+    BoolArray,
+    NodeTracks,
+    only_turns,
+    orthogonal_columns,
+    split_transforms,
+    turn_to_axes,
+)
 
 __all__ = [
     "ARMATURE",

@@ -1,8 +1,8 @@
-"""What engines can play, said once: the writer, the checks, the page and docs/engines.md read this table.
+"""What engines can read and show: the writers, the checks, the page and docs/engines.md use this table.
 
-A file is written for one engine, or for `any`: what the engines of the table play, except where a fault of their own
-importer forbids it. `any` refuses nothing; what is asked for beyond it is written, and `engine_play.py` tells which
-engines then show something else. An engine that is named refuses what it cannot read.
+A file is written for one engine, or for `any`: what the engines of the table support, except where a defect of their
+importers prevents it. `any` refuses nothing; what is requested beyond it is written, and `where_it_plays` lists the
+engines that then show something else. A named engine refuses what it cannot read.
 
 Engines differ most in what they keep of a joint. Those that keep a matrix play the two nodes of a flexible bone; those
 that keep translation, rotation and scale lose the shear between the two.
@@ -10,6 +10,7 @@ that keep translation, rotation and scale lose the shear between the two.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -21,12 +22,16 @@ __all__ = [
     "USD",
     "Engine",
     "EngineName",
+    "FileFacts",
     "NormalForm",
+    "Played",
     "bone_type_players",
     "default_bone_types",
     "engine_of",
     "engines_for",
     "engines_that",
+    "played_rows",
+    "where_it_plays",
 ]
 
 EngineName = Literal["any", "web", "blender", "usd", "cesium", "godot", "unreal", "unity", "raylib", "panda3d"]
@@ -310,3 +315,81 @@ def default_bone_types() -> str:
         others.setdefault(row.bone_type, []).append(row.name)
     kinds = [f"{kind} for {', '.join(names)}" for kind, names in others.items() if kind != usual]
     return "; ".join([usual, *kinds])
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What decides where a file plays."""
+
+    suffix: str  # .glb
+    bone_type: BoneType
+    influences: int  # of the vertex that follows most bones
+    targets: int  # corrections
+    attributes: int  # of a vertex, with those of the corrections
+    vertices: int = 0
+    quantized_positions: bool = False
+    short_rotations: bool = False
+    keys_between: bool = False
+    meshopt: bool = False
+    coarse_meshes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How one engine shows a file."""
+
+    engine: Engine
+    lacks: tuple[str, ...]  # why it does not play; (): it does
+    without_corrections: bool = False  # it plays, but shows none
+
+    @property
+    def exact(self) -> bool:
+        return not self.lacks and not self.without_corrections
+
+
+def where_it_plays(facts: FileFacts) -> tuple[Played, ...]:
+    """Every engine that reads files of this suffix, and whether it shows the file as Osteon does."""
+    readers = [engine for engine in ENGINES.values() if engine.name != "any" and facts.suffix in engine.formats]
+    return tuple(
+        Played(engine, _lacks(engine, facts), bool(facts.targets) and not engine.morph_targets) for engine in readers
+    )
+
+
+def _lacks(engine: Engine, facts: FileFacts) -> tuple[str, ...]:
+    """What of the file it cannot read, in words."""
+    found = {
+        f"{facts.bone_type} bones": facts.bone_type not in engine.bone_types,
+        f"{facts.influences} influences": facts.influences > engine.influences,
+        f"{facts.attributes} attributes a vertex": not engine.has_room(facts.attributes),
+        f"{facts.vertices:,} vertices": engine.vertices is not None and facts.vertices > engine.vertices,
+        "16-bit positions": facts.quantized_positions and not engine.quantized_positions,
+        "16-bit rotations": facts.short_rotations and not engine.short_rotations,
+        "keys between frames": facts.keys_between and not engine.keys_between,
+        "meshopt compression": facts.meshopt and not engine.meshopt,
+        "coarse meshes, which it shows at once": facts.coarse_meshes and not engine.hidden_nodes,
+    }
+    return tuple(words for words, lacking in found.items() if lacking)
+
+
+def played_rows(played: Sequence[Played], error_without: float | None = None) -> list[tuple[str, str]]:
+    """For people: which engines play a file, which after what `docs/engines.md` says of their importers, and the others
+    with the reason; E % without corrections, if known."""
+    exact = [each.engine for each in played if each.exact]
+    at_once, later = ([engine.name for engine in exact if bool(engine.cure) == cured] for cured in (False, True))
+    rows = [("plays in", ", ".join(at_once) or "none")]
+    if later:
+        rows.append(("once set up", f"{', '.join(later)}: import settings in docs/engines.md"))
+    reasons: dict[str, list[str]] = {}
+    for each in played:
+        if not each.exact:
+            reasons.setdefault(_reason(each, error_without), []).append(each.engine.name)
+    return rows + [("not in", f"{', '.join(names)}: {why}") for why, names in reasons.items()]
+
+
+def _reason(played: Played, error_without: float | None) -> str:
+    """Why it does not play, and at what cost where that is known."""
+    words = list(played.lacks)
+    if played.without_corrections:
+        known = error_without is not None and not words
+        words.append(f"no corrections, E {error_without:.3f} %" if known else "no corrections")
+    return "; ".join(words)

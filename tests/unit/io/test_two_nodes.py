@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core import two_nodes
 from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_matrices
-from osteon.core.two_nodes import (
-    NodeTracks,
-    join_transforms,
-    split_transforms,
-)
+from osteon.io import two_nodes
+from osteon.io.two_nodes import NodeTracks, join_transforms, split_transforms
 
 RNG = np.random.default_rng(7)
 

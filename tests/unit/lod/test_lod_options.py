@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from osteon.core.errors import OptionError
-from osteon.core.lod_options import LodOptions
+from osteon.lod.options import LodOptions
 
 
 def test_the_usual_levels_are_for_sizes_on_the_screen():

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import GIVEN, need, option
+from osteon.core.options import GIVEN, check_options, need, option
 
 __all__ = ["BasisBits", "EigenSkinOptions", "EigenSkinPreset", "RigWeights"]
 

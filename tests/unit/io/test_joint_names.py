@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.core.joint_names import match_joints
+from osteon.io.gltf.patch.joint_names import match_joints
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,26 @@
-"""Affine tracks as two nodes that every player knows: translation, rotation and scale, then a second rotation.
+"""Bones as nodes that every player supports: translation, rotation and scale, then perhaps a second rotation.
 
 An affine matrix A = U S V' becomes a parent (translation, rotation U, scale S) and a child (rotation V'). Between two
-frames a player turns U and V' along great arcs and moves S straight. The pieces must therefore move little from frame
-to frame, though the singular value decomposition fixes them only up to a choice, the gauge; `two_nodes_gauge` makes
-it. A matrix whose columns are orthogonal, such as a rotation, needs no child.
+frames a player rotates U and V' along great arcs and interpolates S linearly. The parts must therefore change little
+from frame to frame, though the singular value decomposition defines them only up to a choice, the gauge;
+`two_nodes_gauge` makes it. A matrix whose columns are orthogonal, such as a rotation, needs no child.
+
+`turn_to_axes` orients joints so that one node holds all that a bone does. A bone's transform T takes the rest pose to a
+frame; its joint is at B in the rest pose and at T B in the frame. The linear part of B is free:
+
+    bone        T         B                T B
+    rigid       c R       B_s / c          R B_s, a rotation: B_s as the joint was placed
+    scaled      c R S Q   Q' / c           R S: Q its axes in the rest pose
+    else        A         B_s              A B_s, which takes two nodes
+
+c is the scale that all bones carry where the rest pose is larger or smaller than the posed body.
+
+`split_scale` finds the nearest rotation and scales along a joint's own axes, by alternating between both:
+
+    minimise over R a rotation, s (3,):   || R diag(s) - A ||^2
+
+R is the rotation nearest to A diag(s), then s the diagonal of R' A. Where A is a rotation and scales, the first round
+is exact.
 """
 
 from __future__ import annotations
@@ -14,24 +31,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import RIGID
 from osteon.core.arrays import Float64, FloatArray
+from osteon.core.bone_axes import axes_of_bones
+from osteon.core.character import Skeleton
+from osteon.core.kinematics import parents_first
+from osteon.core.play_scale import scale_of_bones
 from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
-from osteon.core.two_nodes_gauge import (
-    BoolArray,
-    Gauge,
-    Pieces,
-    begin_gauge,
-    follow_gauge,
-    rest_pieces,
-    settled_gauge,
-)
+from osteon.core.transforms import compose, invert, nearest_rotation
+from osteon.io.two_nodes_gauge import BoolArray, Gauge, Pieces, begin_gauge, follow_gauge, rest_pieces, settled_gauge
 
 __all__ = [
+    "ALONG_AXES",
     "BoolArray",
     "NodeTracks",
     "join_transforms",
+    "only_turns",
     "orthogonal_columns",
+    "settle_on_tree",
+    "split_scale",
     "split_transforms",
+    "turn_to_axes",
 ]
 
 #: Columns that are this part of the longest one from being orthogonal in all frames are so to float32 accuracy.
@@ -125,3 +145,70 @@ def _decompose(linear: Float64, one_node: BoolArray) -> Pieces:
     flip = np.where(np.linalg.det(right) < 0, -1.0, 1.0)[..., None]
     left[..., 2], right[..., 2] = left[..., 2] * flip, right[..., 2] * flip
     return Pieces(left, values, right)
+
+
+#: What a bone stretches by, at the least, to have axes; less is the rounding of float32.
+STRETCHES = 1e-6
+#: Columns along a bone's axes that are this part of the longest one from being orthogonal are so for float32.
+ALONG_AXES = 3e-6
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what is beyond float32 is refused when it is written
+def turn_to_axes(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArray]:
+    """Joints (b,3,4) of bones that move by (f,b,3,4), turned as above; and (b,) which stretch along axes."""
+    scale, linear = scale_of_bones(transforms), transforms[..., :3]
+    turned = nearest_rotation(rest[..., :3]) / scale
+    axes = np.swapaxes(axes_of_bones(linear), -1, -2) / scale
+    stretches = _off_rotation(linear @ turned) > STRETCHES
+    faces_out = np.asarray((np.linalg.det(linear) > 0).all(axis=0))
+    along_axes = stretches & faces_out & orthogonal_columns(linear @ axes, ALONG_AXES)
+    turns = ~along_axes & only_turns(linear @ turned)
+    out = rest.copy()
+    out[turns, :, :3], out[along_axes, :, :3] = turned[turns], axes[along_axes]
+    return out, along_axes
+
+
+def only_turns(linear: Float64, tolerance: float = RIGID) -> BoolArray:
+    """(b,) joints whose linear parts (f,b,3,3) are rotations in all frames, as near as files of others are rigid."""
+    return np.asarray((_off_rotation(linear) <= tolerance) & (np.linalg.det(linear) > 0).all(axis=0))
+
+
+def _off_rotation(linear: Float64) -> Float64:
+    """(b,) how far A'A is from the identity, in the worst frame."""
+    square = np.swapaxes(linear, -1, -2) @ linear
+    return np.asarray(np.abs(square - np.eye(3)).max(axis=(0, -1, -2), initial=0.0))
+
+
+ROUNDS = 4
+
+
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
+def split_scale(linear: Float64, sign: Float64) -> tuple[Float64, Float64]:
+    """Rotations (f,3,3) and scales (f,3) of matrices (f,3,3); scales have the signs (3,) where that is possible."""
+    scale = np.linalg.norm(linear, axis=-2) * sign
+    flips = np.linalg.det(linear) * scale.prod(axis=-1) < 0
+    scale[flips, 0] *= -1
+    for _ in range(ROUNDS):
+        rotation = nearest_rotation(linear * scale[..., None, :])
+        fitted = np.einsum("fij,fij->fj", rotation, linear)
+        scale = np.where(np.abs(fitted) > 1e-12 * np.abs(scale), fitted, scale)
+    return rotation, scale
+
+
+def settle_on_tree(transforms: Float64, skeleton: Skeleton, joints: Sequence[int]) -> Float64:
+    """Bones (f,b,3,4) as near as the tree can play them: each of `joints` turns, shifts and scales in its parent.
+
+    A joint below one that scales is scaled with it. Other joints move as they did.
+    """
+    place = skeleton.world_from_joint.astype(np.float64)
+    world = compose(transforms, place)
+    parents, chosen = skeleton.parents.tolist(), set(joints)
+    for j in parents_first(parents):
+        if j not in chosen:
+            continue
+        above = world[:, parents[j]] if parents[j] >= 0 else None
+        local = world[:, j] if above is None else compose(invert(above), world[:, j])
+        rotation, scale = split_scale(local[..., :3], np.ones(3))
+        local[..., :3] = rotation * scale[:, None, :]
+        world[:, j] = local if above is None else compose(above, local)
+    return compose(world, invert(place))

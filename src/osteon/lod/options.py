@@ -8,9 +8,8 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from osteon.core.errors import OptionError
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import Need, need, option
-from osteon.core.stored_levels import MOST_COARSE
+from osteon.core.model import MOST_COARSE
+from osteon.core.options import Need, check_options, need, option
 
 __all__ = ["Amount", "LevelsBy", "LodForm", "LodOptions"]
 

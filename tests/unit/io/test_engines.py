@@ -7,19 +7,20 @@ from typing import get_args
 
 import pytest
 
-from osteon.core.engine_options import options_for
-from osteon.core.engine_play import FileFacts, where_it_plays
-from osteon.core.engines import (
+from osteon.core.errors import OptionError
+from osteon.core.skin_options import SkinOptions
+from osteon.io.engines import (
     ENGINES,
     EngineName,
+    FileFacts,
     bone_type_players,
     default_bone_types,
     engine_of,
     engines_for,
     engines_that,
+    where_it_plays,
 )
-from osteon.core.errors import OptionError
-from osteon.core.options import SkinOptions
+from osteon.pipeline.options import options_for
 from osteon.view.server.app import fit_form
 
 NAMED = [engine for engine in ENGINES.values() if engine.name != "any"]

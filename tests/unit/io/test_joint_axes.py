@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.joint_axes import only_turns, turn_to_axes
 from osteon.core.transforms import compose, identity
-from osteon.core.two_nodes import orthogonal_columns
+from osteon.io.two_nodes import only_turns, orthogonal_columns, turn_to_axes
 from tests.scaled_models import scaled_model
 
 FRAMES = 6
