@@ -40,7 +40,7 @@ export function canDisplaceOnce(pack, limits) {
 }
 
 export class DisplacedRest {
-  /** @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits */
+  /** @param {import("./pack.js").Pack} pack @param {import("./tiles.js").Limits} limits */
   constructor(pack, limits) {
     const { vertices } = pack.counts;
     const width = Math.min(limits.width, vertices);

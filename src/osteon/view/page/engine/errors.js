@@ -1,7 +1,6 @@
 // How far the result is from its source: by vertex, by frame, by rank. Computed in script, kept once computed.
-import { deformerOf } from "./deformers/index.js";
-import { paletteAt } from "./deformers/palette.js";
-import { slotsOf } from "./deformers/slots.js";
+import { deformerOf, paletteAt } from "./deformers/index.js";
+import { slotsOf } from "./deformers/matrices.js";
 import { columnsAt } from "./displacements/index.js";
 import { posePositions, sourcePositions, wholeFrame } from "./pose.js";
 
@@ -106,7 +105,7 @@ export function percentileOf(lists, part) {
 
 /**
  * Errors of all vertices in a frame, and what its source adds to the motion.
- * @param {import("./pack.js").Pack} pack @param {Float32Array} posed  where its result is, at a level perhaps
+ * @param {import("./pack.js").Pack} pack @param {number} frame @param {number} rank @param {ArrayLike<number>} posed  where its result is, at a level perhaps
  */
 export function measureFrame(pack, frame, rank, posed = posePositions(pack, wholeFrame(frame), rank)) {
   const moment = wholeFrame(frame);

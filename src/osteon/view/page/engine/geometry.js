@@ -13,6 +13,7 @@ export function splitCorners(pack) {
   const { faces, uvs, triangle_material: materialOf } = pack.arrays;
   const order = trianglesByPicture(pack);
   const corners = new Uint32Array(faces.length);
+  /** @type {{vertex: number[], corner: number[]}} */
   const rows = { vertex: [], corner: [] };
   const head = new Int32Array(pack.counts.vertices).fill(-1);
   const next = [];

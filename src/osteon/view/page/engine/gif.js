@@ -75,7 +75,10 @@ export class GifWriter {
 
   /** @param {{width: number, height: number, palette: Uint8Array, index: Uint8Array, delay: number}} how  delay in 1/100 s */
   constructor({ width, height, palette, index, delay }) {
-    Object.assign(this, { width, height, index, delay });
+    this.width = width;
+    this.height = height;
+    this.index = index;
+    this.delay = delay;
     const size = [width & 255, width >> 8, height & 255, height >> 8];
     this.#put([...text("GIF89a"), ...size, 0xf7, 0, 0], palette, [0x21, 0xff, 11, ...text("NETSCAPE2.0"), 3, 1, 0, 0, 0]);
   }

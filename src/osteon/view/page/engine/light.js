@@ -61,7 +61,10 @@ const FACTORS = Y.map((y, i) => y * (i === 0 ? 1 : i < 4 ? 2 / 3 : 1 / 4));
 const basisAt = (x, y, z) =>
   [1, y, z, x, x * y, y * z, 3 * z * z - 1, x * z, x * x - y * y].map((polynomial, i) => polynomial * Y[i]);
 
-let [room, pictured] = [null, null];
+/** @type {number[][]|null} Coefficients of the built-in room, and of an image. */
+let room = null;
+/** @type {number[][]|null} */
+let pictured = null;
 
 /** Keeps the coefficients of a picture, for when its light is asked for. @param {number[][]|null} coefficients */
 export function setEnvironment(coefficients) {

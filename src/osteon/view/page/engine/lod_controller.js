@@ -15,7 +15,7 @@ export const CONTROLLER = { budget: 1 / 60, rate: 1, least: 0.25, most: 64, slac
 
 /**
  * @typedef {{levels: number[], tolerance: number, times: number[]}} ControllerState  Levels are 0 … 1, times in seconds.
- * @typedef {{levels: Float32Array, rms: Float32Array}} Curve
+ * @typedef {{levels: ArrayLike<number>, rms: Float32Array}} Curve
  * @typedef {{curve: Curve, pixelsPerUnit: number}} Seen  0 pixels: it is not in the picture.
  */
 

@@ -1,11 +1,16 @@
 // Shaders of everything that is drawn as a surface: result, source, crowd, shadow and picking.
-import { LIGHT_CHUNK } from "./light.js";
 import { ABOVE } from "./colors.js";
+import { LIGHT_CHUNK } from "./light.js";
 
 /** Values of the uniform `paint`. */
 export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5, triangles: 6, supports: 7, column: 8 };
 /** Pixels from stripe to stripe where two supports overlap. */
 const STRIPES = "11.0";
+
+/** @typedef {keyof typeof PAINT} Paint */
+
+/** The only material of a mesh that was made with one shader material. @param {import("three").Mesh} mesh */
+export const materialOf = (mesh) => /** @type {import("three").RawShaderMaterial} */ (mesh.material);
 
 const HEAD = "precision highp float;\nprecision highp int;\n";
 

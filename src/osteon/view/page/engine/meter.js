@@ -52,7 +52,8 @@ export class Meter {
 export class FrameStats {
   constructor(length = 40) {
     this.length = length;
-    this.clear();
+    /** @type {{at: number, script: number, bytes: number}[]} */
+    this.rows = [];
   }
 
   clear() {
@@ -64,6 +65,7 @@ export class FrameStats {
     if (this.rows.length > this.length) this.rows.shift();
   }
 
+  /** @param {"script"|"bytes"} key */
   mean(key) {
     return this.rows.length ? this.rows.reduce((sum, row) => sum + row[key], 0) / this.rows.length : 0;
   }

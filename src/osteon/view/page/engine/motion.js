@@ -50,7 +50,7 @@ export class Motion {
 
   /** Middle of the character at a frame (counted from the clip's start, need not be whole). */
   middleAt(clip, frame) {
-    const path = this.paths.get(clip);
+    const path = /** @type {number[][]} */ (this.paths.get(clip));
     const at = Math.min(Math.max(frame / this.step, 0), path.length - 1);
     const before = Math.min(Math.floor(at), Math.max(0, path.length - 2));
     const after = Math.min(before + 1, path.length - 1);

@@ -35,7 +35,7 @@ export class Picker {
   }
 
   meshOf(character, role) {
-    const mesh = character.part(`pick ${role}`, () => this.makeMesh(character, role));
+    const mesh = /** @type {THREE.Mesh} */ (character.part(`pick ${role}`, () => this.makeMesh(character, role)));
     mesh.geometry = character.flat;
     return mesh;
   }

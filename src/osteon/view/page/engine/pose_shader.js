@@ -1,5 +1,7 @@
 // Where a character is at a moment, in GLSL: posed by its skin, or as its source has it.
-import { MOMENT, skinChunk } from "./skin_shader.js";
+import { deformerOf } from "./deformers/index.js";
+import { displacementsOf } from "./displacements/index.js";
+import { levelChunk } from "./levels/level_shader.js";
 
 const SOURCE = `
 #ifndef SOURCE_OFFSET
@@ -53,7 +55,126 @@ void pose(Moment now, out vec3 p, out vec3 n) {
 }
 `;
 
-/** GLSL of `void pose(Moment now, out vec3 p, out vec3 n)`; a sequence has no skin. @param {import("./pack.js").Pack} pack */
+/** GLSL of `void pose(Moment now, out vec3 p, out vec3 n)`; null and a sequence have no skin. @param {import("./pack.js").Pack|null} pack */
 export function poseChunk(pack) {
-  return MOMENT + (pack.skinned ? skinChunk(pack) : "") + SOURCE + POSE;
+  return MOMENT + (pack?.skinned ? skinChunk(pack) : "") + SOURCE + POSE;
+}
+
+// The skin itself, in GLSL: what is drawn, what is picked and what is read back all go through these functions.
+//
+//   x = A (p + sum_r q_r U_r),   n = F (n + sum_r q_r N_r)
+//
+// A is the blend of the model's family (deformers/), F its linear part, the sums are its displacements (displacements/).
+// What bones do in all frames lies in one texture; playing changes only uniforms.
+// Based on: James and Twigg, Skinning Mesh Animations, 2005, eq. 2, 12 and 13.
+
+/**
+ * Defines that a shader needs to read a character.
+ * @param {import("./pack.js").Pack} pack @param {import("./tiles.js").Limits} limits
+ * @param {Record<string, number>|null} levelDefines  of shaders that read levels
+ * @returns {Record<string, number>}
+ */
+export function characterDefines(pack, limits, levelDefines = null) {
+  return {
+    TILE_SHIFT: limits.shift,
+    TILE_MASK: limits.width - 1,
+    VERTICES: pack.counts.vertices,
+    ...(pack.skinned && { SKINNED: 1, BONES: pack.counts.bones }),
+    ...(pack.skinned && pack.influences > 4 && { EIGHT: 1 }),
+    ...(pack.skinned && deformerOf(pack).defines?.(pack)),
+    ...(pack.levels && { SLOTS_BY_LEVEL: 1 }),
+    ...levelDefines,
+  };
+}
+
+/** What every shader of a character begins with: its attributes, and which moment is shown where. */
+export const MOMENT = `
+in vec3 position;
+in vec3 normal;
+#ifdef SKINNED
+in uvec4 bonesA;
+in vec4 weightsA;
+#ifdef EIGHT
+in uvec4 bonesB;
+in vec4 weightsB;
+#endif
+#endif
+in uint vertexNumber;
+#ifdef CROWD
+in vec3 instancePlace;
+in vec2 instanceTurn;   // cosine and sine about the vertical; those of a graphics card have few digits
+in vec4 instanceClip;   // first frame, frames, frames per second, offset in frames
+#endif
+uniform ivec2 frames;                  // the two frames that are blended
+uniform float between;                 // how far from the first to the second
+uniform float seconds;                 // the crowd's clock
+
+struct Moment { int first; int second; float between; };
+
+ivec2 tile(int i) { return ivec2(i & TILE_MASK, i >> TILE_SHIFT); }
+
+Moment thisMoment() {
+#ifdef CROWD
+  float f = mod(seconds * instanceClip.z + instanceClip.w, instanceClip.y);
+  float last = instanceClip.y - 1.0;
+  float whole = min(floor(f), last);
+  int first = int(instanceClip.x + whole);
+  return Moment(first, first + (whole < last ? 1 : 0), min(f - whole, 1.0));
+#else
+  return Moment(frames.x, frames.y, between);
+#endif
+}
+
+// Where an instance of the crowd stands.
+vec3 placed(vec3 p, bool direction) {
+#ifdef CROWD
+  float c = instanceTurn.x, s = instanceTurn.y;
+  p = vec3(c * p.x + s * p.z, p.y, c * p.z - s * p.x);
+  return direction ? p : p + instancePlace;
+#else
+  return p;
+#endif
+}
+`;
+
+/** How a normal goes with the blend: by F, as in stock players, for which the normals were fitted. */
+const MOVE_NORMAL = "vec3 moveNormal(mat3x4 blend, vec3 n) { return vec4(n, 0.0) * blend; }";
+
+/** Reads what was found once for this picture; in a crowd, whose members are at moments of their own, finds it. */
+const foundOnce = (calls, ownNormals) => `#if defined(DISPLACED) && !defined(CROWD)
+  p += texelFetch(displacedRest, tile(int(vertexNumber)), 0).xyz;
+${ownNormals ? "  n += texelFetch(displacedNormals, tile(int(vertexNumber)), 0).xyz;" : ""}
+#else
+${calls.join("\n")}
+#endif`;
+
+/** GLSL of `void skin(Moment now, out vec3 p, out vec3 n)` for a model. @param {import("./pack.js").Pack} pack */
+export function skinChunk(pack) {
+  const found = displacementsOf(pack);
+  const columns = ({ code, arrays }) => (code.cut ? "rank" : code.columnsOf(arrays, pack.counts));
+  const call = (displacement) => `  displace_${displacement.kind}(now, ${columns(displacement)}, p, n);`;
+  const [once, calls] = [true, false].map((wanted) => found.filter(({ code }) => Boolean(code.once) === wanted).map(call));
+  const ownNormals = found.some(({ arrays }) => arrays.normal_basis);
+  return `
+uniform highp sampler2D palette;       // what a vertex reads of the bones: all bones of a frame, all frames
+uniform int rank;
+#ifdef DISPLACED
+uniform highp sampler2D displacedRest; // of each vertex, found once for a picture (displaced_rest.js)
+uniform highp sampler2D displacedNormals;
+#endif
+${levelChunk(pack)}
+${deformerOf(pack).GLSL}
+${found.map(({ kind, arrays, code }) => code.chunk(kind, arrays, pack.counts)).join("\n")}
+${MOVE_NORMAL}
+
+void skin(Moment now, out vec3 p, out vec3 n) {
+  p = position;
+  n = normal;
+${calls.join("\n")}
+${once.length ? foundOnce(once, ownNormals) : ""}
+  mat3x4 blend = blendedBones(now);
+  p = vec4(p, 1.0) * blend;
+  n = moveNormal(blend, n);
+}
+`;
 }

@@ -1,12 +1,12 @@
 // The comparison: the same crowd, but every instance is posed in script and its vertices are sent anew each frame.
 // Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Comparison to vertex buffer objects".
 import { centeredInto } from "./affine.js";
-import { deformerOf } from "./deformers/index.js";
-import { paletteAt } from "./deformers/palette.js";
+import { deformerOf, paletteAt } from "./deformers/index.js";
 import { columnsAt } from "./displacements/index.js";
 import { LIGHT } from "./light.js";
 import { PAINT, surfaceFragment } from "./mesh_shader.js";
-import { makeProgram } from "./program.js";
+import { glTextureOf } from "./tiles.js";
+import { makeProgram } from "./readback.js";
 
 const VERTEX = `precision highp float;
 layout(location = 0) in vec3 position;
@@ -39,10 +39,16 @@ export class StreamCrowd {
   /** @param {import("three").WebGLRenderer} renderer */
   constructor(renderer, characters, instances) {
     this.renderer = renderer;
-    this.gl = renderer.getContext();
+    this.gl = /** @type {WebGL2RenderingContext} */ (renderer.getContext());
     this.characters = characters;
     this.instances = instances;
+    /** @type {Map<string, WebGLProgram>} */
     this.programs = new Map();
+    /** @type {Set<string>} Programs whose uniforms are set for this picture. */
+    this.fresh = new Set();
+    /** @type {WebGLProgram|null} */
+    this.current = null;
+    this.poseMs = 0;
     this.shapes = characters.map((character) => this.makeShape(character));
   }
 
@@ -77,6 +83,7 @@ export class StreamCrowd {
     };
   }
 
+  /** @param {WebGLBuffer[]} buffers @param {number} bytes */
   makeRing([color, uv, index], bytes) {
     const { gl } = this;
     const [vao, vertices] = [gl.createVertexArray(), gl.createBuffer()];
@@ -142,15 +149,16 @@ export class StreamCrowd {
   use(picture, camera, cutoff) {
     const { gl } = this;
     const key = picture ? "textured" : "plain";
+    /** @type {Record<string, number>} */
     const defines = picture ? { TEXTURED: 1 } : {};
-    if (!this.programs.has(key)) this.programs.set(key, makeProgram(gl, defines, VERTEX, surfaceFragment));
-    const program = this.programs.get(key);
+    const program = this.programs.get(key) ?? makeProgram(gl, defines, VERTEX, surfaceFragment);
+    this.programs.set(key, program);
     if (this.current !== program || !this.fresh.has(key)) gl.useProgram(program);
     this.current = program;
     if (picture) {
       this.renderer.initTexture(picture);
       gl.activeTexture(gl.TEXTURE0);
-      gl.bindTexture(gl.TEXTURE_2D, this.renderer.properties.get(picture).__webglTexture);
+      gl.bindTexture(gl.TEXTURE_2D, glTextureOf(this.renderer, picture));
       gl.uniform1f(gl.getUniformLocation(program, "cutoff"), cutoff);
     }
     if (this.fresh.has(key)) return;

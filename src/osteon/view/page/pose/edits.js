@@ -20,7 +20,7 @@ const SHORTEST = 0.02;
 const UP = new Vector3(0, 0, 1);
 
 const pointAt = (points, i) => new Vector3(points[3 * i], points[3 * i + 1], points[3 * i + 2]);
-const turnOf = (turns, i) => new Quaternion(turns[4 * i], turns[4 * i + 1], turns[4 * i + 2], turns[4 * i + 3]);
+const rotationOf = (turns, i) => new Quaternion(turns[4 * i], turns[4 * i + 1], turns[4 * i + 2], turns[4 * i + 3]);
 
 /** Nothing moved yet. @param {Rig} rig @returns {Pose} */
 export function restPose(rig) {
@@ -157,7 +157,7 @@ function swing(rig, pose, joint, by, pivot, except = -1) {
       .toArray(joints, 3 * j);
     const bone = rig.boneAbove[j];
     if (bone >= 0 && bone !== except)
-      turnOf(turns, bone)
+      rotationOf(turns, bone)
         .premultiply(by)
         .normalize()
         .toArray(turns, 4 * bone);
@@ -171,8 +171,8 @@ function settled(rig, pose) {
   rig.bones.forEach(([a, b], i) => {
     const rest = pointAt(rig.joints, b).sub(pointAt(rig.joints, a));
     const posed = pointAt(pose.joints, b).sub(pointAt(pose.joints, a));
-    const turned = rest.applyQuaternion(turnOf(turns, i));
-    turnOf(turns, i)
+    const turned = rest.applyQuaternion(rotationOf(turns, i));
+    rotationOf(turns, i)
       .premultiply(between(turned, posed))
       .normalize()
       .toArray(turns, 4 * i);

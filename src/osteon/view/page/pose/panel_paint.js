@@ -1,9 +1,8 @@
 /** What a pose does to triangles: the measure that is painted and its scale, segments by colour, and figures. */
-
 import { choice, numeric } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
 import { number, share, whole } from "../ui/numbers.js";
-import { heatScale } from "../ui/scale.js";
+import { heatScale } from "../ui/plots.js";
 import { METHOD_NAMES } from "./methods.js";
 import { boneName } from "./rig.js";
 
@@ -49,6 +48,7 @@ export function distortionScale(store, act) {
 /** Bones and lines by colour, with how many triangles each has. */
 export function segmentList(posing, act) {
   const list = make("ul", { class: "list", "aria-label": "Segments" });
+  /** @type {ArrayLike<number>|null} */
   let shown = null;
   const sync = (visible) => {
     show(list, visible);
@@ -56,7 +56,7 @@ export function segmentList(posing, act) {
     shown = posing.exchange.segments;
     const { rig, pose } = posing;
     const count = new Map();
-    for (const segment of shown) count.set(segment, (count.get(segment) ?? 0) + 1);
+    for (const segment of Array.from(posing.exchange.segments)) count.set(segment, (count.get(segment) ?? 0) + 1);
     const names = [...rig.bones.map((_, b) => boneName(rig, b)), ...pose.lines.map(({ name }) => name)];
     const things = [
       ...rig.bones.map((_, index) => ({ kind: "bone", index })),

@@ -1,9 +1,8 @@
 /** The page of a rater: two animations side by side, a question, and an answer from 0 to 10. */
-
+import { Engine } from "../engine/engine.js";
+import { readPack } from "../engine/pack.js";
 import { make, say, show } from "../ui/dom.js";
-import { Pair } from "./pair.js";
-import { buildScale } from "./scale.js";
-import { Refusal, Rater } from "./rater.js";
+import { Rater, Refusal } from "./rater.js";
 
 const find = (id) => /** @type {any} */ (document.getElementById(id));
 
@@ -107,7 +106,7 @@ class Study {
       await work();
       return true;
     } catch (error) {
-      say(this.notice, error?.message ?? "Something went wrong; load the page again.");
+      say(this.notice, error instanceof Error ? error.message : "Something went wrong; load the page again.");
       return false;
     }
   }
@@ -138,3 +137,101 @@ const study = new Study();
 // Within reach of tests and of curious people in the browser's console.
 globalThis.osteonStudy = study;
 study.begin();
+
+/** Two animations, playing in step, seen by one camera that stands where the question says. */
+
+
+export class Pair {
+  /** @param {HTMLElement} stage @param {HTMLCanvasElement} canvas */
+  constructor(stage, canvas) {
+    this.trouble = "";
+    this.engine = new Engine(canvas, {
+      onError: (text) => (this.trouble = text),
+      onFrame: () => stage.classList.toggle("stacked", this.engine.stacked),
+    });
+    Object.assign(this.engine.view, { mode: "side", theme: "light" });
+    this.engine.orbitCamera?.hold();
+    stage.append(make("span", { class: "name" }, "Original"), make("span", { class: "name second" }, "Copy"));
+    new ResizeObserver(() => this.resize()).observe(stage);
+  }
+
+  /** Plays two packs from their beginning; throws an Error with one sentence where they cannot be shown. */
+  show(original, copy, direction) {
+    const { engine } = this;
+    engine.direction = direction;
+    if (!engine.load(readPack(original), readPack(copy))) throw new Error(this.trouble);
+    engine.setTime(0);
+    engine.play();
+  }
+
+  stop() {
+    this.engine.pause();
+  }
+
+  /** A canvas of another size is empty: draw before the browser shows it. */
+  resize() {
+    this.engine.resize();
+    this.engine.draw();
+  }
+}
+
+/** The question and its eleven answers: chosen by a click, a tap or a key, and sent by the button or Enter. */
+
+
+const HIGHEST = 10;
+/** The key for what has two digits. */
+const TEN = "t";
+
+/** @param {(score: number) => void} send */
+export function buildScale(send) {
+  const inputs = Array.from({ length: HIGHEST + 1 }, (_, score) =>
+    make("input", { type: "radio", name: "score", id: `score-${score}`, value: score }),
+  );
+  const choices = inputs.map((input, score) => make("span", {}, input, make("label", { for: `score-${score}` }, score)));
+  const next = make("button", { type: "submit", class: "main", disabled: true }, "Next");
+  const ends = ["0: not at all", `${HIGHEST}: completely`].map((text) => make("span", {}, text));
+  const fields = make(
+    "fieldset",
+    {},
+    make("legend", {}, "How similar are the two?"),
+    make("div", { class: "scores" }, choices),
+    make("p", { class: "ends" }, ends),
+  );
+  const keys = make("p", { class: "keys" }, "Keys: 0 to 9, T for 10, Enter for the next pair");
+  const form = make("form", { class: "scale", autocomplete: "off" }, fields, make("div", { class: "send" }, next, keys));
+
+  const chosen = () => inputs.findIndex(({ checked }) => checked);
+  const sync = () => (next.disabled = fields.disabled || chosen() < 0);
+  const submit = () => !next.disabled && send(chosen());
+  form.addEventListener("change", sync);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+  addEventListener("keydown", (event) => {
+    if (fields.disabled || form.hidden || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    const score = event.key.toLowerCase() === TEN ? HIGHEST : /^\d$/.test(event.key) ? Number(event.key) : -1;
+    if (score >= 0) {
+      inputs[score].checked = true;
+      inputs[score].focus();
+      sync();
+    } else if (event.key === "Enter") {
+      event.preventDefault(); // the form would send it once more
+      submit();
+    } else return;
+    event.stopPropagation();
+  });
+
+  return {
+    element: form,
+    clear() {
+      inputs.forEach((input) => (input.checked = false));
+      /** @type {any} */ (document.activeElement)?.blur?.();
+      sync();
+    },
+    enable(on) {
+      fields.disabled = !on;
+      sync();
+    },
+  };
+}

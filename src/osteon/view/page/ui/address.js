@@ -49,9 +49,10 @@ function finite(word) {
   return word !== "" && Number.isFinite(Number(word)) ? Number(word) : undefined;
 }
 
-/** What an address says. @param {string} hash @returns {{model?: string, frame?: number, camera?: number[], state: object}} */
+/** What an address says. @param {string} hash @returns {{model?: string, frame?: number, camera?: number[], state: Record<string, any>}} */
 export function readAddress(hash) {
   const said = new URLSearchParams(hash.replace(/^#/, ""));
+  /** @type {Record<string, any>} */
   const state = {};
   for (const [key, field] of Object.entries(FIELDS)) {
     if (!said.has(key)) continue;
@@ -62,7 +63,7 @@ export function readAddress(hash) {
   const camera = said.get("camera")?.split(",").map(Number);
   const frame = finite(said.get("frame") ?? "");
   return {
-    ...(said.has("model") && { model: said.get("model") }),
+    ...(said.has("model") && { model: String(said.get("model")) }),
     ...(frame !== undefined && { frame }),
     ...(camera?.length === 6 && camera.every(Number.isFinite) && { camera }),
     state,
@@ -71,7 +72,8 @@ export function readAddress(hash) {
 
 export class Address {
   #timer = 0;
-  #base = null; // the state of the model as it was opened
+  /** @type {Record<string, any>|null} The state of the model as it was opened. */
+  #base = null;
   #written = "";
 
   /**
@@ -79,7 +81,10 @@ export class Address {
    *   timeline: import("./timeline.js").Timeline, opener: import("./opener.js").Opener}} services
    */
   constructor(services) {
-    Object.assign(this, services);
+    this.store = services.store;
+    this.engine = services.engine;
+    this.timeline = services.timeline;
+    this.opener = services.opener;
     this.asked = readAddress(location.hash);
   }
 
@@ -89,7 +94,7 @@ export class Address {
     this.show(this.asked);
     this.store.watch(Object.keys(FIELDS), () => this.later());
     this.store.watch(["model", "pack", "panel"], () => this.write()); // at once: who reloads now finds it
-    this.engine.eye.controls.addEventListener("change", () => this.later());
+    this.engine.orbitCamera.controls.addEventListener("change", () => this.later());
     addEventListener("hashchange", () => this.#follow());
     this.later();
   }
@@ -104,6 +109,7 @@ export class Address {
   }
 
   /** Shows what an address says, as far as there is such a thing here. */
+  /** @param {ReturnType<typeof readAddress>} address */
   show({ frame, camera, state }) {
     const { store, engine, timeline } = this;
     const { pack, scene } = store.state;
@@ -116,7 +122,7 @@ export class Address {
     store.set({ ...rest, ab: [], ...beside, ...ready });
     if (frame !== undefined && !pack.still) timeline.goTo(Math.min(pack.counts.frames - 1, Math.max(0, Math.round(frame))));
     if (rest.ab?.length) store.set({ ab: rest.ab });
-    if (camera) engine.eye.setPlace(camera, engine.middle);
+    if (camera) engine.orbitCamera.setPlace(camera, engine.middle);
     engine.refresh();
   }
 
@@ -145,13 +151,23 @@ export class Address {
         if (now !== null && now !== undefined && field.write(now) !== (first == null ? null : field.write(first)))
           said.set(key, field.write(now));
       }
-      const still = pack.still || store.state.posing || store.state.turning || engine.playing;
+      const still = pack.still || store.state.posing || store.state.eigenskin || engine.playing;
       if (!still && Math.round(engine.clock.frame) > 0) said.set("frame", String(Math.round(engine.clock.frame)));
-      if (engine.eye.touched && !engine.group) said.set("camera", engine.eye.place.map((x) => Number(x.toPrecision(5))).join(","));
+      if (engine.orbitCamera.touched && !engine.group) said.set("camera", engine.orbitCamera.place.map((x) => Number(x.toPrecision(5))).join(","));
     }
     const hash = said.size ? `#${said.toString().replaceAll("%2C", ",")}` : "";
     if (hash === location.hash) return;
     this.#written = hash;
     history.replaceState(null, "", hash || location.pathname + location.search);
   }
+}
+
+/** A warning before a page is left in which something was made that is not saved: a fit, a pose, or a fit that runs. */
+
+/** @param {import("./store.js").Store} store @param {import("./client.js").Client} client @param {{unsaved: boolean}} posing */
+export function warnBeforeLoss(store, client, posing) {
+  addEventListener("beforeunload", (event) => {
+    if (!store.state.unsaved.length && !posing.unsaved && !client.job) return;
+    event.preventDefault(); // browsers ask in their own words
+  });
 }

@@ -1,10 +1,9 @@
 /** Bones on the mesh: all by colour, the weights of one, the skeleton, axes, and what moves nearly rigidly. */
-
 import { hasSkeleton } from "../engine/skeleton.js";
 import { BoneList } from "./bone_list.js";
 import { canCompare } from "./compare.js";
 import { choice, emptyState, toggle } from "./controls.js";
-import { make, say, show, unique } from "./dom.js";
+import { closestTo, make, say, show, unique } from "./dom.js";
 
 /** The heat map is one of them: what colours the mesh is said in one place, and only one of them does. */
 const PAINTS = [
@@ -29,7 +28,7 @@ export function buildBones(store, act) {
   const list = new BoneList({ ...act, choose: (bone) => store.set({ bone, paint: "weights" }) });
   search.addEventListener("input", () => list.search(search.value));
   list.rows.addEventListener("click", (event) => {
-    const row = event.target.closest("[data-bone]");
+    const row = closestTo(event, "[data-bone]");
     if (row) list.act.choose(Number(row.dataset.bone));
   });
   const weights = make("p", { class: "readout" });
@@ -46,9 +45,10 @@ export function buildBones(store, act) {
   );
   const empty = make("div");
   const element = make("div", {}, empty, body);
+  /** @type {import("../engine/pack.js").Pack|null} */
   let listed = null;
 
-  const allow = (value, allowed) => (paint.inputs.find((input) => input.value === value).disabled = !allowed);
+  const allow = (value, allowed) => (paint.inputOf(value).disabled = !allowed);
   store.watch(["pack"], () => {
     const { pack } = store.state;
     show(body, nBones(pack) > 0);

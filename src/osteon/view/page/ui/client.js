@@ -1,7 +1,5 @@
 /** Everything the page asks of its own origin: a server of ours, or the files of an export beside the page or inside it. */
 
-import { packInside, sceneInside } from "./inside.js";
-
 /** A refusal in words that people can act on. */
 export class Refusal extends Error {}
 
@@ -53,8 +51,8 @@ export class Client {
     return (await ask(this.mode === "static" ? "./scene.json" : "./scene")).json();
   }
 
-  /** Bytes of one model. @param {AbortSignal | undefined} signal ends it */
-  async pack(id, onProgress = () => {}, signal = undefined) {
+  /** Bytes of one model; `signal` cancels it. @param {string} id @param {(part: number) => void} [onProgress] @param {AbortSignal} [signal] */
+  async pack(id, onProgress, signal) {
     if (this.mode === "file") return packInside(id);
     const first = await this.early?.first;
     this.early = null;
@@ -75,24 +73,25 @@ export class Client {
   /**
    * Hands files over; several are the frames of one sequence, in the order given. `tell` receives the percentage that was
    * sent and, when all is there, that the program reads it; `signal` ends both. Returns the id.
-   * @param {File[]} files @param {{limits: object, signal: AbortSignal, tell(text: string): void}} how
+   * @param {File[]} files @param {{limits: Record<string, any>, signal: AbortSignal, tell(text: string): void}} how
    */
   async open(files, { limits, signal, tell }) {
     checkSize(files, limits.upload_bytes);
     const group = `g${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`;
     const total = Math.max(1, files.reduce((sum, { size }) => sum + size, 0));
     const name = files.length > 1 ? `${files.length} files` : files[0].name;
-    let [sent, last] = [0, null];
+    let sent = 0;
+    let id = "";
     for (const [index, file] of files.entries()) {
       const query = files.length > 1 ? `?group=${group}&index=${index}&count=${files.length}` : "";
       const onProgress = (bytes) => {
         const part = Math.min(100, Math.floor((100 * (sent + bytes)) / total));
         tell(part < 100 ? `Uploading ${name}, ${part} %` : `Reading ${name}`);
       };
-      last = await upload(`./open${query}`, file, { signal, onProgress });
+      ({ id } = await upload(`./open${query}`, file, { signal, onProgress }));
       sent += file.size;
     }
-    return last.id;
+    return id;
   }
 
   /** Start a fit; returns the job. */
@@ -222,6 +221,7 @@ function checkSize(files, most = Infinity) {
 /**
  * Sends a file and tells how many bytes have gone; `fetch` cannot tell that. Gives the answer, or throws a Refusal.
  * @param {string} address @param {File} file @param {{signal: AbortSignal, onProgress(bytes: number): void}} how
+ * @returns {Promise<any>} the answer in JSON
  */
 function upload(address, file, { signal, onProgress }) {
   return new Promise((done, fail) => {
@@ -254,7 +254,7 @@ async function ask(address, options = {}) {
   try {
     answer = await fetch(address, options);
   } catch (error) {
-    if (error?.name === "AbortError") throw error;
+    if (error instanceof Error && error.name === "AbortError") throw error;
     throw new Refusal(
       location.protocol === "file:"
         ? "A browser reads no files from a page opened as a file. Serve the folder: python -m http.server"
@@ -284,8 +284,35 @@ async function readAll(answer, onProgress, signal) {
     if (done) break;
     chunks.push(value);
     at += value.length;
-    onProgress(Math.min(1, at / length));
+    onProgress?.(Math.min(1, at / length));
   }
   if (at < length) throw new Refusal("The model came incomplete; open it again.");
   return new Blob(chunks).arrayBuffer();
+}
+
+/** What a page in one file carries inside (view/export/single_page.py): its scene as JSON, its models in base64. */
+
+/** What there is to see. */
+export function sceneInside() {
+  return JSON.parse(document.getElementById("scene")?.textContent ?? "{}");
+}
+
+/** Bytes of one model, from all its pieces. @param {string} id @returns {ArrayBuffer} */
+export function packInside(id) {
+  const pieces = [...document.querySelectorAll(`script[data-pack="${CSS.escape(id)}"]`)].map(decoded);
+  if (!pieces.length) throw new Error("This file does not hold the model; export it again.");
+  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes.buffer;
+}
+
+function decoded({ textContent }) {
+  const text = atob(textContent);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
+  return bytes;
 }

@@ -40,6 +40,14 @@ export function show(element, visible) {
   element.toggleAttribute("hidden", !visible); // the property is missing on SVG
 }
 
+/** The child elements of a list. @param {Element} list */
+export const rowsIn = (list) => /** @type {HTMLElement[]} */ ([...list.children]);
+
+/** The element around the target of an event that matches a selector. @param {Event} event @param {string} selector */
+export function closestTo(event, selector) {
+  return event.target instanceof Element ? /** @type {HTMLElement|null} */ (event.target.closest(selector)) : null;
+}
+
 let count = 0;
 
 /** A name for `id`, `for` and `aria-controls` that no other element has. */
@@ -59,4 +67,25 @@ function fill(element, attributes, children) {
       element.append(child instanceof Node ? child : String(child));
   }
   return element;
+}
+
+/** Work that can wait for the page. */
+
+/** When the browser has drawn and has nothing else to do, or after so many milliseconds. */
+export function idle(most) {
+  return new Promise((go) =>
+    "requestIdleCallback" in globalThis ? requestIdleCallback(go, { timeout: most }) : setTimeout(go, most / 4),
+  );
+}
+
+/** A file that the page made, handed to the browser to keep. */
+
+
+const HELD = 60_000; // ms that the browser has to read it
+
+/** @param {Blob} file @param {string} name */
+export function saveFile(file, name) {
+  const link = make("a", { href: URL.createObjectURL(file), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), HELD);
 }

@@ -1,7 +1,6 @@
 /** Errors of all frames, measured a few at a time between two pictures so that the page stays quick. */
-
 import { errorPercent, measureFrame } from "../engine/errors.js";
-import { idle } from "./idle.js";
+import { idle } from "./dom.js";
 
 const SLICE = 8; // ms of work before the page gets its turn
 const PAUSE = 60; // ms that a turn waits at most

@@ -1,10 +1,7 @@
 /** Skin a sequence here: options of `osteon skin`, the stages as they pass, and the result beside its source. */
-
-import { emptyState, select } from "./controls.js";
-import { make, say, show, unique } from "./dom.js";
+import { choice, emptyState, numeric, select, toggle } from "./controls.js";
+import { make, saveFile, say, show, unique } from "./dom.js";
 import { percent } from "./numbers.js";
-import { saveFile } from "./save_file.js";
-import { OptionForm } from "./option_form.js";
 
 const STAGES = {
   load: "Read the frames",
@@ -203,4 +200,78 @@ function whyEmpty({ scene, pack }) {
   return emptyState(
     "Drop a mesh sequence anywhere on the page, one animated file or all its frames together, and skin it here.",
   );
+}
+
+/** A form for options. What there is to ask, with its names, ranges and defaults, comes from the server (fit_form.py). */
+
+
+/**
+ * @typedef {{name: string, label: string, hint: string, kind: "whole" | "number" | "switch" | "choice", default: any,
+ *   min: number | null, max: number | null, choices: string[], names: string[]}} Field  `names` are what choices are called
+ */
+
+const LONG = 24; // letters of all choices beyond which they stand in two rows
+
+/** Inputs for some fields, and what they say. */
+export class OptionForm {
+  /** @type {{field: Field, read: () => any}[]} */
+  #inputs = [];
+
+  constructor() {
+    this.element = make("div", { class: "pair options" });
+  }
+
+  /** @param {Field[]} fields */
+  build(fields) {
+    const made = fields.map((field) => ({ field, ...KINDS[field.kind](field) }));
+    this.#inputs = made.map(({ field, read }) => ({ field, read }));
+    const numbers = made.filter(({ field }) => field.kind in NUMBERS); // two a row, what is wide below them
+    this.element.replaceChildren(...new Set([...numbers, ...made].map(({ element }) => element)));
+  }
+
+  /** Values by name; what is left empty is not among them. */
+  values() {
+    const told = this.#inputs.map(({ field, read }) => [field.name, read()]);
+    return Object.fromEntries(told.filter(([, value]) => value !== null));
+  }
+
+  /** What differs from the defaults, in words; fields that are told elsewhere are left out. */
+  changes(besides = []) {
+    return this.#inputs
+      .filter(({ field, read }) => !besides.includes(field.name) && read() !== null && read() !== field.default)
+      .map(({ field, read }) => `${field.label.toLowerCase()} ${field.names[field.choices.indexOf(read())] ?? read()}`);
+  }
+}
+
+const NUMBERS = {
+  whole: (field) => number(field, 1),
+  number: (field) => number(field, "any"),
+};
+
+const KINDS = {
+  ...NUMBERS,
+  switch: (field) => {
+    const { element, input, sync } = toggle(field.label, () => {});
+    sync(field.default);
+    return { element: wide(element), read: () => input.checked };
+  },
+  choice: (field) => {
+    const names = field.choices.map((value, i) => [String(value), field.names[i]]);
+    const { element, inputs, sync } = choice(field.label, names, (value) => sync(value));
+    if (field.names.join("").length > LONG) element.classList.add("halves");
+    sync(String(field.default));
+    element.append(make("small", {}, field.hint));
+    return { element: wide(element), read: () => inputs.find((input) => input.checked)?.value ?? null };
+  },
+};
+
+function number(field, step) {
+  const { label, hint, min, max, default: value } = field;
+  const { element, input } = numeric({ label, hint, min, max, step, value });
+  return { element, read: () => (input.value === "" ? null : Number(input.value)) };
+}
+
+function wide(element) {
+  element.classList.add("both");
+  return element;
 }

@@ -2,7 +2,6 @@
  * Sentences to the person: news goes away by itself, errors stay until closed. Both are read out. News of a long job has
  * a Cancel button as long as the job runs.
  */
-
 import { iconButton } from "./controls.js";
 import { make, say, show } from "./dom.js";
 
@@ -10,7 +9,8 @@ const STAYS = 4000; // ms that a piece of news is shown
 
 export class Notices {
   #timer = 0;
-  #stop = null; // ends the job that runs
+  /** @type {(() => void)|null} Cancels the job that runs. */
+  #stop = null;
 
   /** @param {HTMLElement} stage */
   constructor(stage) {

@@ -1,13 +1,11 @@
 /** Models come and go: from the scene, from files that are dropped, from a fit; and are closed. */
-
+import { canPoseJoints } from "../eigenskin/panel.js";
 import { readPack } from "../engine/pack.js";
-import { canTurn } from "../turn/panel.js";
 import { nBones } from "./bones.js";
 import { canCompare } from "./compare.js";
+import { idle } from "./dom.js";
 import { groupsOfFiles } from "./dropped_files.js";
-import { idle } from "./idle.js";
-import { PackKeeper } from "./pack_keeper.js";
-import { groupOf, peersOf } from "./peers.js";
+import { groupOf, PackCache, peersOf } from "./pack_cache.js";
 
 const READY = 200; // ms that the next model waits for an idle page
 
@@ -18,8 +16,12 @@ export class Opener {
   /** @param {{engine: import("../engine/engine.js").Engine, store: import("./store.js").Store, client: import("./client.js").Client,
    *   notices: import("./notices.js").Notices, fail(error: unknown): void}} services */
   constructor(services) {
-    Object.assign(this, services);
-    this.packs = new PackKeeper(async (id, how) => readPack(await this.client.pack(id, how?.onProgress, how?.signal)));
+    this.engine = services.engine;
+    this.store = services.store;
+    this.client = services.client;
+    this.notices = services.notices;
+    this.fail = services.fail;
+    this.packs = new PackCache(async (id, how) => readPack(await this.client.pack(id, how?.onProgress, how?.signal)));
     this.store.watch(["against"], () => this.#showBeside());
     this.store.watch(["paint", "wireframe"], () => this.#makeReady());
   }
@@ -36,7 +38,7 @@ export class Opener {
       await this.show(first.id, several ? { panel: "compare", mode: first.has_source ? "side" : "result" } : {});
       const { pack } = this.store.state;
       // Whoever names poses came to hold EigenSkin against them.
-      if (canTurn(pack) && pack.poses.length && !several) return this.store.set({ panel: "eigenskin" });
+      if (pack && canPoseJoints(pack) && pack.poses.length && !several) return this.store.set({ panel: "eigenskin" });
       // Whoever names a skeleton, or a mesh that stands still, came to pose; the first picture is there already.
       if (pack && (first.has_skeleton || pack.still)) this.#openPanel("pose");
       else this.#offerFit();
@@ -93,7 +95,7 @@ export class Opener {
   /** Nothing is shown any more. */
   #empty() {
     this.wanted = this.#group = "";
-    this.store.set({ crowd: false, panel: "", posing: false, turning: false });
+    this.store.set({ crowd: false, panel: "", posing: false, eigenskin: false });
     this.engine.unload();
     this.store.set({ model: "", pack: null, mode: "result", paint: "material", ab: [] });
   }
@@ -142,16 +144,17 @@ export class Opener {
 
   /** What is open, as it is said: a model among others by its own name. */
   #spoken(id, pack) {
-    return peersOf(this.store.state.scene, id).length > 1 ? this.#model(id).name : pack.name || this.#model(id)?.name;
+    return peersOf(this.store.state.scene, id).length > 1 ? this.#model(id)?.name : pack.name || this.#model(id)?.name;
   }
 
+  /** @returns {import("./store.js").Model|undefined} */
   #model(id) {
     return this.store.state.scene.models.find((model) => model.id === id);
   }
 
   /** A pack, read once. @param {{signal?: AbortSignal, onProgress?(part: number): void}} [how] */
   async packOf(id, how) {
-    return this.packs.get(this.#model(id) ?? { id }, how);
+    return this.packs.get(this.#model(id) ?? unlisted(id), how);
   }
 
   /** Models of the same source are there before they are asked for, and ready to be drawn as this one is. */
@@ -189,7 +192,7 @@ export class Opener {
       });
       if (!found) return;
       // They are of the source, and so of all models that have it.
-      this.packs.share(groupOf(this.#model(id)), { triangle_cluster: found });
+      this.packs.share(groupOf(this.#model(id) ?? unlisted(id)), { triangle_cluster: found });
       if (this.store.state.pack === pack) this.#load(id, await this.packOf(id), { paint: "clusters" });
     });
   }
@@ -201,7 +204,7 @@ export class Opener {
   /** Hand a pack to the engine and set the panels to what it has. */
   #load(id, pack, view) {
     const { engine, store } = this;
-    const group = groupOf(this.#model(id) ?? { id });
+    const group = groupOf(this.#model(id) ?? unlisted(id));
     const stays = group === this.#group;
     store.set({ crowd: false });
     if (!engine.load(pack, null, stays)) return false; // the engine has said why
@@ -241,6 +244,11 @@ function fitting({ mode, paint, against }, pack) {
 /** All bones and blends of a pack with levels. */
 function mostOf({ levels }) {
   return { levelBones: levels?.clips[0].order.length ?? 1, levelBlends: levels?.heirs.length ?? 1 };
+}
+
+/** A model that is not in the scene any more. @param {string} id @returns {import("./store.js").Model} */
+function unlisted(id) {
+  return { id, name: "", kind: "model", has_source: false };
 }
 
 function hasClusters(pack) {

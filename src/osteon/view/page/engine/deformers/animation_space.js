@@ -4,11 +4,12 @@
 //
 // Offsets are differences of positions: it does not matter about which point the matrices are.
 // Based on: B. Merry, P. Marais, J. Gain, Animation space: a truly linear framework for character animation, 2006.
-import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
+import { checkFits, FLOAT1, FLOAT4, makeTiles } from "../tiles.js";
 import { BONE_MATRIX, FLOATS, fromMatrix, mixInto } from "./matrices.js";
 
 export { FLOATS, fromMatrix, mixInto };
 
+/** @type {import("./index.js").Deformer["blendVertices"]} */
 export function blendVertices(palette, { own: { bones, weights, offsets }, numberOf, vertices }, from, to, out) {
   const m = palette;
   const count = weights.length / vertices;
@@ -26,10 +27,12 @@ export function blendVertices(palette, { own: { bones, weights, offsets }, numbe
   }
 }
 
+/** @param {import("../pack.js").Pack} pack */
 export function defines({ deformer, counts }) {
   return { OWN_SLOTS: deformer.arrays.weights.length / counts.vertices };
 }
 
+/** @param {Record<string, any>} arrays @param {import("../tiles.js").Limits} limits */
 export function textures({ bones, weights, offsets }, limits) {
   checkFits(`${weights.length.toLocaleString("en")} slots`, weights.length, limits);
   return {

@@ -6,7 +6,7 @@
 // goes straight from one screw to the other, the short way round.
 // Based on: L. Kavan, S. Collins, J. Zara, C. O'Sullivan, Skinning with dual quaternions, 2007 (DLB, algorithm 1).
 import { quaternionInto } from "../affine.js";
-import { eachSlot } from "./slots.js";
+import { eachSlot } from "./matrices.js";
 
 /** r (x y z w), then d (x y z w). */
 export const FLOATS = 8;

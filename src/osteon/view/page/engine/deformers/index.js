@@ -12,11 +12,28 @@
 // and, if it holds more than bones and weights,
 //   textures(arrays, limits, character)       its own textures by uniform name
 //   defines(pack)                             what its GLSL must know of the model
+import { centeredInto } from "../affine.js";
+import { FLOAT4, makeTiles } from "../tiles.js";
 import * as animationSpace from "./animation_space.js";
 import * as dualQuaternion from "./dual_quaternion.js";
 import * as linearBlend from "./linear_blend.js";
 import * as multiWeight from "./multi_weight.js";
 
+/**
+ * @typedef {object} Deformer
+ * @property {number} FLOATS
+ * @property {(m: ArrayLike<number>, i: number, out: any, at: number) => void} fromMatrix
+ * @property {(entry: ArrayLike<number>, i: number, out: any, at: number) => void} [toMatrix]
+ * @property {(out: any, at: number, next: ArrayLike<number>, i: number, part: number) => void} mixInto
+ * @property {(palette: Float64Array, slots: import("./matrices.js").Slots, from: number, to: number,
+ *   out: Float64Array) => void} blendVertices
+ * @property {string} GLSL
+ * @property {(arrays: Record<string, any>, limits: import("../tiles.js").Limits,
+ *   character: import("../character.js").Character) => Record<string, import("../tiles.js").Tiles>} [textures]
+ * @property {(pack: import("../pack.js").Pack) => Record<string, number>} [defines]
+ */
+
+/** @type {Record<string, Deformer>} */
 const DEFORMERS = {
   linear_blend: linearBlend,
   dual_quaternion: dualQuaternion,
@@ -29,4 +46,41 @@ export function deformerOf({ deformer }) {
   const family = DEFORMERS[deformer.kind];
   if (!family) throw new Error(`The model's deformer ${deformer.kind} is not known to this page; reload the page.`);
   return family;
+}
+
+// Palettes: what vertices read of the bones, as the family of the model has it, in a texture and in script.
+
+/** Texels that a palette needs of all bones in all frames. @param {import("../pack.js").Pack} pack */
+export function paletteTexels(pack) {
+  return (deformerOf(pack).FLOATS / 4) * pack.counts.bones * pack.counts.frames;
+}
+
+/** All frames about `center`. */
+export function paletteTexture(pack, limits, center) {
+  const { FLOATS, fromMatrix } = deformerOf(pack);
+  const { transforms } = pack.arrays;
+  const rows = new Float64Array(12);
+  return makeTiles(limits, paletteTexels(pack), FLOAT4, (data) => {
+    for (let i = 0, at = 0; i < transforms.length; i += 12, at += FLOATS) {
+      centeredInto(transforms, i, center, rows);
+      fromMatrix(rows, 0, data, at);
+    }
+  });
+}
+
+/**
+ * (b,FLOATS) the palette at a moment, from matrices (f,b,12).
+ * @param {{FLOATS: number, fromMatrix: Function, mixInto: Function}} family @param {ArrayLike<number>} matrices
+ * @param {number} bones @param {import("../pose.js").Moment} moment @param {Float64Array} out
+ */
+export function paletteAt(family, matrices, bones, { first, second, between }, out = new Float64Array(family.FLOATS * bones)) {
+  const { FLOATS, fromMatrix, mixInto } = family;
+  const next = new Float64Array(FLOATS);
+  for (let b = 0; b < bones; b++) {
+    fromMatrix(matrices, 12 * (first * bones + b), out, FLOATS * b);
+    if (between === 0) continue;
+    fromMatrix(matrices, 12 * (second * bones + b), next, 0);
+    mixInto(out, FLOATS * b, next, 0, between);
+  }
+  return out;
 }

@@ -5,7 +5,7 @@
 // Frames are moved along when matrices are about another point than the origin; that of the world, reference -1, too.
 // Based on: X. C. Wang, C. Phillips, Multi-weight enveloping, 2002.
 import { inverseInto, product } from "../affine.js";
-import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
+import { checkFits, FLOAT1, FLOAT4, makeTiles } from "../tiles.js";
 import { BONE_MATRIX, FLOATS, fromMatrix, mixInto } from "./matrices.js";
 
 export { FLOATS, fromMatrix, mixInto };
@@ -19,6 +19,7 @@ function frameInto(frames, bone, center, out) {
   for (let axis = 0; axis < 3; axis++) out[4 * axis + 3] -= center[axis];
 }
 
+/** @type {import("./index.js").Deformer["blendVertices"]} */
 export function blendVertices(palette, { own, numberOf, vertices, center }, from, to, out) {
   const { bones, weights, reference, frames } = own;
   const count = bones.length / vertices;
@@ -40,10 +41,12 @@ export function blendVertices(palette, { own, numberOf, vertices, center }, from
   }
 }
 
+/** @param {import("../pack.js").Pack} pack */
 export function defines({ deformer, counts }) {
   return { OWN_SLOTS: deformer.arrays.bones.length / counts.vertices };
 }
 
+/** @param {Record<string, any>} arrays @param {import("../tiles.js").Limits} limits */
 export function textures({ bones, weights, reference, frames }, limits, { center }) {
   checkFits(`${bones.length.toLocaleString("en")} slots of twelve weights`, weights.length / 4, limits);
   const rows = new Float64Array(12);

@@ -2,11 +2,10 @@
 // the support of its joint and nothing else, so a vertex reads a short row of entries. Coefficients are those of the frames;
 // joint_rbf.js finds those of bones that are turned live.
 // Based on: Kry, James and Pai, EigenSkin, 2002, eq. 2 and section 2.5.
-import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
-import { addTo as addColumns, columnsOf } from "./columns.js";
-import { positionRank } from "./position_rank.js";
+import { checkFits, FLOAT1, FLOAT4, makeTiles } from "../tiles.js";
+import { addTo as addColumns, columnsOf, positionRank } from "./corrections.js";
 
-export { coefficientsAt, columnsOf } from "./columns.js";
+export { coefficientsAt, columnsOf } from "./corrections.js";
 export { jointValues } from "./joint_rbf.js";
 
 /** All of them are used: the rank that people choose counts corrections. */
@@ -21,7 +20,9 @@ export const once = true;
 export function rowsOf({ basis, normal_basis: normals }, { vertices }) {
   const columns = basis.length / (3 * vertices);
   const moves = (from, r, v) => [0, 1, 2].some((axis) => from[3 * (r * vertices + v) + axis] !== 0);
-  const [starts, entries] = [new Float32Array(vertices + 1), []];
+  const starts = new Float32Array(vertices + 1);
+  /** @type {number[]} */
+  const entries = [];
   for (let v = 0; v < vertices; v++) {
     for (let r = 0; r < columns; r++) {
       if (moves(basis, r, v)) entries.push(r);

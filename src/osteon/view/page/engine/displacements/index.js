@@ -12,6 +12,21 @@ import * as corrections from "./corrections.js";
 import * as eigenskin from "./eigenskin.js";
 import * as normals from "./normals.js";
 
+/**
+ * @typedef {object} DisplacementCode
+ * @property {(arrays: any, counts: import("../pack.js").Counts) => number} columnsOf
+ * @property {(kind: string, arrays: any, counts: import("../pack.js").Counts,
+ *   limits: import("../tiles.js").Limits) => Record<string, import("../tiles.js").Tiles>} textures
+ * @property {(kind: string, arrays: any, counts: import("../pack.js").Counts) => string} chunk
+ * @property {(arrays: any, counts: import("../pack.js").Counts, moment: import("../pose.js").Moment,
+ *   columns: number) => Float64Array} coefficientsAt
+ * @property {(p: Float64Array, arrays: any, counts: import("../pack.js").Counts, q: Float64Array, v: number) => void} addTo
+ * @property {(texture: import("../tiles.js").Tiles, arrays: any, values: ArrayLike<number>|null) => void} [hold]
+ * @property {boolean} [once]
+ * @property {boolean} [cut]
+ */
+
+/** @type {Record<string, DisplacementCode>} */
 const DISPLACEMENTS = {
   corrections,
   eigenskin,

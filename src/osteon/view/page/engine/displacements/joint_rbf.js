@@ -11,14 +11,19 @@ const CLOSE = 1e-14;
 
 /**
  * How much of each column there is when bones are at posed_from_rest transforms, twelve numbers each, rows first.
- * @param {Object<string, any>} tables arrays of the displacement @param {ArrayLike<number>} transforms
+ * @param {Tables} tables @param {ArrayLike<number>} transforms
  */
 export function jointValues(tables, transforms) {
-  const turnOf = cached((joint) => turnOfJoint(transforms, tables.parents[joint], joint));
-  const known = driverTables(tables).map((driver) => shapesAt(driver, driver.joints.map(turnOf)));
+  const rotationOf = cached((joint) => turnOfJoint(transforms, tables.parents[joint], joint));
+  const known = driverTables(tables).map((driver) => shapesAt(driver, driver.joints.map(rotationOf)));
   let at = 0;
   return Float64Array.from(tables.driver, (d) => known[d].reduce((sum, shape) => sum + shape * tables.weights[at++], 0));
 }
+
+/**
+ * @typedef {{joints: Int32Array, axes: Float32Array, radii: Float32Array, counts: Int32Array, centres: Float32Array,
+ *   driver: Int32Array, weights: Float32Array, parents: Int32Array}} Tables  Arrays of an EigenSkin displacement.
+ */
 
 /** (r,) the largest that each column becomes where something is known about it: at the centres of its driver. */
 export function largestValues(tables) {
@@ -33,7 +38,7 @@ export function largestValues(tables) {
 
 /**
  * The drivers: their joints with the axes of hinges, null where a joint turns freely, and at each of their centres the
- * turns of these joints. @returns {{joints: number[], axes: (Float32Array|null)[], radius: number, centres: any[][]}[]}
+ * turns of these joints. @param {Tables} tables @returns {{joints: number[], axes: (Float32Array|null)[], radius: number, centres: any[][]}[]}
  */
 export function driverTables({ joints, axes, radii, counts, centres }) {
   const axisOf = (joint) => {

@@ -28,7 +28,10 @@ export class LevelCrowd {
     this.scene = new THREE.Scene();
     this.bodies = this.kinds.flatMap((kind, c) => kind?.meshes ?? palette.meshes[c]);
     this.state = firstState();
-    this.eye = new THREE.Vector3();
+    this.prepareMs = 0;
+    /** @type {{curve: import("../lod_controller.js").Curve|null, pixelsPerUnit: number, size: number}[]} Of the last picture. */
+    this.seen = [];
+    this.viewpoint = new THREE.Vector3();
   }
 
   /**
@@ -36,13 +39,14 @@ export class LevelCrowd {
    * @param {THREE.WebGLRenderer} renderer @param {THREE.PerspectiveCamera} camera
    * @param {LevelChoice} choice @param {Picture} picture
    */
-  draw(renderer, camera, seconds, choice, { width, height, frameTime, skeleton }) {
+  draw(renderer, camera, seconds, choice, picture) {
+    const { width, height, frameTime, skeleton } = picture;
     this.palette.setClock(seconds);
     this.seen = this.lookAt(camera, height);
     const moving = choice.auto && this.control(choice, frameTime);
     this.prepare(renderer, seconds, choice);
     const bones = skeleton ? this.kinds.map((kind) => kind?.skeletons(new THREE.Vector2(width, height))) : [];
-    this.scene.children = [...this.bodies, ...bones.filter(Boolean)];
+    this.scene.children = [...this.bodies, ...bones.filter((mesh) => mesh instanceof THREE.Mesh)];
     renderer.render(this.scene, camera);
     return moving;
   }
@@ -52,7 +56,7 @@ export class LevelCrowd {
     const begun = performance.now();
     // Meshes are for an error of one pixel; where more is put up with, they are as if it were so much smaller.
     const pixels = choice.auto ? this.state.tolerance : 1;
-    const sizeOf = (i) => this.seen[i].size / pixels;
+    const sizeOf = (i) => (this.seen[i]?.size ?? 0) / pixels;
     for (const kind of this.kinds) kind?.prepare(seconds, (i) => this.pointOf(i, choice), sizeOf);
     this.prepareMs = performance.now() - begun;
     for (const kind of this.kinds) kind?.send(renderer);
@@ -61,11 +65,11 @@ export class LevelCrowd {
   /** Of every instance how large a unit and it itself are on the screen, and the curve of its clip. */
   lookAt(camera, height) {
     const fov = (camera.fov * Math.PI) / 180;
-    this.eye.setFromMatrixPosition(camera.matrixWorld);
+    this.viewpoint.setFromMatrixPosition(camera.matrixWorld);
     return this.instances.map((instance) => {
       const kind = this.kinds[instance.character];
       if (!kind) return { curve: null, pixelsPerUnit: 0, size: 0 };
-      const unit = pixelsPerUnit(kind.distanceTo(this.eye, instance), height, fov);
+      const unit = pixelsPerUnit(kind.distanceTo(this.viewpoint, instance), height, fov);
       return { curve: kind.curveOf(instance), pixelsPerUnit: unit, size: (unit * kind.size) / height };
     });
   }
@@ -73,15 +77,20 @@ export class LevelCrowd {
   /** Moves levels on by one picture; one out of turn, as when nothing plays, counts as one that took its time. */
   control({ budget }, frameTime) {
     const before = this.state.levels;
-    const seen = this.seen.map((one) => (one.curve ? one : NOBODY));
+    const seen = this.seen.map(({ curve, pixelsPerUnit: unit }) => (curve ? { curve, pixelsPerUnit: unit } : NO_LEVELS));
     this.state = controlLevels(this.state, frameTime ?? budget, seen, { ...CONTROLLER, most: MOST_PIXELS, budget });
     return this.state.levels.some((level, i) => level !== before[i]);
+  }
+
+  /** The kind of an instance with levels. */
+  kindOf({ character }) {
+    return /** @type {LevelKind} */ (this.kinds[character]);
   }
 
   /** Bones and blends of an instance. @returns {import("./level_curve.js").LevelPoint} */
   pointOf(i, { auto, bones, blends }) {
     const instance = this.instances[i];
-    const kind = this.kinds[instance.character];
+    const kind = this.kindOf(instance);
     return auto ? kind.pointAt(instance, this.state.levels[i]) : kind.pointBy(bones, blends);
   }
 
@@ -91,17 +100,17 @@ export class LevelCrowd {
     const plain = this.instances.filter(({ character }) => !this.kinds[character]);
     const whole = plain.reduce((total, { character }) => total + this.palette.characters[character].pack.counts.triangles, 0);
     const [bones, allBones, triangles] = [sum("bones"), sum("allBones"), sum("triangles") + whole];
-    return { bones, allBones, triangles, prepareMs: this.prepareMs ?? 0, tolerance: this.state.tolerance };
+    return { bones, allBones, triangles, prepareMs: this.prepareMs, tolerance: this.state.tolerance };
   }
 
   /** Root mean square distance of some instances from what they are with all bones: part of their size, and pixels. */
   error(seconds, choice) {
     const able = this.instances.flatMap((instance, i) => (this.kinds[instance.character] ? [i] : []));
     const some = able.filter((_, at) => at % Math.ceil(able.length / MEASURED) === 0);
-    if (!some.length || !this.seen) return null;
+    if (!some.length || !this.seen.length) return null;
     let [part, pixels] = [0, 0];
     for (const i of some) {
-      const kind = this.kinds[this.instances[i].character];
+      const kind = this.kindOf(this.instances[i]);
       const squared = kind.squaredError(this.instances[i], seconds, this.pointOf(i, choice));
       part += squared / some.length;
       pixels += (squared * (kind.size * this.seen[i].pixelsPerUnit) ** 2) / some.length;
@@ -124,4 +133,4 @@ const MOST_PIXELS = 4;
 const MEASURED = 24;
 
 /** Stands for a character that has no levels. */
-const NOBODY = { curve: { levels: [1], rms: [0] }, pixelsPerUnit: 0 };
+const NO_LEVELS = { curve: { levels: [1], rms: Float32Array.of(0) }, pixelsPerUnit: 0 };

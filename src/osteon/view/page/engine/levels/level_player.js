@@ -8,11 +8,16 @@ import { bonesInto, makeKeys } from "./local_keys.js";
 export class LevelPlayer {
   /** @param {import("../pack.js").Pack} pack @param {import("./bone_order.js").BoneOrder[]} orders  one a clip */
   constructor(pack, orders, center) {
-    Object.assign(this, { pack, orders, center });
+    this.pack = pack;
+    this.orders = orders;
+    this.center = center;
     this.family = deformerOf(pack);
+    /** @type {import("./local_keys.js").Keys[]} By clip. */
     this.keys = [];
     const size = 12 * pack.counts.bones;
-    [this.world, this.exact, this.faded] = [0, 1, 2].map(() => new Float64Array(size));
+    this.world = new Float64Array(size);
+    this.exact = new Float64Array(size);
+    this.faded = new Float64Array(size);
     this.entry = new Float64Array(this.family.FLOATS);
   }
 
@@ -62,7 +67,7 @@ export class LevelPlayer {
     family.fromMatrix(faded, 12 * rank, out, at);
     family.fromMatrix(exact, 12 * rank, entry, 0);
     family.mixInto(out, at, entry, 0, part);
-    family.toMatrix(out, at, faded, 12 * rank);
+    family.toMatrix?.(out, at, faded, 12 * rank);
     family.fromMatrix(faded, 12 * rank, out, at); // a mix of two screws has more in it than a motion
   }
 }
