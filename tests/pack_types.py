@@ -13,7 +13,7 @@ from typing import Any
 from osteon.view.pack.schema import SCHEMA
 
 TARGET = Path(__file__).parents[1] / "src" / "osteon" / "view" / "page" / "engine" / "pack_types.d.ts"
-HEAD = """// Types of a pack, generated from src/osteon/view/pack/schema.json by `python -m tests.pack_types`. Do not edit.
+HEAD = """// Types of a pack. Do not edit: `python -m tests.pack_types` generates them from view/pack/schema.json.
 
 /** Numbers of an array; `any` data type in the schema. */
 export type Numbers = Float32Array | Int32Array | Uint32Array | Uint16Array | Uint8Array;

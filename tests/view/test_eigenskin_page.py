@@ -54,7 +54,8 @@ def person(visitor: Person) -> Person:
     visitor.page.evaluate(
         """() => {
           const { store, page } = window.osteon;
-          store.set({ panel: "eigenskin", eigenskinView: "side", eigenskinPaint: "material", eigenskinCount: page.eigenskin.most });
+          store.set({ panel: "eigenskin", eigenskinView: "side", eigenskinPaint: "material" });
+          store.set({ eigenskinCount: page.eigenskin.most });
           store.set({ eigenskinDriver: -1, eigenskinColumn: 0, eigenskinStyle: "length", eigenskinHandles: true });
           page.eigenskin.choose(-2);
           page.seeAll();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from osteon.view.pack.schema import SCHEMA
+
 from ..pack_types import TARGET, pack_types
 
 

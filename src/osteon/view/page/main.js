@@ -38,14 +38,14 @@ import { Timeline } from "./ui/timeline.js";
 import { takeTurntable } from "./ui/turntable.js";
 import { buildView, VIEWS } from "./ui/view_panel.js";
 
-/** What the engine draws from; the rest of the state is the page's own. */
+/** The part of the state that the engine draws from. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
 const LIGHT_VIEW = ["light", "lightTurn", "lightPower"];
 const LEVEL_VIEW = ["levels", "levelBones", "levelBlends", "levelMesh"];
 const POSE_VIEW = ["posing", "poseView", "poseMethods", "posePaint", "poseMeasure", "poseMax"];
 const EIGENSKIN_VIEW = ["eigenskin", "eigenskinView", "eigenskinPaint", "eigenskinStyle", "eigenskinTarget", "eigenskinMax"];
 
-/** Part of all vertices and frames whose errors the heat map tells apart; the others lie above its end. */
+/** Part of the errors of all vertices and frames that are within the heat scale; others are above its end. */
 const HEAT_PART = 0.99;
 
 const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -124,13 +124,13 @@ class Page {
     store.watch(["pack"], () => document.body.classList.toggle("still", Boolean(store.state.pack?.still)));
   }
 
-  /** Shows what there is, as the address says. */
+  /** Shows the first model, or the one in the address. */
   async begin() {
     await this.opener.begin(this.address.asked);
     this.address.begin();
   }
 
-  /** The panels and all that lies over the mesh. */
+  /** Builds the panels and everything over the mesh. */
   #build(opener) {
     const { engine } = this;
     const heat = heatTable();
@@ -191,7 +191,7 @@ class Page {
     return buildStage(stage, canvas, store, engine, { ...act, read, describePosed, describeEigenskin });
   }
 
-  /** Files that were dropped or chosen; a skeleton alone is for the mesh that is shown, a picture of light lights it. */
+  /** Opens files that were dropped or chosen; a skeleton alone is for the mesh that is shown, a panorama (.hdr) lights it. */
   take(given) {
     const lights = given.filter(({ name }) => suffixOf(name) === ".hdr");
     const files = given.filter((file) => !lights.includes(file));
@@ -200,11 +200,11 @@ class Page {
     if (mode !== "server") return fail("This page has no program behind it that could read files: only a picture of light (.hdr) can be dropped on it.");
     const open = () => this.opener.open(files);
     if (files.length !== 1 || !store.state.pack || !isSkeleton(files[0].name)) return open();
-    // What may be a mesh as well is opened where it has no skeleton of this one.
+    // A file that may also be a mesh is opened if it has no skeleton for this one.
     return holdsMeshes(files[0].name) ? this.pose.take(files[0], open) : this.pose.take(files[0]);
   }
 
-  /** Lights the mesh by a picture. @param {File} file */
+  /** Lights the mesh by a panorama. @param {File} file */
   async lightBy(file) {
     try {
       this.engine.setEnvironment(await readLight(file));
@@ -221,7 +221,7 @@ class Page {
     return toPng(takePicture(this.engine, { width: Math.round(scale * width * devicePixelRatio), height: Math.round(scale * height * devicePixelRatio), transparent }));
   }
 
-  /** The title and what readers call the mesh. */
+  /** Sets the title and the name of the mesh for screen readers. */
   name() {
     const { pack } = store.state;
     if (!pack) return void (document.title = "Osteon");
@@ -259,7 +259,7 @@ class Page {
     if (found && found.id !== store.state.model) this.opener.show(found.id);
   }
 
-  /** Give the engine what it draws from. */
+  /** Sets the view of the engine from the state. */
   draw() {
     for (const key of [...VIEW, ...LIGHT_VIEW]) this.engine.view[key] = store.state[key];
     const { levels, levelBones: bones, levelBlends: blends, levelMesh } = store.state;
@@ -279,7 +279,7 @@ class Page {
     if (pack !== this.measured && !swapped) this.tracker.stop();
     this.measured = pack;
     if (!canCompare(pack)) return;
-    // One model in place of another is measured at once; a slider that moves asks many times, and the last one counts.
+    // A swapped model is measured at once; a moving slider sends many changes, of which only the last one counts.
     if (swapped) this.tracker.start(pack, rank);
     else this.later = window.setTimeout(() => this.tracker.start(pack, rank), 120);
   }
@@ -293,8 +293,8 @@ class Page {
   }
 
   /**
-   * The heat map reaches to the 99th percentile of the errors that are shown when it is first asked for, and then stays:
-   * one scale for all ranks, frames and models of a source. What lies above has a colour of its own.
+   * The heat map is scaled to the 99th percentile of the errors that are shown when it is first used, and keeps this scale for
+   * all ranks, frames and models of a source. Errors above it have a separate colour.
    */
   setHeat(anew = false) {
     const { paint, heatMax, pack } = store.state;
@@ -335,7 +335,7 @@ class Page {
     this.compare.update({ frame: this.timeline.frame, track, diagonal: pack.diagonal, error });
   }
 
-  /** What is known of every model of the source in the frame that is shown. */
+  /** Updates the errors of all models of the source in the current frame. */
   #showModels() {
     const { frame } = this.timeline;
     this.compare.updateModels(({ id }) => {
@@ -374,14 +374,14 @@ class Page {
   }
 }
 
-/** E of all frames at a rank, as it came with the model or was measured; null as long as neither is known. */
+/** E of all frames at a rank, stored with the model or measured; null while unknown. */
 function errorOf(pack, rank, track) {
   const known = pack.error_percent_by_rank?.[rank];
   if (Number.isFinite(known)) return known;
   return Number.isFinite(track?.error) ? track.error : null;
 }
 
-/** What the engine shows of a posed mesh. */
+/** The view settings of the engine for a posed mesh. */
 function posedView({ poseView, poseMethods, posePaint, poseMeasure, poseMax }) {
   return {
     mode: poseModeOf(poseView, poseMethods),
@@ -395,7 +395,7 @@ function posedView({ poseView, poseMethods, posePaint, poseMeasure, poseMax }) {
   };
 }
 
-/** Formats of rigs hold meshes too: those are opened, unless the Pose panel asks for a skeleton. */
+/** Formats of rigs contain meshes too: those are opened, unless the Pose panel is open. */
 function isSkeleton(name) {
   const { panel, scene } = store.state;
   return (scene.limits.skeletons ?? []).includes(suffixOf(name)) && (!holdsMeshes(name) || panel === "pose");
@@ -416,7 +416,7 @@ function css(table, index) {
 }
 
 try {
-  // Within reach of tests and of curious people in the browser's console.
+  // For tests, and for the console of the browser.
   globalThis.osteon = start();
 } catch (error) {
   fail(`This page needs WebGL 2, which this browser does not offer (${messageOf(error)}).`);

@@ -1,6 +1,6 @@
 /**
- * Joints of a character with EigenSkin, turned live: by sliders, by dragging, or by poses that came with it. Everything
- * is computed here in the page: bones from turns, coefficients from bones, and the distance from the truth.
+ * Poses the joints of a character with EigenSkin in real time: by sliders, by dragging, or by its stored poses. Everything
+ * is computed in the page: bones from joint rotations, coefficients from bones, and errors against the target meshes.
  */
 import { absent } from "../engine/absent.js";
 import { positionRank } from "../engine/displacements/corrections.js";
@@ -22,7 +22,7 @@ import { placedPoints, pulled, eigenskinRig } from "./rig.js";
 export const BY_HAND = -1;
 export const AT_REST = -2;
 
-/** Part of the vertices whose errors the heat map tells apart. */
+/** Part of the vertices whose errors are within the heat scale. */
 const HEAT_PART = 0.99;
 
 /** Poses that the camera leaves room for, about. */
@@ -117,7 +117,7 @@ export class EigenskinPosing {
 
   // ---- begin and end ----------------------------------------------------------------------------------------------
 
-  /** Show a model with joints that turn, in place of the one that plays; a model that was turned before is as it was. */
+  /** Show a model with movable joints in place of the one that plays; a model that was posed before keeps its pose. */
   resume(pack) {
     if (this.pack !== pack) this.#take(pack);
     if (this.engine.eigenskin || !this.engine.beginEigenskin()) return;
@@ -162,7 +162,7 @@ export class EigenskinPosing {
 
   // ---- the pose ---------------------------------------------------------------------------------------------------
 
-  /** Stand in a pose, of the list or by hand. */
+  /** Set the pose: one of the list, or one set by hand. */
   set(pose, known = BY_HAND) {
     this.pose = pose;
     this.known = known;
@@ -210,7 +210,7 @@ export class EigenskinPosing {
     if (turned) this.set(turned);
   }
 
-  /** Coefficients of the columns that are used, so many of each joint and pair, and as many eigennormals; of all, all. */
+  /** Coefficients of the first `count` columns of each joint and pair; with the maximum, of all columns. */
   coefficients(count = this.store.state.eigenskinCount) {
     const all = count > 0 && count === this.most;
     return this.values.map((value, r) => (this.orders[r] < count || (all && r >= this.rank) ? value : 0));
@@ -234,7 +234,7 @@ export class EigenskinPosing {
     this.#changed();
   }
 
-  // ---- what is known about it -------------------------------------------------------------------------------------
+  // ---- errors -----------------------------------------------------------------------------------------------------
 
   /** Errors with 0, 1, … eigendisplacements of each joint; the first are those of the skin alone. */
   #errorsByCount(truth) {
@@ -251,7 +251,7 @@ export class EigenskinPosing {
     return Number(percentileOf([far], HEAT_PART).toPrecision(2)) || 1e-6;
   }
 
-  /** Errors of what each role shows; null without a truth. */
+  /** Errors of a role; null without a target mesh. */
   errorOf(role) {
     if (!this.byCount || role === "source") return null;
     return this.byCount[role === "plain" ? 0 : this.store.state.eigenskinCount];
@@ -330,7 +330,7 @@ export function distanceOf(posed, truth, surface, diagonal) {
   return { rms: Math.sqrt(squares / Math.max(1, far.length)), worst: far.reduce((most, one) => Math.max(most, one), 0) };
 }
 
-/** The model as it stands, with other amounts of its columns. */
+/** Positions of the model in its current pose with other coefficients. */
 export function posedWith(pack, coefficients) {
   const [{ kind, arrays }] = pack.displacements;
   return posePositions({ ...pack, displacements: [{ kind, arrays: { ...arrays, coefficients } }] }, wholeFrame(0), 0);

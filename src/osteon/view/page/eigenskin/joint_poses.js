@@ -1,5 +1,5 @@
 /**
- * Turns at the joints of a model become the transforms of its bones: what deform/pose_skeleton.py computes.
+ * Converts joint rotations of a model to bone transforms, as deform/pose_skeleton.py does.
  *
  *   G_j = G_above(j) R_j,   x_j = x_above(j) + G_above(j) (p_j - p_above(j)),   T_j = [G_j | x_j - G_j p_j]
  *
@@ -13,7 +13,7 @@ export function restPose({ counts }) {
   return { turns: Float64Array.from({ length: 4 * counts.bones }, (_, i) => Number(i % 4 === 3)), shift: [0, 0, 0] };
 }
 
-/** Pose number p of those that came with a model. @param {import("../engine/pack.js").Pack} pack @returns {JointPose} */
+/** Stored pose number p of a model. @param {import("../engine/pack.js").Pack} pack @returns {JointPose} */
 export function knownPose({ arrays, counts }, p) {
   const { pose_turns, pose_shifts } = /** @type {Required<import("../engine/pack.js").Arrays>} */ (arrays);
   const size = 4 * counts.bones;
@@ -23,7 +23,7 @@ export function knownPose({ arrays, counts }, p) {
 
 export const rotationOf = ({ turns }, j) => new Quaternion().fromArray(turns, 4 * j);
 
-/** The same pose with another turn of a joint. @returns {JointPose} */
+/** The pose with another rotation of a joint. @returns {JointPose} */
 export function withRotation(pose, j, turn) {
   const turns = pose.turns.slice();
   turn.clone().normalize().toArray(turns, 4 * j);

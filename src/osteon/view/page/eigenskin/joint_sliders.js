@@ -1,6 +1,6 @@
 /**
- * The ways in which joints of a model turn, each a slider: an axis of the rest pose and a range of degrees. They are the
- * limits that came with its poses; of joints without any, what the tables of EigenSkin cover: a hinge by its axis, other
+ * The sliders of the joints of a model. Each has an axis in the rest pose and a range of degrees. The ranges are the
+ * limits stored with its poses; for other joints, the settings that the tables of EigenSkin cover: a hinge by its axis, other
  * joints by the axes of the scene. Angles of a joint with several ways are parts of one rotation vector along their axes.
  *
  * @typedef {{joint: number, name: string, axis: number[], low: number, high: number, siblings: JointSlider[]}} JointSlider
@@ -19,7 +19,7 @@ const SCENE = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
 /** @param {import("../engine/pack.js").Pack} pack  with EigenSkin @returns {JointSlider[]} */
 export function jointSlidersOf(pack) {
   const limited = new Set(pack.joint_limits.map(({ joint }) => joint));
-  // Eigennormals have drivers of their own, of the same joints.
+  // Eigennormals have separate drivers for the same joints.
   const firsts = new Map();
   for (const one of driverTables(tablesOf(pack))) if (one.joints.length === 1 && !firsts.has(one.joints[0])) firsts.set(one.joints[0], one);
   const single = [...firsts.values()].filter(({ joints: [j] }) => !limited.has(j));
@@ -33,7 +33,7 @@ export function jointSlidersOf(pack) {
   return jointSliders;
 }
 
-/** What the centres of a joint cover. */
+/** The sliders for the settings that the centres of a joint cover. */
 function coveredBy({ joints: [joint], axes: [axis], centres }) {
   const ways = axis ? { "": [...axis] } : SCENE;
   return Object.entries(ways)
@@ -54,7 +54,7 @@ export function angleIn(jointSlider, pose) {
   return anglesOf(jointSlider.siblings, rotationOf(pose, jointSlider.joint))[jointSlider.siblings.indexOf(jointSlider)];
 }
 
-/** The pose with another angle of a jointSlider; what its joint does besides stays. */
+/** The pose with another angle of a slider; the other angles of the joint stay. */
 export function withAngle(jointSlider, pose, degrees) {
   const { joint, axis, siblings } = jointSlider;
   const by = (degrees - angleIn(jointSlider, pose)) / DEGREES;
@@ -64,7 +64,7 @@ export function withAngle(jointSlider, pose, degrees) {
   return withRotation(pose, joint, about(vector, vector.length()));
 }
 
-/** The pose with a turn of a joint, or as near to it as its jointSliders let it come. @param {JointSlider[]} siblings */
+/** The pose with a joint rotation, limited to the ranges of its sliders. @param {JointSlider[]} siblings */
 export function withLimitedRotation(siblings, pose, turn) {
   const angles = anglesOf(siblings, turn).map((angle, i) => Math.min(siblings[i].high, Math.max(siblings[i].low, angle)) / DEGREES);
   const vector = new Vector3();
@@ -72,7 +72,7 @@ export function withLimitedRotation(siblings, pose, turn) {
   return withRotation(pose, siblings[0].joint, about(vector, vector.length()));
 }
 
-/** Degrees along the axes of jointSliders, whose sum comes nearest to a turn. */
+/** Degrees along the axes of the sliders of a joint whose sum is nearest to a rotation. */
 function anglesOf(siblings, turn) {
   const axes = siblings.map(({ axis }) => new Vector3(...axis));
   if (siblings.length === 1) return [DEGREES * hingeAngle(turn.toArray(), siblings[0].axis)];

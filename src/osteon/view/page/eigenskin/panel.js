@@ -1,4 +1,4 @@
-/** EigenSkin: joints turned by sliders or by poses, skin beside EigenSkin beside the truth, and what its columns do. */
+/** EigenSkin panel: joints moved by sliders or stored poses, skin, EigenSkin and target mesh, and the effect of its columns. */
 import { eigenskinOf } from "../engine/displacements/supports.js";
 import { hasSkeleton } from "../engine/skeleton.js";
 import { jointBox as jointList } from "../pose/joint_list.js";
@@ -21,7 +21,7 @@ const VIEWS = [
 ];
 const NEEDS_TRUTH = ["source", "overlay"];
 
-/** Whether joints of a model can be turned here. @param {import("../engine/pack.js").Pack | null} pack */
+/** Whether the joints of a model can be posed here. @param {import("../engine/pack.js").Pack | null} pack */
 export function canPoseJoints(pack) {
   return Boolean(eigenskinOf(pack)?.arrays.driver.length && hasSkeleton(pack));
 }
@@ -86,7 +86,7 @@ function buildBody(store, eigenskin, act, home) {
   return home.element.appendChild(make("div", { class: "groups" }, ...parts.map((part) => part.element)));
 }
 
-/** Poses that came with a character, by what they are for; choosing one sets all joints. */
+/** The stored poses of a character by purpose; choosing one sets all joints. */
 
 
 const KINDS = { train: "learned from, one joint", pair: "learned from, two joints", validate: "never seen" };
@@ -136,7 +136,7 @@ function optionsOf(pack) {
   return [option(AT_REST, "Rest"), option(BY_HAND, "By hand"), ...groups.filter((group) => group !== null)];
 }
 
-/** A slider for each way in which a joint turns. */
+/** The sliders of all joints. */
 
 
 const text = (angle) => `${angle.toFixed(0)}°`.replace("-", "−").replace(/^−0°/, "0°");

@@ -1,4 +1,4 @@
-/** What colours the mesh: the error, the supports of joints where they overlap, or one eigendisplacement. */
+/** The colours of the mesh: the error, the supports of joints with their overlaps, or one eigendisplacement. */
 import { boneColors } from "../engine/colors.js";
 import { namesOf } from "../ui/bones.js";
 import { choice, slider } from "../ui/controls.js";
@@ -102,7 +102,7 @@ export function supportNames(eigenskin, swatch) {
   return make("ul", { class: "names" }, painted().map(row));
 }
 
-/** How much of the mesh is seen in colour, and what it means. */
+/** Describes how much of the mesh is coloured, and the meaning of the colours. */
 function wordsOf(state, { supports, painted, pack }) {
   if (state.eigenskinPaint === "column")
     return `At most ${share(state.eigenskinReach)} of the diagonal in the poses it was learned from.`;
@@ -115,7 +115,7 @@ function wordsOf(state, { supports, painted, pack }) {
 
 /** Colours of supports and of eigendisplacements, for the vertices of a model. */
 
-/** Vertices that nothing moves, and how much of its colour a vertex has that is hardly moved. */
+/** Colour of vertices outside of all supports, and the least share of its colour inside of one. */
 const BARE = [0.83, 0.83, 0.82];
 const LEAST = 0.45;
 /** The grey of no displacement, where colours are directions. */

@@ -1,11 +1,11 @@
-/** Handles of a model whose joints are turned: the ends of what turns, over the mesh, and what dragging one of them does. */
+/** The rig of a model with EigenSkin: its handles over the mesh, and the effect of dragging one. */
 import { Quaternion, Vector3 } from "three";
 import { makeRig } from "../pose/rig.js";
 import { namesOf } from "../ui/bones.js";
 import { angleIn, withAngle, withLimitedRotation } from "./joint_sliders.js";
 
 /**
- * Joints, and after them where last ones end, as a rig of handles; those can be moved that hang on a joint that turns.
+ * Joints, followed by the tips of the last ones, as a rig of handles; a handle is movable if its parent joint has a slider.
  * @param {import("../engine/pack.js").Pack} pack @param {import("./joint_sliders.js").JointSlider[]} jointSliders
  */
 export function eigenskinRig(pack, jointSliders) {
@@ -41,7 +41,7 @@ export function placedPoints(rig, placed) {
 }
 
 /**
- * The pose in which a point comes as near to a target as the joint above it lets it; null where that one does not turn.
+ * The pose in which a point is as near to a target as its parent joint allows; null if that joint has no slider.
  * @param {import("./joint_sliders.js").JointSlider[]} jointSliders @param {import("./joint_poses.js").JointPose} pose
  */
 export function pulled(rig, jointSliders, pose, placed, point, target, points) {
@@ -60,7 +60,7 @@ export function pulled(rig, jointSliders, pose, placed, point, target, points) {
   return withLimitedRotation(siblings, pose, turned);
 }
 
-/** A hinge turns by the angle that is seen along its axis, within its range. */
+/** Rotates a hinge by the angle about its axis, within its range. */
 function hinged(jointSlider, pose, axis, from, to) {
   const across = (vector) => vector.clone().addScaledVector(axis, -vector.dot(axis));
   const [a, b] = [across(from), across(to)];

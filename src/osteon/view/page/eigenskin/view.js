@@ -1,4 +1,4 @@
-/** How a model whose joints are turned is shown: what the store says, as the engine takes it. */
+/** How the engine shows a model with EigenSkin, from the state of the page. */
 import { make, say } from "../ui/dom.js";
 import { share } from "../ui/numbers.js";
 import { driverName } from "./panel_paint.js";
@@ -11,7 +11,7 @@ export function roleNames(pack) {
 /** Modes and paints that need the mesh of the pose. */
 const NEEDS_TRUTH = ["source", "overlay"];
 
-/** What colours the mesh: an error is one only where the truth is known. @param {import("../ui/store.js").State} state */
+/** The paint of the mesh; the error needs a target mesh. @param {import("../ui/store.js").State} state */
 export function paintShown({ eigenskinPaint, eigenskinTarget }) {
   return eigenskinPaint === "error" && !eigenskinTarget ? "material" : eigenskinPaint;
 }
@@ -28,7 +28,7 @@ export function rolesShown(state) {
   return mode === "side" ? ["plain", "result", ...(state.eigenskinTarget ? ["source"] : [])] : [mode];
 }
 
-/** What the engine shows. @param {import("../ui/store.js").State} state */
+/** The view settings of the engine. @param {import("../ui/store.js").State} state */
 export function engineViewOf(state) {
   const paint = paintShown(state);
   return {
@@ -41,7 +41,7 @@ export function engineViewOf(state) {
   };
 }
 
-/** Names of the views over the mesh, each with the error of what it shows. */
+/** Labels of the views over the mesh, each with its error. */
 
 /**
  * @param {HTMLElement} stage @param {import("../ui/store.js").Store} store
@@ -71,7 +71,7 @@ export function buildViewNames(stage, store, eigenskin, engine) {
   return { place };
 }
 
-/** One point of a mesh whose joints are turned, in words: its error, and which joints move it. */
+/** Text about one point of the mesh: its errors, and the joints that move it. */
 
 const MOST = 3; // drivers that are named
 

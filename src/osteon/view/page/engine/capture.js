@@ -1,10 +1,10 @@
-// Pictures of what the engine shows, as files: at a size of their own, on its background or on none.
+// Images of the view as files: at any size, with or without background.
 
 /** Backgrounds from whose two pictures the opacity of each pixel is found. */
 const [BLACK, WHITE] = [0x000000, 0xffffff];
 
 /**
- * The picture as pixels. The canvas has another size only for the moment: nobody sees it.
+ * The image as pixels. The canvas changes its size only temporarily, which is not visible.
  * @param {import("./engine.js").Engine} engine
  * @param {{width: number, height: number, transparent?: boolean}} how  in pixels of the file
  * @returns {ImageData}
@@ -26,7 +26,7 @@ export class PictureCamera {
     this.width = size.width;
     this.height = size.height;
     this.touched = engine.orbitCamera.touched;
-    engine.orbitCamera.touched = true; // as it is seen now, not framed anew
+    engine.orbitCamera.touched = true; // keep the current camera
     // Views are placed in pixels of the page: the size stays, and the pixels are finer or coarser.
     engine.renderer.setPixelRatio(this.width / engine.width);
     engine.renderer.setSize(engine.width, engine.height, false);
@@ -55,7 +55,7 @@ function drawn(engine, width, height, background) {
   }
   const sheet = new OffscreenCanvas(width, height);
   const context = contextOf(sheet, { willReadFrequently: true });
-  context.drawImage(engine.canvas, 0, 0, width, height); // what was drawn is there until the page is shown
+  context.drawImage(engine.canvas, 0, 0, width, height); // valid until the browser presents the page
   return context.getImageData(0, 0, width, height);
 }
 

@@ -22,7 +22,7 @@ import { BYTE4, makeTiles } from "./tiles.js";
 
 const SOURCE_CHUNK = poseChunk(null);
 
-/** What is drawn of a sequence, and what a skinned model (skinned_character.js) shares with it. */
+/** The meshes and materials of a sequence, and the base class of a skinned model (skinned_character.js). */
 export class Character {
   /**
    * @param {import("./pack.js").Pack} pack @param {import("./tiles.js").Limits} limits
@@ -96,17 +96,17 @@ export class Character {
     };
   }
 
-  /** A texture of the whole character where there is one, else its own. */
+  /** A texture of the whole character if this is a coarser mesh, else a new one. */
   borrowed(name, make) {
     return this.whole ? this.whole.uniforms[name].value : make();
   }
 
-  /** Pictures of its materials that have come. */
+  /** Decoded images of its materials. */
   get pictures() {
     return this.whole?.pictures ?? this.ownPictures;
   }
 
-  /** What the shader of a surface reads. @param {Role} role */
+  /** Uniforms of the shader of a surface. @param {Role} role */
   uniformsOf(role) {
     return this.uniforms;
   }
@@ -124,7 +124,7 @@ export class Character {
     this.flatGeometry = null;
   }
 
-  /** Errors of the pack; what is measured stays measured as long as this does. */
+  /** Measures the errors of the pack and caches them. */
   get errors() {
     this.meter ??= new ErrorMeter(this);
     return this.meter;
@@ -139,7 +139,7 @@ export class Character {
     return this.parts.get(name) ?? null;
   }
 
-  /** Puts the source's frames into a texture, once. */
+  /** Uploads the frames of the source as a texture, once. */
   needSource() {
     if (this.source || !this.pack.hasSource) return;
     this.source = this.shared?.textures() ?? sourceTextures(this.pack, this.limits, this.center);
@@ -147,12 +147,12 @@ export class Character {
     this.uniforms.sourceScale.value = this.source.sourceScale;
   }
 
-  /** What can be seen of it. @returns {Role[]} */
+  /** The roles that can be shown. @returns {Role[]} */
   get roles() {
     return ["source"];
   }
 
-  /** Names of the uniforms whose textures tell where vertices are. */
+  /** Names of the uniforms whose textures hold the positions of vertices. */
   get poseTextures() {
     return ["source", "sourceScale"];
   }
@@ -186,13 +186,13 @@ export class Character {
   /** Sets the amounts of all morph targets; null plays those of the clip. @param {ArrayLike<number>|null} values */
   holdTargets(values) {}
 
-  /** Computes what is computed once per picture. @param {THREE.WebGLRenderer} renderer */
+  /** Updates displacements that are computed once per picture. @param {THREE.WebGLRenderer} renderer */
   displace(renderer) {}
 
   /** Makes all shaders read levels. */
   needLevels() {}
 
-  /** Whether all of the mesh lies in one plane z. */
+  /** Whether the whole mesh is in one plane of constant z. */
   get isFlat() {
     const { rest } = this.pack.arrays;
     this.flatness ??= rest.every((value, i) => i % 3 !== 2 || value === rest[2]);
@@ -216,7 +216,7 @@ export class Character {
   }
 
   /**
-   * Materials of a surface, one for each group of triangles that shares a picture.
+   * Materials of a surface, one for each group of triangles with the same image.
    * @param {Role} role @param {{flat?: boolean, crowd?: boolean, error?: boolean, layer?: string}} options
    * @returns {Surface}
    */
@@ -249,7 +249,7 @@ export class Character {
     return material;
   }
 
-  /** Decodes the pictures of the materials; surfaces made before show plain colours, so they are made anew. */
+  /** Decodes the images of the materials; existing surfaces have plain colours, so they are rebuilt. */
   async loadPictures() {
     const decode = async ({ mime, array }) => {
       const blob = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (this.pack.arrays[array])], { type: mime });
@@ -297,7 +297,7 @@ function table(colors, limits) {
   });
 }
 
-// Two sequences of one mesh beside each other: the source of the first, and as its result the frames of the second.
+// Two sequences of one mesh: the source of the first, and the frames of the second as its result.
 
 /** Triangles, materials, camera and ground are those of the first; only where its vertices are is the second's own. */
 export class PairedCharacter extends Character {

@@ -4,11 +4,11 @@ import { middleOf } from "./geometry.js";
 import { characterOf } from "./skinned_character.js";
 import { sourceTextures } from "./source_texture.js";
 
-/** As many are kept, and as many vertices of all together. */
+/** Largest number of cached characters, and of all their vertices. */
 const MOST = 12;
 const MOST_VERTICES = 3_000_000;
 
-/** What characters of one source have alike: the point that all positions are relative to, and the source's textures. */
+/** Data that characters of one source share: the origin of all positions, and the textures of the source. */
 export class SharedSource {
   /** @type {ReturnType<typeof sourceTextures>|null} */
   #textures = null;
@@ -20,7 +20,7 @@ export class SharedSource {
     this.center = center ?? middleOf(pack.arrays.rest);
   }
 
-  /** The frames as they came; the same array for all packs that share them. */
+  /** The frames of the source; the same array for all packs that share them. */
   get frames() {
     return framesOf(this.pack);
   }
@@ -45,7 +45,7 @@ export class CharacterCache {
   #sources = [];
 
   /**
-   * The character of a pack; of the same source as those that are kept where `stay` says so.
+   * The character of a pack; with `stay`, of the same source as the cached ones.
    * @param {import("./pack.js").Pack} pack @param {import("./tiles.js").Limits} limits @param {boolean} stay
    * @returns {import("./character.js").Character}
    */
@@ -79,7 +79,7 @@ export class CharacterCache {
     return [...this.#kept.values()].includes(character);
   }
 
-  /** Drops all but some characters, and what only the others shared. */
+  /** Disposes all but some characters, and the sources that only the others used. */
   keepOnly(characters) {
     for (const [key, character] of this.#kept) if (!characters.includes(character)) this.#drop(key, character);
     const used = characters.map(({ shared }) => shared);
@@ -87,7 +87,7 @@ export class CharacterCache {
     this.#sources = this.#sources.filter((source) => used.includes(source));
   }
 
-  /** Drops those that were not taken for the longest time, if there are too many; never one that is shown. */
+  /** Evicts the least recently used characters while the cache is too large; never a visible one. */
   makeRoom(shown) {
     for (const [key, character] of [...this.#kept]) {
       if (this.#kept.size <= MOST && this.#vertices <= MOST_VERTICES) return;

@@ -9,7 +9,7 @@ import { StreamCrowd } from "./stream.js";
 export const MOST_INSTANCES = 10_000;
 /** Triangles of a crowd up to which its shadows are drawn: they cost as much as drawing it once more. */
 const MOST_SHADOWED = 6_000_000;
-/** Free ground between neighbours, as part of what a character needs. */
+/** Free space between neighbours, as a part of the size of a character. */
 const GAP = 0.4;
 
 /** Numbers in 0 … 1 that are the same for the same seed (mulberry32). */
@@ -24,10 +24,10 @@ function randomNumbers(seed) {
 }
 
 /**
- * Who stands where: instances on a jittered grid.
+ * Places instances on a jittered grid.
  * @param {import("./character.js").Character[]} characters
  * @returns {{character: number, clip: number, offset: number, place: number[], turn: number}[]}
- *   a vertex x of the character is drawn at R(turn) (x - the character's center) + place
+ *   a vertex x of the character is drawn at R(turn) (x - center of the character) + place
  */
 export function placeCrowd(characters, count, seed) {
   const random = randomNumbers(seed);
@@ -52,7 +52,7 @@ export function placeCrowd(characters, count, seed) {
   });
 }
 
-/** Draws all instances by matrix palettes: the graphics card poses them, a frame costs a few uniforms. */
+/** Draws all instances by matrix palettes: the graphics card poses them, a frame needs only a few uniforms. */
 export class PaletteCrowd {
   /** @param {import("./character.js").Character[]} characters @param {ReturnType<typeof placeCrowd>} instances */
   constructor(characters, instances) {
@@ -65,7 +65,7 @@ export class PaletteCrowd {
     this.scene.children = this.meshes.filter((mesh) => mesh.geometry.instanceCount > 0);
   }
 
-  /** Takes up materials that were made anew, once pictures have come. */
+  /** Uses rebuilt materials, after images were decoded. */
   renew() {
     this.meshes.forEach((mesh, c) => (mesh.material = crowdMaterial(this.characters[c])));
   }
@@ -155,13 +155,13 @@ export class Crowd {
     return this.levels;
   }
 
-  /** Takes up materials that were made anew. */
+  /** Uses rebuilt materials. */
   renew() {
     this.palette.renew();
     this.levels?.renew();
   }
 
-  /** What the camera must show: the boxes of all that characters do, turned and placed as they are. */
+  /** The extent that the camera frames: the bounding boxes of all characters over their clips, rotated and placed. */
   outline() {
     this.outlined ??= this.#findOutline();
     return this.outlined;

@@ -1,4 +1,4 @@
-// A model whose joints are turned live: one frame of bones and coefficients that script writes anew, the skin with
+// A model whose joints are moved in the page: one frame of bones and coefficients that script updates, the skin with
 // EigenSkin (result), the skin alone (plain), and the mesh that was simulated in the same pose (source).
 import { centeredInto } from "./affine.js";
 import { deformerOf } from "./deformers/index.js";
@@ -66,7 +66,7 @@ export class EigenskinCharacter extends SkinnedCharacter {
     return posePositions(role === "plain" ? this.plain : this.pack, NOW, 0, vertices);
   }
 
-  /** Turns joints: transforms (b,12) of the bones, and how much of each column there is. */
+  /** Sets the bone transforms (b,12), and the coefficients of all columns. */
   turn(transforms, coefficients) {
     const { pack, center, uniforms } = this;
     pack.arrays.transforms.set(transforms);
@@ -99,7 +99,7 @@ export class EigenskinCharacter extends SkinnedCharacter {
     this.#fillSource();
   }
 
-  /** Has the camera leave room for meshes (v,3) too, when it is set anew. */
+  /** Includes meshes (v,3) in what the camera frames. */
   keepInView(meshes) {
     const { motion, center } = this;
     for (const mesh of meshes) {
@@ -135,7 +135,7 @@ export class EigenskinCharacter extends SkinnedCharacter {
     source.source.needsUpdate = true;
   }
 
-  /** What is bent below the ground takes the ground along; above it, the ground stays. */
+  /** The ground moves down with parts that are below it, and otherwise stays. */
   #lowerGround() {
     const { motion, center } = this;
     const posed = this.positionsOf("result", NOW, motion.vertices);

@@ -122,9 +122,9 @@ export class Engine {
   }
 
   /**
-   * Shows a pack instead of what is shown; false when it cannot be shown, and then onError says why. With a `copy`, a
+   * Shows a pack; returns false and calls onError if it cannot be shown. With a `copy`, a
    * pack of other frames of the same mesh, the pack is the source and the copy the result. A pack that is to `stay`
-   * is of the same source as what is shown: moment, view, mark and what stands beside it stay, and so does what goes.
+   * is of the same source as the current one: moment, view, mark and the model beside it stay, and playback continues.
    */
   load(pack, copy = /** @type {Pack|null} */ (null), stay = false) {
     return this.guarded(() => {
@@ -156,7 +156,7 @@ export class Engine {
     });
   }
 
-  /** Makes ready what a model of the same source needs to be shown as the present one is: its first picture is quick. */
+  /** Prepares a model of the same source, so that its first picture is fast. */
   async warm(pack) {
     if (!this.character || this.mode !== this.modelMode || this.cache.isFull(pack)) return;
     const { renderer, orbitCamera, model } = this;
@@ -182,7 +182,10 @@ export class Engine {
     });
   }
 
-  /** What is seen where a role is: the source may be another model. @param {Role} role @returns {{character: Character, role: Role}} */
+  /**
+   * The character and role of a view: the source may be replaced by another model.
+   * @param {Role} role @returns {{character: Character, role: Role}}
+   */
   ownerOf(role) {
     const { character, model } = this;
     return role === "source" && model.beside ? { character: model.beside, role: "result" } : { character, role };
@@ -225,7 +228,7 @@ export class Engine {
     this.refresh();
   }
 
-  /** Stands at a frame, counted over all clips, in the clip that holds it. */
+  /** Goes to a frame, counted over all clips. */
   setFrame(frame) {
     const owner = this.character && this.clock.ownerOf(frame);
     if (!owner) return;
@@ -256,7 +259,7 @@ export class Engine {
 
   // ---- pictures ---------------------------------------------------------------------------------------------------
 
-  /** Asks for a picture with what `view` says now. */
+  /** Requests a picture with the current `view`. */
   refresh() {
     if (!this.renderer || this.requested) return;
     this.requested = requestAnimationFrame((now) => this.tick(now));
@@ -317,7 +320,7 @@ export class Engine {
     return Boolean(this.character) && this.mode.stacked;
   }
 
-  /** Whether there are a result and a source, so that there are errors. */
+  /** Whether there are a result and a source to compare. */
   get comparable() {
     return Boolean(this.errors && this.character?.pack.skinned && this.character.pack.hasSource);
   }
@@ -354,7 +357,7 @@ export class Engine {
     if (this.fitted !== this.aspect && !this.orbitCamera.touched) this.fit();
   }
 
-  /** Keeps what readLight found in a picture, for `view.light` "picture". @param {number[][]|null} found */
+  /** Stores the result of readLight, for `view.light` "picture". @param {number[][]|null} found */
   setEnvironment(found) {
     setEnvironment(found);
     this.refresh();
@@ -366,10 +369,10 @@ export class Engine {
     this.direction = direction;
     this.fit();
     this.direction = before;
-    this.orbitCamera.touched = true; // chosen by the person: it stays when the window changes
+    this.orbitCamera.touched = true; // chosen by the user: it stays when the window changes
   }
 
-  /** Goes near a vertex and marks it. */
+  /** Moves the camera to a vertex and marks it. */
   lookAtVertex(vertex) {
     if (!this.character || this.group) return;
     const { normals } = readPosed(this.renderer, this.character, { moment: this.clock.moment, rank: this.rank });
@@ -406,7 +409,7 @@ export class Engine {
     return this.comparable && this.errors ? this.errors.worst(rank) : null;
   }
 
-  /** The error that so many vertices of all frames do not exceed, part of the diagonal. */
+  /** The error that a part of the vertices of all frames does not exceed, part of the diagonal. */
   errorPercentile(part, rank = this.rank) {
     return this.comparable && this.errors ? this.errors.percentile(part, rank) : null;
   }
@@ -415,7 +418,7 @@ export class Engine {
     return this.comparable && this.errors ? this.errors.byRank() : null;
   }
 
-  /** What is under a point of the canvas, in CSS pixels from its top left corner. */
+  /** What is at a point of the canvas, in CSS pixels from its top left corner. */
   pick(x, y) {
     if (!this.character || this.group) return null;
     const holds = ({ from, to, top, tall }) => x >= from && x < to && y >= top && y < top + tall;
@@ -436,7 +439,7 @@ export class Engine {
     return { vertex, triangle, role, pack, bone: weights[0]?.[0] ?? 0, weights, error };
   }
 
-  /** A vertex of the result now, relative to the character's center. */
+  /** Current position of a vertex of the result, relative to the center of the character. */
   posedVertex(vertex) {
     const { center } = this.character;
     const [x, y, z] = this.model.character.positionsOf("result", this.clock.moment, [vertex], this.rank);
@@ -472,7 +475,7 @@ export class Engine {
       what.moment = momentInClip(clip, frame - clip.start);
     }
     const { positions } = readPosed(this.renderer, character, what);
-    // A crowd stands around the center of the character that was loaded.
+    // A crowd is placed around the center of the loaded character.
     const { center } = this.character;
     return positions.map((x, i) => x + center[i % 3]);
   }
@@ -489,20 +492,20 @@ export class Engine {
     return kind.drawn(number);
   }
 
-  /** Holds the amounts of the morph targets of the model by hand; null lets them play. @param {ArrayLike<number>|null} values */
+  /** Sets the amounts of the morph targets of the model; null plays those of the clip. @param {ArrayLike<number>|null} values */
   holdTargets(values) {
     this.character?.holdTargets(values);
     this.refresh();
   }
 
-  /** How much of each morph target there is now. @returns {number[]} */
+  /** The current amounts of the morph targets. @returns {number[]} */
   targetsNow() {
     const { pack } = this.character;
     const found = columnsAt(pack, this.clock.moment, pack.rank).find(({ code }) => code.cut);
     return found ? [...found.q] : [];
   }
 
-  /** The joint of the skeleton that is seen nearest to a place of the canvas, within so many pixels; -1 for none. */
+  /** The visible joint of the skeleton nearest to a point of the canvas, within so many pixels; -1 for none. */
   jointNear(x, y, within) {
     const { character, orbitCamera } = this;
     if (!character?.pack.skinned || this.group) return -1;
@@ -612,13 +615,13 @@ export class Engine {
     this.refresh();
   }
 
-  /** Who stands where in the crowd; see placeCrowd. */
+  /** The instances of the crowd; see placeCrowd. */
   get instances() {
     return this.group?.instances ?? [];
   }
 
   /**
-   * Means of the last pictures: {fps, trianglesPerSecond, scriptMs, bytesPerFrame}, and at levels what those computed;
+   * Means of the last pictures: {fps, trianglesPerSecond, scriptMs, bytesPerFrame}, and the counts of levels;
    * null without a crowd.
    */
   crowdStats() {

@@ -99,7 +99,7 @@ export class Ground {
     this.crowdTarget = null;
   }
 
-  /** Where the ground lies and how far it reaches; `size` is that of one character. */
+  /** Sets the place of the ground and its radius; `size` is that of one character. */
   place(middle, height, size, reach) {
     this.uniforms.middle.value.set(middle[0], height, middle[2]);
     this.uniforms.reach.value = reach;
@@ -170,7 +170,7 @@ function makeShadowMesh(character, role) {
   return mesh;
 }
 
-/** A mesh of instances that draws only how high they stand above the ground. @param {THREE.Mesh} drawn */
+/** A mesh of instances that draws only their heights above the ground. @param {THREE.Mesh} drawn */
 export function crowdShadowMesh(character, drawn) {
   const mesh = new THREE.Mesh(drawn.geometry, shadowMaterial(character, "result", { CROWD: 1 }));
   mesh.frustumCulled = false;

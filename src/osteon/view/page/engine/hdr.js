@@ -1,4 +1,4 @@
-// Reads a picture of light in the Radiance format (.hdr): four bytes a pixel, three colours and a shared exponent.
+// Reads a panorama of light in the Radiance format (.hdr): four bytes per pixel, three colours and a shared exponent.
 // Based on: G. Ward, Real Pixels, Graphics Gems II, 1991; the run lengths are those of its later revision.
 import { lightOf } from "./light.js";
 
@@ -44,7 +44,7 @@ function readPlain(bytes, at, line) {
   return at + line.length;
 }
 
-/** Colours of directions in the picture: mean over the part that a sample stands for. */
+/** Colours of directions in the image: means over the area of each sample. */
 export function hdrColors({ width, height, pixels }, wide, high) {
   const sums = new Float64Array(3 * wide * high);
   const counts = new Float64Array(wide * high);
@@ -64,10 +64,10 @@ export function hdrColors({ width, height, pixels }, wide, high) {
   };
 }
 
-/** A picture of light that was dropped or chosen. */
+/** A panorama of light that was dropped or chosen. */
 
 
-const [WIDE, HIGH] = [128, 64]; // directions that are told apart
+const [WIDE, HIGH] = [128, 64]; // resolution in directions
 
 /** @param {File} file @returns {Promise<number[][]>} what surfaces get from it */
 export async function readLight(file) {

@@ -1,4 +1,4 @@
-// Draws one model: alone, beside its source, over it or swiped, painted as asked, on its ground.
+// Draws one model on its ground: alone, beside its source, overlaid or with a divider, with the chosen paint.
 import * as THREE from "three";
 import { absent } from "./absent.js";
 import { boneAxes, vertexMark } from "./axes.js";
@@ -10,9 +10,9 @@ import { chooseJoint, skeletonMesh } from "./skeleton.js";
 
 /** Over colours that mean something the source is drawn where it is seen steeper than this cosine. */
 const GHOST_OUTLINE = 0.28;
-/** How far it is lifted towards the eye, part of the diagonal: equal surfaces shall not flicker. */
+/** How far it is lifted towards the camera, part of the diagonal, so that equal surfaces do not flicker. */
 const GHOST_LIFT = 0.0008;
-/** A picture narrower than this, in pixels, that is about as high as wide shows two views one above the other. */
+/** A picture narrower than this, in pixels, and about as high as wide shows two views one above the other. */
 const NARROW = 600;
 const LOWEST = 0.8;
 /** Paints that differ from triangle to triangle, on the source too. */
@@ -63,19 +63,19 @@ export class ModelView {
     return roles.length > 1 || this.beside ? view.mode : roles[0];
   }
 
-  /** What is asked for, or the material where a model has not what it takes. */
+  /** The requested paint, or the material if the model lacks its data. */
   paintOf({ paint }, { pack } = this.character) {
     const { skinned, hasSource, arrays } = pack;
     const needs = { error: skinned && hasSource, bones: skinned, weights: skinned, clusters: "triangle_cluster" in arrays };
     return needs[paint] === false ? "material" : paint;
   }
 
-  /** How many views a picture has beside each other. */
+  /** Number of views beside each other. */
   abreast(view) {
     return this.modeOf(view) === "side" ? view.sides.length : 1;
   }
 
-  /** Whether views stand one above the other: on a phone, side by side would leave each a thin strip. */
+  /** Whether views are one above the other: on a phone, views side by side would be too narrow. */
   stacked(view, width, height) {
     return this.modeOf(view) === "side" && width < NARROW && height >= LOWEST * width;
   }
@@ -103,7 +103,7 @@ export class ModelView {
     }
   }
 
-  /** Where view number i of those beside each other, or one above the other, lies. */
+  /** Place of view number i of those beside each other, or one above the other. */
   place(view, i, width, height) {
     const cut = (size, n) => Math.round((n * size) / view.sides.length);
     if (this.stacked(view, width, height)) {
@@ -114,7 +114,7 @@ export class ModelView {
     return { from, to, left: from, span: to - from, top: 0, tall: height };
   }
 
-  /** Hands the shaders what changes from picture to picture. */
+  /** Sets the uniforms that change per picture. */
   setUniforms(view, moment, scaleMax) {
     const { wire } = THEMES[view.theme];
     setLight(view);
@@ -137,7 +137,7 @@ export class ModelView {
     return Math.min(Math.max(0, Math.round(view.rank)), this.character.pack.rank);
   }
 
-  /** Puts the ring around a point, or takes it away. */
+  /** Shows the ring around a point, or hides it. */
   setMark(point, theme, ratio) {
     this.mark.visible = this.marking = point !== null;
     if (!point) return;
@@ -148,11 +148,11 @@ export class ModelView {
   }
 
   /**
-   * Draws one picture; false if something is still to come.
+   * Draws one picture; false if it is incomplete.
    * @param {THREE.WebGLRenderer} renderer @param {THREE.Camera} camera
    */
   draw(renderer, camera, view, { width, height }) {
-    // The first picture comes without its shadow, which needs a shader and a picture of its own.
+    // The first picture has no shadow, which needs its own shader and pass.
     const other = this.modeOf(view) === "source";
     const caster = (other && this.beside) || this.character;
     const role = other && !this.beside ? "source" : "result";
@@ -172,7 +172,7 @@ export class ModelView {
     renderer.setScissorTest(true);
     renderer.setScissor(from, bottom, to - from, tall);
     renderer.setViewport(left, bottom, span, tall);
-    this.ground.mesh.visible = view.background == null; // cut out for a file, it stands on nothing
+    this.ground.mesh.visible = view.background == null; // a file without background has no ground
     this.mark.visible = this.marking;
     this.result.visible = roles.includes("result");
     this.source.visible = !this.result.visible || roles.includes("ghost");

@@ -1,4 +1,4 @@
-// The camera: frames a whole clip, follows a character that walks away, and never looks from below.
+// The orbit camera: frames a whole clip, follows a walking character, and stays above the ground.
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
@@ -35,7 +35,7 @@ export class OrbitCamera {
   }
 
   /**
-   * Shows all `points` (relative to `middle`) and stands where they are well seen.
+   * Frames all `points` (relative to `middle`).
    * @param {Framed} scene @param {number} aspect
    */
   fit({ points, middle, ground, extent, crowd = false, flat = false, from = null }, aspect) {
@@ -57,13 +57,13 @@ export class OrbitCamera {
     this.finish(aspect);
   }
 
-  /** Where the camera is and what it looks at, from the character's middle: six numbers. */
+  /** Position and target of the camera, relative to the middle of the character: six numbers. */
   get place() {
     const from = (vector) => vector.clone().sub(this.followed).toArray();
     return [...from(this.camera.position), ...from(this.controls.target)];
   }
 
-  /** Stands at a place, of a character whose middle is now at `middle`. @param {number[]} place */
+  /** Sets position and target, for a character whose middle is at `middle`. @param {number[]} place */
   setPlace(place, middle) {
     this.followed.fromArray(middle);
     this.camera.position.fromArray(place).add(this.followed);
@@ -72,7 +72,7 @@ export class OrbitCamera {
     this.controls.update();
   }
 
-  /** Lets nobody turn the view. */
+  /** Disables orbiting by the user. */
   hold() {
     this.controls.enabled = false;
   }
@@ -86,7 +86,7 @@ export class OrbitCamera {
     this.controls.target.add(shift);
   }
 
-  /** Goes near a point and looks at it from the side its normal shows. */
+  /** Moves near a point and views it along its normal. */
   lookAt(point, normal) {
     const direction = new THREE.Vector3().fromArray(normal).normalize();
     if (!(direction.lengthSq() > 0)) direction.copy(DIRECTION);
@@ -96,7 +96,7 @@ export class OrbitCamera {
     this.touched = true;
   }
 
-  /** Once before a picture; true while the camera still moves by itself. */
+  /** Called once before a picture; true while the camera still moves by itself. */
   update(aspect) {
     const moving = this.controls.update();
     this.finish(aspect);
@@ -128,7 +128,7 @@ export class OrbitCamera {
 function framing(points, aspect, extent) {
   const ty = Math.tan((FIELD_OF_VIEW * Math.PI) / 360) * FILLED;
   const tx = ty * aspect;
-  // Each side of the view is a plane: x + z tx <= cx + d tx, with the distance d and cx aside; both sides give the least d.
+  // Each side of the view is a plane, x + z tx <= cx + d tx, with distance d and offset cx; both sides determine the least d.
   const most = (f) => points.reduce((best, p) => Math.max(best, f(p)), -Infinity);
   const [right, left] = [most(([x, , z]) => x + z * tx), most(([x, , z]) => -x + z * tx)];
   const [top, bottom] = [most(([, y, z]) => y + z * ty), most(([, y, z]) => -y + z * ty)];

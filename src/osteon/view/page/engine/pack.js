@@ -1,4 +1,4 @@
-// Reads a pack: one model in one binary. Arrays are views into the bytes that came, nothing is copied.
+// Reads a pack: one model in one binary. Arrays are views into its bytes, nothing is copied.
 import { checkPack, SCHEMA } from "./pack_schema.js";
 
 const MAGIC = 0x5054534f; // "OSTP", read as a little-endian number
@@ -14,7 +14,7 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @typedef {import("./pack_types").Clip} Clip
  * @typedef {import("./pack_types").ModelArrays} Arrays  Arrays of a model; a sequence has no bones.
  * @typedef {{kind: string, arrays: Record<string, any>, held?: ArrayLike<number>|null}} Family  A deformer or a displacement
- *   with its arrays by their own names; `held` are amounts of its columns that replace those of the frames.
+ *   with its arrays by their own names; `held` are amounts of its columns that override those of the frames.
  * @typedef {import("./pack_types").LevelClip & {order: Int32Array, parents: Int32Array, offsets: Float32Array,
  *   errors: Float32Array, curve: {levels: Float32Array, bones: Float32Array, blends: Float32Array, rms: Float32Array}}} LevelClip
  *   The bone order of one clip, as osteon/lod stores it.
@@ -35,7 +35,7 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  */
 
 /**
- * The model or the sequence in a buffer; throws an Error with one sentence when there is none.
+ * The model or the sequence in a buffer; throws an Error with one sentence if it is invalid.
  * @param {ArrayBuffer} buffer @returns {Pack}
  */
 export function readPack(buffer) {
@@ -67,7 +67,7 @@ function readLevels({ clips, ...rest }, arrays) {
   return { ...rest, clips: clips.map(read) };
 }
 
-/** What a buffer of the pack's form holds, whatever it is for: its header, its arrays by name, and their counts. */
+/** The content of a buffer in the form of a pack of any kind: its header, its arrays by name, and their counts. */
 export function readArrays(buffer) {
   const { header, dataStart } = readHeader(buffer);
   const counts = checkPack(header);
@@ -118,7 +118,7 @@ export function sourceInto(pack, frame, vertex, out, at) {
   }
 }
 
-// A coarser mesh of a model as a pack of its own: its mesh and its slots, on the bones and the motion of the whole one.
+// A coarser mesh of a model as a separate pack: its mesh and slots, with the bones and the motion of the whole model.
 
 /** Arrays that belong to a mesh. */
 const OF_MESH = ["rest", "faces", "normals", "smooth_with", "bones", "weights", "colors", "uvs", "triangle_material"];

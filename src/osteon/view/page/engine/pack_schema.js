@@ -1,4 +1,4 @@
-// Checks what the page reads by the schema that Python writes by (pack/schema.json says how it is to be read).
+// Checks packs against the schema by which Python writes them (pack/schema.json describes its notation).
 import SCHEMA from "../../pack/schema.json" with { type: "json" };
 
 export { SCHEMA };
@@ -54,7 +54,7 @@ function checkPresence(kind, names) {
   if (missing.length) throw new Error(`The model has no ${missing.join(", ")}.`);
 }
 
-/** What is said about an array, and the name of whom it belongs to. */
+/** The rule of an array, and the name that stands for the first `*` of its pattern. */
 function ruleOf(name) {
   for (const [pattern, rule] of Object.entries(ARRAYS)) {
     const words = pattern.replaceAll(".", "\\.").replaceAll("*", "([^.]+)");

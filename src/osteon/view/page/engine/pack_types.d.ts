@@ -1,4 +1,4 @@
-// Types of a pack, generated from src/osteon/view/pack/schema.json by `python -m tests.pack_types`. Do not edit.
+// Types of a pack. Do not edit: `python -m tests.pack_types` generates them from view/pack/schema.json.
 
 /** Numbers of an array; `any` data type in the schema. */
 export type Numbers = Float32Array | Int32Array | Uint32Array | Uint16Array | Uint8Array;

@@ -9,7 +9,7 @@ import { sourceInto } from "./pack.js";
  * @typedef {import("./pack.js").Pack} Pack
  */
 
-/** The moment at a frame that need not be whole, held inside a clip. @returns {Moment} */
+/** The moment at a frame, which may be fractional, clamped to a clip. @returns {Moment} */
 export function momentInClip(clip, frame) {
   const last = clip.stop - clip.start - 1;
   const within = Math.min(Math.max(frame, 0), last);
@@ -24,7 +24,7 @@ export function momentInClip(clip, frame) {
 export const wholeFrame = (frame) => ({ first: frame, second: frame, between: 0 });
 
 /**
- * What vertices are posed from: all bones as their family has them, about a point, and the slots.
+ * Input for posing vertices: the palette of all bones about a point, and the slots.
  * @typedef {{palette: Float64Array, slots: import("./deformers/matrices.js").Slots, center: number[]}} BonePose
  */
 

@@ -60,12 +60,12 @@ export function poseChunk(pack) {
   return MOMENT + (pack?.skinned ? skinChunk(pack) : "") + SOURCE + POSE;
 }
 
-// The skin itself, in GLSL: what is drawn, what is picked and what is read back all go through these functions.
+// The skin in GLSL: drawing, picking and reading back all use these functions.
 //
 //   x = A (p + sum_r q_r U_r),   n = F (n + sum_r q_r N_r)
 //
 // A is the blend of the model's family (deformers/), F its linear part, the sums are its displacements (displacements/).
-// What bones do in all frames lies in one texture; playing changes only uniforms.
+// The bones of all frames are in one texture; playing changes only uniforms.
 // Based on: James and Twigg, Skinning Mesh Animations, 2005, eq. 2, 12 and 13.
 
 /**
@@ -87,7 +87,7 @@ export function characterDefines(pack, limits, levelDefines = null) {
   };
 }
 
-/** What every shader of a character begins with: its attributes, and which moment is shown where. */
+/** The head of every shader of a character: its attributes, and the moment that it shows. */
 export const MOMENT = `
 in vec3 position;
 in vec3 normal;
@@ -125,7 +125,7 @@ Moment thisMoment() {
 #endif
 }
 
-// Where an instance of the crowd stands.
+// Placement of an instance of the crowd.
 vec3 placed(vec3 p, bool direction) {
 #ifdef CROWD
   float c = instanceTurn.x, s = instanceTurn.y;
@@ -137,10 +137,10 @@ vec3 placed(vec3 p, bool direction) {
 }
 `;
 
-/** How a normal goes with the blend: by F, as in stock players, for which the normals were fitted. */
+/** Transforms a normal by F, as stock players do, for which the normals were fitted. */
 const MOVE_NORMAL = "vec3 moveNormal(mat3x4 blend, vec3 n) { return vec4(n, 0.0) * blend; }";
 
-/** Reads what was found once for this picture; in a crowd, whose members are at moments of their own, finds it. */
+/** Reads the displacements of this picture; computes them in a crowd, whose instances are at different moments. */
 const foundOnce = (calls, ownNormals) => `#if defined(DISPLACED) && !defined(CROWD)
   p += texelFetch(displacedRest, tile(int(vertexNumber)), 0).xyz;
 ${ownNormals ? "  n += texelFetch(displacedNormals, tile(int(vertexNumber)), 0).xyz;" : ""}
@@ -156,10 +156,10 @@ export function skinChunk(pack) {
   const [once, calls] = [true, false].map((wanted) => found.filter(({ code }) => Boolean(code.once) === wanted).map(call));
   const ownNormals = found.some(({ arrays }) => arrays.normal_basis);
   return `
-uniform highp sampler2D palette;       // what a vertex reads of the bones: all bones of a frame, all frames
+uniform highp sampler2D palette;       // the palette: all bones of a frame, all frames
 uniform int rank;
 #ifdef DISPLACED
-uniform highp sampler2D displacedRest; // of each vertex, found once for a picture (displaced_rest.js)
+uniform highp sampler2D displacedRest; // per vertex, computed once per picture (displaced_rest.js)
 uniform highp sampler2D displacedNormals;
 #endif
 ${levelChunk(pack)}

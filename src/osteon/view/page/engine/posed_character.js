@@ -1,4 +1,4 @@
-// A mesh that somebody else poses: positions come from the server, of one method or of two, and values of triangles.
+// A mesh that the server poses: positions of one or two methods, and values of triangles.
 import { Character } from "./character.js";
 import { addNormals, sourcePositions, wholeFrame } from "./pose.js";
 import { fillFrame } from "./source_texture.js";
@@ -66,16 +66,16 @@ export class PosedCharacter extends Character {
     return sourcePositions(this.pack, wholeFrame(FRAME[role]), vertices);
   }
 
-  /** (v,3) what a role shows now. */
+  /** (v,3) the positions of a role. */
   positions(role) {
     const size = 3 * this.pack.counts.vertices;
     return /** @type {Float32Array} */ (this.pack.arrays.source).subarray(FRAME[role] * size, (FRAME[role] + 1) * size);
   }
 
-  /** Gives a role new positions (v,3). */
+  /** Sets the positions (v,3) of a role. */
   move(role, positions) {
     this.positions(role).set(positions);
-    // What is posed below the ground takes the ground along; above it, the ground stays.
+    // The ground moves down with parts that are below it, and otherwise stays.
     this.lowest = { ...this.lowest, [role]: lowestOf(positions) - this.center[1] };
     this.motion.low[1] = Math.min(this.floor, ...Object.values(this.lowest));
     if (this.source) this.#fill(role);
@@ -86,7 +86,7 @@ export class PosedCharacter extends Character {
     return this.values[role]?.[triangle];
   }
 
-  /** Gives triangles new values: `result` and `source` are numbers to paint, `segments` what moves them. */
+  /** Sets values of triangles: `result` and `source` are painted numbers, `segments` the segments that move them. */
   paintTriangles(values) {
     const texture = this.uniforms.triangleTable.value;
     const { data } = texture.image;

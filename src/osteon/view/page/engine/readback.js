@@ -1,4 +1,4 @@
-// What the vertex shader itself computes, read back by transform feedback: the same pose(), textures and uniforms.
+// Results of the vertex shader, read back by transform feedback: the same pose(), textures and uniforms.
 import { poseAttributes } from "./geometry.js";
 import { glTextureOf } from "./tiles.js";
 
@@ -47,7 +47,7 @@ export function readPosed(renderer, character, what) {
   return { positions, normals };
 }
 
-/** Has a character find what it finds once, at a moment that need not be the one that is shown. */
+/** Computes the displacements of a character at a moment, which may differ from the visible one. */
 function displaceAt(renderer, character, moment) {
   const { frames, between } = character.uniforms;
   const shown = [frames.value.x, frames.value.y, between.value];
@@ -74,7 +74,7 @@ function setUniforms(renderer, gl, program, character, what) {
   const { moment, rank, seconds = 0 } = what;
   const at = (name) => gl.getUniformLocation(program, name);
   const names = character.poseTextures.filter((name) => character.uniforms[name].value && at(name));
-  // All of them first: three.js binds what it uploads to the first unit.
+  // All of them first: three.js binds uploads to the first unit.
   const held = names.map((name) => character.uniforms[name].value).filter((texture) => !texture.isRenderTargetTexture);
   held.forEach((texture) => renderer.initTexture(texture));
   names.forEach((name, unit) => {
@@ -143,7 +143,7 @@ function clean(gl, feedback, { vao, buffers }, outputs) {
 // Programs that are used beside three.js: streaming and read-back.
 
 /**
- * Compiles and links; throws an Error that repeats what the graphics card says.
+ * Compiles and links a program; throws an Error with the log of the graphics card.
  * @param {WebGL2RenderingContext} gl @param {Object<string, number>} defines
  * @param {string} vertex @param {string} fragment @param {string[]|null} feedback varyings to capture
  */

@@ -6,11 +6,11 @@ import { materialOf } from "./mesh_shader.js";
 
 /** Half widths in CSS pixels: of a bone where it begins and where it ends, of a joint, of the dark line around all. */
 const [THICK, SLIM, DISC, RIM] = [4.2, 1.4, 4.6, 1.4];
-/** Whom a part belongs to where there is none. */
+/** No joint. */
 const NOBODY = -1;
 /** Widths and opacity of a bone that follows, as parts of those of one that is computed. */
 const [FAINT_WIDTH, FAINT] = ["0.4", "0.3"];
-/** In a crowd widths are those of a character so many pixels high, and less for those that are smaller. */
+/** In a crowd, widths are those of a character of this height in pixels, and smaller for smaller ones. */
 const FULL_PIXELS = 420;
 
 /** `position` and `other` are the two ends in the rest pose; of a joint both are its place. */
@@ -95,7 +95,7 @@ export function skeletonMesh(character, { crowd = false } = {}) {
   return mesh;
 }
 
-/** Which joint stands out, the one whose weights are shown. */
+/** Highlights the joint whose weights are shown. */
 export function chooseJoint(mesh, { paint, bone }) {
   materialOf(mesh).uniforms.chosen.value = paint === "weights" ? bone : NOBODY;
 }
@@ -114,7 +114,7 @@ export function posedJoints({ arrays, counts }, { first, second, between }) {
 
 const placeOf = (points, j) => [...points.subarray(3 * j, 3 * j + 3)];
 
-/** From each joint to its children, and of last joints to where what they move ends. */
+/** Bones from each joint to its children, and from last joints to their tips. */
 /** @param {import("./pack.js").Pack} pack  with joints */
 function boneParts({ arrays }) {
   const { joint_points: points, joint_parents: parents, joint_tips: tips } = /** @type {Required<import("./pack.js").Arrays>} */ (arrays);

@@ -12,7 +12,7 @@ import { checkFits } from "./tiles.js";
 /** @typedef {import("./levels/level_curve.js").LevelPoint} LevelPoint */
 
 /**
- * What draws a pack: a model by its bones, a sequence by its frames.
+ * The character of a pack: a skinned model, or a sequence.
  * @param {import("./pack.js").Pack} pack @param {import("./tiles.js").Limits} limits
  * @param {import("./character_cache.js").SharedSource|null} shared
  */
@@ -32,7 +32,7 @@ export class SkinnedCharacter extends Character {
     return { ...super.makeUniforms(), ...own, ...(this.pack.levels && levelUniforms()) };
   }
 
-  /** Holds the amounts of all morph targets by hand, or with null lets them play. @param {ArrayLike<number>|null} values */
+  /** Sets the amounts of all morph targets; null plays those of the clip. @param {ArrayLike<number>|null} values */
   holdTargets(values) {
     const found = displacementsOf(this.pack).find(({ code }) => code.hold);
     if (!found) return;
@@ -42,7 +42,7 @@ export class SkinnedCharacter extends Character {
     this.coarse.forEach((character) => character.holdTargets(values));
   }
 
-  /** The pack as it is shown: with targets that are held by hand. */
+  /** The pack with amounts of morph targets that are set by hand. */
   get shownPack() {
     const { pack, held } = this;
     if (!held) return pack;
@@ -96,7 +96,7 @@ export class SkinnedCharacter extends Character {
     return this.ownCoarse;
   }
 
-  /** Has all shaders read levels from now on: those who never look at one do not wait for that. */
+  /** Makes all shaders read levels; characters that never show one skip this code. */
   needLevels() {
     const { levelDefines: made } = this;
     if (made) return;
@@ -135,7 +135,7 @@ export class SkinnedCharacter extends Character {
     return { ...characterDefines(this.pack, this.limits, this.levelDefines), ...once, ...(extra.HAS_SOURCE && this.sourceDefines()), ...extra };
   }
 
-  /** Finds what can be found once for a picture, at the moment that the uniforms tell. */
+  /** Updates displacements that are computed once per picture, at the moment in the uniforms. */
   displace(renderer) {
     this.displaced?.update(renderer, this.uniforms);
   }

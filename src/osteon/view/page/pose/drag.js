@@ -1,8 +1,8 @@
-/** Handles dragged by a pointer or nudged by keys. What an edit means is told by `act`. */
+/** Dragging handles with a pointer, and moving them with keys; `act` defines the edits. */
 
 import { closestTo } from "../ui/dom.js";
 
-const NUDGE = 6; // pixels that an arrow key moves; with Shift five times as many
+const NUDGE = 6; // pixels per press of an arrow key; five times as many with Shift
 const STILL = 3; // pixels within which a press is a click
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -19,7 +19,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 export function listenToHandles(home, handles, canvas, act) {
   /** @type {ReturnType<typeof grasp>|null} */
   let held = null;
-  // Reaches overlap where joints are close: the nearest joint is meant, not the one that was drawn last.
+  // Hit areas overlap where joints are close: take the nearest joint, not the one that was drawn last.
   const handleAt = (event) => {
     const box = canvas.getBoundingClientRect();
     return handles.nearest(event.clientX - box.left, event.clientY - box.top) ?? /** @type {unknown} */ (closestTo(event, ".handle"));
@@ -69,7 +69,7 @@ export function listenToHandles(home, handles, canvas, act) {
       nudge(event, handle.thing, handles, act);
     }
   });
-  // The mesh is turned and brought closer through the handles, too.
+  // The wheel zooms over handles, too.
   home.addEventListener("wheel", (event) => canvas.dispatchEvent(new WheelEvent("wheel", event)), { passive: true });
 }
 

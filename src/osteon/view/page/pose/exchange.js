@@ -1,11 +1,11 @@
-/** Poses asked of the server, and its answers put on the mesh. One question is on its way at a time. */
+/** Sends poses to the server and shows its results on the mesh; one request at a time. */
 import { readArrays } from "../engine/pack.js";
 
-/** Milliseconds after which a wait is told. */
+/** Milliseconds after which waiting is shown. */
 const SLOW = 400;
 
 export class Exchange {
-  #build = ""; // the server's name of what it posed with, so that it sends segments once
+  #build = ""; // the build of the last result, so that the server sends segments once
 
   /**
    * @param {{engine: import("../engine/engine.js").Engine, client: import("../ui/client.js").Client,
@@ -17,7 +17,7 @@ export class Exchange {
     this.changed = services.changed;
     this.fail = services.fail;
     this.clear = services.clear;
-    this.waiting = false; // an answer lets people wait: what was drawn or pinned anew is prepared first
+    this.waiting = false; // a slow result: new lines or pins are being prepared
     this.refused = false;
     this.roles = /** @type {Record<string, string>} */ ({}); // the method that each role of the engine shows
     this.forget();
@@ -32,7 +32,7 @@ export class Exchange {
     return this.newest.busy;
   }
 
-  /** Another mesh, or the same shown anew: it needs its segments again. */
+  /** Requests the segments again, for another mesh, or one that is shown again. */
   renew() {
     this.#build = "";
   }
@@ -94,7 +94,7 @@ export class Exchange {
   }
 }
 
-/** One question at a time: while an answer is on its way only the newest of the next questions is kept. */
+/** One request at a time: while one is running, only the latest of the next ones is kept. */
 /** @template Q, A */
 export class LatestRequest {
   /** @type {{question: Q}|null} */
@@ -122,7 +122,7 @@ export class LatestRequest {
     if (!this.#busy) this.#run();
   }
 
-  /** Forget what waits; an answer that still comes is not heard. */
+  /** Drops the waiting request and ignores the result of a running one. */
   drop() {
     this.#waiting = null;
     this.generation += 1;
@@ -154,7 +154,7 @@ const rows = (values, width) =>
 
 /** Radians at the ends A and B of a bone: all at the end away from the root. @param {Rig} rig @param {Pose} pose */
 export function twistEnds(rig, pose, bone) {
-  const angle = rig.rigid ? 0 : pose.twist[bone]; // a skin has its twists in its turns
+  const angle = rig.rigid ? 0 : pose.twist[bone]; // a skin has its twists in its rotations
   return rig.bones[bone][0] === rig.far[bone] ? [angle, 0] : [0, angle];
 }
 

@@ -10,7 +10,7 @@ import { absent } from "../engine/absent.js";
 import { draw } from "../ui/dom.js";
 import { boneName } from "./rig.js";
 
-/** Half the size of what a finger or a mouse must hit, in pixels. */
+/** Half the size of the hit area for a finger or a mouse, in pixels. */
 const REACH = matchMedia("(pointer: coarse)").matches ? 20 : 12;
 
 export class Handles {
@@ -42,7 +42,7 @@ export class Handles {
     this.place();
   }
 
-  /** The point handle nearest to a place of the canvas, in pixels, within reach; null where there is none. */
+  /** The point handle nearest to a point of the canvas, in pixels, within reach; null for none. */
   nearest(x, y) {
     /** @type {Handle|null} */
     let best = null;
@@ -73,7 +73,7 @@ export class Handles {
   }
 
   /**
-   * Draws a pose anew. Elements are made only when there are others than before, so that the focus stays.
+   * Shows a pose. Elements are rebuilt only when the set of things changes, so that the focus stays.
    * @param {import("./rig.js").Rig} rig @param {Shown} pose
    */
   show(rig, pose) {
@@ -86,7 +86,7 @@ export class Handles {
     this.place();
   }
 
-  /** Puts everything where the camera sees it; called for each picture. */
+  /** Updates all positions on the screen; called for each picture. */
   place() {
     if (!this.rig || !this.visible) return;
     const views = this.screen.views;

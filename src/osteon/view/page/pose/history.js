@@ -1,4 +1,4 @@
-/** Poses that were, and those that were gone back from. */
+/** The history of poses for undo and redo. */
 
 const KEPT = 200;
 
@@ -43,7 +43,7 @@ export class History {
   }
 }
 
-/** Ctrl Z undoes, Ctrl Shift Z and Ctrl Y redo, wherever the focus is, except in a field that has an undo of its own. */
+/** Ctrl Z undoes, Ctrl Shift Z and Ctrl Y redo, wherever the focus is, except in a field with its own undo. */
 
 /** @param {{active: boolean, undo(): void, redo(): void}} subject */
 export function listenToUndo(subject) {

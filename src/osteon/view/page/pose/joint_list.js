@@ -1,10 +1,10 @@
-/** All joints by name, to select one that is hard to hit; fingers and toes are hidden until they are wanted. */
+/** All joints by name, to select one that is hard to hit; fingers and toes are hidden by default. */
 import { toggle } from "../ui/controls.js";
 import { closestTo, make, rowsIn, say, show, unique } from "../ui/dom.js";
 
 /**
  * @param {{rig: import("./rig.js").Rig, handles: import("./handles.js").Handles,
- *   select(thing: import("./handles.js").Thing | null): void}} subject  what is posed: `rig` changes with the model
+ *   select(thing: import("./handles.js").Thing | null): void}} subject  of posing: `rig` changes with the model
  */
 export function jointBox(subject) {
   const id = unique("joints");

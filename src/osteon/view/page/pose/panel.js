@@ -83,7 +83,7 @@ function buildBody(store, client, posing, act) {
   return { element: make("div", {}, before.element, after.element), actions, open, take: before.take };
 }
 
-/** What there is while the mesh is posed. */
+/** The controls while the mesh is posed. */
 function workBox(store, client, posing, act, before) {
   const undo = iconButton("undo", "Undo", () => posing.undo());
   const redo = iconButton("redo", "Redo", () => posing.redo());
@@ -182,7 +182,7 @@ function offer(input, without) {
   show(input.nextSibling, !without);
 }
 
-/** Tools that add a line or a pin, and what there is of both. */
+/** Tools that add a line or a pin, and the list of both. */
 function placeBox(posing) {
   const tool = (name, text) =>
     make("button", { type: "button", onclick: () => posing.setTool(posing.tool === name ? "" : name) }, text);
@@ -228,7 +228,7 @@ function placeBox(posing) {
   return { element, sync };
 }
 
-/** Keep a pose: as JSON, as a mesh, and as the command that makes it again. */
+/** Saves a pose: as JSON, as a mesh, and as a command. */
 
 
 /**

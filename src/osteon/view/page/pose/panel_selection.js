@@ -1,4 +1,4 @@
-/** Numbers of what is selected: the place of a joint, twist and size of a bone or a line, what a line may move. */
+/** Numbers of the selection: the position of a joint, twist and size of a bone or a line, the domain of a line. */
 import { choice, numeric, slider } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
 import { number } from "../ui/numbers.js";

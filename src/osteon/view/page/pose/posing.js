@@ -1,6 +1,6 @@
 /**
  * Posing the mesh that is shown: the pose as it is edited, its handles over the mesh, and the answers of the server.
- * A pose is asked for while it is dragged; one question is on its way at a time, and the newest counts.
+ * Poses are requested while dragging; one request runs at a time, and the latest counts.
  */
 import { absent } from "../engine/absent.js";
 import { draw } from "../ui/dom.js";
@@ -14,7 +14,7 @@ import { makeRig } from "./rig.js";
 import { Screen } from "./screen.js";
 import { listenToTools } from "./tools.js";
 
-/** What the engine calls the colours of the panel. */
+/** Paints of the engine for the colours of the panel. */
 export const PAINTS = { material: "material", segments: "clusters", distortion: "triangles" };
 const DRAGS = { turn: edits.turnTowards, stretch: edits.shift, reach: edits.reachFor };
 
@@ -88,7 +88,7 @@ export class Posing {
     return Boolean(this.engine.posed && this.history);
   }
 
-  /** Whether there is a pose that would be lost with the page. */
+  /** Whether there is a pose that is not saved. */
   get unsaved() {
     return Boolean(this.history?.canUndo) && this.pose !== this.saved;
   }
@@ -96,7 +96,7 @@ export class Posing {
   // ---- begin and end ----------------------------------------------------------------------------------------------
 
   /**
-   * Have the server prepare a model; `onStage` receives its progress, `signal` cancels it. False if it did not come to it.
+   * Lets the server prepare a model; `onStage` receives its progress, `signal` cancels it. False if it was not prepared.
    * @param {string} id @param {{signal: AbortSignal, onStage(message: object): void}} how
    */
   async start(id, how) {
@@ -127,7 +127,7 @@ export class Posing {
     this.ask();
   }
 
-  /** Show the model again; the pose is kept. */
+  /** Shows the model again; the pose is kept. */
   pause() {
     if (!this.engine.posed && !this.store.state.posing) return;
     this.exchange.drop();
@@ -157,13 +157,13 @@ export class Posing {
     return this.about?.methods ?? [];
   }
 
-  /** The method of what is saved. */
+  /** The method that is saved. */
   get method() {
     const { poseView } = this.store.state;
     return this.methods.includes(poseView) ? poseView : this.methods[0];
   }
 
-  /** Ask for the pose as it is now; `judge` counts what is turned over and finds the worst, which takes longer. */
+  /** Requests the current pose; `judge` also counts flipped triangles and finds the worst, which takes longer. */
   ask(judge = true) {
     if (!this.active) return;
     const { poseView, posePaint, poseMeasure } = this.store.state;
@@ -174,7 +174,7 @@ export class Posing {
 
   // ---- edits ------------------------------------------------------------------------------------------------------
 
-  /** Show a pose that may still change; `kept` makes it a step of the history. */
+  /** Shows a pose that may still change; `kept` adds it to the history. */
   set(pose, kept = true) {
     if (kept) this.history.add(pose);
     this.pose = pose;
@@ -220,7 +220,7 @@ export class Posing {
     this.#changed();
   }
 
-  /** Put the tool away, or else let go what is selected; false if there is neither. */
+  /** Ends the tool, or clears the selection; false if there is neither. */
   putAway() {
     if (!this.active || (!this.tool && !this.selected)) return false;
     if (this.tool) this.setTool("");
@@ -228,7 +228,7 @@ export class Posing {
     return true;
   }
 
-  /** Put a joint, an end of a line or a pin at a place, as the drag mode says. */
+  /** Moves a joint, an end of a line or a pin to a point in the current drag mode. */
   move(thing, target, free = false) {
     return moved(this.rig, this.pose, thing, target, this.#dragAs(free));
   }
@@ -251,7 +251,7 @@ export class Posing {
     });
   }
 
-  /** A turn is measured from where the drag began: going there and back ends where it was. */
+  /** A rotation is measured from the beginning of the drag: returning there restores the pose. */
   #pull(thing, target, free) {
     const from = thing.kind === "end" ? this.pose : this.#before;
     this.set(moved(this.rig, from, thing, target, this.#dragAs(free)), false);

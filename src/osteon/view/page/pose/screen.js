@@ -12,13 +12,13 @@ export class Screen {
     return this.engine.views;
   }
 
-  /** The view that a place of the canvas lies in. */
+  /** The view that contains a point of the canvas. */
   viewAt(x, y) {
     const holds = ({ left, span, top, tall }) => x >= left && x < left + span && y >= top && y < top + tall;
     return this.views.find(holds) ?? this.views[0];
   }
 
-  /** Where a point is seen, in pixels from the view's left top corner; null behind the eye. */
+  /** The projection of a point, in pixels from the top left corner of the view; null behind the camera. */
   project(point, view) {
     const { character, orbitCamera } = this.engine;
     const seen = new Vector3(...point).sub(new Vector3(...character.center)).project(orbitCamera.camera);
@@ -49,7 +49,7 @@ export class Screen {
   }
 
   /**
-   * The middle of the body along a line of sight, halfway between where it goes in and where it comes out: where that
+   * The middle of the body along a line of sight, halfway between its entry and its exit: where that
    * is on the posed mesh, where it was at rest, and how far from the surface. Null beside the mesh.
    */
   inside(x, y, view) {

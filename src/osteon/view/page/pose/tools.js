@@ -1,4 +1,4 @@
-/** Placing things on the mesh: two points make a control line, one vertex a pin. Escape puts the tool away. */
+/** Tools that place things on the mesh: two points make a control line, one vertex a pin. Escape ends the tool. */
 
 const STILL = 4; // pixels within which a press is a click
 
@@ -27,7 +27,7 @@ export function listenToTools(canvas, screen, act) {
     act.sketch([]);
     act.line(points);
   };
-  // Before the camera's own listeners: while a tool is out, a drag on the mesh draws and does not turn it.
+  // Before the listeners of the camera: while a tool is active, a drag on the mesh draws and does not orbit.
   const early = { capture: true };
   canvas.addEventListener(
     "pointerdown",
@@ -35,7 +35,7 @@ export function listenToTools(canvas, screen, act) {
       down = null;
       if (!act.tool() || event.button > 0 || !event.isPrimary) return;
       const at = place(event);
-      if (!at.point) return; // beside the mesh a drag turns the view
+      if (!at.point) return; // beside the mesh a drag orbits the view
       event.stopImmediatePropagation();
       canvas.setPointerCapture(event.pointerId);
       down = { clientX: event.clientX, clientY: event.clientY, x: at.x, y: at.y, point: at.point };

@@ -21,7 +21,7 @@ class Study {
     this.scale.enable(false);
   }
 
-  /** Where the rater stopped; who has answered nothing yet is told what this is first. */
+  /** Resumes the study; a rater without answers sees the introduction first. */
   async begin() {
     let state;
     if (!(await this.attempt(async () => (state = await this.rater.state())))) {
@@ -59,7 +59,7 @@ class Study {
     );
   }
 
-  /** Ask the next question, or thank where there is none. */
+  /** Shows the next question, or the end. */
   async show(state) {
     this.state = state;
     this.progress(state);
@@ -90,7 +90,7 @@ class Study {
     });
     this.sending = false;
     if (kept) await this.show(next);
-    else this.scale.enable(true); // the choice stands, and can be sent again
+    else this.scale.enable(true); // the choice stays, and can be sent again
   }
 
   /** A question that another tab answered is left behind. */
@@ -99,7 +99,7 @@ class Study {
     return this.rater.state();
   }
 
-  /** Whether `work` was done; what hinders it is told. */
+  /** Whether `work` succeeded; its error is shown. */
   async attempt(work) {
     say(this.notice, "");
     try {
@@ -134,11 +134,11 @@ class Study {
 }
 
 const study = new Study();
-// Within reach of tests and of curious people in the browser's console.
+// For tests, and for the console of the browser.
 globalThis.osteonStudy = study;
 study.begin();
 
-/** Two animations, playing in step, seen by one camera that stands where the question says. */
+/** Two animations in step, seen by one camera from the direction of the question. */
 
 
 export class Pair {
@@ -179,7 +179,7 @@ export class Pair {
 
 
 const HIGHEST = 10;
-/** The key for what has two digits. */
+/** The key for the answer with two digits. */
 const TEN = "t";
 
 /** @param {(score: number) => void} send */

@@ -1,4 +1,4 @@
-/** What is shown, how close it is, and the keys. */
+/** The model that is shown, its accuracy, and the keys. */
 import { toggle } from "./controls.js";
 import { make } from "./dom.js";
 import { SHORTCUTS } from "./keyboard.js";

@@ -1,10 +1,10 @@
 /**
- * What is seen, in the fragment of the page's address: a page that is loaded again, and an address that is sent to
- * somebody, open as they were left. Only what differs from a page that was just opened is written.
+ * The view in the fragment of the address of the page: a page that is reloaded, and an address that is shared, open as they
+ * were left. Only differences from a page that was just opened are written.
  */
 
 const LATER = 250; // ms after the last change
-/** Keys of the state that are written, how, and what they are on a fresh page. */
+/** Keys of the state that are written, with their formats. */
 const FIELDS = {
   panel: text(),
   mode: text(),
@@ -22,7 +22,7 @@ const FIELDS = {
   against: text(),
   ab: list(),
 };
-/** What a person chooses in one of several words; anything else in an address is left out. */
+/** Valid words of some keys; others in an address are ignored. */
 const WORDS = {
   mode: ["result", "source", "side", "overlay", "swipe"],
   paint: ["material", "bones", "weights", "error", "clusters"],
@@ -49,7 +49,11 @@ function finite(word) {
   return word !== "" && Number.isFinite(Number(word)) ? Number(word) : undefined;
 }
 
-/** What an address says. @param {string} hash @returns {{model?: string, frame?: number, camera?: number[], state: Record<string, any>}} */
+/**
+ * The values in an address.
+ * @param {string} hash
+ * @returns {{model?: string, frame?: number, camera?: number[], state: Record<string, any>}}
+ */
 export function readAddress(hash) {
   const said = new URLSearchParams(hash.replace(/^#/, ""));
   /** @type {Record<string, any>} */
@@ -88,18 +92,18 @@ export class Address {
     this.asked = readAddress(location.hash);
   }
 
-  /** From now on the address follows; what it said before is shown first. */
+  /** Shows the values of the address, and updates it from now on. */
   begin() {
     this.#base = this.#basis();
     this.show(this.asked);
     this.store.watch(Object.keys(FIELDS), () => this.later());
-    this.store.watch(["model", "pack", "panel"], () => this.write()); // at once: who reloads now finds it
+    this.store.watch(["model", "pack", "panel"], () => this.write()); // at once, so that a reload finds it
     this.engine.orbitCamera.controls.addEventListener("change", () => this.later());
     addEventListener("hashchange", () => this.#follow());
     this.later();
   }
 
-  /** A model was opened: what is seen of it now is what a page shows by itself. */
+  /** Takes the current view as the default of a model that was just opened. */
   opened() {
     if (this.#base) this.#base = this.#basis();
   }
@@ -108,7 +112,7 @@ export class Address {
     return Object.fromEntries(Object.keys(FIELDS).map((key) => [key, this.store.state[key]]));
   }
 
-  /** Shows what an address says, as far as there is such a thing here. */
+  /** Shows the values of an address, as far as they are valid here. */
   /** @param {ReturnType<typeof readAddress>} address */
   show({ frame, camera, state }) {
     const { store, engine, timeline } = this;
@@ -168,6 +172,6 @@ export class Address {
 export function warnBeforeLoss(store, client, posing) {
   addEventListener("beforeunload", (event) => {
     if (!store.state.unsaved.length && !posing.unsaved && !client.job) return;
-    event.preventDefault(); // browsers ask in their own words
+    event.preventDefault(); // browsers ask with their own text
   });
 }

@@ -3,7 +3,7 @@ import { SLOTS } from "../engine/pack.js";
 import { make, rowsIn, say, show, unique } from "./dom.js";
 import { whole } from "./numbers.js";
 
-const SHOWN = 400; // rows at a time; the search finds the rest
+const SHOWN = 400; // rows at once; the search finds the rest
 const COLUMNS = [
   ["bone", "Bone", "in the order of the file"],
   ["vertices", "Vertices", "vertices whose largest weight is on the bone"],
@@ -108,7 +108,7 @@ export class BoneList {
     if (this.marked) this.mark(this.marked.bone, this.marked.colored, this.marked.visible);
   }
 
-  /** The error has a column where there is a source. */
+  /** The error has a column if there is a source. */
   #head() {
     const compared = Boolean(this.#pack?.hasSource);
     this.box.classList.toggle("compared", compared);
@@ -147,13 +147,13 @@ export class BoneList {
   }
 }
 
-/** A part of the whole, with as many digits as tell bones apart. */
+/** A fraction, with enough digits to compare bones. */
 function shareText(part) {
   if (part === 0) return "0\u00a0%";
   return part < 0.001 ? "<\u00a00.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`;
 }
 
-// Which bone a vertex belongs to, and what each bone has of the vertices and of the error.
+// The bone that owns each vertex, and the share of vertices and error of each bone.
 
 /** (v,) the bone with the largest weight, all its slots together; -1 where no weight is left. @param {import("../engine/pack.js").Pack} pack */
 export function ownersOf(pack) {
@@ -179,7 +179,7 @@ export function countOwned(owners, nBones) {
   return count;
 }
 
-/** (b,) the part of a sum over vertices (v,) that lies on each bone; 0 everywhere where the sum is 0. */
+/** (b,) the part of a sum over vertices (v,) on each bone; 0 everywhere if the sum is 0. */
 export function sharesOwned(owners, values, nBones) {
   const shares = new Float64Array(nBones);
   let total = 0;

@@ -1,11 +1,11 @@
-/** Bones on the mesh: all by colour, the weights of one, the skeleton, axes, and what moves nearly rigidly. */
+/** Bones panel: all bones by colour, the weights of one, the skeleton, axes, and near-rigid parts. */
 import { hasSkeleton } from "../engine/skeleton.js";
 import { BoneList } from "./bone_list.js";
 import { canCompare } from "./compare.js";
 import { choice, emptyState, toggle } from "./controls.js";
 import { closestTo, make, say, show, unique } from "./dom.js";
 
-/** The heat map is one of them: what colours the mesh is said in one place, and only one of them does. */
+/** Includes the heat map: only one paint is active at a time. */
 const PAINTS = [
   ["material", "Material"],
   ["bones", "By bone"],
@@ -84,7 +84,7 @@ export function buildBones(store, act) {
   return { name: "bones", title: "Bones", element, actions, update, probe: (text) => say(weights, text) };
 }
 
-/** A button that has the near-rigid triangles found; what it does and how far it is stands over the mesh. */
+/** A button that finds the near-rigid triangles; its progress is shown over the mesh. */
 function clusterSearch(find) {
   const button = make("button", { type: "button", class: "wide" }, "Find near-rigid triangles");
   button.addEventListener("click", async () => {

@@ -1,6 +1,6 @@
-/** Everything the page asks of its own origin: a server of ours, or the files of an export beside the page or inside it. */
+/** All requests of the page to its origin: a server, or the files of an export beside the page or inside it. */
 
-/** A refusal in words that people can act on. */
+/** A refusal with a message for the user. */
 export class Refusal extends Error {}
 
 const LOST = "The server does not answer. Start `osteon view` again and open the address it prints.";
@@ -12,26 +12,26 @@ export class Client {
     this.job = "";
     /** @type {{scene: Promise<any> | null, first: Promise<any>} | null} */
     this.early = null;
-    // A page that is loaded again knows nothing of its job, and nobody could cancel it: it ends with the page.
+    // A reloaded page does not know its job any more, so it is cancelled when the page closes.
     // Not a beacon: without a referrer that would carry no origin, and be refused.
     addEventListener("pagehide", () => {
       if (this.job) fetch(`./jobs/${encodeURIComponent(this.job)}/cancel`, { method: "POST", keepalive: true });
     });
   }
 
-  /** Ask for the scene and its first model while the page is still being built; the first calls take them up. */
+  /** Requests the scene and its first model while the page is being built; the first calls use the results. */
   prefetch() {
-    if (this.mode === "file") return; // nothing has far to come
+    if (this.mode === "file") return; // everything is in the file
     const scene = this.#askScene();
     const first = scene.then(({ models }) =>
       models.length ? { id: models[0].id, answer: ask(this.#packAddress(models[0].id)) } : null,
     );
-    // Whoever takes them up tells what went wrong.
+    // The first calls report errors.
     first.then((found) => found?.answer.catch(() => {})).catch(() => {});
     this.early = { scene, first };
   }
 
-  /** What there is to see. */
+  /** The list of models, and the limits of the server. */
   async scene() {
     const scene = this.early?.scene ?? this.#askScene();
     if (this.early) this.early.scene = null;
@@ -71,7 +71,7 @@ export class Client {
   }
 
   /**
-   * Hands files over; several are the frames of one sequence, in the order given. `tell` receives the percentage that was
+   * Uploads files; several are the frames of one sequence, in the given order. `tell` receives the uploaded percentage
    * sent and, when all is there, that the program reads it; `signal` ends both. Returns the id.
    * @param {File[]} files @param {{limits: Record<string, any>, signal: AbortSignal, tell(text: string): void}} how
    */
@@ -101,7 +101,7 @@ export class Client {
     return (await answer.json()).job;
   }
 
-  /** Look for the near-rigid triangles of a model's source; returns the job. */
+  /** Find the near-rigid triangles of the source of a model; returns the job. */
   async findClusters(id) {
     const answer = await ask("./clusters", {
       method: "POST",
@@ -111,7 +111,7 @@ export class Client {
     return (await answer.json()).job;
   }
 
-  /** What that job found: the cluster of each triangle, 65535 for outliers. */
+  /** The result of that job: the cluster of each triangle, 65535 for outliers. */
   async clusters(id) {
     return new Uint16Array(await (await ask(`./clusters/${encodeURIComponent(id)}`)).arrayBuffer());
   }
@@ -121,7 +121,7 @@ export class Client {
     return (await (await ask(`./pose/${encodeURIComponent(id)}/start`, { method: "POST" })).json()).job;
   }
 
-  /** Give a model another skeleton. */
+  /** Replaces the skeleton of a model. */
   async giveSkeleton(id, file, { limits, signal, tell }) {
     checkSize([file], limits.skeleton_bytes);
     const onProgress = (bytes) => {
@@ -141,14 +141,14 @@ export class Client {
     return (await ask(`./pose/${encodeURIComponent(id)}/${what}`, { ...posted(message), signal })).blob();
   }
 
-  /** A fitted model as a file to keep. */
+  /** A fitted model as a file. */
   async file(id, suffix, signal) {
     return (await ask(`./file/${encodeURIComponent(id)}${suffix}`, { signal })).blob();
   }
 
   /**
-   * Follows a job until it ends; `onStage` receives its progress, `signal` cancels it. Gives its last message; null when it
-   * was cancelled. Throws what went wrong.
+   * Follows a job until it ends; `onStage` receives its progress, `signal` cancels it. Returns its last message; null if it
+   * was cancelled. Throws its error.
    * @param {string} job @param {{signal: AbortSignal, onStage(message: object): void}} how
    */
   async ended(job, { signal, onStage }) {
@@ -163,7 +163,7 @@ export class Client {
     return "cancelled" in last ? null : last;
   }
 
-  /** Follow a job until it ends; every message goes to `hear`. */
+  /** Follows a job until it ends; `hear` receives every message. */
   follow(job, hear) {
     this.job = job;
     const end = () => {
@@ -187,7 +187,7 @@ export class Client {
     await ask(`./jobs/${encodeURIComponent(job)}/cancel`, { method: "POST" });
   }
 
-  /** Hold a line open for as long as the page is: the server ends its worker when the last one closes. */
+  /** Keeps a connection open while the page is open: the server ends its worker when the last one closes. */
   stayAlive(lost, found) {
     if (this.mode !== "server") return;
     const events = new EventSource("./alive");
@@ -208,7 +208,7 @@ function posted(message) {
   return { method: "POST", body: JSON.stringify(message), headers: { "Content-Type": "application/json" } };
 }
 
-/** Refused here, because a browser that is refused while it sends says only that the line broke. */
+/** Checked here, because a browser reports a refusal during an upload only as a broken connection. */
 function checkSize(files, most = Infinity) {
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (size <= most) return;
@@ -219,7 +219,7 @@ function checkSize(files, most = Infinity) {
 }
 
 /**
- * Sends a file and tells how many bytes have gone; `fetch` cannot tell that. Gives the answer, or throws a Refusal.
+ * Uploads a file with progress, which `fetch` does not report. Returns the response, or throws a Refusal.
  * @param {string} address @param {File} file @param {{signal: AbortSignal, onProgress(bytes: number): void}} how
  * @returns {Promise<any>} the answer in JSON
  */
@@ -271,7 +271,7 @@ async function ask(address, options = {}) {
   throw new Refusal(said?.error ?? `The server refused with code ${answer.status}.`);
 }
 
-/** The body with its progress, 0 … 1; a compressed body is gathered by the browser, whose length nobody knows. */
+/** The body with its progress, 0 … 1; the length of a compressed body is unknown. */
 async function readAll(answer, onProgress, signal) {
   const length = Number(answer.headers.get("Content-Length") ?? 0);
   if (!length || !answer.body || answer.headers.get("Content-Encoding")) return answer.arrayBuffer();
@@ -290,9 +290,9 @@ async function readAll(answer, onProgress, signal) {
   return new Blob(chunks).arrayBuffer();
 }
 
-/** What a page in one file carries inside (view/export/single_page.py): its scene as JSON, its models in base64. */
+/** The content of a page in one file (view/export.py): its scene as JSON, its models in base64. */
 
-/** What there is to see. */
+/** The list of models. */
 export function sceneInside() {
   return JSON.parse(document.getElementById("scene")?.textContent ?? "{}");
 }

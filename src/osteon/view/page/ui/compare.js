@@ -1,6 +1,6 @@
 /**
- * Source against result: how they stand beside each other, where and when the result is off, and by how much. Of several
- * models of the source one is shown, and another may stand where the source is.
+ * Compare panel: source against result, side by side or overlaid, and the errors by vertex and frame. Of several
+ * models of the source one is shown, and another may replace the source.
  */
 import { choice, emptyState, numeric, readings, select, slider, toggle } from "./controls.js";
 import { make, say, show } from "./dom.js";
@@ -17,7 +17,7 @@ export const MODES = [
   ["swipe", "Swipe"],
 ];
 
-/** What colours the mesh in place of the heat map. */
+/** Notes for other paints than the heat map. */
 const INSTEAD = {
   bones: "Off: the mesh is coloured by bone.",
   weights: "Off: the mesh shows the weights of one bone.",
@@ -147,7 +147,7 @@ function capital(text) {
   return text === "source" ? "Source" : text;
 }
 
-/** Whether there is a result and a source to hold it against. */
+/** Whether there is a result and a source to compare it with. */
 export function canCompare(pack) {
   return Boolean(pack?.hasSource && pack.kind !== "sequence");
 }

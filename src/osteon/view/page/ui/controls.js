@@ -105,7 +105,7 @@ export function select(label, change, hidden = false) {
   return { element, input, sync };
 }
 
-/** A button with a picture and a name that is read out and shown on hover. */
+/** A button with an icon and a name, which is read out and shown on hover. */
 export function iconButton(icon, name, click) {
   return make(
     "button",
@@ -126,7 +126,7 @@ export function readings(names) {
   return { element, set };
 }
 
-/** What to read where there is nothing to show: a sentence or two, and code where one may type it. */
+/** The text of an empty panel: sentences, and commands in lists of one. */
 export function emptyState(...pieces) {
   return make(
     "p",
@@ -160,7 +160,7 @@ const ICONS = {
   about: "M10 9v6M10 5.500v.5M10 2.500a7.500 7.500 0 1 0 0 15a7.500 7.500 0 1 0 0-15",
 };
 
-/** A line drawing of 20 units; what it means is said by its neighbour. */
+/** A line icon in a box of 20 units, hidden from screen readers. */
 export function picture(icon) {
   return draw(
     "svg",

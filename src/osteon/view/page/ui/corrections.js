@@ -1,4 +1,4 @@
-/** Progressive corrections: how many columns are used, live, and what each buys. */
+/** Corrections panel: the number of columns in use, and the error by rank. */
 import { emptyState, slider, toggle } from "./controls.js";
 import { make, say, show } from "./dom.js";
 import { percent } from "./numbers.js";
@@ -79,7 +79,7 @@ function whyEmpty(pack) {
   );
 }
 
-/** Morph targets of a model, each moved by a slider in place of what the clip does with them. */
+/** Sliders that override the amounts of morph targets. */
 
 
 const MOST = 60; // sliders; of more targets the first
@@ -148,7 +148,7 @@ export function targetSliders(store, act) {
   return { element, actions };
 }
 
-/** How much of each target the frames have, and how many targets there are. */
+/** The amounts of the targets in all frames, and the number of targets. */
 function amountsOf({ displacements, counts }) {
   const { coefficients } = displacements.find(({ kind }) => kind === "corrections")?.arrays ?? { coefficients: [] };
   return { coefficients, columns: coefficients.length / counts.frames };
@@ -161,7 +161,7 @@ function targetNames(pack) {
   return names?.length === columns ? names : Array.from({ length: columns }, (_, r) => `target ${r + 1}`);
 }
 
-/** Whether there is anything to move. */
+/** Whether there are morph targets. */
 function hasTargets(pack) {
   return Boolean(pack?.displacements?.some(({ kind }) => kind === "corrections"));
 }

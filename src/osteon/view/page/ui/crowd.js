@@ -1,11 +1,11 @@
-/** Many characters, each at its own time, drawn in two ways, with what each costs. */
+/** Crowd panel: many characters, each at its own time, drawn in several ways, with their costs. */
 import { hasSkeleton } from "../engine/skeleton.js";
 import { choice, emptyState, numeric, readings, slider, toggle } from "./controls.js";
 import { make, say, show } from "./dom.js";
 import { bytes, milliseconds, number, rate, share, whole } from "./numbers.js";
 
 const MOST = 10_000;
-/** Triangles of a crowd that are drawn without asking: more may hold up the whole browser. */
+/** Triangles of a crowd beyond which the user must confirm: more may block the browser. */
 const MOST_TRIANGLES = 20_000_000;
 const EVERY = 500; // ms between two readings
 const METHODS = [
@@ -70,7 +70,7 @@ export function buildCrowd(store, engine, act) {
     emptyState("A crowd needs a skinned model. Open one, or skin a sequence in the Fit panel."),
   );
   let size = 100;
-  let daring = false; // so many were asked for twice
+  let daring = false; // the user has confirmed this number
   let timer = 0;
   let chosen = /** @type {string[]} */ ([]);
 
@@ -93,7 +93,7 @@ export function buildCrowd(store, engine, act) {
     if (store.state.crowd) start();
     else guard();
   };
-  /** As many as may be drawn: a number whose triangles are too many is asked for twice. */
+  /** The number of characters to draw: with too many triangles it is limited until the user confirms. */
   const guard = (packs = []) => {
     const kinds = [store.state.pack, ...packs].filter(Boolean);
     const each = kinds.reduce((sum, pack) => sum + trianglesOf(pack, engine.crowdMethod), 0) / Math.max(1, kinds.length);
@@ -171,7 +171,7 @@ function trianglesOf(pack, method) {
   return (method === "levels" ? (pack.coarse.at(-1) ?? pack) : pack).counts.triangles;
 }
 
-/** Equal steps of the slider multiply: 1, 10, 100, 1,000, 10,000. Beyond ten, two digits are kept. */
+/** Logarithmic slider: 1, 10, 100, 1,000, 10,000. Beyond ten, two digits are kept. */
 export function fromPlace(at) {
   const count = MOST ** at;
   return count < 10 ? Math.round(count) : Number(Math.round(count).toPrecision(2));
@@ -181,14 +181,14 @@ function toPlace(count) {
   return Math.log(count) / Math.log(MOST);
 }
 
-/** What a crowd at levels is given: by its budget of time, or by hand; and what that computes and costs. */
+/** The settings of a crowd at levels: by a time budget or by hand; and its figures. */
 
 
 const WAYS = [
   ["auto", "By time"],
   ["hand", "By hand"],
 ];
-/** Milliseconds a picture that can be asked for. */
+/** Range of the budget, milliseconds per picture. */
 const [LEAST_MS, MOST_MS] = [8, 200];
 
 /**

@@ -30,7 +30,7 @@ export function draw(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Replace what is inside an element, and only where it differs: readers speak a line once. */
+/** Sets the text of an element only if it differs, so that screen readers read it once. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -71,14 +71,14 @@ function fill(element, attributes, children) {
 
 /** Work that can wait for the page. */
 
-/** When the browser has drawn and has nothing else to do, or after so many milliseconds. */
+/** Resolves when the browser is idle, or after so many milliseconds. */
 export function idle(most) {
   return new Promise((go) =>
     "requestIdleCallback" in globalThis ? requestIdleCallback(go, { timeout: most }) : setTimeout(go, most / 4),
   );
 }
 
-/** A file that the page made, handed to the browser to keep. */
+/** Downloads a file that the page made. */
 
 
 const HELD = 60_000; // ms that the browser has to read it

@@ -1,7 +1,7 @@
 /**
- * Which files of a drop belong together. A file that holds a whole model is one by itself, with the buffers, materials
+ * Groups dropped files that belong together. A file that contains a whole model is one group, with the buffers, materials
  * and pictures that it names. Meshes are the frames of one sequence where their names differ only by a number, or where
- * they have equally many vertices; others are models of their own.
+ * the same number of vertices; others are separate models.
  */
 import { show } from "./dom.js";
 
@@ -10,14 +10,14 @@ const HEAD_BYTES = 4096;
 /**
  * @param {File[]} files
  * @param {{suffixes?: string[], companions?: string[], frames?: string[]}} limits suffixes that can be opened, that come
- *   along with a model, and that hold one mesh
+ *   companions of a model, and that contain one mesh
  * @returns {Promise<File[][]>} each is opened as one; frames are in the order of their numbers
  */
 export async function groupsOfFiles(files, { suffixes = [], companions = [], frames = [] }) {
   const named = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   const along = named.filter(({ name }) => companions.includes(suffixOf(name)));
   const main = named.filter(({ name }) => suffixes.includes(suffixOf(name)) && !companions.includes(suffixOf(name)));
-  // What nobody reads is refused by the server in its own words, unless something else came with it.
+  // Unknown files are refused by the server with its own message, unless they were dropped with others.
   if (!main.length) return [along.length ? along : named.slice(0, 1)];
   const meshes = main.filter(({ name }) => frames.includes(suffixOf(name)));
   const whole = main.filter((file) => !meshes.includes(file));
@@ -47,7 +47,7 @@ function grouped(things, keyOf) {
   return out;
 }
 
-/** How many vertices a mesh has, from its head where that says so; null where it cannot be told. */
+/** The number of vertices of a mesh, from its header if possible; null if unknown. */
 async function vertexCountOf(file) {
   const head = await file.slice(0, HEAD_BYTES).text();
   const suffix = suffixOf(file.name);
@@ -57,7 +57,7 @@ async function vertexCountOf(file) {
   return suffix === ".stl" ? file.size : null; // all of a binary one is triangles
 }
 
-/** What comes along with files that name it, directly or in a material. */
+/** Companions that a file names, directly or in a material. */
 async function companionsOf(group, along) {
   let text = (await Promise.all(group.slice(0, 1).map(readable))).join("\n");
   const found = new Set();
@@ -105,7 +105,7 @@ export function listenToDrops(veil, open) {
   });
 }
 
-/** The list is only there during the event: ask for all entries before the first wait. */
+/** The list is only valid during the event: get all entries before the first await. */
 async function filesOf(transfer) {
   const plain = [...transfer.files];
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
@@ -118,7 +118,7 @@ async function filesIn(entry) {
   const reader = entry.createReader();
   const out = [];
   for (;;) {
-    // Browsers hand over a hundred at a time, and an empty list at the end.
+    // Browsers return a hundred entries per call, and an empty list at the end.
     const some = await new Promise((done, fail) => reader.readEntries(done, fail));
     if (!some.length)
       return (

@@ -107,21 +107,21 @@ export function buildFit(store, client, act) {
   let built = "";
   store.watch(["scene"], () => {
     const { fit = [] } = store.state.scene.limits;
-    if (JSON.stringify(fit) === built) return; // what was typed stays when a model is added
+    if (JSON.stringify(fit) === built) return; // keep the values when a model is added
     built = JSON.stringify(fit);
     asked.build(fit);
   });
   return { name: "fit", title: "Fit", element, actions };
 }
 
-/** What runs, in a line: the bones, and what else differs from the defaults. */
+/** Describes a fit in one line: the bones, and other values that differ from the defaults. */
 function summary(name, asked) {
   const { bones, bone_type: type } = asked.values();
   const number = bones ? `${bones} ${type} bones` : `${type} bones, as many as the motion shows`;
   return `${[`${name}: ${number}`, ...asked.changes(["bones", "bone_type"])].join(", ")}.`;
 }
 
-/** Stages with their progress, and the error where one knows it. */
+/** Stages with their progress, and their errors if known. */
 class Stages {
   #rows = new Map();
 
@@ -149,7 +149,7 @@ class Stages {
     row.bar.value = fraction ?? 0;
     const known = Number.isFinite(error) ? `E ${percent(error)}` : "";
     if (known) say(row.value, known);
-    // Readers hear the stage and its error when it changes, not every step.
+    // Screen readers read the stage and its error when it changes, not every step.
     say(this.words, known && fraction >= 1 ? `${name}: ${known}` : name);
   }
 }
@@ -202,7 +202,7 @@ function whyEmpty({ scene, pack }) {
   );
 }
 
-/** A form for options. What there is to ask, with its names, ranges and defaults, comes from the server (fit_form.py). */
+/** A form of options. Its fields, with names, ranges and defaults, come from the server (fit_form in server/app.py). */
 
 
 /**
@@ -210,9 +210,9 @@ function whyEmpty({ scene, pack }) {
  *   min: number | null, max: number | null, choices: string[], names: string[]}} Field  `names` are what choices are called
  */
 
-const LONG = 24; // letters of all choices beyond which they stand in two rows
+const LONG = 24; // letters of all choices beyond which they are shown in two rows
 
-/** Inputs for some fields, and what they say. */
+/** Inputs of some fields, and their values. */
 export class OptionForm {
   /** @type {{field: Field, read: () => any}[]} */
   #inputs = [];
@@ -225,17 +225,17 @@ export class OptionForm {
   build(fields) {
     const made = fields.map((field) => ({ field, ...KINDS[field.kind](field) }));
     this.#inputs = made.map(({ field, read }) => ({ field, read }));
-    const numbers = made.filter(({ field }) => field.kind in NUMBERS); // two a row, what is wide below them
+    const numbers = made.filter(({ field }) => field.kind in NUMBERS); // two per row, wide ones below them
     this.element.replaceChildren(...new Set([...numbers, ...made].map(({ element }) => element)));
   }
 
-  /** Values by name; what is left empty is not among them. */
+  /** Values by name, without empty ones. */
   values() {
     const told = this.#inputs.map(({ field, read }) => [field.name, read()]);
     return Object.fromEntries(told.filter(([, value]) => value !== null));
   }
 
-  /** What differs from the defaults, in words; fields that are told elsewhere are left out. */
+  /** Values that differ from the defaults, as text, without the fields in `besides`. */
   changes(besides = []) {
     return this.#inputs
       .filter(({ field, read }) => !besides.includes(field.name) && read() !== null && read() !== field.default)

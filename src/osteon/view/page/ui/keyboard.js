@@ -1,6 +1,6 @@
-/** Keys that act wherever the focus is, except where somebody types. The About panel lists them. */
+/** Keyboard shortcuts, except while typing. The About panel lists them. */
 
-/** `shown` are the keys on the help page, `keys` those of the event, `says` what they do. */
+/** `shown` are the keys on the help page, `keys` those of the event, `says` their description. */
 export const SHORTCUTS = [
   { shown: ["Space"], keys: [" "], act: "toggle", says: "play or pause" },
   { shown: ["←", "→"], keys: ["ArrowLeft", "ArrowRight"], act: "step", says: "one frame back or on" },

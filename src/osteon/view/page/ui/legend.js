@@ -1,4 +1,4 @@
-/** What the colours of the mesh mean, over the mesh: of what is drawn now, and of nothing else. */
+/** The legend over the mesh: the meaning of its current colours. */
 import { paintShown } from "../eigenskin/view.js";
 import { weightTable } from "../engine/colors.js";
 import { MEASURES } from "../pose/panel_paint.js";
@@ -11,7 +11,7 @@ const WIDTH = 160;
 /** Paints that the source never wears: it has no bones and no error. */
 const OF_RESULT = ["bones", "weights", "error"];
 
-/** What colours the mesh as it is drawn: a crowd wears its material, and so does the source without its result. */
+/** The paint of the mesh as it is drawn: a crowd shows its material, and so does the source without its result. */
 export function shownPaint(state) {
   const { pack, crowd, posing, posePaint, eigenskin, mode, paint } = state;
   if (!pack || crowd) return "material";
@@ -20,7 +20,7 @@ export function shownPaint(state) {
   return mode === "source" && OF_RESULT.includes(paint) ? "material" : paint;
 }
 
-/** A paint of the result is asked for while the source is shown alone: then the result is wanted. */
+/** Shows the result when one of its paints is chosen while only the source is shown. */
 export function showPainted(store) {
   store.watch(["paint"], () => {
     const { pack, mode, paint } = store.state;

@@ -1,4 +1,4 @@
-/** One character with fewer bones, blends and triangles: what is left of it, and how far that is from all of it. */
+/** Levels panel: one character with fewer bones, blends and triangles, and its error. */
 import { BoneOrder } from "../engine/levels/bone_order.js";
 import { costOf, pointOf } from "../engine/levels/level_curve.js";
 import { hasSkeleton } from "../engine/skeleton.js";
@@ -151,7 +151,7 @@ function withLevels({ state }) {
   return /** @type {import("../engine/pack.js").Pack & {levels: import("../engine/pack.js").Levels}} */ (state.pack);
 }
 
-/** A number that may lie between two whole ones. */
+/** A number that may be fractional. */
 function count(value) {
   return Number.isInteger(value) ? String(value) : value.toFixed(1);
 }

@@ -3,7 +3,7 @@ import { closestTo, make, say, show, unique } from "./dom.js";
 import { digits } from "./numbers.js";
 import { labelOf } from "./pack_cache.js";
 
-/** Columns in groups; all values are percent. `of` gets what is measured of a model and what was stored about it. */
+/** Columns in groups; all values are percent. `of` gets the measured and the stored errors of a model. */
 /**
  * @typedef {{text: string, says: string, of: (found: Measured, stored?: import("./store.js").Model["compared"]) => number|null|undefined}} Column
  * @type {{title: string, needs: "source"|"compared", columns: Column[]}[]}
@@ -45,7 +45,7 @@ export class ModelList {
   /** @param {{choose(id: string): void}} act */
   constructor(act) {
     this.act = act;
-    this.head = make("div", { class: "model-head", "aria-hidden": "true" }); // every row says its values in words
+    this.head = make("div", { class: "model-head", "aria-hidden": "true" }); // every row has its values in its label
     this.rows = make("ul", { role: "listbox", tabindex: 0, "aria-label": "Models" });
     this.rows.addEventListener("keydown", (event) => this.#step(event));
     this.rows.addEventListener("click", (event) => {
@@ -84,7 +84,7 @@ export class ModelList {
     return { element, cells };
   }
 
-  /** Which model is shown; its row comes into sight when it is another one. */
+  /** Marks the model that is shown; scrolls to its row when it changes. */
   mark(id) {
     const moved = id !== this.#chosen;
     this.#chosen = id;

@@ -1,4 +1,4 @@
-/** The view turned and brought closer by keys, for who has no mouse; with the focus on the mesh. */
+/** Orbits and zooms the view by keys, with the focus on the mesh. */
 import { VIEWS } from "./view_panel.js";
 
 const TURN = Math.PI / 18; // one press, radians
@@ -26,7 +26,7 @@ function moveOf({ key, shiftKey, ctrlKey, metaKey, altKey }) {
   return shiftKey ? [across, up, 1] : [0, 0, 1];
 }
 
-/** Move the camera on a sphere around what it looks at; it never goes below the ground or over the top. */
+/** Moves the camera on a sphere around its target, above the ground and not over the top. */
 export function turn({ camera, controls }, across, up, nearer) {
   const offset = camera.position.clone().sub(controls.target);
   const distance = Math.min(controls.maxDistance, Math.max(controls.minDistance, offset.length() * nearer));
@@ -36,12 +36,12 @@ export function turn({ camera, controls }, across, up, nearer) {
     .set(Math.sin(around) * Math.cos(height), Math.sin(height), Math.cos(around) * Math.cos(height))
     .multiplyScalar(distance);
   camera.position.copy(controls.target).add(offset);
-  controls.dispatchEvent({ type: "start" }); // the view is the person's from now on
+  controls.dispatchEvent({ type: "start" }); // marks the view as changed by the user
 }
 
 /**
- * Keys of the numeric pad: 1, 3 and 7 look from the front, the side and the top, with Ctrl from the other side; 2, 4, 6
- * and 8 turn the view, + and − bring it closer, 5 and the decimal point show the whole mesh.
+ * Keys of the numeric pad: 1, 3 and 7 for the front, side and top view, with Ctrl for the opposite side; 2, 4, 6
+ * and 8 orbit the view, + and − zoom, 5 and the decimal point show the whole mesh.
  */
 
 

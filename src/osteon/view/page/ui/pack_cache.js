@@ -1,13 +1,13 @@
-/** Packs that were read stay in memory, so that going back is quick; those of one source hold its frames once. */
+/** Caches packs, so that models can be swapped fast; packs of one source share its frames. */
 
-const KEPT = 4; // of other groups than the one asked for last
+const KEPT = 4; // of other groups than the latest one
 const MOST_BYTES = 1e9; // of all
-/** Arrays of the source, which are the same for all models of it; and what was found in it, unless a model has its own. */
+/** Arrays of the source, which all its models share; and arrays that were computed from it, unless a model has its own. */
 const FRAMES = ["source", "source_u2", "source_scale"];
 const FOUND = ["triangle_cluster"];
 
 export class PackCache {
-  #kept = new Map(); // id to {pack, group}, the one asked for last at the end
+  #kept = new Map(); // id to {pack, group}, the latest one last
   #coming = new Map();
   #shared = new Map(); // group to arrays
 
@@ -25,7 +25,7 @@ export class PackCache {
     return new Map([...this.#kept].map(([id, { pack }]) => [id, pack]));
   }
 
-  /** The pack of a model of the scene, with what it shares with others. @param {import("./store.js").Model} model */
+  /** The pack of a model of the scene, with the arrays it shares with others. @param {import("./store.js").Model} model */
   async get(model, how = {}) {
     const { id } = model;
     if (!this.#kept.has(id)) {
@@ -54,7 +54,7 @@ export class PackCache {
     this.#makeRoom(group, model.id);
   }
 
-  /** Gives arrays to all packs of a group, also to those that come later. */
+  /** Adds arrays to all packs of a group, including later ones. */
   share(group, arrays) {
     this.#shared.set(group, { ...this.#shared.get(group), ...arrays });
     for (const held of this.#kept.values()) if (held.group === group) held.pack = withArrays(held.pack, arrays);
@@ -83,11 +83,11 @@ function withArrays(pack, more) {
   return { ...pack, arrays, hasSource: Boolean(arrays.source || arrays.source_u2) };
 }
 
-/** Models of one source: which they are, and what they are called beside each other. */
+/** Models of one source, and their names. */
 
 /** @typedef {import("./store.js").Model} Model */
 
-/** What models of one source have in common. @param {Model} model */
+/** The group of a model: that of its source. @param {Model} model */
 export function groupOf({ group, id }) {
   return group ?? id;
 }
@@ -103,7 +103,7 @@ export function labelOf({ label, name }) {
   return label || name;
 }
 
-/** What stands on the left and on the right where two views are: the source or a model, and a model. */
+/** Names of the left and the right view: the source or a model, and a model. */
 export function sideNames({ scene, model, against }) {
   const peers = peersOf(scene, model);
   const named = (id, otherwise) => {

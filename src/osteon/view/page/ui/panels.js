@@ -1,7 +1,7 @@
 /**
- * Panels at the side, or a sheet from below on a phone: one is open at a time, or none. Tabs stand in groups; a phone
+ * Panels at the side, or a sheet from below on a phone: at most one is open. Tabs are in groups; a phone
  * shows one tab for each group, and the panels of the open group in the head of the sheet. The main actions of a panel
- * stand in a footer that stays in view while the rest scrolls.
+ * are in a footer that stays in view while the rest scrolls.
  */
 import { iconButton, picture } from "./controls.js";
 import { make, say, show } from "./dom.js";
@@ -18,7 +18,7 @@ const GROUPS = [
 /**
  * @typedef {{name: string, title: string, element: HTMLElement, actions?: HTMLElement,
  *   offered?: (state: import("./store.js").State) => boolean}} Panel
- *   `actions` go into the footer, `offered` says whether what is shown has any use for the panel
+ *   `actions` are in the footer, `offered` returns whether the panel applies to the model
  *
  * @param {HTMLElement} tabs
  * @param {HTMLElement} home
@@ -82,7 +82,7 @@ function groupOf({ title, icon, names }, panels, store) {
   return Object.assign(group, { button: make("button", attributes, picture(icon), make("span", {}, title)) });
 }
 
-/** One panel: its head, what it holds, and the footer with its main actions. */
+/** One panel: its head, its content, and the footer with its main actions. */
 /** @param {Panel} panel */
 function sheetOf({ name, title, element, actions }, { home, store, buttons, groups }) {
   const group = groups.find(({ own }) => own.some((panel) => panel.name === name));
@@ -105,14 +105,14 @@ function subtabOf({ name, title }, shown, store) {
   return make("button", { ...attributes, "aria-current": name === shown ? "page" : null }, title);
 }
 
-/** On a phone: what a panel is drawn up and down by. Drawn all the way down, its title is left, and the mesh has the window. */
+/** On a phone: the grip that resizes a panel. At its smallest, only its title is left. */
 
 
 const LEAST = 44; // pixels: the title with its buttons
 const STEP = 60; // pixels that an arrow key moves
 const STILL = 5; // pixels within which a press is a tap
 
-/** The most of what is shared with the mesh that a panel may take. */
+/** Largest part of the space of panel and mesh that a panel may take. */
 const MOST = 0.75;
 
 /** @param {HTMLElement} home the panels @param {import("./store.js").Store} store @param {string} title */
@@ -135,7 +135,7 @@ export function makeGrip(home, store, title) {
     if (held.moved) set(held.height + up);
   });
   grip.addEventListener("pointercancel", () => (held = null));
-  // A tap, or Enter, draws it all the way down, and up again to where the style puts it.
+  // A tap, or Enter, collapses the panel, and restores its default height.
   grip.addEventListener("click", () => {
     if (!held?.moved) store.set({ sheet: isDown() ? null : LEAST });
     held = null;

@@ -95,8 +95,8 @@ function wholeTicks(most) {
 }
 
 /**
- * What the colours of the heat map mean, with numbers. The colours are those of the report: darker is worse. Values above
- * the end of the scale have a colour of their own, which stands beside it.
+ * The scale of the heat map, with numbers. The colours are those of the report: darker is worse. Values above
+ * the end of the scale have a separate colour, which is shown beside it.
  */
 
 

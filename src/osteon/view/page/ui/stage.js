@@ -1,4 +1,4 @@
-/** What lies over the mesh: names of the sides, the handle between them, a word where nothing is open, values under the pointer. */
+/** The overlay of the mesh: names of the sides, the handle between them, a hint if nothing is open, values at the pointer. */
 import { GHOST } from "../engine/colors.js";
 import { methodWord } from "../pose/methods.js";
 import { namesOf } from "./bones.js";
@@ -7,7 +7,7 @@ import { number, share } from "./numbers.js";
 import { sideNames } from "./pack_cache.js";
 import { Tip } from "./tip.js";
 
-const JOINT_REACH = 16; // pixels within which a click means a joint
+const JOINT_REACH = 16; // pixels within which a click selects a joint
 
 /** @typedef {import("./tip.js").Picked} Picked */
 
@@ -34,7 +34,7 @@ export function buildStage(stage, canvas, store, engine, act) {
     },
     choose: ({ bone }, x, y) => {
       if (store.state.panel !== "bones") return;
-      // With the skeleton over the mesh a click near a joint means that joint.
+      // With a visible skeleton a click near a joint selects that joint.
       const joint = store.state.skeleton ? engine.jointNear(x, y, JOINT_REACH) : -1;
       store.set({ bone: joint < 0 ? bone : joint, paint: "weights" });
     },
@@ -70,7 +70,7 @@ export function buildStage(stage, canvas, store, engine, act) {
   return { veil, tip, dividers };
 }
 
-/** Lines between views that stand beside each other or one above the other. */
+/** Lines between views beside each other or one above the other. */
 function makeDividers(engine) {
   const lines = [0, 1].map(() => make("i", { class: "divider", hidden: true }));
   const place = () => {
@@ -88,7 +88,7 @@ function makeDividers(engine) {
   return { element: make("div", { class: "dividers", "aria-hidden": "true" }, lines), place };
 }
 
-/** What is seen on the left and on the right where two views are. */
+/** Names of the left and the right of two views. */
 function sidesOf(state) {
   const [first, second = ""] = state.poseMethods;
   return state.posing ? [methodWord(second), methodWord(first)] : sideNames(state);

@@ -1,8 +1,8 @@
 /**
- * What the page shows, in one object. Panels set values here and listen for those they draw.
+ * The state of the page in one object. Panels set values and watch those they show.
  *
  * @typedef {object} State
- * @property {import("../engine/pack.js").Pack | null} pack what is shown, as the engine read it
+ * @property {import("../engine/pack.js").Pack | null} pack of the model that is shown
  * @property {{models: Model[], can_fit: boolean, limits: Record<string, any>}} scene
  * @property {string} model id of the model shown
  * @property {string} against id of the model that is shown where the source would be; "" for the source
@@ -10,7 +10,7 @@
  * @property {string[]} unsaved ids of models that were fitted here and not saved yet
  * @property {string[]} stills ids of models that were shown and have one frame only
  * @property {string} panel name of the open panel; "" when all are folded
- * @property {number | null} sheet height of the panel on a phone, in pixels; null as the style says
+ * @property {number | null} sheet height of the panel on a phone, in pixels; null for the default
  * @property {"result" | "source" | "side" | "overlay" | "swipe"} mode
  * @property {number} swipe 0 … 1 from the left
  * @property {"material" | "bones" | "weights" | "error" | "clusters"} paint
@@ -20,26 +20,26 @@
  * @property {boolean} wireframe
  * @property {boolean} axes
  * @property {boolean} skeleton joints and bones are drawn over the mesh
- * @property {"room" | "camera" | "picture"} light what lights the mesh
+ * @property {"room" | "camera" | "picture"} light source of the light
  * @property {number} lightTurn degrees about the vertical
  * @property {number} lightPower 1 as it is
- * @property {string} lightName the file of a picture of light; "" for none
+ * @property {string} lightName file of the panorama; "" for none
  * @property {"light" | "dark"} theme
  * @property {boolean} shortcuts single keys act
  * @property {boolean} crowd
  * @property {string} clip name of the one that plays
- * @property {number[]} ab first and last frame of what repeats, counted over all clips; one of them while the other is awaited
- * @property {boolean} levels the model is shown at a level; what follows is which
+ * @property {number[]} ab first and last frame of the loop, counted over all clips; one of them while the other is not set
+ * @property {boolean} levels whether the model is shown at a level, given by the next three
  * @property {number} levelBones how many bones, from 1 on; a fraction fades
  * @property {number} levelBlends likewise
  * @property {number} levelMesh 0 is the model's own, others are coarser
- * @property {boolean} posing the mesh is being posed; what follows is how that is shown
+ * @property {boolean} posing whether the mesh is being posed, shown as given by the next five
  * @property {string[]} poseMethods how it can be posed: one of skin, simplex and ssd, perhaps another beside it
  * @property {"skin" | "simplex" | "ssd" | "side" | "swipe"} poseView
  * @property {"material" | "segments" | "distortion"} posePaint
  * @property {"area" | "angle" | "strain"} poseMeasure
  * @property {Record<string, number>} poseMax end of the scale of each measure
- * @property {boolean} eigenskin joints of a character with EigenSkin are turned; what follows is how that is shown
+ * @property {boolean} eigenskin whether joints of a character with EigenSkin are posed, shown as given by the next ones
  * @property {"side" | "result" | "plain" | "source" | "overlay"} eigenskinView
  * @property {"material" | "error" | "supports" | "column"} eigenskinPaint
  * @property {number} eigenskinCount how many eigendisplacements of each joint are used

@@ -78,7 +78,7 @@ export class Timeline {
   /** Play or pause. */
   toggle() {
     if (this.engine.playing) return this.pause();
-    // At the end of a clip that does not repeat there is nothing left to play.
+    // Restart at the end of a clip that does not repeat.
     if (!this.engine.loop && this.frame === this.#clip.stop - 1) this.first();
     this.engine.play();
     this.#showPlaying();
@@ -89,7 +89,7 @@ export class Timeline {
     this.#showPlaying();
   }
 
-  /** A number of frames on, or back; goes round where the clip repeats. */
+  /** Goes a number of frames forward or back; wraps around if the clip repeats. */
   step(by) {
     const count = this.#clip.stop - this.#clip.start;
     const next = this.frame - this.#clip.start + by;
@@ -104,7 +104,7 @@ export class Timeline {
     this.goTo(this.#clip.stop - 1);
   }
 
-  /** Stop at a frame of the whole asset, in the clip that has it. */
+  /** Stops at a frame counted over all clips. */
   goTo(frame) {
     const owner = this.engine.clips.find((clip) => clip.start <= frame && frame < clip.stop);
     if (!owner) return;
@@ -188,7 +188,7 @@ export class Timeline {
   }
 }
 
-/** The error of each frame as a strip under the timeline. A click goes there; the value stands beside it in words. */
+/** The error of each frame as a strip under the timeline. A click goes to a frame; its value is shown as text. */
 
 
 const HEIGHT = 24;

@@ -1,6 +1,6 @@
 /**
  * Values of one point of the mesh, beside it. The words stay with their vertex while the mesh plays, are those of the
- * frame that is shown, and go away when the view is turned, moved or brought closer.
+ * current frame, and disappear when the camera moves.
  */
 import { Vector3 } from "three";
 import { make, say, show } from "./dom.js";
@@ -62,7 +62,7 @@ export class Tip {
     if (!this.engine.character) return;
     if (this.#moved()) this.#leave();
     if (this.#held) return this.#stay();
-    // Words in the panels that are of another frame say nothing about this one.
+    // Texts of another frame are cleared.
     if (this.#spoken >= 0 && this.#spoken !== this.#frame) this.#say("");
   }
 
@@ -75,7 +75,7 @@ export class Tip {
     this.act.read(text);
   }
 
-  /** The view is another one: what lies under the resting pointer is read when it stands still again. */
+  /** After the camera moved, the point under a resting pointer is read again. */
   #leave() {
     this.hide();
     if (this.#pointer) this.#wait(this.#pointer);
@@ -101,7 +101,7 @@ export class Tip {
     return at && { found, view, from: [x - at[0], y - at[1]] };
   }
 
-  /** Where a vertex is seen, in pixels of the canvas. */
+  /** The position of a vertex in pixels of the canvas. */
   #project({ vertex, role }, view) {
     const { clock, orbitCamera } = this.engine;
     const { character, role: shown } = this.engine.ownerOf(role);

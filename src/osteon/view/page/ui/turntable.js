@@ -1,10 +1,10 @@
-/** One turn around what is shown, as an animated GIF. */
+/** One orbit around the model, as an animated GIF. */
 import { PictureCamera } from "../engine/capture.js";
 import { findPalette, GifWriter } from "../engine/gif.js";
 import { turn } from "./orbit_keys.js";
 
 const FRAMES = 60;
-const DELAY = 5; // 1/100 s: 20 pictures a second, three seconds a turn
+const DELAY = 5; // 1/100 s: 20 pictures per second, three seconds per orbit
 const LONGEST = 540; // pixels of the longer side
 const SAMPLES = 6; // pictures that the palette is found from
 

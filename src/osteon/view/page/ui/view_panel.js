@@ -1,4 +1,4 @@
-/** How the mesh is seen: from where, in which light; and pictures of it to keep. */
+/** View panel: the direction, the light, and images to save. */
 import { choice, slider, toggle } from "./controls.js";
 import { make, saveFile, show } from "./dom.js";
 
@@ -97,7 +97,7 @@ export function buildView(store, act) {
   return { name: "view", title: "View", element: make("div", {}, body), actions };
 }
 
-/** Where one may look from, with the keys of the numeric pad that other programs have for it. */
+/** Standard views, with the keys of the numeric pad that other programs use. */
 export const VIEWS = [
   { name: "front", title: "Front", shown: "1", code: "Numpad1", from: [0, 0, 1] },
   { name: "side", title: "Side", shown: "3", code: "Numpad3", from: [1, 0, 0] },

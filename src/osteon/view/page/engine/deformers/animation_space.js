@@ -1,4 +1,4 @@
-// Animation Space: every bone carries a rest position of its own of a vertex, and their places are summed.
+// Animation Space: every bone has its own rest position of a vertex, and the posed positions are summed.
 //
 //   A = sum_k w_k M_k + [0 | sum_k L_k delta_k]        L_k: the 3x3 part of M_k
 //
@@ -47,7 +47,7 @@ export function textures({ bones, weights, offsets }, limits) {
 }
 
 export const GLSL = `${BONE_MATRIX}
-uniform highp sampler2D slotBones;     // OWN_SLOTS a vertex
+uniform highp sampler2D slotBones;     // OWN_SLOTS per vertex
 uniform highp sampler2D slotNumbers;   // offset and weight of each
 
 mat3x4 blendedBones(Moment now) {

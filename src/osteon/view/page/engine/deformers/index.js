@@ -1,7 +1,7 @@
 // Families of deformers by kind: a new one is a file beside this and a line here.
 //
 // A family exports
-//   FLOATS                                    numbers that a vertex reads of each bone, a multiple of 4
+//   FLOATS                                    numbers per bone in the palette, a multiple of 4
 //   fromMatrix(m, i, out, at)                 these numbers of one bone, from the rows m[i … i + 11] of its matrix
 //   mixInto(out, at, next, i, part)           a part of the way from out[at …] to next[i …]
 //   blendVertices(palette, slots, from, to, out)   rows of the matrices (n,12) that move vertices, in script
@@ -9,9 +9,9 @@
 //                                             mat3x4 blendedBones(Moment now), from the texture `palette`
 // if its models can have levels (engine/levels/),
 //   toMatrix(entry, i, out, at)               the inverse of fromMatrix
-// and, if it holds more than bones and weights,
+// and, if it has more data than bones and weights,
 //   textures(arrays, limits, character)       its own textures by uniform name
-//   defines(pack)                             what its GLSL must know of the model
+//   defines(pack)                             defines of its GLSL for a model
 import { centeredInto } from "../affine.js";
 import { FLOAT4, makeTiles } from "../tiles.js";
 import * as animationSpace from "./animation_space.js";
@@ -41,14 +41,14 @@ const DEFORMERS = {
   multi_weight: multiWeight,
 };
 
-/** The family of a model; throws an Error with one sentence when this page does not know it. */
+/** The deformer of a model; throws an Error with one sentence if this page does not support it. */
 export function deformerOf({ deformer }) {
   const family = DEFORMERS[deformer.kind];
   if (!family) throw new Error(`The model's deformer ${deformer.kind} is not known to this page; reload the page.`);
   return family;
 }
 
-// Palettes: what vertices read of the bones, as the family of the model has it, in a texture and in script.
+// Palettes: the data of all bones in the form of the deformer of the model, in a texture and in script.
 
 /** Texels that a palette needs of all bones in all frames. @param {import("../pack.js").Pack} pack */
 export function paletteTexels(pack) {

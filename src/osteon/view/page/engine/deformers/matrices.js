@@ -1,4 +1,4 @@
-// What families share that read matrices of the bones: rows of 3x4 matrices, which go straight from frame to frame.
+// Shared by deformers that read bone matrices: rows of 3x4 matrices, interpolated linearly between frames.
 import { SLOTS } from "../pack.js";
 
 /** Rows of the 3x4 matrix. */
@@ -43,10 +43,10 @@ mat3x4 boneMatrix(Moment now, int bone) {
 }
 `;
 
-// What families share that hold bones and weights: slots of every vertex, the largest weight first, or where a model has
+// Shared by deformers with bones and weights: the slots of every vertex, the largest weight first, or where a model has
 // levels in the order in which these drop them.
 
-/** GLSL that repeats a statement for every slot; WEIGHT and BONE stand for those of the slot, weights are in slotA and slotB. */
+/** GLSL that repeats a statement for every slot; WEIGHT and BONE are replaced by those of the slot, from slotA and slotB. */
 export function eachSlot(statement) {
   const four = (group) =>
     ["x", "y", "z", "w"]
@@ -56,8 +56,8 @@ export function eachSlot(statement) {
 }
 
 /**
- * Slots of all vertices for posing in script; `own` are the arrays of the family where it holds more than these.
- * `numberOf` is the row of a vertex in them, `center` the point that matrices are about.
+ * Slots of all vertices for posing in script; `own` are the arrays of the deformer if it has more than these.
+ * `numberOf` is the row of a vertex in them, `center` the origin of the matrices.
  * @typedef {object} Slots
  * @property {Uint16Array} bones @property {Float32Array} weights @property {number} stride @property {number} count
  * @property {Record<string, any>} own @property {number} vertices  Rows of `own`.

@@ -1,5 +1,5 @@
-// What displacements share that are columns with coefficients of every frame: arrays basis, normal_basis, coefficients.
-// Coefficients may be held by hand (uniform KINDHeld): they are the last row of their texture.
+// Corrections: columns of displacements with coefficients of every frame, p + sum_r q_r U_r, n + sum_r q_r N_r.
+// Coefficients can be overridden (uniform KINDHeld): those are the last row of their texture.
 import { checkFits, FLOAT1, FLOAT4, lasting, makeTiles } from "../tiles.js";
 
 /** @param {Record<string, any>} arrays @param {{frames: number}} counts */
@@ -9,7 +9,7 @@ export function columnsOf({ coefficients }, { frames }) {
 
 const texelsOf = ({ normal_basis: normals }) => (normals ? 2 : 1);
 
-/** A displacement and, where there is one, the normal's, in six of eight numbers; coefficients one a texel. */
+/** Textures: position and, if there is one, normal displacement in six of eight numbers; one coefficient per texel. */
 export function textures(kind, arrays, counts, limits) {
   const { basis, normal_basis: normals, coefficients } = arrays;
   const texels = texelsOf(arrays);
@@ -31,7 +31,7 @@ export function textures(kind, arrays, counts, limits) {
 }
 
 /**
- * Holds the coefficients of all columns in place of those of the frames, or with null lets them go.
+ * Overrides the coefficients of all columns; null restores those of the frames.
  * @param {import("../tiles.js").Tiles} texture of the coefficients @param {Record<string, any>} arrays
  * @param {ArrayLike<number>|null} values
  */
@@ -44,8 +44,8 @@ export function hold(texture, { coefficients }, values) {
 export function chunk(kind, arrays, counts) {
   const [all, texels] = [columnsOf(arrays, counts), texelsOf(arrays)];
   return `
-uniform highp sampler2D ${kind}Basis;         // column after column, ${texels} a vertex
-uniform highp sampler2D ${kind}Coefficients;  // ${all} a frame, and once more those that are held
+uniform highp sampler2D ${kind}Basis;         // column after column, ${texels} per vertex
+uniform highp sampler2D ${kind}Coefficients;  // ${all} per frame, then those that override them
 uniform bool ${kind}Held;
 
 void displace_${kind}(Moment now, int columns, inout vec3 p, inout vec3 n) {
@@ -87,10 +87,10 @@ export function addTo(p, { basis }, { vertices }, q, v) {
 // Corrections: columns of displacements whose coefficients are stored for every frame, p + sum_r q_r U_r, n + sum_r q_r N_r.
 // Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 12 and 13.
 
-/** People choose how many of them are used, the most useful first. */
+/** The rank that the user chooses counts these columns, the most important first. */
 export const cut = true;
 
-// How many columns of a displacement move positions; those that move normals only come last.
+// Number of columns that move positions; columns that only move normals are last.
 
 const known = new WeakMap();
 

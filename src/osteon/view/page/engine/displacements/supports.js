@@ -22,7 +22,7 @@ export function tablesOf(pack) {
 }
 
 /**
- * Who drives the first `rank` columns, which move positions, single joints first.
+ * The drivers of the first `rank` columns, which move positions; single joints first.
  * @param {import("./joint_rbf.js").Tables} tables @returns {Driver[]}
  */
 export function driversOf({ joints, driver }, rank = driver.length) {
@@ -35,7 +35,7 @@ export function driversOf({ joints, driver }, rank = driver.length) {
   return used.sort((a, b) => a.joints.length - b.joints.length || a.joints[0] - b.joints[0]);
 }
 
-/** (r,) of each column, how many of its driver stand before it. */
+/** (r,) the order of each column among those of its driver. */
 export function ordersOf({ driver }) {
   const seen = new Map();
   return Int32Array.from(driver, (d) => {
@@ -85,7 +85,7 @@ export class Supports {
     return found;
   }
 
-  /** Drivers in whose support a vertex lies, the one that moves it most first. @param {Driver[]} among */
+  /** Drivers whose support contains a vertex, the one that moves it most first. @param {Driver[]} among */
   driversAt(vertex, among = this.drivers) {
     const found = among.map((driver) => ({ driver, far: this.reach(driver)[vertex] })).filter(({ far }) => far > 0);
     return found.sort((a, b) => b.far - a.far).map(({ driver }) => driver);

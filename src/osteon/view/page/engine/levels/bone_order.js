@@ -1,4 +1,4 @@
-// The progressive hierarchy of a clip: which bone is next, and what every bone follows until it is its turn.
+// The progressive hierarchy of a clip: the order of its bones, and the bone that every other bone follows.
 //
 //   U_b = T_b              the first `count` bones of the order: active
 //   U_b = U_parent O_b     all others; U_b = O_b where the parent is -1
@@ -95,7 +95,7 @@ function activeCounts(errors) {
   });
 }
 
-// Whom every bone follows, and by which constant, for every number of active bones of every clip: one table a character.
+// The leader of every bone and its constant offset, for every number of active bones of every clip: one table per character.
 
 export class BoneFollowTable {
   /** @param {import("../pack.js").Pack} pack @param {BoneOrder[]} orders  one a clip */
@@ -111,7 +111,7 @@ export class BoneFollowTable {
     });
   }
 
-  /** The texel at which the leads begin when so many bones of a clip's order are active. */
+  /** The first texel of the table for a number of active bones in a clip. */
   startOf(clip, count) {
     return this.starts[clip].get(count);
   }
@@ -121,7 +121,7 @@ export class BoneFollowTable {
   }
 }
 
-/** Of every bone its offset as the family has it, then the ranks of its leader and of its own. */
+/** Writes, for every bone, its offset in the form of the deformer, then the ranks of its leader and of itself. */
 function writeLeads({ FLOATS, fromMatrix }, order, count, data, at) {
   const { leader, whole } = order.leaders(count);
   leader.forEach((rank, b) => {

@@ -1,4 +1,4 @@
-// The levels of one character: what is stored of them, and what the shader reads at a level.
+// The levels of one character: their stored data, and what the shader reads at a level.
 import { deformerOf } from "../deformers/index.js";
 import { slotsOf } from "../deformers/matrices.js";
 import { SLOTS } from "../pack.js";
@@ -34,13 +34,13 @@ export class CharacterLevels {
     return { bones: this.orders[0].size, blends: this.levels.heirs.length };
   }
 
-  /** The same point inside of what there is. @param {LevelPoint} point @returns {LevelPoint} */
+  /** A point clamped to the range of levels. @param {LevelPoint} point @returns {LevelPoint} */
   within({ bones, blends }) {
     const { most } = this;
     return { bones: Math.min(Math.max(bones, 1), most.bones), blends: Math.min(Math.max(blends, 1), most.blends) };
   }
 
-  /** Number of the clip that a frame is in. */
+  /** Number of the clip that contains a frame. */
   clipOf(frame) {
     return this.pack.clips.findIndex(({ start, stop }) => frame >= start && frame < stop);
   }
@@ -50,7 +50,7 @@ export class CharacterLevels {
     return [start, this.leads.startOf(clip, high), blends, low + part];
   }
 
-  /** Puts the bones of a character that is alone into its own texture, and tells the shader. @param {LevelPoint} point */
+  /** Writes the bones of a character outside of a crowd to its texture and sets the uniforms. @param {LevelPoint} point */
   show(uniforms, point, moment) {
     const { bones, blends } = this.within(point);
     const own = (this.own ??= lasting(makeTiles(this.limits, this.texels * this.most.bones, FLOAT4, () => {})));
@@ -76,7 +76,7 @@ export class CharacterLevels {
     return { palette, slots: { ...slotsOf(pack), weights: this.weightsAt(blends, pack) }, center: this.center };
   }
 
-  /** (v,8) weights of all vertices with so many blends; kept until other ones are asked for. */
+  /** (v,8) weights of all vertices with so many blends; cached until another number is requested. */
   weightsAt(blends, pack) {
     let known = this.weights;
     if (!known || known.blends !== blends || known.pack !== pack) {

@@ -1,4 +1,4 @@
-// A crowd at levels: every character has as many bones, blends and triangles as it is given. Bones are prepared in script
+// A crowd at levels: every character has its own number of bones, blends and triangles. Bones are prepared in script
 // for every picture and sent in one texture a kind of character, active bones only.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4 and 5.
 import * as THREE from "three";
@@ -6,7 +6,7 @@ import { CONTROLLER, controlLevels, firstState, pixelsPerUnit } from "../lod_con
 import { LevelKind } from "./level_kind.js";
 
 /**
- * What a crowd is given: by itself, within `budget` seconds a picture, or by hand, a part of the bones and so many blends.
+ * How levels are chosen: automatically, within `budget` seconds per picture, or by a part of the bones and a number of blends.
  * @typedef {{auto: boolean, budget: number, bones: number, blends: number}} LevelChoice
  * @typedef {{width: number, height: number, frameTime: number|null, skeleton: boolean}} Picture  How large it is in pixels,
  *   seconds since the one before while it plays, and whether skeletons are drawn too.
@@ -54,7 +54,7 @@ export class LevelCrowd {
   /** Bones of all instances as they were last seen, on the graphics card. */
   prepare(renderer, seconds, choice) {
     const begun = performance.now();
-    // Meshes are for an error of one pixel; where more is put up with, they are as if it were so much smaller.
+    // Meshes are made for an error of one pixel; a larger tolerance acts like a smaller size on the screen.
     const pixels = choice.auto ? this.state.tolerance : 1;
     const sizeOf = (i) => (this.seen[i]?.size ?? 0) / pixels;
     for (const kind of this.kinds) kind?.prepare(seconds, (i) => this.pointOf(i, choice), sizeOf);
@@ -74,7 +74,7 @@ export class LevelCrowd {
     });
   }
 
-  /** Moves levels on by one picture; one out of turn, as when nothing plays, counts as one that took its time. */
+  /** Updates levels for one picture; a single picture, when nothing plays, counts as one that took its whole budget. */
   control({ budget }, frameTime) {
     const before = this.state.levels;
     const seen = this.seen.map(({ curve, pixelsPerUnit: unit }) => (curve ? { curve, pixelsPerUnit: unit } : NO_LEVELS));
@@ -94,7 +94,7 @@ export class LevelCrowd {
     return auto ? kind.pointAt(instance, this.state.levels[i]) : kind.pointBy(bones, blends);
   }
 
-  /** What the last picture computed: bones of all, triangles, milliseconds of preparing. */
+  /** Figures of the last picture: computed bones, triangles, milliseconds of preparation. */
   get counts() {
     const sum = (key) => this.kinds.reduce((total, kind) => total + (kind?.counts[key] ?? 0), 0);
     const plain = this.instances.filter(({ character }) => !this.kinds[character]);
@@ -103,7 +103,7 @@ export class LevelCrowd {
     return { bones, allBones, triangles, prepareMs: this.prepareMs, tolerance: this.state.tolerance };
   }
 
-  /** Root mean square distance of some instances from what they are with all bones: part of their size, and pixels. */
+  /** RMS distance of some instances from the same with all bones: part of their size, and pixels. */
   error(seconds, choice) {
     const able = this.instances.flatMap((instance, i) => (this.kinds[instance.character] ? [i] : []));
     const some = able.filter((_, at) => at % Math.ceil(able.length / MEASURED) === 0);
@@ -127,10 +127,10 @@ export class LevelCrowd {
   }
 }
 
-/** Pixels of error that no budget goes beyond: who looks at a crowd wants to see it move. */
+/** Largest tolerance in pixels: beyond, a crowd would look frozen. */
 const MOST_PIXELS = 4;
-/** Instances whose error is measured at a time. */
+/** Number of instances whose error is measured. */
 const MEASURED = 24;
 
-/** Stands for a character that has no levels. */
+/** Replaces the curve of a character without levels. */
 const NO_LEVELS = { curve: { levels: [1], rms: Float32Array.of(0) }, pixelsPerUnit: 0 };

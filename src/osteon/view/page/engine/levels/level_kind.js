@@ -7,7 +7,7 @@ import { instanceMoment } from "../stream.js";
 import { checkFits, FLOAT4, lasting, makeTiles, sendTexels } from "../tiles.js";
 import { pointOf } from "./level_curve.js";
 
-/** A mesh is kept until a character is this part smaller or larger than where it changes: none flickers. */
+/** Hysteresis: the part of its size by which a character must change before it gets another mesh, to avoid flicker. */
 const STICKS = 0.06;
 
 export class LevelKind {
@@ -55,7 +55,7 @@ export class LevelKind {
     return pointOf(this.levels.curves[clip], level);
   }
 
-  /** A part of all bones, and so many blends. */
+  /** The point with a part of all bones, and a number of blends. */
   pointBy(part, blends) {
     return this.levels.within({ bones: part * this.levels.most.bones, blends });
   }
@@ -95,7 +95,7 @@ export class LevelKind {
     return levels.vectorOf(instance.clip, fade, blends, start);
   }
 
-  /** Meshes by the size on the screen; who goes to another one goes with all that says where it stands. */
+  /** Chooses meshes by the size on the screen; an instance moves with its attributes. */
   chooseShapes(sizeOf) {
     const { coverage } = this.character.pack;
     let changed = false;
@@ -152,7 +152,7 @@ export class LevelKind {
     return { character: this.shapes[this.shapeOf[m]], vectors: this.vectors[m] };
   }
 
-  /** Takes up materials that were made anew, once pictures have come. */
+  /** Uses rebuilt materials, after images were decoded. */
   renew() {
     this.meshes.forEach((mesh, i) => (mesh.material = crowdMaterial(this.shapes[i])));
   }

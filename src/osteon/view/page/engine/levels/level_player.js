@@ -1,5 +1,5 @@
-// What a character's vertices read of its bones at a level: interpolation, kinematics and palette of active bones only.
-// Bones that are not active cost nothing here: whoever reads one reads its leader, by a constant (leads.js).
+// The palette of a character at a level: interpolation, kinematics and palette of active bones only.
+// Inactive bones cost nothing here: a vertex that refers to one reads its leader, by a constant (BoneFollowTable).
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.1.
 import { product } from "../affine.js";
 import { deformerOf } from "../deformers/index.js";

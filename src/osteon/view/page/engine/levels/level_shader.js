@@ -2,10 +2,10 @@
 //
 //   U_b = T_leader O   where T is in the list of prepared bones and O in the table of leads
 //
-// Families (deformers/) add what a bone is for them. What is never shown at a level compiles none of this.
+// Deformers (deformers/) add the reading of a bone. Shaders that never show a level compile none of this.
 import * as THREE from "three";
 
-/** What these read, of a character that is not shown at a level yet. */
+/** Uniforms of a character that is not shown at a level yet. */
 export function levelUniforms() {
   const value = (v) => ({ value: v });
   return { levelled: value(false), ownLevel: value(new THREE.Vector4()), levelBones: value(null), levelLeads: value(null) };
@@ -16,7 +16,7 @@ export const levelChunk = ({ levels }) => `
 #ifdef LEVELS
 uniform bool levelled;                 // shown at a level, not from the palette of all frames
 uniform highp sampler2D levelBones;    // active bones by rank, one character after the other
-uniform highp sampler2D levelLeads;    // of every bone the offset O, then the ranks of its leader and of its own
+uniform highp sampler2D levelLeads;    // of every bone the offset O, then the ranks of its leader and of itself
 #ifdef CROWD
 in vec4 instanceLevel;                 // see ownLevel
 vec4 levelNow() { return instanceLevel; }
@@ -60,7 +60,7 @@ void shownWeights(out vec4 a, out vec4 b) {
 }
 `;
 
-// Fewer blends: a slot that goes hands its weight to an earlier one, by one table; between whole numbers a part of it.
+// Fewer blends: a dropped slot adds its weight to an earlier one, given by a table; fractions fade.
 // The same as osteon/lod/blend_order.py. Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.2.
 
 /** Weights of one vertex with `blends` of its slots, from weights[at …] to out[to …]. @param {number[]} heirs */
