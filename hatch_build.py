@@ -91,7 +91,7 @@ def check_types() -> None:
 
 
 def _install_packages(*, develop: bool = False) -> None:
-    """Install three and esbuild, and to `develop` TypeScript, in the versions of the lock file, without their scripts."""
+    """Install the packages of the lock file without running their scripts; TypeScript only to `develop`."""
     lock, installed = PAGE / "package-lock.json", PAGE / "node_modules" / ".osteon-lock"
     complete = lock.read_bytes() + b"develop"
     known = installed.read_bytes() if installed.is_file() else b""

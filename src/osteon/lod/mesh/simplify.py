@@ -131,7 +131,15 @@ class _Work:
         corners = corners_of(model.mesh, posed)
         if not len(corners.triangles):
             raise GeometryError(f"'{model.name}': no triangle has three corners apart, so that none can be kept")
-        sequence = collapse_model(model, corners, poses, until, options, progress)
+        sequence = collapse_model(
+            model,
+            corners,
+            poses,
+            until,
+            texture=options.texture,
+            lock_borders=options.lock_borders,
+            progress=progress,
+        )
         measured = np.sort(frames[: options.measured])
         return _Work(model, poses, measured, sequence, SourceShape.of(posed, model.faces), options)
 
