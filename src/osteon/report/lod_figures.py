@@ -11,7 +11,7 @@ from html import escape
 import numpy as np
 
 from osteon.lod.model_levels import Level
-from osteon.lod.skin_errors import SkinErrors
+from osteon.lod.search.level_errors import SkinErrors
 from osteon.pipeline.level_measures import BoneCosts
 from osteon.pipeline.levels import LevelsFit
 from osteon.report.charts import Axis, Mark, Series, legend, line_chart

@@ -1,5 +1,5 @@
 // Fewer blends: a slot that goes hands its weight to an earlier one, by one table; between whole numbers a part of it.
-// The same as osteon/lod/blend_order.py. Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.2.
+// The same as osteon/lod/progressive_skin.py. Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.2.
 
 /** Weights of one vertex with `blends` of its slots, from weights[at …] to out[to …]. @param {number[]} heirs */
 export function weightsInto(weights, at, heirs, blends, out, to) {

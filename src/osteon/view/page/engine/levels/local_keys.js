@@ -5,7 +5,7 @@
 //
 // G_b shifts to where a bone turns. Of the local matrix the rotation R goes as a quaternion, between two frames along the
 // great arc; t and what stretches, S, go straight. Keys are in the order of the bones: of these only the first are made.
-// The same as osteon/lod/local_keys.py and level_player.py.
+// The same as osteon/lod/level_player.py and level_player.py.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 3.1 and 4.3, eq. 3 and 4.
 import { centeredInto, determinant, inverseInto, polarInto, product, quaternionInto } from "../affine.js";
 
