@@ -5,6 +5,7 @@ The names below are imported when they are first used, so that `import osteon` i
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,8 @@ _HOMES = {
     "save_skeleton": "osteon.io.skeletons",
     "skin_sequence": "osteon.pipeline.skin",
     "sticks_for": "osteon.pipeline.pose_model",
-    "transforms_of_turns": "osteon.deform.pose_skeleton",
-    "turns_of_transforms": "osteon.deform.pose_skeleton",
+    "transforms_of_joint_rotations": "osteon.deform.pose_skeleton",
+    "joint_rotations_of_transforms": "osteon.deform.pose_skeleton",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -78,7 +79,7 @@ if TYPE_CHECKING:
     from osteon.core.sticks import StickSkeleton
     from osteon.deform.linear_blend import linear_blend_model
     from osteon.deform.pose import pose_character, pose_frames, pose_vertices
-    from osteon.deform.pose_skeleton import transforms_of_turns, turns_of_transforms
+    from osteon.deform.pose_skeleton import joint_rotations_of_transforms, transforms_of_joint_rotations
     from osteon.fit.eigenskin.options import EigenSkinOptions
     from osteon.fit.skin.bones import fit_bones
     from osteon.fit.skin.weights import fit_weights
@@ -104,6 +105,11 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    from osteon.deprecated import RENAMED
+
+    if name in RENAMED:
+        warnings.warn(f"osteon.{name} is now osteon.{RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        return __getattr__(RENAMED[name])
     raise AttributeError(f"module 'osteon' has no attribute '{name}'")
 
 

@@ -11,7 +11,7 @@ from osteon.deform.pose import pose_frames
 from osteon.io import load_model
 from osteon.io.gltf.write.precision import COMPRESS_ERROR
 from osteon_bench.players.cases import make_cases
-from osteon_bench.players.judge import TOLERANCE, Reference, read_reference, worst_detour, worst_deviation
+from osteon_bench.players.deviation import TOLERANCE, Reference, read_reference, worst_detour, worst_deviation
 from osteon_bench.players.usd_player import play_usd, validate_usd
 
 from ..tolerance import diagonal

@@ -88,7 +88,7 @@ def progress_bar(quiet: bool) -> Iterator[Progress | None]:
         task = bar.add_task("start", total=1.0, error="", left=_TimeLeft(remaining))
 
         def listen(event: ProgressEvent) -> None:
-            remaining.hear(event)
+            remaining.update(event)
             error = "" if event.error_percent is None else f"E {event.error_percent:.3f} %"
             bar.update(task, description=event.stage, completed=event.fraction, error=error)
 
@@ -168,7 +168,7 @@ class ProgressLines:
 
     def listen(self, event: ProgressEvent) -> None:
         """One step of the work."""
-        self._remaining.hear(event)
+        self._remaining.update(event)
         self._last = event
         stage = re.sub(r"\d+", "#", event.stage)  # "compiling 3 of 20" is the stage that "compiling 2 of 20" was
         if stage not in self._seen:

@@ -117,7 +117,7 @@ def compare(
 
 def _words(found: Comparison) -> dict[str, Any]:
     """The verdict as the page and the table tell it."""
-    from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
+    from osteon.report.compare_figures import best_choice, compare_verdict, verdict_lines
 
     return {"best_choice": best_choice(found).word, "verdict": [compare_verdict(found), *verdict_lines(found)]}
 
@@ -126,7 +126,7 @@ def print_comparison(found: Comparison, seconds: dict[str, float], page: str | N
     """The verdict, a table of all measures and what was done, for people."""
     from rich.table import Table
 
-    from osteon.report.compare_verdict import compare_verdict, verdict_lines
+    from osteon.report.compare_figures import compare_verdict, verdict_lines
 
     out = console()
     out.print(f"[bold]{compare_verdict(found)}[/]")

@@ -72,7 +72,7 @@ def _simulate(folder: Path, progress: Progress | None) -> None:
     body = ElasticBody.of(lattice_around(rest, float(np.ptp(vertices, axis=0).max()) / CELLS), skeleton)
     planned = plan_sweep(skeleton, bends, SweepOptions(sweep=True, each=EACH, validate=0))
     number = {name: j for j, name in enumerate(skeleton.names)}
-    together = {number[limit.joint]: limit.turn(SHOWN * limit.high) for limit in bends}
+    together = {number[limit.joint]: limit.rotation(SHOWN * limit.high) for limit in bends}
     planned.append(PlannedPose("grasp", "validate", together))
     simulate_poses(body, SimulationPlan(planned, bends, suffix=".ply"), folder, progress=progress)
 

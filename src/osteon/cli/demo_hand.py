@@ -73,9 +73,9 @@ def _turns(skeleton: StickSkeleton) -> dict[str, dict[int, Float64]]:
 
     number = {name: j for j, name in enumerate(skeleton.names)}
     bends = {number[limit.joint]: limit for limit in hand_limits() if limit.name != "spread"}
-    fist = {j: limit.turn(FIST * limit.high) for j, limit in bends.items()}
+    fist = {j: limit.rotation(FIST * limit.high) for j, limit in bends.items()}
     joint = number["index.2"]
-    return {"index finger bent": {joint: bends[joint].turn(bends[joint].high)}, "loose fist": fist}
+    return {"index finger bent": {joint: bends[joint].rotation(bends[joint].high)}, "loose fist": fist}
 
 
 def _facts(posed: PosedBody) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from osteon.core.topology import weld_vertices
 from osteon.fit.clustering.cluster import cluster_exactly
 from osteon.fit.problem import pose_problem
 from osteon.pipeline.skin import skin_sequence
-from osteon.report.evidence import frame_steps
+from osteon.report.advice import frame_steps
 from osteon.report.views import centering_shifts, distinct_frames
 from osteon.view.pack.model_pack import pack_sequence
 

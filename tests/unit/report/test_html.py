@@ -99,7 +99,7 @@ def test_says_what_was_measured(page: _Page, tube: tuple[SkinFit, MeshSequence])
         *wanted,
         f"frame {worst.frame}",
         "held-out E",
-        "What would make it better, or smaller",
+        "How to make it closer, or smaller",
         "Bones found by tolerance",
     ):
         assert part in page.text, part

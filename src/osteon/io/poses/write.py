@@ -42,7 +42,7 @@ def poses_as_json(track: PoseTrack, skeleton: StickSkeleton, name: str = "") -> 
 def _pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> dict[str, Any]:
     found = rotations_of_pose(track, f, skeleton)
     size = bounding_diagonal(skeleton.joints)
-    moved = np.flatnonzero(np.linalg.norm(found.left_over, axis=1) > NOTHING * size)
+    moved = np.flatnonzero(np.linalg.norm(found.residual, axis=1) > NOTHING * size)
     turned = {skeleton.names[j]: axis_and_degrees(matrix) for j, matrix in found.turns.items()}
     told: dict[str, Any] = {
         "rotate": {name: turn for name, turn in turned.items() if turn is not None},

@@ -1,4 +1,4 @@
-"""Linear blend skinning of what an engine holds, in plain NumPy, so that a judge owes nothing to Osteon's own."""
+"""Linear blend skinning of an imported mesh in plain NumPy, independent of Osteon's kernels."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 
-__all__ = ["HeldMesh"]
+__all__ = ["ImportedMesh"]
 
 
 @dataclass(frozen=True, slots=True)
-class HeldMesh:
-    """A mesh as an engine keeps it after importing."""
+class ImportedMesh:
+    """A mesh as an engine stores it after the import."""
 
     points: Float64  # (v,3)
-    shifts: Float64  # (m,v,3) what its morph targets add
-    bones: Int32  # (v,k) into the matrices of a pose
+    shifts: Float64  # (m,v,3) offsets of the morph targets
+    bones: Int32  # (v,k) indices of the bone matrices
     weights: Float64  # (v,k)
     corners: Int32  # (c,) vertices of the triangles
 

@@ -1,8 +1,8 @@
-"""What `osteon play` shows of a file, in the order in which players hold its triangles, and how far a player is off.
+"""The deviation of a player from `osteon play`, over all triangle corners and frames.
 
 Files and models order triangles and vertices differently where vertices were split or triangles grouped by material.
-Triangles are therefore found again by where the player shows them in the first frame, without asking the file, and all
-frames are compared corner by corner.
+Triangles are therefore matched by their positions in the first frame of the player, not by the contents of the file,
+and all frames are compared corner by corner.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ __all__ = [
     "worst_deviation",
 ]
 
-#: Players may differ from `osteon play` by this part of the diagonal.
+#: Allowed deviation of players from `osteon play`, as a fraction of the diagonal.
 TOLERANCE = 1e-5
 #: Frames of a clip that are compared, spread evenly from the first to the last.
 SAMPLES = 6
-#: The same where moments between frames are compared too.
+#: Frames of a clip that are compared where times between frames are compared too.
 STEPS = 12
 
-#: (clip number, seconds) -> (f,c,3) corners as a player shows them.
+#: (clip number, seconds) -> (f,c,3) positions of corners in a player.
 Play = Callable[[int, list[float]], Float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A file as Osteon plays it."""
+    """A file as `osteon play` evaluates it."""
 
     model: SkinnedModel
-    vertices: Int32  # (c,) the vertex that is at each triangle corner of the file
+    vertices: Int32  # (c,) vertex of each triangle corner of the file
 
     @property
     def diagonal(self) -> float:
@@ -68,7 +68,7 @@ class Reference:
         return np.asarray(posed[:, self.vertices])
 
     def distance(self, shown: Float32, expected: Float32) -> Float32:
-        """(f,c) how far corners are apart, as part of the diagonal."""
+        """(f,c) distances of corners, as fractions of the diagonal."""
         if shown.shape != expected.shape:
             raise OsteonError(f"the player shows {shown.shape[1]} corners, the file has {expected.shape[1]}")
         apart = np.linalg.norm(shown.astype(np.float64) - expected, axis=-1) / self.diagonal
@@ -77,22 +77,22 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """How far a player is off at most, as part of the diagonal."""
+    """The largest deviations of a player, as fractions of the diagonal."""
 
     at_frames: float
     between: float  # a quarter, half and three quarters of the way from one frame to the next
 
 
 def read_reference(path: Path, play: Play) -> Reference:
-    """The model in a file, its corners in the order in which the player has them."""
+    """The model in a file, with its corners in the order of the player."""
     model = load_model(path)
     return Reference(model, match_corners(play(0, [0.0])[0], pose_frames(model, 0, 1)[0], model.faces))
 
 
 def measure_deviation(path: Path, play: Play) -> Deviation:
-    """How far a player is off `osteon play`, which samples the file's own tracks between frames.
+    """Measure the deviation of a player from `osteon play`, which samples the tracks of the file between frames.
 
-    A player that is far off in the first frame is taken to have the triangles in the order of the model.
+    If the first frame cannot be matched, the player is assumed to keep the triangle order of the model.
     """
     model = load_model(path)
     shown = play(0, [0.0])[0]
@@ -116,28 +116,28 @@ def measure_deviation(path: Path, play: Play) -> Deviation:
 
 
 def sampled_quarters(clip: Clip) -> Int32:
-    """Some frames of a clip, and the quarters of the way after each, in quarters of a frame from its own start."""
+    """Some frames of a clip and the three quarters after each, in quarters of a frame from its start."""
     starts = np.unique(np.linspace(0, clip.n_frames - 1, STEPS).round()).astype(np.int32)
     quarters = (4 * starts[:, None] + np.arange(4)).ravel()
     return np.asarray(quarters[quarters <= 4 * (clip.n_frames - 1)], np.int32)
 
 
 def match_corners(shown: Float32, vertices: Float32, faces: Int32) -> Int32:
-    """(c,) the vertex that is at each of the corners (c,3) that are shown; triangles may begin at any corner."""
-    turned = np.concatenate([np.roll(faces, turn, axis=1) for turn in range(3)])
-    found = cKDTree(vertices[turned].reshape(-1, 9)).query(shown.reshape(-1, 9))[1]
+    """(c,) the vertex of each shown corner (c,3); triangles may start at any of their corners."""
+    rotated = np.concatenate([np.roll(faces, shift, axis=1) for shift in range(3)])
+    found = cKDTree(vertices[rotated].reshape(-1, 9)).query(shown.reshape(-1, 9))[1]
     if len(found) != len(faces) or len(np.unique(found % len(faces))) != len(faces):
         raise OsteonError(f"the player shows other triangles than the {len(faces)} of the model")
-    return np.asarray(turned[found].ravel(), np.int32)
+    return np.asarray(rotated[found].ravel(), np.int32)
 
 
 def sampled_frames(clip: Clip) -> Int32:
-    """A few frames of a clip, counted from its own start."""
+    """A few frames of a clip, counted from its start."""
     return np.unique(np.linspace(0, clip.n_frames - 1, SAMPLES).round()).astype(np.int32)
 
 
 def worst_deviation(reference: Reference, play: Play) -> float:
-    """The farthest that any corner is off in the sampled frames of all clips, as part of the diagonal."""
+    """The largest deviation of a corner in the sampled frames of all clips, as a fraction of the diagonal."""
     worst = 0.0
     for number, clip in enumerate(reference.model.clips):
         frames = sampled_frames(clip)
@@ -147,9 +147,10 @@ def worst_deviation(reference: Reference, play: Play) -> float:
 
 
 def worst_detour(reference: Reference, play: Play) -> float:
-    """How much farther than the next frame a bone is halfway to it, as part of the diagonal; 0 if it never is.
+    """The largest overshoot of a bone halfway between two frames, as a fraction of the diagonal.
 
-    A bone is as far away as the farthest of the corners that it has a part in.
+    The distance of a bone is the largest distance of the corners that it influences. It overshoots if it is farther
+    from one of the frames than the frames are from each other.
     """
     model = reference.model
     moves = model.skin.dense(model.n_bones)[reference.vertices] > 0

@@ -8,7 +8,7 @@ import pytest
 from osteon.core.animation import Clip
 from osteon.core.errors import OsteonError
 from osteon.deform.pose import pose_frames
-from osteon_bench.players.judge import Reference, match_corners, sampled_frames, worst_detour, worst_deviation
+from osteon_bench.players.deviation import Reference, match_corners, sampled_frames, worst_detour, worst_deviation
 
 from ..subjects import bent_tube
 
