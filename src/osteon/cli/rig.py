@@ -20,7 +20,7 @@ from osteon.core.rig_options import RigOptions
 from osteon.fit.kernel_modules import RIG_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, load_sequence
 from osteon.io.models import note_lost
-from osteon.io.save.output_batch import written_path
+from osteon.io.save.atomic import written_path
 
 if TYPE_CHECKING:
     from osteon.pipeline.skeleton import RigFit

@@ -7,15 +7,13 @@ import threading
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
 from osteon.cli.common import json_option, print_json, progress_bar, write_json
-from osteon.cli.ending import for_the_owner_only, handling_signals, leave
 from osteon.cli.option_flags import options_of
-from osteon.cli.outputs import Outputs, file_output, plan_outputs
+from osteon.cli.outputs import Outputs, file_output, handling_signals, plan_outputs
 from osteon.cli.study_text import answers_text, print_results
 from osteon.core.errors import OptionError
 from osteon.core.option_checks import check_options
@@ -120,6 +118,7 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     osteon study run horse/ a.glb b.glb --names ssd,as -o horse.sqlite --host 192.168.0.12 --port 8080
     osteon study run study.json -o study.sqlite
     """
+    from osteon.io.save.atomic import scratch_folder
     from osteon.study.animations import prepare_animations
     from osteon.study.answers import AnswerFile, create_answer_file
     from osteon.study.server import open_door, study_server
@@ -134,17 +133,17 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     if there:
         AnswerFile(target).close()  # refused before the long reading
     door = open_door(serving.host, serving.port)
-    with closing(door.socket), handling_signals(leave), TemporaryDirectory(prefix="osteon-study-") as temporary:
+    with closing(door.socket), scratch_folder() as temporary:
         with progress_bar(quiet) as progress:
-            animations = prepare_animations(plan, Path(temporary), progress)
+            animations = prepare_animations(plan, temporary, progress)
         fingerprint = plan.fingerprint()
         if not there:
-            with outputs.writing(), for_the_owner_only():
+            with outputs.writing(private=True):
                 create_answer_file(target, plan, fingerprint)
         with closing(AnswerFile(target)) as answers:
             answers.begin_writing(fingerprint)
             server = study_server(answers, animations, door)
-            _serve(server, answers, Path(temporary), serving, _Telling(outputs, json_file, quiet))
+            _serve(server, answers, temporary, serving, _Telling(outputs, json_file, quiet))
 
 
 @study.command()
@@ -204,7 +203,7 @@ class _Telling:
     def tell(self, address: str, answers: AnswerFile) -> None:
         given, raters = answers.counts()
         facts = {"address": address, "questions": len(answers.questions), "answers": given, "raters": raters}
-        with self.outputs.writing(), for_the_owner_only():
+        with self.outputs.writing(private=True):
             write_json(facts, self.json_file)
         print_json(facts, self.json_file)
         if self.json_file != "-":

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -12,6 +10,7 @@ from osteon.core.lod_options import LodOptions
 from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import drop_unused
 from osteon.io import SaveOptions, save_model
+from osteon.io.save.atomic import scratch_folder
 from osteon.lod.model_levels import Level, ModelLevels
 from osteon.lod.skin_errors import skin_errors
 from osteon.pipeline.level_measures import measure_models
@@ -55,8 +54,8 @@ def stored_fit(levels: ModelLevels, options: LodOptions) -> LevelsFit:
 def file_sizes(levels: ModelLevels, options: SaveOptions) -> tuple[int, ...]:
     """Bytes of every level alone, as a .glb."""
     used = drop_unused(options, written=".glb")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "level.glb"
+    with scratch_folder() as folder:
+        path = folder / "level.glb"
         sizes = []
         for level in levels.levels:
             save_model(levels.baked(level), path, options=used)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
 from osteon.fit.clustering.cluster_count import sample_triangles
 from osteon.io import SaveOptions, save_model
+from osteon.io.save.atomic import scratch_folder
 from osteon.measure.skin_report import SkinReport
 from osteon.pipeline.skin import SkinFit, skin_sequence
 
@@ -101,8 +100,8 @@ class Trial:
 
 def file_bytes(model: SkinnedModel, suffix: str = ".glb", options: SaveOptions | None = None) -> int:
     """Bytes of the file that a model becomes."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"model{suffix}"
+    with scratch_folder() as folder:
+        path = folder / f"model{suffix}"
         save_model(model, path, options=options or SaveOptions())
         return path.stat().st_size
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
-from osteon.io.save.marks import MARK
+from osteon.io.save import GENERATOR
 
 __all__ = ["POLICY", "section", "table", "whole_page"]
 
@@ -19,7 +19,7 @@ def whole_page(title: str, body: str, style: str = "") -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="generator" content="{MARK}">'
+        f'<meta name="generator" content="{GENERATOR}">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{escape(title)}</title><style>{_asset('page.css')}{style}</style></head><body>{body}"
         f"<script>{_asset('page.js')}</script></body></html>\n"

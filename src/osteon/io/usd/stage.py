@@ -26,7 +26,7 @@ from osteon.io.load.source import Source, inside, quote
 from osteon.io.native.child import Outlet
 from osteon.io.usd.write.pictures import PACKAGE, write_pictures
 
-__all__ = ["check_head", "layer_comment", "load_pxr", "open_stage", "save_stage"]
+__all__ = ["check_head", "load_pxr", "open_stage", "save_stage"]
 
 MODULES = ("Ar", "Gf", "Kind", "Sdf", "Tf", "Usd", "UsdGeom", "UsdShade", "UsdSkel", "UsdUtils", "Vt")
 MAGIC = {b"#usda": "text", b"#sdf ": "text", b"PXR-USDC": "binary", b"PK\x03\x04": "package"}
@@ -137,16 +137,6 @@ def _check_layers(pxr: Any, root: Any, source: Source, outlet: Outlet) -> None:
             if address not in seen:
                 seen.add(address)
                 waiting.append(_open_layer(pxr, address, source, outlet))
-
-
-def layer_comment(path: Path) -> str:
-    """What the layer says about itself; empty where USD cannot read it."""
-    pxr = load_pxr(path)
-    try:
-        layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path), True)
-    except Exception:  # whatever the library makes of a file of others
-        return ""
-    return "" if layer is None else str(layer.comment)
 
 
 def _refuse_value_clips(pxr: Any, layer: Any, source: Source) -> None:

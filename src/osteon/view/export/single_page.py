@@ -19,7 +19,7 @@ from typing import Any
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io import atomic_file
 from osteon.io.load.source import PathLike
-from osteon.io.save.marks import MARK
+from osteon.io.save import GENERATOR
 from osteon.view.bundle import read_bundle
 from osteon.view.server.collection import Item
 
@@ -75,7 +75,7 @@ def _page(style: str, script: str) -> tuple[bytes, bytes]:
         "base-uri 'none'; form-action 'none'"
     )
     meta = (
-        f'<meta name="osteon-mode" content="file">\n<meta name="generator" content="{MARK}">\n'
+        f'<meta name="osteon-mode" content="file">\n<meta name="generator" content="{GENERATOR}">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     )
     for name, text in (("mode", meta), ("style", f"<style>{style}</style>"), ("script", "")):

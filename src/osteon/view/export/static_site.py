@@ -12,13 +12,13 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import FileFormatError
 from osteon.io import atomic_folder
 from osteon.io.load.source import PathLike
-from osteon.io.save.marks import MARK, MARK_KEY
+from osteon.io.save import GENERATOR, GENERATOR_KEY
+from osteon.io.save.atomic import check_folder
 from osteon.view.bundle import BUNDLE, POLICY, read_bundle
 from osteon.view.export.single_page import export_page, is_single_page
 from osteon.view.server.collection import Item
@@ -27,15 +27,14 @@ __all__ = ["check_export", "export_view"]
 
 SCENE = "scene.json"
 PACKS = "packs"
-_OURS = re.compile("|".join(map(re.escape, (*BUNDLE, SCENE))))
-_PACK = re.compile(r"m\d+\.bin")
+_EXPECTED = re.compile("|".join((*map(re.escape, (*BUNDLE, SCENE)), f"{PACKS}/", rf"{PACKS}/m\d+\.bin")))
 _MODE = re.compile(rb'<meta\s+name="osteon-mode"\s+content="server"\s*/?>')
 
 
 def export_view(target: PathLike, items: Sequence[Item]) -> int:
     """Write the page and its models, whole or not at all; gives their size in bytes. An earlier export is replaced."""
     models = [{**item.to_json(), "can_save": False} for item in items]
-    scene = {MARK_KEY: MARK, "models": models, "can_fit": False, "limits": {}}
+    scene = {GENERATOR_KEY: GENERATOR, "models": models, "can_fit": False, "limits": {}}
     if is_single_page(target):
         return export_page(target, scene, items)
     return _export_folder(target, scene, items)
@@ -46,7 +45,7 @@ def _export_folder(folder: PathLike, scene: dict[str, Any], items: Sequence[Item
     page["index.html"] = _without_server(page["index.html"])
     with atomic_folder(folder, check_export) as out:
         for name, data in page.items():
-            mark = b"" if name.endswith(".html") else f"/* {MARK} */\n".encode()
+            mark = b"" if name.endswith(".html") else f"/* {GENERATOR} */\n".encode()
             (out / name).write_bytes(mark + data)
         (out / SCENE).write_text(json.dumps(scene, indent=1) + "\n", encoding="utf-8")
         (out / PACKS).mkdir()
@@ -56,22 +55,8 @@ def _export_folder(folder: PathLike, scene: dict[str, Any], items: Sequence[Item
 
 
 def check_export(folder: PathLike) -> None:
-    """Refuse a folder whose contents would be lost."""
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise FileFormatError(f"{target}: is a file, expected a folder or a new name")
-    if not target.is_dir():
-        return
-    if target.resolve() == Path.cwd().resolve():
-        raise FileFormatError(f"{target}: an export replaces a whole folder, which cannot be the current one")
-    for path in sorted(target.iterdir()):
-        inside = sorted(path.iterdir()) if path.name == PACKS and path.is_dir() else []
-        strange = [pack for pack in inside if not _PACK.fullmatch(pack.name) or not pack.is_file()]
-        if not (inside or path.name == PACKS or (_OURS.fullmatch(path.name) and path.is_file())):
-            strange = [path]
-        if strange:
-            name = strange[0].relative_to(target)
-            raise FileFormatError(f"{target}: holds '{name}', which is no part of an export; name an empty folder")
+    """Refuse a folder that holds anything but an earlier export: it would be deleted."""
+    check_folder(folder, _EXPECTED)
 
 
 def _without_server(page: bytes) -> bytes:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from osteon.core.asset import Asset, Image
 from osteon.io.meshes.pictures import picture_name
-from osteon.io.save.atomic import atomic_file
-from osteon.io.save.output_batch import named_path, written_path
+from osteon.io.save.atomic import atomic_file, named_path, written_path
 
 __all__ = ["PACKAGE", "picture_names", "write_pictures"]
 
