@@ -12,6 +12,7 @@ from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 
 __all__ = ["direct_error", "direct_posed", "two_clips", "with_doubles", "with_unused"]
 
@@ -20,7 +21,7 @@ def two_clips(first: SkinnedModel, second: SkinnedModel) -> SkinnedModel:
     """The first model with the motion of both, a clip each."""
     transforms = np.concatenate([first.track.transforms, second.track.transforms])
     clips = (Clip("one", 0, first.n_frames), Clip("two", first.n_frames, len(transforms)))
-    return first.with_parts(track=replace(first.track, transforms=transforms), clips=clips)
+    return first.with_animation(track=replace(first.track, transforms=transforms), clips=clips)
 
 
 def with_unused(model: SkinnedModel) -> SkinnedModel:
@@ -35,8 +36,12 @@ def with_unused(model: SkinnedModel) -> SkinnedModel:
     )
     joints = Skeleton(names, parents, skeleton.world_from_joint[where])
     skin = Skin(place[model.skin.bones].astype(np.int32), model.skin.weights)
-    return SkinnedModel(
-        model.rest, model.faces, skin, BoneTrack(track.transforms[:, where], track.bone_type, names), skeleton=joints
+    return linear_blend_model(
+        model.rest,
+        model.faces,
+        skin,
+        BoneTrack(track.transforms[:, where], track.bone_type, names),
+        skeleton=joints,
     )
 
 
@@ -60,7 +65,7 @@ def with_doubles(model: SkinnedModel, doubled: int = 2) -> SkinnedModel:
     bones[(bones == doubled) & odd] = n
     transforms = np.concatenate([model.track.transforms, moved], axis=1).astype(np.float32)
     skin = Skin(bones, model.skin.weights)
-    return SkinnedModel(model.rest, model.faces, skin, BoneTrack(transforms, "rigid", names), skeleton=joints)
+    return linear_blend_model(model.rest, model.faces, skin, BoneTrack(transforms, "rigid", names), skeleton=joints)
 
 
 def direct_posed(model: SkinnedModel, transforms: np.ndarray, skin: Skin | None = None) -> np.ndarray:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -27,7 +25,7 @@ def scaled_model(seed: int = 3, *, bones: int = 6, frames: int = 12, stretch: fl
     linear = transforms[..., :3] @ stretches
     transforms[..., 3] += np.einsum("fbij,bj->fbi", transforms[..., :3] - linear, middle)
     transforms[..., :3] = linear
-    return replace(model, track=BoneTrack(transforms.astype(np.float32), "scaled"))
+    return model.with_animation(track=BoneTrack(transforms.astype(np.float32), "scaled"))
 
 
 def with_tree(model: SkinnedModel, *, last_first: bool = False) -> SkinnedModel:
@@ -41,7 +39,7 @@ def with_tree(model: SkinnedModel, *, last_first: bool = False) -> SkinnedModel:
     if last_first:
         parents = np.where(parents < 0, -1, n - 1 - parents)[::-1]
     names = tuple(f"joint {b}" for b in range(n))
-    return replace(model, skeleton=Skeleton(names, parents.astype(np.int32), placed.astype(np.float32)))
+    return model.with_character(skeleton=Skeleton(names, parents.astype(np.int32), placed.astype(np.float32)))
 
 
 def split_along_axes(linear: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

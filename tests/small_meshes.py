@@ -12,6 +12,7 @@ from osteon.core.asset import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.mesh.corners import Corners, corners_of
 from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import Poses
@@ -51,7 +52,7 @@ def still(shape, **asset) -> SkinnedModel:
     rest, faces = np.array(shape[0], np.float32), np.array(shape[1], np.int32).reshape(-1, 3)
     skin = Skin(np.zeros((len(rest), 1), np.int32), np.ones((len(rest), 1), np.float32))
     track = BoneTrack(identity(1, 1).astype(np.float32), "rigid")
-    return SkinnedModel(rest, faces, skin, track, asset=Asset(**asset) if asset else None)
+    return linear_blend_model(rest, faces, skin, track, asset=Asset(**asset) if asset else None)
 
 
 def bending(shape, degrees=(0.0, 30.0, 80.0), axis=(0.0, 1.0, 0.0), **asset) -> SkinnedModel:
@@ -63,7 +64,7 @@ def bending(shape, degrees=(0.0, 30.0, 80.0), axis=(0.0, 1.0, 0.0), **asset) -> 
     transforms = identity(len(degrees), 2)
     transforms[:, 1, :, :3] = Rotation.from_rotvec(np.deg2rad(np.outer(degrees, axis))).as_matrix()
     track = BoneTrack(transforms.astype(np.float32), "rigid")
-    return SkinnedModel(rest, faces, skin, track, asset=Asset(**asset) if asset else None)
+    return linear_blend_model(rest, faces, skin, track, asset=Asset(**asset) if asset else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
 from osteon.core.corrections import Corrections
-from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.columns import ColumnFit, SkinState
 from osteon.fit.problem import FitProblem, NormalRows, pose_problem
@@ -52,7 +52,7 @@ def bent_tube(n_bones: int = 2, n_frames: int = 8, softness: float = 0.5) -> Bak
     tube = make_tube(8, 6 * n_bones, 0.15, 0.6 * n_bones)
     skin = joint_skin(tube.vertices[:, 0], n_bones, 0.6 * n_bones, softness)
     track = BoneTrack(bend_joints(n_bones, 0.6 * n_bones, n_frames, 50.0, 0), "rigid")
-    return bake_model(SkinnedModel(tube.vertices, tube.faces, skin, track))
+    return bake_model(linear_blend_model(tube.vertices, tube.faces, skin, track))
 
 
 def random_problem(
@@ -64,7 +64,7 @@ def random_problem(
     source = baked.sequence
     frames = source.frames + noise * rng.normal(size=source.frames.shape)
     problem = pose_problem(MeshSequence(frames, source.faces, source.rest))
-    transforms = problem.from_world(baked.model.track.transforms)
+    transforms = problem.from_input(baked.model.track)
     return problem, transforms + noise * rng.normal(size=transforms.shape)
 
 
@@ -105,7 +105,7 @@ def corrected(baked: Baked, rank: int, size: float = 0.05, seed: int = 0) -> Bak
     waves = np.sin(model.rest @ rng.normal(0, 1.5, (3, rank)) + rng.uniform(0, 6, rank))  # (v,r)
     basis = size * np.einsum("vr,rj->rvj", waves, rng.normal(size=(rank, 3)))
     columns = Corrections(basis.astype(np.float32), smooth_series(rng, model.n_frames, (rank,)).astype(np.float32))
-    model = replace(model, corrections=columns)
+    model = model.with_corrections(columns)
     return Baked(model, replace(baked.sequence, frames=pose_frames(model)))
 
 

@@ -37,6 +37,7 @@ _HOMES = {
     "fit_progressive": "osteon.lod.fit_progressive",
     "fit_weights": "osteon.fit.skin.weights",
     "join_clips": "osteon.core.sequence",
+    "linear_blend_model": "osteon.deform.linear_blend",
     "learn_eigenskin": "osteon.pipeline.eigenskin",
     "load_levels": "osteon.lod.files",
     "load_model": "osteon.io",
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from osteon.core.sequence import MeshSequence, join_clips
     from osteon.core.skin import Skin
     from osteon.core.sticks import StickSkeleton
+    from osteon.deform.linear_blend import linear_blend_model
     from osteon.deform.pose import pose_character, pose_frames, pose_vertices
     from osteon.deform.pose_skeleton import transforms_of_turns, turns_of_transforms
     from osteon.fit.skin.bones import fit_bones

@@ -26,6 +26,7 @@ from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 
 __all__ = [
     "DEFAULTS",
@@ -109,7 +110,7 @@ def dem_bones_model(
     slots = np.argsort(-weights, axis=0, kind="stable")[:influences].T
     kept = np.take_along_axis(weights.T, slots, axis=1)
     skin = Skin(slots.astype(np.int32), (kept / kept.sum(axis=1, keepdims=True)).astype(np.float32))
-    return SkinnedModel(
+    return linear_blend_model(
         sequence.rest,
         sequence.faces,
         skin,

@@ -63,7 +63,7 @@ def default_files(run: BenchRun) -> list[Case]:
     files = [
         Case("rank 0", scaled),
         Case(f"rank {RANK}", _fit(run, "scaled", RANK)),
-        Case("two clips", scaled.with_parts(clips=clips)),
+        Case("two clips", scaled.with_animation(clips=clips)),
         Case("a tree", _grown(_fit(run, "rigid", 0))),
         Case("a tree, scaled", _grown(scaled)),
     ]
@@ -89,7 +89,7 @@ def _grown(model: SkinnedModel) -> SkinnedModel:
     apart = np.linalg.norm(places[:, None] - places, axis=-1)
     parents = breadth_first_order(minimum_spanning_tree(apart), 0, directed=False)[1]
     tree = Skeleton(skeleton.names, np.where(parents < 0, -1, parents).astype(np.int32), skeleton.world_from_joint)
-    return joined.with_parts(skeleton=tree)
+    return joined.with_character(skeleton=tree)
 
 
 def _web_rows(run: BenchRun, files: list[tuple[Case, Path]]) -> list[Row]:

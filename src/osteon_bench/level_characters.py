@@ -42,7 +42,7 @@ def corrected_model(model: SkinnedModel) -> SkinnedModel:
     rng = np.random.default_rng(0)
     waves = np.sin(model.rest @ rng.normal(0, 2.0, (3, 9)) + rng.uniform(0, 6, 9)).reshape(-1, 3, 3)
     basis = (0.02 * waves.transpose(1, 0, 2)).astype(np.float32)
-    return model.with_parts(corrections=Corrections(basis, smooth_series(rng, model.n_frames, (3,)).astype(np.float32)))
+    return model.with_corrections(Corrections(basis, smooth_series(rng, model.n_frames, (3,)).astype(np.float32)))
 
 
 def joint_driven_model(model: SkinnedModel) -> SkinnedModel:
@@ -70,4 +70,4 @@ def joint_driven_model(model: SkinnedModel) -> SkinnedModel:
 
 
 def _turned(model: SkinnedModel) -> SkinnedModel:
-    return model.with_parts(deformer=DualQuaternion(model.skin), fallback=model.skin)
+    return model.with_character(deformer=DualQuaternion(model.skin), fallback=model.skin)

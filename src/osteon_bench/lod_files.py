@@ -22,6 +22,7 @@ import numpy as np
 
 from osteon.core.animation import Animation
 from osteon.core.model import SkinnedModel
+from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, save_model
 from osteon_bench.level_characters import level_characters
@@ -104,7 +105,7 @@ def level_files(levels: ModelLevels, folder: Path) -> Iterator[LevelFile]:
 def _stock(model: SkinnedModel) -> SkinnedModel:
     """As a stock player shows it: by its fallback where it has one."""
     fallback = model.character.fallback
-    return model if fallback is None else model.with_parts(skin=fallback, fallback=None)
+    return model if fallback is None else model.with_character(deformer=LinearBlend(fallback), fallback=None)
 
 
 def _at_rest(model: SkinnedModel) -> SkinnedModel:

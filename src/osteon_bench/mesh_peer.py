@@ -25,6 +25,7 @@ import numpy as np
 
 from osteon.core.model import SkinnedModel
 from osteon.core.weld import weld_points
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.mesh.transfer import barycentric, mix_skin
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
 
@@ -70,4 +71,4 @@ def peer_levels(source: SkinnedModel, triangles: int) -> Iterator[PeerLevel]:
             if 0 < len(left) <= triangles:
                 words = f"agg {aggressive:g}{', borders kept' if border else ''}"
                 shape = (points.astype(np.float32), left.astype(np.int32))
-                yield PeerLevel(words, SkinnedModel(*shape, mixed, source.track, source.clips), seconds)
+                yield PeerLevel(words, linear_blend_model(*shape, mixed, source.track, source.clips), seconds)

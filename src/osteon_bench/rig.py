@@ -1,7 +1,7 @@
 """Skeletons from mesh sequences alone, against the rigs that moved them; the articulated form against the free one.
 
 - Characters whose rig is known, and the cow's joints: precision, recall and neighbours of the joints found
-  (`measure/skeletons.py`), one tree, constant lengths, joints inside the body.
+  matched one to one (`skeleton_score.py`), one tree, constant lengths, joints inside the body.
 - Horse and chicken: E of the articulated form over that of free bones; time on the horse over that of `osteon skin`.
 """
 
@@ -19,9 +19,9 @@ from osteon.core.options import SkinOptions
 from osteon.core.rig_options import RigOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply
-from osteon.measure.skeletons import TrueSkeleton, kept_joints, score_skeleton, true_skeleton
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence, horse_or_fox
+from osteon_bench.skeleton_score import TrueSkeleton, reduce_skeleton, score_skeleton, true_skeleton
 
 __all__ = ["bench_rig"]
 
@@ -111,7 +111,7 @@ def _cow(run: BenchRun) -> tuple[MeshSequence, TrueSkeleton] | None:
     parents = np.full(len(places), -1, np.int64)
     parents[order[1:]] = above[order[1:]]
     meets = np.bincount(edges.ravel(), minlength=len(places)) > 1
-    return sequence, kept_joints(places, parents, meets)
+    return sequence, reduce_skeleton(places, parents, meets)
 
 
 def _change_of_lengths(model: SkinnedModel) -> float:
@@ -127,8 +127,7 @@ def _change_of_lengths(model: SkinnedModel) -> float:
 
 
 def _outside(sequence: MeshSequence, places: np.ndarray) -> float:
-    from osteon.measure.closest_point import SurfaceBoxes, closest_points
-    from osteon.measure.skeletons import depth_outside
+    from osteon.measure.closest_point import SurfaceBoxes, closest_points, depth_outside
 
     surface = SurfaceBoxes.of(sequence.rest.astype(np.float64), sequence.faces)
     distances = closest_points(surface, places).distances

@@ -18,7 +18,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model
 from osteon.view.bundle import BUNDLE, read_bundle
-from osteon.view.export.static_site import export_view
+from osteon.view.export import export_view
 from osteon.view.pack.model_pack import write_pack
 from osteon.view.server.collection import Collection, prepare_item
 from osteon_bench import crowd

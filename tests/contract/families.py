@@ -9,10 +9,10 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import Animation
 from osteon.core.character import Character
+from osteon.core.corrections import StoredDisplacement
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import identity
 from osteon.deform.animation_space import AnimationSpace
-from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.joint_rbf import JointRbf
@@ -29,12 +29,12 @@ def baked(bone_type: str) -> SkinnedModel:
 
 
 def linear_blend() -> SkinnedModel:
-    return baked("flexible").with_parts(fallback=None)
+    return baked("flexible").with_character(fallback=None)
 
 
 def dual_quaternion() -> SkinnedModel:
     plain = baked("rigid")
-    return plain.with_parts(deformer=DualQuaternion(plain.skin), fallback=plain.skin)
+    return plain.with_character(deformer=DualQuaternion(plain.skin), fallback=plain.skin)
 
 
 def animation_space() -> SkinnedModel:
@@ -44,7 +44,7 @@ def animation_space() -> SkinnedModel:
     stray = 0.3 * rng.normal(size=skin.weights.shape)
     offsets -= offsets.mean(axis=1, keepdims=True)
     weights = skin.weights + stray - stray.mean(axis=1, keepdims=True)
-    return plain.with_parts(deformer=AnimationSpace(skin.bones, weights, offsets), fallback=skin)
+    return plain.with_character(deformer=AnimationSpace(skin.bones, weights, offsets), fallback=skin)
 
 
 def multi_weight() -> SkinnedModel:
@@ -57,7 +57,7 @@ def multi_weight() -> SkinnedModel:
     frames[..., 3] = plain.rest[:BONES]
     reference = skin.bones[np.arange(VERTICES), rng.integers(skin.n_influences, size=VERTICES)]
     deformer = MultiWeight(skin.bones, skin.weights[..., None] + stray, reference, frames)
-    return plain.with_parts(deformer=deformer, fallback=skin)
+    return plain.with_character(deformer=deformer, fallback=skin)
 
 
 #: A family that is registered needs a line here.

@@ -8,18 +8,16 @@ import numpy as np
 import pytest
 
 from osteon.core.compare_options import CompareOptions
-from osteon.core.deformer import DEFORMERS
 from osteon.deform.pose import pose_frames
+from osteon.deform.registry import DEFORMERS
 from osteon.fit.models.contestants import CONTESTANTS
 from osteon.io import load_model, save_sequence
 from osteon.io.comparisons.folder import write_comparison_folder
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison
-from osteon.view.pack.binary import read_arrays
-from osteon.view.pack.model_names import method_name
-from osteon.view.server.collection import Collection
-from osteon.view.server.model_files import find_models
-from osteon.view.server.model_set import prepare_models
+from osteon.view.pack.schema import read_arrays
+from osteon.view.server.collection import Collection, prepare_models
+from osteon.view.server.model_files import find_models, method_name
 
 from ..subjects import bent_tube
 

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.deformer import DEFORMERS, Deformer, deformer_class, restore_deformer
+from osteon.core.deformer import Deformer
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import apply, compose, identity, invert
+from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import blends_of, pose_frames, pose_points
+from osteon.deform.registry import DEFORMERS, deformer_class, restore_deformer
 from osteon.io import load_model, save_model
 from osteon.measure.size import compression_ratio
 
@@ -111,7 +113,7 @@ def test_stock_skin_shows_the_same(model: SkinnedModel) -> None:
     if stock is None:
         assert model.character.stock_skin() is model.character.fallback
         return
-    shown = model.with_parts(skin=stock)
+    shown = model.with_character(deformer=LinearBlend(stock))
     assert np.abs(pose_frames(shown) - pose_frames(model)).max() <= 1e-6 * model.diagonal
 
 

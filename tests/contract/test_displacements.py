@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.deformer import DISPLACEMENTS, Displacement, displacement_class, restore_displacement
+from osteon.core.deformer import Displacement
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import displaced_rest, pose_frames
+from osteon.deform.registry import DISPLACEMENTS, displacement_class, restore_displacement
 from osteon.io import load_model, save_model
 
 from .families import DISPLACEMENT_CASES
@@ -56,7 +57,7 @@ def test_arrays_and_back(model: SkinnedModel) -> None:
 def test_cut_and_taken(model: SkinnedModel) -> None:
     found = displacement_of(model)
     chosen = np.array([7, 1, 1], np.int32)
-    assert np.array_equal(found.cut(2).basis, found.basis[:2])
+    assert np.array_equal(found.truncate(2).basis, found.basis[:2])
     assert np.array_equal(found.take(chosen).basis, found.basis[:, chosen])
 
 

@@ -63,6 +63,6 @@ def test_refitting_helps(name: SkinModel, sequence: MeshSequence) -> None:
     """The family's own weights and bones are better than those of linear blending used as they are."""
     linear = skin_sequence(sequence, options=options_for("lbs")).model
     fitted = skin_sequence(sequence, options=options_for(name)).model
-    borrowed = linear.with_parts(deformer=type(fitted.deformer).from_skin(linear.skin))
+    borrowed = linear.with_character(deformer=type(fitted.deformer).from_skin(linear.skin))
     off = [np.linalg.norm(pose_frames(model) - sequence.frames) for model in (fitted, borrowed)]
     assert off[0] < off[1]

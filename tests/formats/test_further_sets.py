@@ -30,7 +30,7 @@ def model() -> SkinnedModel:
     further = np.round(rng.random((len(tube.faces), 3, 2)), 2).astype(np.float32)  # seams of its own, everywhere
     colors = [(rng.integers(0, 256, (tube.n_vertices, 4)) / np.float32(255)).astype(np.float32) for _ in range(3)]
     material = Material("skin", textures=(("base_color", PNG), ("occlusion", LIGHTS)), uv_sets=(("occlusion", 1),))
-    return tube.with_parts(
+    return tube.with_mesh(
         asset=Asset(
             uvs=place,
             colors=colors[0],

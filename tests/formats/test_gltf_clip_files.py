@@ -31,7 +31,7 @@ def character(n_frames: int = 10) -> SkinnedModel:
     places[:, 0, 3] = [0.0, 0.6, 1.2]
     model = bent_tube(3, n_frames).model
     track = BoneTrack(model.track.transforms, "rigid", NAMES)
-    return replace(model, track=track, skeleton=Skeleton(NAMES, np.array([-1, 0, 1]), places))
+    return model.with_character(skeleton=Skeleton(NAMES, np.array([-1, 0, 1]), places)).with_animation(track=track)
 
 
 def read_glb(path: Path) -> tuple[dict, bytes]:
@@ -68,7 +68,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
     model = character()
     save_model(model, whole)
     first = replace(model.track, transforms=model.track.transforms[:1])
-    save_model(replace(model, track=first, clips=()), still)
+    save_model(model.with_animation(track=first, clips=()), still)
     return {"whole": whole, "still": still, "run": clips_of(whole, run)}
 
 

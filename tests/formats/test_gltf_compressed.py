@@ -15,6 +15,7 @@ from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf.read.accessors import read_floats, read_indices
@@ -107,13 +108,18 @@ def test_size_does_not_matter(size, tmp_path):
     transforms[..., 3] *= size
     scaled = replace(model.corrections, basis=size * model.corrections.basis)
     rest = (size * model.rest).astype(np.float32)
-    grown = model.with_parts(rest=rest, track=BoneTrack(transforms, "flexible"), corrections=scaled)
+    grown = (
+        model.with_corrections(None)
+        .with_mesh(rest=rest)
+        .with_animation(track=BoneTrack(transforms, "flexible"))
+        .with_corrections(scaled)
+    )
     assert moved(grown, saved(grown, tmp_path)) <= COMPRESS_ERROR
 
 
 def test_a_rest_pose_far_larger_than_what_plays(tmp_path):
     model = own_model(rank=2)
-    small = model.with_parts(track=BoneTrack(model.track.transforms * np.float32(0.01), "flexible"))
+    small = model.with_animation(track=BoneTrack(model.track.transforms * np.float32(0.01), "flexible"))
     played = diagonal(pose_frames(small)[0])
     assert moved(small, saved(small, tmp_path)) * diagonal(model.rest) <= 1.2 * COMPRESS_ERROR * played
 
@@ -122,7 +128,7 @@ def test_far_from_the_origin(tmp_path):
     model = own_model(rank=0)
     transforms = model.track.transforms.copy()
     transforms[..., 3] += [30, -20, 5]
-    far = model.with_parts(track=BoneTrack(transforms, "flexible"))
+    far = model.with_animation(track=BoneTrack(transforms, "flexible"))
     assert moved(far, saved(far, tmp_path)) <= COMPRESS_ERROR
 
 
@@ -132,7 +138,7 @@ def test_a_long_chain_of_joints(tmp_path):
     n = model.n_bones
     placed = np.concatenate([np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3, 1))], axis=2)
     tree = Skeleton(tuple(f"j{b}" for b in range(n)), np.arange(-1, n - 1), placed.astype(np.float32))
-    chain = model.with_parts(skeleton=tree)
+    chain = model.with_character(skeleton=tree)
     assert moved(chain, saved(chain, tmp_path)) <= COMPRESS_ERROR
 
 
@@ -174,7 +180,7 @@ def test_one_still_triangle(tmp_path):
     rest = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
     still = np.tile(np.eye(3, 4, dtype=np.float32), (1, 1, 1, 1))
     skin = Skin(np.zeros((3, 1), np.int32), np.ones((3, 1), np.float32))
-    model = SkinnedModel(rest, np.array([[1, 2, 0]], np.int32), skin, BoneTrack(still, "rigid"))
+    model = linear_blend_model(rest, np.array([[1, 2, 0]], np.int32), skin, BoneTrack(still, "rigid"))
     path = saved(model, tmp_path)
     assert np.array_equal(load_model(path).faces, model.faces)
     assert moved(model, path) <= COMPRESS_ERROR
@@ -182,7 +188,7 @@ def test_one_still_triangle(tmp_path):
 
 def test_vertices_that_no_triangle_uses(tmp_path):
     model = bake_random_model(1, options=RandomOptions(3, 5, 40, 2, "rigid")).model
-    fewer = model.with_parts(faces=model.faces[5:7])
+    fewer = model.with_mesh(faces=model.faces[5:7])
     path = saved(fewer, tmp_path)
     assert np.array_equal(load_model(path).faces, fewer.faces)
     assert load_sequence(path).n_vertices == model.n_vertices
@@ -195,5 +201,5 @@ def test_a_frame_between_those_that_are_tried(tmp_path):
     basis = 0.3 * np.sin(np.arange(2 * model.rest.size)).reshape(2, -1, 3).astype(np.float32)
     coefficients = np.zeros((61, 2), np.float32)
     coefficients[::2, 0], coefficients[31, 1] = 1, 0.37
-    morphing = model.with_parts(corrections=Corrections(basis, coefficients))
+    morphing = model.with_corrections(Corrections(basis, coefficients))
     assert moved(morphing, saved(morphing, tmp_path)) <= COMPRESS_ERROR

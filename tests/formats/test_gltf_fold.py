@@ -15,6 +15,7 @@ from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.normals import rest_normals
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
@@ -43,7 +44,11 @@ def corrected(turns: float = 0.1, size: float = 0.05) -> SkinnedModel:
     coefficients[:, 1:3] = [1, -1] * np.abs(coefficients[:, 1:3])
     coefficients[:, 3:] = [0, -3]
     corrections = Corrections(size * bases[0], coefficients, turns * bases[1])
-    return replace(model, corrections=corrections, clips=(Clip("a", 0, 4), Clip("b", 4, 10)))
+    return (
+        model.with_corrections(None)
+        .with_animation(clips=(Clip("a", 0, 4), Clip("b", 4, 10)))
+        .with_corrections(corrections)
+    )
 
 
 def saved(model: SkinnedModel, folder, **options) -> tuple[dict, object]:
@@ -74,7 +79,7 @@ def test_all_ranks_come_back(quantize, size, tmp_path):
     again = load_model(path)
     for rank in range(6):
         allowed = SHORT * max(1, 10 * size) if quantize else 2e-6
-        assert_same_points(pose_frames(again.cut(rank)), pose_frames(model.cut(rank)), allowed)
+        assert_same_points(pose_frames(again.truncate(rank)), pose_frames(model.truncate(rank)), allowed)
     assert np.abs(again.rest - model.rest).max() <= (SHORT * max(1, 10 * size) if quantize else 2e-6)
     if not quantize:
         assert np.array_equal(again.corrections.basis, model.corrections.basis)
@@ -96,7 +101,7 @@ def test_a_program_may_leave_out_targets_as_the_format_says(tmp_path):
     scene, kept = read_scene(open_document(path)), 2
     part = scene.instances[0]
     points = part.geometry.positions + np.tensordot(part.weights[kept:], part.geometry.deltas[kept:], axes=1)
-    lower = model.cut(kept)
+    lower = model.truncate(kept)
     shown = pack_mesh(lower, None).points
     assert_same_points(points, shown, 1e-6)
 
@@ -146,7 +151,7 @@ def bar(axis: np.ndarray) -> SkinnedModel:
     rest = np.array([[-1.0, 0, 0], [1, 0, 0], [1, 0.1, 0], [-1, 0.1, 0.1]])
     turns = Rotation.from_rotvec(np.linspace(0, 3, 40)[:, None] * unit(axis)).as_matrix()
     track = BoneTrack(np.concatenate([turns, np.zeros((40, 3, 1))], axis=2)[:, None], "rigid")
-    return SkinnedModel(rest, [[0, 1, 2], [0, 2, 3]], Skin(np.zeros((4, 1), np.int32), np.ones((4, 1))), track)
+    return linear_blend_model(rest, [[0, 1, 2], [0, 2, 3]], Skin(np.zeros((4, 1), np.int32), np.ones((4, 1))), track)
 
 
 @pytest.mark.parametrize(("axis", "kind"), [([0, 0, 1.0], 5126), ([0.3, 0.5, 0.4], 5122)])
@@ -165,7 +170,7 @@ def test_bones_that_sixteen_bits_would_stretch_keep_float32(axis, kind, tmp_path
 def test_fewer_keys_do_for_programs_that_turn_straight(error, tmp_path, monkeypatch):
     """Blender interpolates the four numbers of a quaternion and normalises: as near, and near the arc."""
     chain = bake_cylinder(3, options=BakeOptions(frames=120)).model
-    smooth = replace(chain, clips=(Clip("slow", 0, 120, 60.0),))
+    smooth = chain.with_animation(clips=(Clip("slow", 0, 120, 60.0),))
     save_model(smooth, tmp_path / "m.glb", options=SaveOptions(key_error=error))
     along_arcs = load_sequence([tmp_path / "m.glb"], options=LoadOptions(fps=60)).frames
     monkeypatch.setattr(channels_module, "slerp", lambda a, b, u: a * (1 - u)[:, None] + b * u[:, None])
@@ -185,7 +190,7 @@ def test_no_joint_is_named_as_the_skeleton(tmp_path):
 def test_a_mesh_without_material_is_no_metal_and_comes_back_without(materials, colored, tmp_path):
     model = corrected()
     colors = np.ones((model.n_vertices, 4), np.float32) if colored else None
-    root, path = saved(replace(model, asset=Asset(materials=materials, colors=colors)), tmp_path)
+    root, path = saved(model.with_mesh(asset=Asset(materials=materials, colors=colors)), tmp_path)
     used = root["materials"][root["meshes"][0]["primitives"][0]["material"]]
     assert used["pbrMetallicRoughness"]["metallicFactor"] == 0
     assert used["pbrMetallicRoughness"]["baseColorFactor"][0] == (1.0 if colored else 0.8)
@@ -198,7 +203,7 @@ def test_weights_within_0_and_1_change_nothing(tmp_path):
     model = corrected()
     positive = np.random.default_rng(1).random((10, 5))
     corrections = replace(model.corrections, coefficients=positive)
-    root, path = saved(replace(model, corrections=corrections), tmp_path)
+    root, path = saved(model.with_corrections(corrections), tmp_path)
     assert root["meshes"][0]["weights"] == [0.0] * 5
     metadata = read_metadata(open_document(path))
     assert not {"low", "span"} & set(metadata.entries)

@@ -15,6 +15,7 @@ from osteon.core.corrections import Corrections
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import matrices_from_quaternions
+from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf import channels as channels_module
@@ -30,7 +31,7 @@ def flexible_model() -> SkinnedModel:
 def ranked(model: SkinnedModel, rank: int) -> SkinnedModel:
     rng = np.random.default_rng(1)
     basis = 0.02 * rng.normal(size=(2, rank, model.n_vertices, 3))
-    return replace(model, corrections=Corrections(basis[0], rng.normal(size=(model.n_frames, rank)), basis[1]))
+    return model.with_corrections(Corrections(basis[0], rng.normal(size=(model.n_frames, rank)), basis[1]))
 
 
 MODELS = {
@@ -42,7 +43,7 @@ MODELS = {
     "flexible": flexible_model(),
     "flexible tree": with_tree(flexible_model()),
     "corrections": ranked(scaled_model(), 5),
-    "two clips": replace(scaled_model(), clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, 12, 30.0))),
+    "two clips": scaled_model().with_animation(clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, 12, 30.0))),
 }
 EVERY = pytest.mark.parametrize("name", MODELS)
 
@@ -115,7 +116,7 @@ def test_nothing_hangs_below_a_joint_that_scales(tmp_path):
     rigid, stretching = MODELS["rigid tree"], MODELS["scaled tree"]
     transforms = rigid.track.transforms.copy()
     transforms[:, 1] = stretching.track.transforms[:, 1]
-    model = replace(rigid, track=BoneTrack(transforms, "scaled"))
+    model = rigid.with_animation(track=BoneTrack(transforms, "scaled"))
     root, path = saved(model, tmp_path)
     names, above = [node["name"] for node in root["nodes"]], parents_of(root)
     tree = {names[child]: names[parent] for child, parent in above.items()}
@@ -156,7 +157,9 @@ def test_scales_of_flexible_bones_are_positive_too(tmp_path):
     assert (np.linalg.det(transforms[..., :3]) > 0).all()
     model = flexible_model()
     skin = replace(model.skin, bones=model.skin.bones % 2)
-    model = replace(model, skin=skin, track=BoneTrack(transforms.astype(np.float32)), clips=())
+    model = model.with_character(deformer=LinearBlend(skin)).with_animation(
+        track=BoneTrack(transforms.astype(np.float32)), clips=()
+    )
     root, path = saved(model, tmp_path)
     scales = [
         numbers(path, root, a["samplers"][c["sampler"]]["output"])
@@ -173,12 +176,12 @@ def test_names_that_importers_would_confuse(tmp_path):
     """A model, joints and an armature named like clips, corrections or each other; all come back as they were."""
     model = with_tree(ranked(flexible_model(), 2))
     names = ("walk", "armature", "walk", "correction_1", "", "bone_affine")
-    model = replace(
-        model,
-        name="run",
-        skeleton=replace(model.skeleton, names=names),
-        track=replace(model.track, names=tuple("abcdef")),
-        clips=(Clip("walk", 0, 6), Clip("run", 6, 12)),
+    model = (
+        model.with_mesh(name="run")
+        .with_character(skeleton=replace(model.skeleton, names=names))
+        .with_animation(
+            track=replace(model.track, names=tuple("abcdef")), clips=(Clip("walk", 0, 6), Clip("run", 6, 12))
+        )
     )
     root, path = saved(model, tmp_path)
     clips = [animation["name"] for animation in root["animations"]]
@@ -193,7 +196,7 @@ def test_names_that_importers_would_confuse(tmp_path):
 
 
 def test_names_stay_where_nothing_confuses_them(tmp_path):
-    root, _ = saved(replace(MODELS["rigid tree"], name="dog"), tmp_path)
+    root, _ = saved(MODELS["rigid tree"].with_mesh(name="dog"), tmp_path)
     assert [node["name"] for node in root["nodes"]] == ["dog", "armature", *MODELS["rigid tree"].skeleton.names]
     assert "joint_names" not in root["asset"]["extras"]["osteon"]
 
@@ -205,7 +208,7 @@ def test_tracks_that_stay_at_rest_are_left_out(noise, tmp_path):
     scales = 1 + noise * np.random.default_rng(0).uniform(-1, 1, (model.n_frames, model.n_bones, 1, 1))
     transforms = model.track.transforms.copy()
     transforms[..., :3] *= scales.astype(np.float32)
-    root, path = saved(replace(model, track=BoneTrack(transforms, "rigid")), tmp_path)
+    root, path = saved(model.with_animation(track=BoneTrack(transforms, "rigid")), tmp_path)
     paths = [c["target"]["path"] for a in root["animations"] for c in a["channels"]]
     assert set(paths) == {"translation", "rotation"}
     assert_same_points(pose_frames(load_model(path)), pose_frames(model), 2e-6)
@@ -218,7 +221,7 @@ def test_a_track_that_stands_still_elsewhere_has_two_keys(tmp_path):
     transforms[:, 0] = np.eye(3, 4)
     transforms[:5, 0, 0, 3] = 0.3
     clips = (Clip("aside", 0, 5), Clip("back", 5, model.n_frames))
-    root, path = saved(replace(model, track=BoneTrack(transforms, "rigid"), clips=clips), tmp_path)
+    root, path = saved(model.with_animation(track=BoneTrack(transforms, "rigid"), clips=clips), tmp_path)
     first, second = (
         {
             c["target"]["path"]: root["accessors"][a["samplers"][c["sampler"]]["output"]]["count"]
@@ -234,7 +237,9 @@ def test_a_track_that_stands_still_elsewhere_has_two_keys(tmp_path):
 def test_a_clip_in_which_nothing_moves_keeps_one_track(tmp_path):
     model = MODELS["rigid"]
     still = np.tile(np.eye(3, 4, dtype=np.float32), (4, model.n_bones, 1, 1))
-    root, path = saved(replace(model, track=BoneTrack(still, "rigid"), clips=(Clip("wait", 0, 4, 10.0),)), tmp_path)
+    root, path = saved(
+        model.with_animation(track=BoneTrack(still, "rigid"), clips=(Clip("wait", 0, 4, 10.0),)), tmp_path
+    )
     (animation,) = root["animations"]
     assert len(animation["channels"]) == 1
     assert animation["channels"][0]["target"]["node"] in root["skins"][0]["joints"]
@@ -304,7 +309,7 @@ def test_quaternions_go_the_short_way_and_axes_stay(tmp_path):
     spin[:, 1, 0], spin[:, 0, 1], spin[:, 2, 2] = np.sin(turns), -np.sin(turns), 1
     transforms = model.track.transforms.astype(np.float64)
     transforms[:, 1] = spin @ transforms[:, 1]
-    root, path = saved(replace(model, track=BoneTrack(transforms.astype(np.float32), "scaled")), tmp_path)
+    root, path = saved(model.with_animation(track=BoneTrack(transforms.astype(np.float32), "scaled")), tmp_path)
     for animation in root["animations"]:
         for channel in animation["channels"]:
             values = numbers(path, root, animation["samplers"][channel["sampler"]]["output"])
@@ -320,7 +325,7 @@ def test_a_body_that_plays_smaller_than_it_rests_has_nodes_of_scale_one(tmp_path
     rest = 100 * model.rest
     transforms = model.track.transforms.copy()
     transforms[..., :3] /= 100
-    small = replace(model, rest=rest, track=BoneTrack(transforms, "scaled"))
+    small = model.with_mesh(rest=rest).with_animation(track=BoneTrack(transforms, "scaled"))
     root, path = saved(small, tmp_path)
     assert len(root["nodes"]) == 2 + model.n_bones
     assert_same_points(pose_frames(load_model(path)), pose_frames(model), 1e-6)

@@ -293,7 +293,7 @@ def test_another_mesh_is_not_kept(path, tmp_path):
     character = open_character(path)
     sequence = swelling(character)
     fit = skinned(character, sequence)
-    other = fit.model.with_parts(faces=fit.model.faces[:, [1, 2, 0]])
+    other = fit.model.with_mesh(faces=fit.model.faces[:, [1, 2, 0]])
     assert not keeps_rig(character, other, tmp_path / "out.glb")
     assert not keeps_rig(character, fit.model, tmp_path / "out.usdc")
     assert not keeps_rig(None, fit.model, tmp_path / "out.glb")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import struct
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +30,10 @@ def own_model(*, influences: int = 4, rank: int = 0, kind: str = "flexible", ric
     rng = np.random.default_rng(3)
     model = bake_random_model(1, options=RandomOptions(5, 12, 60, influences, kind)).model
     n, t = model.n_vertices, len(model.faces)
-    model = replace(model, clips=(Clip("walk", 0, 5, 24.0), Clip("run", 5, 12, 59.94)), name="dög")
+    model = model.with_mesh(name="dög").with_animation(clips=(Clip("walk", 0, 5, 24.0), Clip("run", 5, 12, 59.94)))
     if rank:
         bases = 0.01 * rng.normal(size=(2, rank, n, 3))
-        model = replace(model, corrections=Corrections(bases[0], rng.normal(size=(12, rank)), 10 * bases[1]))
+        model = model.with_corrections(Corrections(bases[0], rng.normal(size=(12, rank)), 10 * bases[1]))
     if not rich:
         return model
     looks = (("base_color", Image("skin", "image/png", PNG)), ("normal", Image("bump", "image/jpeg", b"\xff\xd8\xff.")))
@@ -52,7 +51,7 @@ def own_model(*, influences: int = 4, rank: int = 0, kind: str = "flexible", ric
     )
     placed = np.concatenate([np.tile(np.eye(3), (5, 1, 1)), rng.normal(size=(5, 3, 1))], axis=2)
     tree = Skeleton(("hip", "leg", "arm", "toe", "thumb"), np.array([-1, 0, 0, 1, 2]), placed)
-    return replace(model, asset=asset, skeleton=tree)
+    return model.with_mesh(asset=asset).with_character(skeleton=tree)
 
 
 CASES = {

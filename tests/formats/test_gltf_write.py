@@ -18,6 +18,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf.quantize import quantize_weights
@@ -41,7 +42,7 @@ def corrected(normals: bool = True) -> SkinnedModel:
     basis = 0.05 * rng.normal(size=(3, model.n_vertices, 3))
     basis[1] = 0  # a column may be empty
     turns = 0.1 * rng.normal(size=basis.shape) if normals else None
-    return replace(model, corrections=Corrections(basis, 2 * rng.normal(size=(model.n_frames, 3)), turns))
+    return model.with_corrections(Corrections(basis, 2 * rng.normal(size=(model.n_frames, 3)), turns))
 
 
 def dressed() -> SkinnedModel:
@@ -64,7 +65,7 @@ def dressed() -> SkinnedModel:
         primitive_of_triangle=np.arange(n) * 3 // n,
         primitive_names=("body", "visor", "tail"),
     )
-    return replace(model, asset=asset, name="diver")
+    return model.with_mesh(asset=asset, name="diver")
 
 
 def chained(affine: float = 0.0) -> SkinnedModel:
@@ -72,7 +73,7 @@ def chained(affine: float = 0.0) -> SkinnedModel:
     placed = np.zeros((5, 3, 4))
     placed[:, :, :3] = np.eye(3) + affine * np.random.default_rng(1).normal(size=(5, 3, 3))
     placed[:, 0, 3] = 0.6 * np.arange(5)
-    return replace(model, skeleton=Skeleton(("hip", "a", "b", "c", "tip"), np.arange(5) - 1, placed))
+    return model.with_character(skeleton=Skeleton(("hip", "a", "b", "c", "tip"), np.arange(5) - 1, placed))
 
 
 def wild() -> SkinnedModel:
@@ -82,7 +83,7 @@ def wild() -> SkinnedModel:
     transforms[5:8, 0, :, :3] = 0
     transforms[:, 1, :, 0] *= -1
     transforms[6:, 2, :, 1] *= -1
-    return replace(model, track=BoneTrack(transforms))
+    return model.with_animation(track=BoneTrack(transforms))
 
 
 SUBJECTS = {
@@ -90,7 +91,7 @@ SUBJECTS = {
     "flexible": flexible(),
     "corrected": corrected(),
     "corrected, no normals": corrected(normals=False),
-    "clips": replace(corrected(), clips=(Clip("walk", 0, 5), Clip("stop", 5, 6, 30.0), Clip("run", 6, 12, 25.0))),
+    "clips": corrected().with_animation(clips=(Clip("walk", 0, 5), Clip("stop", 5, 6, 30.0), Clip("run", 6, 12, 25.0))),
     "eight influences": flexible(influences=6),
     "one influence": flexible(influences=1),
     "dressed": dressed(),
@@ -151,7 +152,7 @@ def test_fewer_keys_keep_their_promise(name, allowed, tmp_path):
 
 
 def test_a_long_smooth_clip_loses_most_keys(tmp_path):
-    model = replace(bake_cylinder(3, options=BakeOptions(frames=240)).model, clips=(Clip("slow", 0, 240, 60.0),))
+    model = bake_cylinder(3, options=BakeOptions(frames=240)).model.with_animation(clips=(Clip("slow", 0, 240, 60.0),))
     sizes = []
     for allowed in (0.0, 1e-4, 1e-3):
         path = tmp_path / f"{allowed}.glb"
@@ -193,7 +194,7 @@ def test_a_bone_without_depth_takes_no_detour(tmp_path):
     transforms[:, 0, :, 2] = rng.normal(size=(8, 3))
     transforms[:, 0, :, 3] = 0.01 * rng.normal(size=(8, 3))
     skin = Skin(np.zeros((len(rest), 1), np.int32), np.ones((len(rest), 1)))
-    model = SkinnedModel(rest, faces, skin, BoneTrack(transforms))
+    model = linear_blend_model(rest, faces, skin, BoneTrack(transforms))
     save_model(model, tmp_path / "strip.glb")
     shown = load_sequence([tmp_path / "strip.glb"], options=LoadOptions(fps=48.0)).frames
     assert off(shown[::2], model) <= 1e-6
@@ -204,7 +205,7 @@ def test_a_bone_without_depth_takes_no_detour(tmp_path):
 
 
 def test_everything_comes_back(tmp_path):
-    model = replace(dressed(), corrections=corrected().corrections)
+    model = dressed().with_corrections(corrected().corrections)
     save_model(model, tmp_path / "m.glb")
     again = load_model(tmp_path / "m.glb")
     assert (again.name, again.track.names, again.track.bone_type) == ("diver", model.track.names, "flexible")
@@ -225,7 +226,7 @@ def test_everything_comes_back(tmp_path):
 
 
 def test_the_skeleton_comes_back(tmp_path):
-    model = replace(chained(0.2), track=replace(chained().track, names=("p", "q", "r", "s", "t")))
+    model = chained(0.2).with_animation(track=replace(chained().track, names=("p", "q", "r", "s", "t")))
     save_model(model, tmp_path / "m.glb")
     again = load_model(tmp_path / "m.glb")
     assert again.skeleton.names == model.skeleton.names
@@ -263,7 +264,7 @@ def test_nobody_hangs_below_a_joint_that_vanishes(tmp_path):
     model = chained()
     transforms = model.track.transforms.copy()
     transforms[4, 2, :, :3] = 0
-    model = replace(model, track=BoneTrack(transforms))
+    model = model.with_animation(track=BoneTrack(transforms))
     save_model(model, tmp_path / "m.glb")
     assert off(load_sequence([tmp_path / "m.glb"]).frames, model) <= 1e-6
     assert np.array_equal(load_model(tmp_path / "m.glb").skeleton.parents, model.skeleton.parents)
@@ -271,7 +272,7 @@ def test_nobody_hangs_below_a_joint_that_vanishes(tmp_path):
 
 def test_still_bones_have_no_channels_but_the_clip_lasts(tmp_path):
     model = flexible()
-    model = replace(model, track=BoneTrack(np.tile(np.eye(3, 4), (12, 6, 1, 1))))
+    model = model.with_animation(track=BoneTrack(np.tile(np.eye(3, 4), (12, 6, 1, 1))))
     save_model(model, tmp_path / "m.glb")
     root = read_json(tmp_path / "m.glb")
     assert [c["target"]["node"] for c in root["animations"][0]["channels"]] == [2]  # a joint
@@ -307,7 +308,7 @@ def test_a_bone_named_twice_counts_once(tmp_path):
     bones = np.zeros((model.n_vertices, 3), np.int32)
     bones[:, 2] = 1
     skin = Skin(bones, np.tile([0.25, 0.25, 0.5], (model.n_vertices, 1)))
-    model = replace(model, skin=skin)
+    model = model.with_character(deformer=LinearBlend(skin))
     save_model(model, tmp_path / "m.glb")
     assert off(load_sequence([tmp_path / "m.glb"]).frames, model) <= 1e-6
 
@@ -326,7 +327,7 @@ def test_vertices_are_split_only_at_seams(tmp_path):
 
 
 def test_normals_may_be_left_out(tmp_path):
-    model = replace(dressed(), corrections=corrected().corrections)
+    model = dressed().with_corrections(corrected().corrections)
     save_model(model, tmp_path / "m.glb", options=SaveOptions(normals=False))
     root = read_json(tmp_path / "m.glb")
     primitive = root["meshes"][0]["primitives"][0]
@@ -360,6 +361,13 @@ def test_sixteen_bit_files_are_small(tmp_path):
     assert 12 * (tmp_path / "m.glb").stat().st_size <= baked.sequence.frames.nbytes
 
 
+JOINT = Skeleton(("a",), np.array([-1]), np.zeros((1, 3, 4)))
+
+
+def with_weights(model: SkinnedModel, weights: np.ndarray) -> SkinnedModel:
+    return model.with_character(deformer=LinearBlend(Skin(model.skin.bones, weights)))
+
+
 def nine_influences(model: SkinnedModel) -> Skin:
     bones = np.tile(np.arange(9), (model.n_vertices, 1))
     return Skin(bones, np.full(bones.shape, 1 / 9))
@@ -368,16 +376,16 @@ def nine_influences(model: SkinnedModel) -> Skin:
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda m: replace(m, skin=Skin(m.skin.bones, m.skin.weights * 2 - [0, 1, 0, 0])), "negative"),
-        (lambda m: replace(m, faces=np.zeros((0, 3), np.int32)), "no triangles"),
-        (lambda m: replace(m, skeleton=Skeleton(("a",), np.array([-1]), np.zeros((1, 3, 4)))), "1 joints for 6 bones"),
+        (lambda m: with_weights(m, m.skin.weights * 2 - [0, 1, 0, 0]), "negative"),
+        (lambda m: m.with_mesh(faces=np.zeros((0, 3), np.int32)), "no triangles"),
+        (lambda m: m.with_character(skeleton=JOINT), "1 joints for 6 bones"),
     ],
 )
 def test_what_gltf_cannot_hold_is_refused(spoil, says, tmp_path, refused):
     model = flexible()
     ones = Skin(np.zeros((model.n_vertices, 4), np.int32), np.tile([1.0, 0, 0, 0], (model.n_vertices, 1)))
     with refused(GeometryError, says):
-        save_model(spoil(replace(model, skin=ones)), tmp_path / "m.glb")
+        save_model(spoil(model.with_character(deformer=LinearBlend(ones))), tmp_path / "m.glb")
     assert not list(tmp_path.iterdir())
 
 
@@ -385,7 +393,8 @@ def test_numbers_beyond_float32_are_refused(tmp_path, refused):
     model = flexible()
     with refused(GeometryError, "float32"):
         save_model(
-            replace(model, rest=100 * model.rest, track=BoneTrack(model.track.transforms * 5e37)), tmp_path / "m.glb"
+            model.with_mesh(rest=100 * model.rest).with_animation(track=BoneTrack(model.track.transforms * 5e37)),
+            tmp_path / "m.glb",
         )
     assert not list(tmp_path.iterdir())
 
@@ -394,4 +403,4 @@ def test_more_than_eight_influences_are_refused(tmp_path, refused):
     options = RandomOptions(bones=10, frames=2, vertices=50)
     model = bake_random_model(0, options=options).model
     with refused(GeometryError, "follows 9 bones", "fit fewer influences"):
-        save_model(replace(model, skin=nine_influences(model)), tmp_path / "m.glb")
+        save_model(model.with_character(deformer=LinearBlend(nine_influences(model))), tmp_path / "m.glb")

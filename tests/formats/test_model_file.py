@@ -13,6 +13,7 @@ from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.io import load_model, load_sequence, save_model
 
 REST = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
@@ -22,7 +23,7 @@ FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
 @pytest.fixture(name="model")
 def _model() -> SkinnedModel:
     rng = np.random.default_rng(5)
-    return SkinnedModel(
+    return linear_blend_model(
         rest=REST,
         faces=FACES,
         skin=Skin(np.array([[0, 1], [1, 0], [0, 0], [1, 1]]), np.array([[0.5, 0.5], [0.25, 0.75], [1, 0], [1, 0]])),
@@ -65,7 +66,7 @@ def test_everything_comes_back(model, tmp_path):
 
 
 def test_absent_parts_stay_absent(model, tmp_path):
-    bare = SkinnedModel(model.rest, model.faces, model.skin, model.track)
+    bare = linear_blend_model(model.rest, model.faces, model.skin, model.track)
     save_model(bare, tmp_path / "bare.npz")
     again = load_model(tmp_path / "bare.npz")
     assert again.corrections is None

@@ -173,7 +173,7 @@ def test_columns_of_normals_come_back(tmp_path, model, suffix, form, most):
     assert (again.rank, again.normal_rank) == (2, 3)
     assert np.array_equal(again.faces, model.faces)
     assert degrees_apart(again, model) <= most
-    cut = again.cut(0)
+    cut = again.truncate(0)
     assert (cut.rank, cut.normal_rank) == (0, 3)
     assert degrees_apart(cut, model) <= most
 

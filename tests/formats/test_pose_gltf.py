@@ -10,10 +10,10 @@ import pytest
 from osteon.core.animation import BoneTrack
 from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError, OptionError, OsteonError
-from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity, rotation_from_axis_angle
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.io import load_model, save_model
 from osteon.io.poses import load_poses
 from osteon.io.skeletons import load_skeleton, save_skeleton
@@ -161,7 +161,7 @@ def own_model(skeleton=True):
     places = np.tile(identity(), (2, 1, 1))
     places[1, :, 3] = [0, 1, 0]
     transforms[2, 1, :, 3] = places[1, :, 3] - TURN @ places[1, :, 3]
-    return SkinnedModel(
+    return linear_blend_model(
         rest=np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]]),
         faces=np.array([[0, 1, 2]]),
         skin=Skin(np.array([[0], [0], [1]]), np.ones((3, 1))),

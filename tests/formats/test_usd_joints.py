@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError
-from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.usd.joint_tracks import FINE, distinct_identifiers, join_bones
 from osteon.io.usd.write.joints import build_joints, joint_influences
 from osteon.synth.baked import RandomOptions, bake_random_model
@@ -69,7 +69,7 @@ def test_a_scale_that_halves_hold_needs_no_fine_joint() -> None:
     transforms[0, 0, :, :3], transforms[1, 0, :, :3] = np.eye(3), np.diag([1.5, 0.75, 2.0])
     rest = np.random.default_rng(0).normal(size=(4, 3))
     skin = Skin(np.zeros((4, 1), np.int32), np.ones((4, 1)))
-    model = SkinnedModel(rest, np.array([[0, 1, 2], [1, 2, 3]]), skin, BoneTrack(transforms))
+    model = linear_blend_model(rest, np.array([[0, 1, 2], [1, 2, 3]]), skin, BoneTrack(transforms))
     joints = build_joints(model)
     assert joints.paths == ("bone_0",)
     assert joints.scales[1, 0].tolist() == [1.5, 0.75, 2.0]
@@ -85,14 +85,14 @@ def test_scales_beyond_halves_are_refused() -> None:
     model = flexible()
     track = BoneTrack(model.track.transforms * 1e6, "flexible")
     with pytest.raises(GeometryError, match="USD holds scales up to"):
-        build_joints(SkinnedModel(model.rest, model.faces, model.skin, track))
+        build_joints(linear_blend_model(model.rest, model.faces, model.skin, track))
 
 
 def test_negative_weights_are_kept() -> None:
     model = bake_random_model(3, options=RandomOptions(bones=3, frames=3, vertices=50, influences=2)).model
     weights = np.tile(np.array([1.25, -0.25], np.float32), (50, 1))
     bones = np.tile(np.array([0, 2], np.int32), (50, 1))
-    negative = SkinnedModel(model.rest, model.faces, Skin(bones, weights), model.track)
+    negative = linear_blend_model(model.rest, model.faces, Skin(bones, weights), model.track)
     _, written = joint_influences(negative, build_joints(negative))
     assert written.min() == -0.25
 

@@ -32,7 +32,7 @@ def files(folder: Path) -> list[str]:
 def with_picture(data: bytes) -> SkinnedModel:
     model = textured()
     first = replace(model.asset.materials[0], textures=(("base_color", Image("dots", "image/png", data)),))
-    return replace(model, asset=replace(model.asset, materials=(first, model.asset.materials[1])))
+    return model.with_mesh(asset=replace(model.asset, materials=(first, model.asset.materials[1])))
 
 
 def resolved(path: Path) -> set[str]:

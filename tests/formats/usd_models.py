@@ -36,14 +36,18 @@ def corrected() -> SkinnedModel:
     model, rng = flexible(), np.random.default_rng(4)
     shape = (5, model.n_vertices, 3)
     coefficients = rng.normal(size=(model.n_frames, 5))
-    return replace(
-        model, corrections=Corrections(0.03 * rng.normal(size=shape), coefficients, 0.1 * rng.normal(size=shape))
+    return model.with_corrections(
+        Corrections(0.03 * rng.normal(size=shape), coefficients, 0.1 * rng.normal(size=shape))
     )
 
 
 def two_clips() -> SkinnedModel:
     """Of different rates, with a name that no prim may have."""
-    return replace(corrected(), clips=(Clip("walk", 0, 3, 30.0), Clip("run", 3, 8, 24.0)), name="2 clips/a")
+    return (
+        corrected()
+        .with_mesh(name="2 clips/a")
+        .with_animation(clips=(Clip("walk", 0, 3, 30.0), Clip("run", 3, 8, 24.0)))
+    )
 
 
 def eight_influences() -> SkinnedModel:
@@ -64,7 +68,7 @@ def painted() -> SkinnedModel:
         primitive_of_triangle=1 - half,
         primitive_names=("body", "hat"),
     )
-    return replace(model, asset=asset)
+    return model.with_mesh(asset=asset)
 
 
 def textured() -> SkinnedModel:
@@ -75,13 +79,13 @@ def textured() -> SkinnedModel:
         replace(model.asset.materials[0], textures=tuple((role, image) for role in roles), emissive=(0.5, 0.5, 1.0)),
         replace(model.asset.materials[1], alpha_mode="MASK", alpha_cutoff=0.25),
     )
-    return replace(model, asset=replace(model.asset, materials=materials))
+    return model.with_mesh(asset=replace(model.asset, materials=materials))
 
 
 def quads() -> SkinnedModel:
     """A tube whose triangles are pairs of one quad each where they form one."""
     model = bake_cylinder(1, options=BakeOptions(frames=4)).model
-    return replace(model, asset=Asset(polygon_of_triangle=np.arange(len(model.faces)) // 2))
+    return model.with_mesh(asset=Asset(polygon_of_triangle=np.arange(len(model.faces)) // 2))
 
 
 def tree() -> SkinnedModel:
@@ -89,7 +93,7 @@ def tree() -> SkinnedModel:
     model = bake_cylinder(3, options=BakeOptions(frames=6)).model
     rng = np.random.default_rng(6)
     places = np.concatenate([np.broadcast_to(np.eye(3), (4, 3, 3)), rng.normal(size=(4, 3, 1))], axis=2)
-    return replace(model, skeleton=Skeleton(("tip", "root", "arm 1", "arm 2"), np.array([2, -1, 3, 1]), places))
+    return model.with_character(skeleton=Skeleton(("tip", "root", "arm 1", "arm 2"), np.array([2, -1, 3, 1]), places))
 
 
 MODELS = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from osteon_bench.run import BenchRun
 def bench_run(monkeypatch, tmp_path):
     """A run whose sequence is a case without its corrections, so that there is an error."""
     model = next(case.model for case in make_cases() if case.name == "corrections")
-    monkeypatch.setattr(compressed, "horse_or_fox", lambda run: bake_model(replace(model, corrections=None)).sequence)
+    monkeypatch.setattr(compressed, "horse_or_fox", lambda run: bake_model(model.with_corrections(None)).sequence)
     monkeypatch.setattr(compressed, "_fit", lambda sequence, threads: model)
     return BenchRun(tmp_path, 1)
 

@@ -18,10 +18,10 @@ from osteon_bench.run import BenchRun
 def bench_run(monkeypatch, tmp_path):
     """A run whose sequence is a case, moved away from its model so that there is an error."""
     model = next(case.model for case in make_cases() if case.name == "corrections")
-    played = bake_model(replace(model, corrections=None)).sequence
+    played = bake_model(model.with_corrections(None)).sequence
     moved = replace(played, frames=played.frames * (1 + 0.01 * (played.frames > 0)))
     monkeypatch.setattr(files, "horse_or_fox", lambda run: moved)
-    monkeypatch.setattr(files, "_fit", lambda sequence, rank, threads: model.cut(rank))
+    monkeypatch.setattr(files, "_fit", lambda sequence, rank, threads: model.truncate(rank))
     return BenchRun(tmp_path, 1)
 
 

@@ -32,7 +32,7 @@ def still_and_textured() -> SkinnedModel:
     turn[:, :, 0, 0] = turn[:, :, 2, 2] = np.cos(angles)[:, None]
     turn[:, :, 0, 2], turn[:, :, 2, 0] = np.sin(angles)[:, None], -np.sin(angles)[:, None]
     turn[:, :, 1, 1] = 1
-    return model.with_parts(track=BoneTrack(turn, "rigid"))
+    return model.with_animation(track=BoneTrack(turn, "rigid"))
 
 
 def test_a_file_that_is_exact_looks_like_its_source(tmp_path):

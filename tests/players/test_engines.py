@@ -34,7 +34,7 @@ def named(name: str) -> Case:
 def at_sixty(name: str) -> Case:
     """A case whose frames fall on raylib's samples."""
     model = named(name).model
-    return Case(f"{name} at 60", model.with_parts(clips=(Clip("clip", 0, model.n_frames, 60.0),)))
+    return Case(f"{name} at 60", model.with_animation(clips=(Clip("clip", 0, model.n_frames, 60.0),)))
 
 
 @pytest.fixture(scope="session")

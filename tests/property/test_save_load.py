@@ -17,10 +17,10 @@ from osteon.core.asset import Asset, Material
 from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.frames import FrameSource
-from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.io import load_model, load_sequence, save_model, save_sequence, write_sequence
 from osteon.io.meshes.ply import PlyWriter
 
@@ -118,16 +118,16 @@ def models(draw):
     names = tuple(draw(st.lists(NAMES, min_size=n_bones, max_size=n_bones)))
     skeleton = Skeleton(("root", draw(NAMES)), np.array([-1, 0]), draw(floats(2, 3, 4)))
     basis, coefficients = draw(floats(rank, base.n_vertices, 3)), draw(floats(base.n_frames, rank))
-    return SkinnedModel(
+    return linear_blend_model(
         base.rest,
         base.faces,
         Skin(draw(indices(n_bones, base.n_vertices, n_slots)), raw / raw.sum(axis=1, keepdims=True)),
         BoneTrack(draw(floats(base.n_frames, n_bones, 3, 4)), draw(st.sampled_from(["rigid", "flexible"])), names),
         base.clips,
-        draw(st.sampled_from([None, Corrections(basis, coefficients)])),
-        draw(st.sampled_from([None, skeleton])),
-        base.asset,
-        draw(NAMES),
+        corrections=draw(st.sampled_from([None, Corrections(basis, coefficients)])),
+        skeleton=draw(st.sampled_from([None, skeleton])),
+        asset=base.asset,
+        name=draw(NAMES),
     )
 
 

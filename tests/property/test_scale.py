@@ -62,8 +62,8 @@ def scaled_rig(sequence: MeshSequence, unit: float) -> SkinnedModel:
     model = skin_sequence(sequence, options=SkinOptions(bones=6, rounds=4, bone_type="rigid")).model
     transforms = np.array(model.track.transforms, np.float64)
     transforms[..., :3] /= unit
-    return model.with_parts(
-        rest=unit * model.rest.astype(np.float64), track=BoneTrack(transforms.astype(np.float32), "flexible")
+    return model.with_mesh(rest=unit * model.rest.astype(np.float64)).with_animation(
+        track=BoneTrack(transforms.astype(np.float32), "flexible")
     )
 
 

@@ -39,7 +39,7 @@ def placed(model: SkinnedModel, seed: int, scale: float) -> SkinnedModel:
     new_from_old[:, 3] = scale * rng.normal(0, 2, 3)
     rest = model.rest @ new_from_old[:, :3].T + new_from_old[:, 3]
     moved = compose(compose(new_from_old, model.track.transforms.astype(float)), invert(new_from_old))
-    return model.with_parts(rest=rest.astype(np.float32), track=replace(model.track, transforms=moved))
+    return model.with_mesh(rest=rest.astype(np.float32)).with_animation(track=replace(model.track, transforms=moved))
 
 
 @few

@@ -15,12 +15,12 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError
-from osteon.core.model import SkinnedModel
 from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
 from osteon.core.transforms import apply, nearest_rotation
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.fit.clustering.rotations import triangle_rotations
 from osteon.fit.problem import pose_problem
@@ -213,5 +213,5 @@ def test_bones_that_share_a_motion_move_the_mesh_with_it(by, seed):
     rng = np.random.default_rng(seed)
     rest = rng.normal(size=(20, 3)).astype(np.float32)
     skin = Skin(rng.integers(0, 4, (20, 3)), rng.dirichlet(np.ones(3), 20))
-    model = SkinnedModel(rest, [[0, 1, 2]], skin, BoneTrack(np.tile(by, (1, 4, 1, 1))))
+    model = linear_blend_model(rest, [[0, 1, 2]], skin, BoneTrack(np.tile(by, (1, 4, 1, 1))))
     assert_same_points(pose_frames(model)[0], apply(by, rest.astype(np.float64)), 1e-5)

@@ -27,7 +27,7 @@ def true_skin(baked: Baked) -> tuple[object, SkinState]:
     problem = pose_problem(baked.sequence)
     skin = baked.model.skin
     bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
-    return problem, SkinState(problem.from_world(baked.model.track.transforms), bones, weights)
+    return problem, SkinState(problem.from_input(baked.model.track), bones, weights)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -42,13 +42,13 @@ def test_corrections_of_the_true_skin_are_found_again(name, rank):
         found = fit_corrections(problem, skin, fitted)
         moved = problem.points[:, :3] + np.einsum("fr,vrj->fvj", found.coefficients, found.basis)
         posed = np.einsum("fvij,fvj->fvi", A[..., :3], moved) + A[..., 3]
-        worst = np.linalg.norm(posed - source, axis=2).max() * problem.scale
+        worst = np.linalg.norm(posed - source, axis=2).max() * problem.posed_scale
         assert worst < 1e-6 * baked.sequence.diagonal
     if rank > 1:
         fewer = fit_corrections(problem, skin, rank - 1)
         moved = problem.points[:, :3] + np.einsum("fr,vrj->fvj", fewer.coefficients, fewer.basis)
         left = np.linalg.norm(np.einsum("fvij,fvj->fvi", A[..., :3], moved) + A[..., 3] - source, axis=2).max()
-        assert left * problem.scale > 1e-4 * baked.sequence.diagonal  # so the rank was really needed
+        assert left * problem.posed_scale > 1e-4 * baked.sequence.diagonal  # so the rank was really needed
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
@@ -60,7 +60,7 @@ def test_their_product_is_the_truth(name):
     truth = baked.model.corrections
     assert truth is not None
     expected = np.einsum("rvj,fr->vfj", truth.basis, truth.coefficients)
-    product = problem.scale * np.einsum("vrj,fr->vfj", found.basis, found.coefficients)
+    product = problem.posed_scale * np.einsum("vrj,fr->vfj", found.basis, found.coefficients)
     assert np.abs(product - expected).max() < 1e-5 * baked.sequence.diagonal
 
 
@@ -90,6 +90,6 @@ def test_what_was_played_is_played_by_the_cut_model_too():
     frames = baked.sequence.frames + both
     sequence = MeshSequence(frames, baked.sequence.faces, baked.sequence.rest)
     model = skin_sequence(sequence, options=SkinOptions(bones=2, bone_type="flexible", rank=2, threads=1)).model
-    one, two = (np.linalg.norm(pose_frames(model.cut(r)) - frames) for r in (1, 2))
-    without = np.linalg.norm(pose_frames(model.cut(0)) - frames)
+    one, two = (np.linalg.norm(pose_frames(model.truncate(r)) - frames) for r in (1, 2))
+    without = np.linalg.norm(pose_frames(model.truncate(0)) - frames)
     assert two < one < 0.35 * without

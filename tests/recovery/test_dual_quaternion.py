@@ -7,10 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
-from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.dual_quaternion import DualQuaternion
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import about, joint_skin
@@ -30,7 +30,7 @@ def twisted() -> MeshSequence:
     pivots = np.tile(tube.vertices.mean(axis=0), (2, 1))
     transforms = about(linear, pivots, np.tile(pivots, (FRAMES, 1, 1)))
     track = BoneTrack(transforms.astype(np.float32), "rigid")
-    model = SkinnedModel(tube.vertices.astype(np.float32), tube.faces, skin, track).with_parts(
+    model = linear_blend_model(tube.vertices.astype(np.float32), tube.faces, skin, track).with_character(
         deformer=DualQuaternion(skin)
     )
     return MeshSequence(pose_frames(model), tube.faces, tube.vertices.astype(np.float32))

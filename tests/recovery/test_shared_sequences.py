@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
-from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.fit.skin.weights import fit_weights
 from osteon.measure.distortion import measure_distortion
@@ -94,6 +94,6 @@ def test_weights_of_known_bones_are_found_again():
     sequence, _, bones = load("cheburashka")
     track = BoneTrack(bones.astype(np.float32), "rigid")
     skin = fit_weights(sequence, track, options=SkinOptions(influences=8))
-    model = SkinnedModel(sequence.rest, sequence.faces, skin, track)
+    model = linear_blend_model(sequence.rest, sequence.faces, skin, track)
     found = measure_distortion(sequence.frames, sequence.faces, lambda a, b: pose_frames(model, a, b))
     assert found.rms < 1e-4 * sequence.diagonal

@@ -63,7 +63,7 @@ def test_a_model_does_not_replace_what_it_was_read_from(fit: osteon.SkinFit, tmp
     again = osteon.skin_sequence(osteon.load_sequence(path), options=osteon.SkinOptions(bones=2)).model
     (tmp_path / "link.glb").symlink_to(path)
     before = path.read_bytes()
-    for found in (model, again, model.with_parts(name="other")):
+    for found in (model, again, model.with_mesh(name="other")):
         for target in (path, tmp_path / "." / "link.glb"):
             with pytest.raises(FileFormatError, match="the model was read from it; name another file, or pass over"):
                 osteon.save_model(found, target)

@@ -73,7 +73,7 @@ def cut_to(character: Character, count: int) -> Character:
     order = [int((skin.rbf.driver[:r] == d).sum()) for r, d in enumerate(skin.rbf.driver[: skin.rank])]
     kept = sum(number < count for number in order)
     assert order == sorted(order)  # the first of all joints come first
-    return replace(character, displacements=(skin.cut(kept),) if kept else ())
+    return replace(character, displacements=(skin.truncate(kept),) if kept else ())
 
 
 def posed_by_osteon(character: Character, pose: dict[str, Any]) -> Float32:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -29,8 +28,10 @@ def models() -> dict[str, SkinnedModel]:
     moved[..., 3] += np.array([300, 20, -500], np.float32) - moved[..., :3] @ np.array([300, 20, -500], np.float32)
     away = np.array([300, 20, -500], np.float32)
     return {name: found[name] for name in kinds} | {
-        "far away": replace(far, rest=far.rest + away, track=BoneTrack(moved, "flexible")),
-        "full": replace(with_normals(found["corrections"]), clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, 12, 30.0))),
+        "far away": far.with_mesh(rest=far.rest + away).with_animation(track=BoneTrack(moved, "flexible")),
+        "full": with_normals(found["corrections"]).with_animation(
+            clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, 12, 30.0))
+        ),
     }
 
 
@@ -39,7 +40,7 @@ def with_normals(model: SkinnedModel) -> SkinnedModel:
     added = model.corrections
     assert added is not None
     basis = np.roll(added.basis, 1, axis=2)
-    return replace(model, corrections=Corrections(added.basis, added.coefficients, basis))
+    return model.with_corrections(Corrections(added.basis, added.coefficients, basis))
 
 
 @cache

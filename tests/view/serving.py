@@ -18,9 +18,8 @@ from urllib.parse import quote
 import pytest
 
 from osteon.view import bundle
-from osteon.view.server.collection import Collection, prepare_item
+from osteon.view.server.collection import Collection, prepare_item, prepare_models
 from osteon.view.server.model_files import find_models
-from osteon.view.server.model_set import prepare_models
 from osteon.view.server.serve import ViewServer
 from osteon.view.server.session import Session
 
@@ -201,6 +200,12 @@ class RawLine:
         except ConnectionError:
             pass
         return found
+
+    def rest_of_answer(self) -> bytes:
+        """The head and the body of one answer, whose connection may stay open."""
+        answer = http.client.HTTPResponse(self.socket)
+        answer.begin()
+        return f"HTTP/1.1 {answer.status}\n".encode() + answer.read()
 
     def close(self) -> None:
         self.socket.close()

@@ -14,7 +14,7 @@ from osteon.io import save_model, save_sequence
 from osteon.study.animations import prepare_animations
 from osteon.study.answers import AnswerFile, create_answer_file
 from osteon.study.plan import StudyPlan, plan_character
-from osteon.study.server import open_door, study_server
+from osteon.study.server import open_listener, study_server
 from osteon.synth.baked import bake_cylinder
 
 
@@ -53,11 +53,11 @@ def serving(plan: StudyPlan, folder: Path) -> Iterator[ServedStudy]:
     if not target.exists():
         create_answer_file(target, plan, fingerprint)
     answers = AnswerFile(target)
-    answers.begin_writing(fingerprint)
+    answers.begin_writing(fingerprint, plan.questions)
     packs = folder / "packs"
     packs.mkdir(exist_ok=True)
     ready = threading.Event()
-    server = study_server(answers, prepare_animations(plan, packs), open_door(), lambda _: ready.set())
+    server = study_server(answers, prepare_animations(plan, packs), open_listener(), lambda _: ready.set())
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -49,7 +49,7 @@ def test_positions_of_every_frame(engine, name):
 def test_positions_at_a_rank(engine, rank):
     model = models()["corrections"]
     engine.load(pack_of("corrections"))
-    expected = pose_frames(model.cut(rank), 4, 5)[0]
+    expected = pose_frames(model.truncate(rank), 4, 5)[0]
     assert apart(engine.positions(4, rank=rank), expected, model) <= CLOSE
     assert apart(engine.positions(4, rank=(rank + 1) % 6), expected, model) > 1e-4
 

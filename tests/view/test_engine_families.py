@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.deformer import DEFORMERS, DISPLACEMENTS
 from osteon.core.sequence import MeshSequence
+from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.multi_weight import WORLD
 from osteon.deform.pose import pose_frames, pose_points
+from osteon.deform.registry import DEFORMERS, DISPLACEMENTS
 from osteon.view.pack.model_pack import pack_model, pack_sequence
 
 from ..contract.families import DEFORMER_CASES, DISPLACEMENT_CASES
@@ -113,7 +114,7 @@ def test_families_of_matrices_between_frames(engine, kind):
 def test_multi_weights_of_world_axes(engine):
     model = DEFORMER_CASES["multi_weight"]()
     reference = np.where(np.arange(model.n_vertices) % 2, model.deformer.reference, WORLD)
-    model = model.with_parts(deformer=replace(model.deformer, reference=reference))
+    model = model.with_character(deformer=replace(model.deformer, reference=reference))
     assert engine.load(pack_model(model))
     expected = pose_frames(model, 4, 5)[0]
     assert apart(engine.positions(4), expected, model) <= CONTRACT
@@ -140,7 +141,7 @@ def scripted(engine, frame, part):
 def test_it_is_no_linear_blend(engine):
     model = screw_model("rigid", 3.0)
     engine.load(pack_model(model))
-    linear = model.with_parts(skin=model.skin)
+    linear = model.with_character(deformer=LinearBlend(model.skin))
     screws = engine.positions(model.n_frames - 1)
     engine.load(pack_model(linear))
     assert apart(engine.positions(model.n_frames - 1), screws, model) > 1e-2

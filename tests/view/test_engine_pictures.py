@@ -40,7 +40,7 @@ def dressed(alpha_mode="OPAQUE"):
     first = model.asset.materials[0]
     textures = (("base_color", Image("green", "image/png", data.getvalue())),)
     materials = (replace(first, textures=textures, alpha_mode=alpha_mode), *model.asset.materials[1:])
-    return replace(model, asset=replace(model.asset, materials=materials, colors=None))
+    return model.with_mesh(asset=replace(model.asset, materials=materials, colors=None))
 
 
 def green(picture):

@@ -130,11 +130,11 @@ def test_heat_map_has_the_colours_of_the_report(engine):
     engine.run("engine.setFrame(5)")
     engine.set_view(paint="error", shade=0)
     size = model.diagonal
-    at_rank_0 = np.linalg.norm(pose_frames(model.cut(0)).astype(np.float64) - source, axis=2).max() / size
+    at_rank_0 = np.linalg.norm(pose_frames(model.truncate(0)).astype(np.float64) - source, axis=2).max() / size
     assert engine.run("engine.scaleMax") == pytest.approx(at_rank_0, rel=1e-4)
     engine.set_view(rank=0)
     assert engine.run("engine.scaleMax") == pytest.approx(at_rank_0, rel=1e-4)
-    errors = np.linalg.norm(pose_frames(model.cut(0), 5, 6)[0].astype(np.float64) - source[5], axis=1) / size
+    errors = np.linalg.norm(pose_frames(model.truncate(0), 5, 6)[0].astype(np.float64) - source[5], axis=1) / size
     engine.set_view(heatMax=0.05)
     assert off_by(engine, visible(engine, 9), 255 * heat_colors(errors, 0.05)) < 10
 

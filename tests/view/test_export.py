@@ -23,7 +23,7 @@ from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.io import save_model, save_sequence
 from osteon.synth.baked import bake_cylinder
 from osteon.view.bundle import BUNDLE, STATIC
-from osteon.view.export.static_site import check_export, export_view
+from osteon.view.export import check_export, export_view
 from osteon.view.pack.model_pack import pack_model
 from osteon.view.server.collection import Collection, prepare_item
 from osteon.view.server.session import Session
@@ -243,14 +243,14 @@ def test_one_file_takes_nobodys_work(subjects, tmp_path, monkeypatch, capsys):
     (tmp_path / "folder.html").mkdir()
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "folder.html") == 2
     assert "is a folder" in capsys.readouterr().err
-    monkeypatch.setattr("osteon.view.export.single_page.MOST_BYTES", 100_000)
+    monkeypatch.setattr("osteon.view.export.MOST_BYTES", 100_000)
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html", "--force") == 2
     said = capsys.readouterr().err
     assert "mine.html would have" in said
     assert "name a folder instead" in said
     assert said.count("\n") == 1
-    monkeypatch.setattr("osteon.view.export.single_page.MOST_BYTES", 10**9)
-    monkeypatch.setattr("osteon.view.export.single_page.SLOW_BYTES", 100_000)
+    monkeypatch.setattr("osteon.view.export.MOST_BYTES", 10**9)
+    monkeypatch.setattr("osteon.view.export.SLOW_BYTES", 100_000)
     assert mine.read_bytes() == before
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "slow.html") == 0
     assert "takes a while" in capsys.readouterr().out

@@ -20,8 +20,8 @@ from osteon.core.options import SkinOptions
 from osteon.io import load_model, save_sequence
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import bake_cylinder
-from osteon.view.jobs.queue import PageJob, TaskError, Worker, WorkerEnded
-from osteon.view.server.fit_form import fit_form, fit_options
+from osteon.view.jobs.worker import PageJob, TaskError, Worker, WorkerEnded
+from osteon.view.server.app import fit_form, fit_options
 
 from .serving import alive, served, wait_until
 from .test_pack import read_pack
@@ -206,7 +206,7 @@ def test_a_worker_does_not_outlive_its_server(tmp_path):
     program = tmp_path / "server.py"
     program.write_text(
         "import asyncio, time\n"
-        "from osteon.view.jobs.queue import Worker\n"
+        "from osteon.view.jobs.worker import Worker\n"
         "def rest(progress): time.sleep(600)\n"
         "async def main():\n"
         "    worker = Worker()\n"

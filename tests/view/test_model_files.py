@@ -14,9 +14,8 @@ from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.io import save_model, save_sequence
 from osteon.io.comparisons.folder import write_comparison_folder
 from osteon.view.bundle import STATIC
-from osteon.view.server.collection import Collection
+from osteon.view.server.collection import Collection, prepare_models
 from osteon.view.server.model_files import find_models, names_sequence
-from osteon.view.server.model_set import prepare_models
 
 from ..subjects import bent_tube
 from .test_export import osteon
@@ -71,7 +70,7 @@ def test_figures_are_of_the_file_that_was_compared(subjects: Path) -> None:
     found = find_models(["models", "walk"])
     assert found.models[0].compared.unseen.rms == 0.3
     assert found.models[0].compared.title == "title of b"
-    save_model(BAKED.model.with_parts(name="changed"), "models/b.npz")
+    save_model(BAKED.model.with_mesh(name="changed"), "models/b.npz")
     found = find_models(["models", "walk"])
     assert found.models[0].compared is None
     assert found.models[1].compared is not None
@@ -85,7 +84,7 @@ def test_figures_are_of_the_file_that_was_compared(subjects: Path) -> None:
         (
             ["models", "walk", "mine.glb", "walk.npz"],
             OptionError,
-            "walk: is no skinned model; of several files the last",
+            "walk: is not a skinned model; of several files the last",
         ),
         (["mine.glb", "models/a.npz", "models/b.npz"], OptionError, "models/b.npz: is a skinned model; of several"),
     ],

@@ -9,9 +9,9 @@ import pytest
 
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model
-from osteon.view.pack.model_names import method_name, named_after_file
+from osteon.view.server.app import fit_form
 from osteon.view.server.collection import Collection, Item, Peers, prepare_item
-from osteon.view.server.fit_form import fit_form
+from osteon.view.server.model_files import method_name, named_after_file
 from tests.posable import posable_model
 
 
@@ -39,7 +39,7 @@ def test_methods_have_their_usual_names() -> None:
     ],
 )
 def test_a_name_that_says_nothing_gives_way_to_that_of_the_file(name: str, path: str, expected: str) -> None:
-    model = posable_model().with_parts(name=name)
+    model = posable_model().with_mesh(name=name)
     assert named_after_file(model, path).name == expected
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
     sequence = MeshSequence(corners[None], np.array([[0, 1, 2]], np.int32), corners, name=name)
@@ -47,7 +47,7 @@ def test_a_name_that_says_nothing_gives_way_to_that_of_the_file(name: str, path:
 
 
 def test_a_character_learned_from_a_rest_pose_is_called_by_its_file(tmp_path: Path) -> None:
-    save_model(posable_model().with_parts(name="rest"), tmp_path / "hand.npz")
+    save_model(posable_model().with_mesh(name="rest"), tmp_path / "hand.npz")
     item = prepare_item("m1", (str(tmp_path / "hand.npz"),), tmp_path / "m1.bin")
     assert item.name == "hand"
 

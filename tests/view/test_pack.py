@@ -21,7 +21,7 @@ from osteon.core.normals import vertex_normals
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
-from osteon.deform.linear_blend import LinearBlend
+from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.view.pack import arrays as pack_arrays
 from osteon.view.pack.model_pack import Evidence, pack_model, pack_sequence, write_pack
@@ -52,7 +52,8 @@ def square(n_frames: int = 3, **parts: object) -> SkinnedModel:
     track = identity(n_frames, 2)
     track[:, 1, 2, 3] = np.linspace(0, 1, n_frames)
     skin = Skin(np.array([[0, 1]] * 4), np.array([[1, 0], [0, 1], [0.25, 0.75], [1, 0]], np.float32))
-    return replace(SkinnedModel(SQUARE, FACES, skin, BoneTrack(track.astype(np.float32), "rigid")), **parts)
+    plain = {"skin": skin, "track": BoneTrack(track.astype(np.float32), "rigid")}
+    return linear_blend_model(SQUARE, FACES, **{**plain, **parts})
 
 
 def test_a_model_is_all_there():

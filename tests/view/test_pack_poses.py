@@ -19,9 +19,8 @@ from osteon.io import save_model
 from osteon.pipeline.rig_poses import poses_of_rig
 from osteon.view.pack.model_pack import pack_model
 from osteon.view.pack.poses import holds_poses, load_poses_of
-from osteon.view.server.collection import Collection, prepare_item
+from osteon.view.server.collection import Collection, prepare_item, prepare_models
 from osteon.view.server.model_files import find_models
-from osteon.view.server.model_set import prepare_models
 
 from .eigenskin_case import ELBOW, arm, with_clip, write_arm
 from .test_pack import read_pack

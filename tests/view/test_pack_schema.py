@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,9 @@ from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.measure.distortion import measure_distortion
 from osteon.synth.baked import bake_cylinder
 from osteon.view.pack import arrays as pack_arrays
-from osteon.view.pack.binary import pack_pieces
 from osteon.view.pack.model_pack import pack_model, pack_sequence
 from osteon.view.pack.poses import ShownPoses
-from osteon.view.pack.schema import SCHEMA, PackError, check_pack
+from osteon.view.pack.schema import SCHEMA, PackError, check_pack, pack_pieces
 
 from .engine_cases import models, source_of
 from .engine_page import engine_page
@@ -39,7 +37,7 @@ def full_pack() -> tuple[dict, dict[str, np.ndarray]]:
     places = np.tile(np.eye(3, 4, dtype=np.float32), (model.n_bones, 1, 1))
     places[:, 0, 3] = np.arange(model.n_bones)
     joints = Skeleton(model.track.names, np.arange(-1, model.n_bones - 1, dtype=np.int32), places)
-    model = model.with_parts(skeleton=joints)
+    model = model.with_character(skeleton=joints)
     picture = Image("wood", "image/png", b"\x89PNG12345")
     asset = Asset(
         uvs=np.zeros((len(model.faces), 3, 2), np.float32),
@@ -47,7 +45,7 @@ def full_pack() -> tuple[dict, dict[str, np.ndarray]]:
         materials=(Material("wood", textures=(("base_color", picture),)),),
         triangle_material=np.zeros(len(model.faces), np.int32),
     )
-    model = replace(model, asset=asset)
+    model = model.with_mesh(asset=asset)
     found = measure_distortion(source, model.faces, lambda a, b: source[a:b])
     clusters = np.zeros(len(model.faces), np.int32)
     levels = made_levels(model, parts=(0.5,))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from osteon.io import save_model, save_sequence
-from osteon.view.export.static_site import export_view
+from osteon.view.export import export_view
 from osteon.view.server.collection import prepare_item
 
 from .page_person import Person, fox

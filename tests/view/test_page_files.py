@@ -16,7 +16,7 @@ import pytest
 from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model, save_sequence
-from osteon.view.export.static_site import export_view
+from osteon.view.export import export_view
 from osteon.view.pack.model_pack import pack_model
 from osteon.view.server.collection import Collection, Item, prepare_item
 
@@ -104,7 +104,7 @@ def test_names_from_a_file_are_text(person: Person, tmp_path: Path) -> None:
     names = (NASTY, *(f"<b>{b}</b>" for b in range(1, fit.model.n_bones)))
     track = replace(fit.model.track, names=names)
     clips = (Clip(NASTY, 0, 5, 24.0), Clip("run", 5, 12, 30.0))
-    save_model(replace(fit.model, track=track, clips=clips, name=NASTY), tmp_path / "named.npz")
+    save_model(fit.model.with_mesh(name=NASTY).with_animation(track=track, clips=clips), tmp_path / "named.npz")
     person.drops(tmp_path / "named.npz")
     person.sees_model()
     person.page.get_by_role("combobox", name="Clip").select_option("run")
@@ -210,7 +210,7 @@ def test_the_export_needs_no_server(chromium: Any, subjects: Path, tmp_path: Pat
 def test_an_export_in_one_file_opens_from_disk(chromium: Any, subjects: Path, tmp_path: Path) -> None:
     sequence, fit = fox()
     names = ("</script><img src=x onerror=alert(1)>", *(f"bone_{b}" for b in range(1, fit.model.n_bones)))
-    named = replace(fit.model, track=replace(fit.model.track, names=names), name="</script>")
+    named = fit.model.with_mesh(name="</script>").with_animation(track=replace(fit.model.track, names=names))
     save_model(named, tmp_path / "fox.npz")
     collection = Collection(tmp_path)
     item = prepare_item(
@@ -257,7 +257,7 @@ def test_a_still_mesh_in_one_file_has_no_timeline_and_opens_nothing(
 
 
 def test_a_large_model_comes_in_pieces(chromium: Any, subjects: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("osteon.view.export.single_page.PIECE", 3 * 20_000)
+    monkeypatch.setattr("osteon.view.export.PIECE", 3 * 20_000)
     item = prepare_item("m1", (str(subjects / "fox.glb"),), tmp_path / "m1.bin", source=(str(subjects / "frames"),))
     export_view(tmp_path / "fox.html", [item])
     assert (tmp_path / "fox.html").read_bytes().count(b'data-pack="m1"') > 3

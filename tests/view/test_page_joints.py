@@ -12,6 +12,7 @@ import pytest
 from osteon.core.animation import BoneTrack
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.io import save_model
 from osteon.synth.baked import anchor_skin
 from osteon.synth.shapes import make_tube
@@ -37,7 +38,9 @@ def make_model() -> SkinnedModel:
     transforms = np.tile(np.eye(3, 4, dtype=np.float32), (3, 14, 1, 1))
     skin = anchor_skin(body.vertices, places, 2)
     track = BoneTrack(transforms, "rigid", names)
-    return SkinnedModel(body.vertices, body.faces, skin, track, skeleton=Skeleton(names, parents, rest), name="worm")
+    return linear_blend_model(
+        body.vertices, body.faces, skin, track, skeleton=Skeleton(names, parents, rest), name="worm"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def subjects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("layout")
     sequence, fit = fox()
     clips = (Clip("a long name of a clip", 0, 5, 24.0), Clip("run", 5, 12, 30.0))
-    save_model(replace(fit.model, clips=clips), folder / "fox.npz")
+    save_model(fit.model.with_animation(clips=clips), folder / "fox.npz")
     save_sequence(sequence, folder / "frames.npz")
     return folder
 

@@ -17,11 +17,9 @@ from osteon.io import load_model, save_sequence
 from osteon.io.comparisons.folder import write_comparison_folder
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison
-from osteon.view.export.static_site import export_view
-from osteon.view.pack.model_names import METHOD_NAMES
-from osteon.view.server.collection import Collection
-from osteon.view.server.model_files import find_models
-from osteon.view.server.model_set import prepare_models
+from osteon.view.export import export_view
+from osteon.view.server.collection import Collection, prepare_models
+from osteon.view.server.model_files import METHOD_NAMES, find_models
 
 from .page_person import Person, fox
 from .serving import served

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from osteon.core.animation import BoneTrack
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import save_model
 
@@ -230,13 +230,18 @@ def test_bones_have_their_vertices_and_their_share_of_the_error(person: Person) 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fox with 200 bones of long names; each vertex sits on one of them."""
-    model = replace(fox()[1].model, corrections=None)
+    model = fox()[1].model.with_corrections(None)
     names = tuple(f"Character1_Ctrl_Reference:mixamorig:LeftHandIndex{b:03d}_end_joint" for b in range(200))
     transforms = np.repeat(model.track.transforms, 13, axis=1)[:, :200]
     bones = (np.arange(model.n_vertices) % 200).astype(np.int32)[:, None]
     skin = Skin(bones, np.ones(bones.shape, np.float32))
     file = tmp_path_factory.mktemp("crowded") / "crowded.npz"
-    save_model(replace(model, skin=skin, track=BoneTrack(transforms, model.track.bone_type, names)), file)
+    save_model(
+        model.with_character(deformer=LinearBlend(skin)).with_animation(
+            track=BoneTrack(transforms, model.track.bone_type, names)
+        ),
+        file,
+    )
     return file
 
 

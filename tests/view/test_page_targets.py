@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from osteon.io import load_model, save_model
-from osteon.view.pack.target_names import target_names
+from osteon.view.server.model_files import target_names
 
 from .page_person import Person, fox
 from .serving import served

@@ -67,7 +67,7 @@ def test_what_is_left_out_means_nothing_special():
         ({"lines": [{**LINE, "name": ""}]}, "short name"),
         ({"lines": [{**LINE, "name": "\n"}]}, "short name"),
         ({"lines": [{**LINE, "rest": [[0, 0, 0], [0, 0, 0]]}]}, "two different"),
-        ({"lines": [{**LINE, "ends": [[1, 0, 0], [1, 0, 0]]}]}, "at one place"),
+        ({"lines": [{**LINE, "ends": [[1, 0, 0], [1, 0, 0]]}]}, "coincide"),
         ({"lines": [{**LINE, "domain": {"tube": -1}}]}, "positive"),
         ({"lines": [{**LINE, "domain": {"sphere": 1}}]}, "'sphere' is unknown"),
         ({"lines": [{**LINE, "cross": [1]}]}, "cross"),

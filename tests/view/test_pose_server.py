@@ -186,7 +186,7 @@ def test_skeletons_that_are_given_later(tmp_path, files):
         assert bare["skeleton"] is None
         assert bare["command"]["skeleton"] is None
         for name, text, words in (
-            ("far.tgf", far, "far.tgf: is no skeleton of this mesh: 3 of its 3 joints lie away from it"),
+            ("far.tgf", far, "far.tgf: is no skeleton of this mesh: 3 of its 3 joints are away from it"),
             ("tiny.tgf", tiny, "many times smaller"),
             ("broken.tgf", "what", "broken.tgf"),
             ("list.txt", "1 2", "not a skeleton that Osteon reads"),
@@ -209,7 +209,7 @@ def test_a_file_without_a_skeleton_says_so_and_can_be_posed_by_lines(tmp_path):
     with served(tmp_path / "view", str(tmp_path / "tube.npz")) as running:
         about = running.result(running.post("pose/m1/start").json()["job"])["about"]
         assert about["skeleton"] is None
-        assert "gives no skeleton" in about["note"]
+        assert "has no skeleton" in about["note"]
         line = {"name": "a", "rest": [[0.3, 0, 0], [0.8, 0, 0]], "ends": [[0.3, 0, 0], [0.7, 0.3, 0]]}
         moved = pose(running, {"lines": [{**line, "domain": {"tube": 0.3}}]})[1]["simplex"]
         assert np.abs(moved - bake_cylinder(2).model.rest).max() > 0.1

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import osteon
 from osteon.io import save_model
 from osteon.synth.baked import bake_cylinder
-from osteon.view.server import connections as lines
-from osteon.view.server import pose_routes
-from osteon.view.server import request_bodies as bodies
+from osteon.view.server import app, requests, serve
 
 from .serving import RawLine, Served, served, wait_until
 
+SOURCES = Path(osteon.__file__).parent
 CHUNK = b"10000\r\n" + bytes(0x10000) + b"\r\n"
 #: Every route that is posted to; the last ones do not look at what comes.
 POSTED = ("open", "fit", "clusters", "pose/m1", "pose/m1/mesh.obj", "pose/m1/pose.json", "pose/m1/skeleton",
@@ -30,7 +32,7 @@ def viewer(tmp_path_factory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("bodies")
     save_model(bake_cylinder(2).model, folder / "tube.npz")
     patch = pytest.MonkeyPatch()
-    patch.setattr(pose_routes, "SKELETON_BYTES", 100_000)
+    patch.setattr(app, "SKELETON_BYTES", 100_000)
     with served(folder / "view", str(folder / "tube.npz")) as running:
         running.session.uploads.limit = 1_000_000
         yield running
@@ -77,15 +79,16 @@ def test_what_is_only_got_takes_no_body(viewer: Served, raw: RawLine, path):
     assert raw.rest().startswith(b"HTTP/1.1 400")
 
 
-def test_two_ways_to_say_how_long_it_is(viewer: Served, raw: RawLine):
-    raw.begin("POST", f"/{viewer.token}/fit", "Transfer-Encoding: chunked", "Content-Length: 2")
-    assert raw.rest().startswith(b"HTTP/1.1 400")
+def test_a_body_with_a_length_and_in_chunks_ends_with_its_chunks(viewer: Served, raw: RawLine):
+    raw.begin("POST", f"/{viewer.token}/fit", "Transfer-Encoding: chunked", "Content-Length: 99", "Connection: close")
+    raw.socket.sendall(b"2\r\n[]\r\n0\r\n\r\n")
+    assert b"expected a JSON object" in raw.rest()
 
 
 @pytest.mark.parametrize("path", ["open", "fit", "pose/m1", "pose/m1/skeleton"])
 @pytest.mark.parametrize("length", ["Content-Length: 60000", "Transfer-Encoding: chunked"])
 def test_a_body_that_does_not_come_is_given_up(viewer: Served, raw: RawLine, monkeypatch, path, length):
-    monkeypatch.setattr(bodies, "SILENCE", 0.3)
+    monkeypatch.setattr(requests, "SILENCE", 0.3)
     raw.begin("POST", f"/{viewer.token}/{path}", name_of(path), length)
     started = time.monotonic()
     assert raw.rest().startswith(b"HTTP/1.1 408")
@@ -94,14 +97,14 @@ def test_a_body_that_does_not_come_is_given_up(viewer: Served, raw: RawLine, mon
 
 
 def test_a_body_that_comes_a_byte_at_a_time_is_given_up(viewer: Served, raw: RawLine, monkeypatch):
-    monkeypatch.setattr(bodies, "SILENCE", 1.0)
+    monkeypatch.setattr(requests, "SILENCE", 1.0)
     raw.begin("POST", f"/{viewer.token}/open", "X-Name: slow.glb", "Content-Length: 60000")
     assert raw.drip(b"x")
     assert viewer.session.uploads.size == 0
 
 
 def test_a_line_on_which_no_request_comes_is_closed(viewer: Served, monkeypatch):
-    monkeypatch.setattr(lines, "HEADERS_IN", 0.4)
+    monkeypatch.setattr(serve, "HEADERS_IN", 0.4)
     silent, slow = RawLine(viewer.port), RawLine(viewer.port)
     assert silent.rest() == b""
     assert slow.drip(b"G")
@@ -110,7 +113,7 @@ def test_a_line_on_which_no_request_comes_is_closed(viewer: Served, monkeypatch)
 
 
 def test_the_next_request_of_a_line_must_come_whole_too(viewer: Served, raw: RawLine, monkeypatch):
-    monkeypatch.setattr(lines, "HEADERS_IN", 0.4)
+    monkeypatch.setattr(serve, "HEADERS_IN", 0.4)
     raw.begin("GET", f"/{viewer.token}/scene")
     assert b"200 OK" in raw.socket.recv(100)
     started = time.monotonic()
@@ -119,13 +122,24 @@ def test_the_next_request_of_a_line_must_come_whole_too(viewer: Served, raw: Raw
     assert time.monotonic() - started < 9  # before the usual 10 s
 
 
-def test_many_silent_lines_leave_room_for_the_page(viewer: Served, monkeypatch):
-    monkeypatch.setattr(lines, "MAX_WAITING", 5)
-    silent = [RawLine(viewer.port) for _ in range(40)]
+def test_many_silent_connections_leave_room_for_the_page(viewer: Served):
+    silent = [RawLine(viewer.port) for _ in range(200)]
     assert viewer.get("scene").status == 200
-    assert wait_until(lambda: len(viewer.server.server_state.connections) <= 7)
     for line in silent:
         line.close()
+
+
+def test_uvicorn_has_the_private_protocol_that_closes_idle_connections():
+    protocol = serve.H11Protocol
+    assert issubclass(serve.IdleTimeoutProtocol, protocol)
+    for name in ("connection_made", "data_received", "connection_lost"):
+        assert callable(getattr(protocol, name))
+    made = inspect.getsource(protocol.__init__)
+    assert "self.conn = h11.Connection" in made
+    assert "self.loop = " in made
+    assert "self.transport" in made
+    users = [path for path in SOURCES.rglob("*.py") if "h11_impl" in path.read_text()]
+    assert users == [SOURCES / "view" / "server" / "serve.py"]
 
 
 def test_a_short_body_that_nobody_reads_does_no_harm(viewer: Served):
@@ -144,7 +158,7 @@ def test_a_short_body_that_nobody_reads_does_no_harm(viewer: Served):
     ],
 )  # fmt: skip
 def test_what_is_no_request_is_refused(viewer: Served, raw: RawLine, monkeypatch, text):
-    monkeypatch.setattr(lines, "HEADERS_IN", 0.5)
+    monkeypatch.setattr(serve, "HEADERS_IN", 0.5)
     line = RawLine(viewer.port)
     line.pour(text, 1)
     answer = line.rest()

@@ -9,7 +9,7 @@ import pytest
 from osteon.core.errors import OptionError
 from osteon.io import save_model
 from osteon.synth.baked import bake_cylinder
-from osteon.view.server.guard import HEADERS, Guard
+from osteon.view.server.requests import HEADERS, Guard
 from osteon.view.server.serve import open_socket
 
 from .serving import Served, served, use_small_page

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from osteon.core.errors import OptionError
+from osteon.core.errors import OptionError, OsteonError
 from osteon.view.server import uploads as upload_file
-from osteon.view.server.request_bodies import TooLarge
-from osteon.view.server.uploads import Dropped, Uploads, plain_name
+from osteon.view.server.uploads import Dropped, TooManyUploads, Uploads, plain_name
 
 from .serving import RawLine, served, wait_until
 
@@ -30,7 +29,7 @@ async def take(uploads: Uploads, drop: Dropped, index: int, size: int, pieces: i
     try:
         with uploads.taking(drop):
             await uploads.keep(drop, f"f{index}.obj", index, bytes_of(size, pieces))
-    except (TooLarge, OptionError) as error:
+    except OsteonError as error:
         return type(error).__name__
     return ""
 
@@ -95,7 +94,7 @@ def test_only_so_many_files_arrive_at_a_time(uploads, monkeypatch):
     monkeypatch.setattr(upload_file, "MAX_ARRIVING", 3)
     drops = [uploads.drop(f"f{i}.obj", None, 1) for i in range(5)]
     said = take_all(uploads, *((drop, 0, 10) for drop in drops))
-    assert said.count("OptionError") == 2
+    assert said.count("TooManyUploads") == 2
     assert uploads.arriving == 0
 
 
@@ -115,7 +114,7 @@ def test_a_group_whose_sender_went_away_gives_way(uploads, monkeypatch):
     monkeypatch.setattr(upload_file, "MAX_GROUPS", 2)
     for group in ("a", "b"):
         assert take_all(uploads, (uploads.drop("f.obj", group, 2), 0, 100)) == [""]
-    with pytest.raises(OptionError, match="on their way at once"):
+    with pytest.raises(TooManyUploads, match="arriving at the same time"):
         uploads.drop("f.obj", "c", 2)
     monkeypatch.setattr(upload_file, "ABANDONED", -1.0)
     uploads.drop("f.obj", "c", 2)
@@ -167,6 +166,23 @@ def test_uploads_side_by_side_over_real_lines(tmp_path):
         assert wait_until(lambda: running.session.uploads.size == 0)
         assert running.session.uploads.begun == 0
         assert running.get("scene").status == 200
+
+
+def test_every_one_of_many_parallel_uploads_gets_a_status(tmp_path):
+    """200 uploads at the same time: those over the limit are refused with 503 and a text, none is closed silently."""
+    with served(tmp_path / "view") as running:
+        raw = [RawLine(running.port) for _ in range(200)]
+        for i, line in enumerate(raw):
+            line.begin("POST", f"/{running.token}/open", f"X-Name: f{i}.obj", "Content-Length: 200000")
+        for line in raw:
+            line.pour(bytes(200_000), 200_000)
+        found = [line.rest_of_answer() for line in raw]
+        for line in raw:
+            line.close()
+    statuses = [int(answer[9:12]) for answer in found]
+    assert set(statuses) <= {400, 503}  # 400: no mesh; 503: over the limit
+    assert statuses.count(400) >= upload_file.MAX_ARRIVING
+    assert all(b"files are arriving already" in answer for answer in found if answer[9:12] == b"503")
 
 
 def test_a_sender_that_goes_away_in_the_midst_is_forgotten(tmp_path):

@@ -15,8 +15,8 @@ import pytest
 
 from osteon.io import save_sequence
 from osteon.synth.baked import bake_cylinder
-from osteon.view.jobs import confinement, tasks
-from osteon.view.jobs.confinement import Limits, reading_limits
+from osteon.view.jobs import tasks
+from osteon.view.jobs.tasks import Limits, reading_limits
 
 from .serving import Served, alive, served, wait_until
 
@@ -102,7 +102,7 @@ def test_a_file_that_crashes_its_reader_is_refused_in_words(running: Served, hos
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 def test_a_file_cannot_take_all_memory(running: Served, hostile, frames, monkeypatch):
-    monkeypatch.setattr(confinement, "READING_BYTES", 500_000_000)
+    monkeypatch.setattr(tasks, "READING_BYTES", 500_000_000)
     with monkeypatch.context() as patch:
         patch.setattr(tasks, "open_files", hostile.fill_memory)
         answer = running.drop(frames)
@@ -117,7 +117,7 @@ def test_a_file_cannot_take_all_memory(running: Served, hostile, frames, monkeyp
 
 def test_a_file_cannot_take_all_time(running: Served, hostile, frames, monkeypatch, tmp_path):
     monkeypatch.setattr(tasks, "open_files", hostile.start_child)
-    monkeypatch.setattr(confinement, "READING_SECONDS", 4.0)
+    monkeypatch.setattr(tasks, "READING_SECONDS", 4.0)
     answer = running.drop(frames, name="slow.abc")
     assert answer.status == 400
     assert answer.json()["error"].startswith("slow.abc: cannot be read")
@@ -140,7 +140,7 @@ def test_an_answer_that_makes_no_sense_is_an_error(running: Served, hostile, fra
 
 def test_a_file_gets_memory_by_its_size():
     assert reading_limits(0).memory == min(4 << 30, Limits().memory)
-    assert reading_limits(10**15) == Limits(Limits().memory, confinement.READING_SECONDS)
+    assert reading_limits(10**15) == Limits(Limits().memory, tasks.READING_SECONDS)
 
 
 def test_stopping_the_worker_stops_its_children(running: Served, hostile, frames, monkeypatch, tmp_path):
@@ -198,11 +198,11 @@ import asyncio, signal, sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 import hostile_tasks
-from osteon.view.jobs.queue import Worker
-from osteon.view.server.cleanup_process import Keeper
+from osteon.view.jobs.worker import Worker
+from osteon.view.server.cleanup_process import CleanupProcess
 
-async def main(folder, keeper):
-    worker = Worker(folder / "scratch", keeper)
+async def main(folder, cleanup):
+    worker = Worker(folder / "scratch", cleanup)
     task = asyncio.create_task(worker.run(hostile_tasks.start_child, (), ""))
     try:
         await asyncio.sleep(600)
@@ -212,8 +212,8 @@ async def main(folder, keeper):
 if __name__ == "__main__":
     # A shell that runs the tests in the background makes its children ignore Ctrl-C; `osteon view` handles it anyhow.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with TemporaryDirectory(prefix="osteon-view-", dir=sys.argv[1]) as folder, Keeper(Path(folder)) as keeper:
-        asyncio.run(main(Path(folder), keeper))
+    with TemporaryDirectory(prefix="osteon-view-", dir=sys.argv[1]) as folder, CleanupProcess(Path(folder)) as cleanup:
+        asyncio.run(main(Path(folder), cleanup))
 """
 
 

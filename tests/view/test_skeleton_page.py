@@ -48,7 +48,7 @@ BONE_COLOR = (247, 245, 232)
 def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("branch")
     save_model(posable_model(), folder / "branch.npz")
-    save_model(posable_model().with_parts(skeleton=None), folder / "loose.npz")
+    save_model(posable_model().with_character(skeleton=None), folder / "loose.npz")
     return folder / "branch.npz"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from osteon.study.plan import ask_order
+from osteon.study.plan import question_order
 
 from .page_person import PICTURES, SIZES, Person
 from .study_serving import ServedStudy, served_study
@@ -100,7 +100,7 @@ def test_a_whole_study_by_mouse_and_keys(chromium: Any, study: ServedStudy) -> N
     person.page.get_by_role("heading", name="Thank you").wait_for()
     person.keeps("study-thanks")
     assert scores_of(study) == [7, 10, 0, 9]
-    order = ask_order(person.token(), 4)
+    order = question_order(person.token(), 4)
     assert [answer.question for answer in study.answers.answers()] == order
     assert not [body for body in bodies if re.search("ssd|noise|secret", body)]
     person.leaves()
@@ -209,7 +209,7 @@ def test_the_halves_show_what_they_should(chromium: Any, study: ServedStudy) -> 
     apart: dict[str, float] = {}
     for number in range(1, 5):
         person.waits_for_question(number)
-        candidate = study.answers.questions[ask_order(person.token(), 4)[number - 1]].candidate
+        candidate = study.answers.questions[question_order(person.token(), 4)[number - 1]].candidate
         found = person.page.evaluate(HALVES)
         assert found["contrast"] > 60  # there is something to see
         apart[candidate] = found["apart"]

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from osteon.core.errors import OptionError
-from osteon.study.server import open_door
+from osteon.study.server import open_listener
 from osteon.view import bundle
-from osteon.view.server.guard import Guard
+from osteon.view.server.requests import Guard
 
 from .serving import PAGE
 from .study_serving import ServedStudy, served_study
@@ -74,9 +74,9 @@ def test_an_answer_in_time_is_kept_and_others_are_not(study):
 
 
 def test_the_machine_is_called_as_it_was_named():
-    door = open_door("localhost")
-    door.socket.close()
-    assert door.names == ("127.0.0.1", "localhost")
+    listener = open_listener("localhost")
+    listener.socket.close()
+    assert listener.names == ("127.0.0.1", "localhost")
     guard = Guard(8080, "key", ("Lab-PC", "192.168.0.12"))
     assert guard.address == "http://Lab-PC:8080/key/"
     for host, allowed in ((b"lab-pc:8080", True), (b"192.168.0.12:8080", True), (b"127.0.0.1:8080", False)):
@@ -86,7 +86,7 @@ def test_the_machine_is_called_as_it_was_named():
 @pytest.mark.parametrize("host", ["0.0.0.0", "", "::", "no such host", "192.0.2.1"])
 def test_addresses_that_nobody_can_open_are_refused(host):
     with pytest.raises(OptionError, match="--host"):
-        open_door(host)
+        open_listener(host)
 
 
 def test_many_raters_at_once_lose_nothing(study):

@@ -17,6 +17,7 @@ from osteon import __version__
 from osteon.cli.outputs import WRITTEN, handling_signals, stop
 from osteon.cli.wall_time import process_began
 from osteon.core.errors import OptionError, OsteonError
+from osteon.core.plugins import find_plugins, load_plugin, package_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -148,14 +149,8 @@ def _is_out_of_memory(error: BaseException) -> bool:
     return any(isinstance(cause, MemoryError) or "allocate memory" in str(cause) for cause in causes)
 
 
-# Commands that other packages add, through the entry point group `osteon.commands`.
-#
-# A package adds a command with one line of its pyproject.toml; the object is a `click.Command`:
-#
-#     [project.entry-points."osteon.commands"]
-#     retarget = "my_package.cli:retarget"
-#
-# The benchmarks (`osteon bench`) are such a package. They are part of a checkout, not of the wheel.
+# Commands that other packages add, through the entry point group `osteon.commands` (`core/plugins.py`). The benchmarks
+# (`osteon bench`) are such a package. They are part of a checkout, not of the wheel.
 
 GROUP = "osteon.commands"
 #: A command of ours whose package may be missing.
@@ -165,24 +160,22 @@ BENCH_SUMMARY = "Measure Osteon: the paper, Dem Bones, files and players, growin
 
 def _found() -> dict[str, EntryPoint]:
     """The entry points of the group by name; the benchmarks of a checkout count without being installed."""
-    from importlib.metadata import EntryPoint, entry_points  # imported only where plugins are looked up
+    from importlib.metadata import EntryPoint
 
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    own = EntryPoint(BENCH, f"{BENCH_PACKAGE}.cli:{BENCH}", GROUP)
+    found = dict(find_plugins(GROUP))
     if find_spec(BENCH_PACKAGE) is None:
         found.pop(BENCH, None)
     else:
-        found.setdefault(BENCH, own)
+        found.setdefault(BENCH, EntryPoint(BENCH, f"{BENCH_PACKAGE}.cli:{BENCH}", GROUP))
     return found
 
 
 def plugin_summaries() -> dict[str, str]:
-    """What `osteon --help` says of each; the packages are not imported for it."""
-    summaries = {}
-    for name, point in _found().items():
-        package = point.dist.name if point.dist is not None else point.module.partition(".")[0]
-        summaries[name] = BENCH_SUMMARY if name == BENCH else f"Added by the package {package}."
-    return summaries
+    """The line of each in `osteon --help`; the packages are not imported for it."""
+    return {
+        name: BENCH_SUMMARY if name == BENCH else f"Added by the package {package_of(point)}."
+        for name, point in _found().items()
+    }
 
 
 def plugin_command(name: str) -> click.Command | None:
@@ -195,10 +188,7 @@ def plugin_command(name: str) -> click.Command | None:
                 "scripts/install and call osteon there"
             )
         return None
-    try:
-        command = point.load()
-    except (ImportError, AttributeError) as error:
-        raise OptionError(f"{name}: the package that adds this command cannot be loaded: {error}") from error
+    command = load_plugin(point, f"the command '{name}'")
     if not isinstance(command, click.Command):
         raise OptionError(f"{name}: '{point.value}' is not a click command; correct the entry point of its package")
     return command

@@ -52,4 +52,4 @@ def take_frames(model: SkinnedModel, frames: list[int]) -> SkinnedModel:
     if added is not None:
         added = Corrections(added.basis, added.coefficients[frames], added.normal_basis)
     track = BoneTrack(track.transforms[frames], track.bone_type, track.names)
-    return model.with_parts(track=track, corrections=added, clips=clips)
+    return model.with_corrections(None).with_animation(track=track, clips=clips).with_corrections(added)

@@ -84,7 +84,7 @@ def play(
 def _cut(model: SkinnedModel, rank: int | None, file: Path) -> SkinnedModel:
     if rank is not None and rank > model.rank:
         raise OptionError(f"--rank: {rank}, but {file} has {model.rank} corrections")
-    return model if rank is None else model.cut(rank)
+    return model if rank is None else model.truncate(rank)
 
 
 def _describe(model: SkinnedModel, output: str) -> dict[str, Any]:

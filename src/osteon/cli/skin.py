@@ -383,7 +383,7 @@ def _bytes_without_normals(model: SkinnedModel, path: str, size_of: Callable[[Sk
         return None
     corrections = model.corrections
     kept = None if corrections is None or not model.rank else corrections.take(np.arange(model.rank))
-    return size_of(model.with_parts(corrections=kept))
+    return size_of(model.with_corrections(kept))
 
 
 def _sized_as(path: str) -> str:

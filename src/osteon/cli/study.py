@@ -121,7 +121,7 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     from osteon.io.save.atomic import scratch_folder
     from osteon.study.animations import prepare_animations
     from osteon.study.answers import AnswerFile, create_answer_file
-    from osteon.study.server import open_door, study_server
+    from osteon.study.server import open_listener, study_server
     from osteon.view.bundle import STUDY_BUNDLE, check_bundle
 
     plan, inputs = _plan(reference, candidates, serving.names)
@@ -132,18 +132,18 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     check_bundle(STUDY_BUNDLE)
     if there:
         AnswerFile(target).close()  # refused before the long reading
-    door = open_door(serving.host, serving.port)
-    with closing(door.socket), scratch_folder() as temporary:
+    listener = open_listener(serving.host, serving.port)
+    with closing(listener.socket), scratch_folder() as folder:
         with progress_bar(quiet) as progress:
-            animations = prepare_animations(plan, temporary, progress)
+            animations = prepare_animations(plan, folder, progress)
         fingerprint = plan.fingerprint()
         if not there:
             with outputs.writing(private=True):
                 create_answer_file(target, plan, fingerprint)
         with closing(AnswerFile(target)) as answers:
-            answers.begin_writing(fingerprint)
-            server = study_server(answers, animations, door)
-            _serve(server, answers, temporary, serving, _Telling(outputs, json_file, quiet))
+            answers.begin_writing(fingerprint, plan.questions)
+            server = study_server(answers, animations, listener)
+            _serve(server, answers, folder, serving, _Telling(outputs, json_file, quiet))
 
 
 @study.command()
@@ -220,7 +220,7 @@ def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: Study
             threading.Thread(target=open_tab, args=(address,), daemon=True).start()
 
     def open_tab(address: str) -> None:
-        from osteon.view.server.redirect_page import open_browser
+        from osteon.view.server.serve import open_browser
 
         if not open_browser(address, folder):
             click.echo("no browser was found; open the address in one", err=True)

@@ -68,9 +68,8 @@ def view(
     osteon view horse.glb horse/ --export page/
     """
     from osteon.view.bundle import check_bundle
-    from osteon.view.server.cleanup_process import Keeper
-    from osteon.view.server.collection import Collection
-    from osteon.view.server.model_set import prepare_models
+    from osteon.view.server.cleanup_process import CleanupProcess
+    from osteon.view.server.collection import Collection, prepare_models
     from osteon.view.server.session import Session
 
     export = None if target is None else _export_output(target, port, no_browser, skeleton)
@@ -80,7 +79,7 @@ def view(
     check_bundle()
     with (
         TemporaryDirectory(prefix="osteon-view-") as temporary,
-        Keeper(Path(temporary)) as keeper,
+        CleanupProcess(Path(temporary)) as cleanup,
     ):
         collection = Collection(Path(temporary))
         with progress_bar(quiet) as progress:
@@ -91,13 +90,12 @@ def view(
         if target is not None:
             _export(collection, target, outputs, json_file, quiet)
         else:
-            _serve(Session.of(collection, keeper=keeper), port, not no_browser, outputs, json_file, quiet)
+            _serve(Session.of(collection, cleanup=cleanup), port, not no_browser, outputs, json_file, quiet)
 
 
 def _export_output(target: str, port: int, no_browser: bool, skeleton: str | None) -> Output | None:
     """The file or the folder that an export writes."""
-    from osteon.view.export.single_page import is_single_page
-    from osteon.view.export.static_site import check_export
+    from osteon.view.export import check_export, is_single_page
 
     if port or no_browser:
         raise OptionError("--export: writes files and serves nothing; leave --port and --no-browser out")
@@ -137,8 +135,7 @@ def _prepare_one(
 
 
 def _export(collection: Collection, target: str, outputs: Outputs, json_file: str | None, quiet: bool) -> None:
-    from osteon.view.export.single_page import is_single_page
-    from osteon.view.export.static_site import export_view
+    from osteon.view.export import export_view, is_single_page
 
     items = list(collection.items.values())
     kind = "file" if is_single_page(target) else "folder"
@@ -153,7 +150,7 @@ def _export(collection: Collection, target: str, outputs: Outputs, json_file: st
 
 def _how_to_see(target: str, is_file: bool, size: int) -> str:
     """What was written, how large it is, and how to look at it."""
-    from osteon.view.export.single_page import SLOW_BYTES
+    from osteon.view.export import SLOW_BYTES
 
     written = f"written to {target}, {size_text(size)}; "
     if not is_file:
@@ -179,7 +176,7 @@ def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_fi
             threading.Thread(target=open_tab, args=(address,), daemon=True).start()
 
     def open_tab(address: str) -> None:
-        from osteon.view.server.redirect_page import open_browser
+        from osteon.view.server.serve import open_browser
 
         if not open_browser(address, collection.folder):
             click.echo("no browser was found; open the address in one", err=True)

@@ -1,56 +1,27 @@
-"""How a character moves: what a family of deformers and a kind of displacement must state, and where each is found.
+"""How a character moves: the protocols that families of deformers and kinds of displacements implement.
 
-Every family here is affine in the rest position of a vertex once the bones are given:
+Every family is affine in the rest position of a vertex once the bones are given:
 
     x_v = A_v(bones) [p_v + d_v; 1],   A_v (3,4)
 
-so a family states one thing, its blend A_v; posing, normals (its linear part), conditioning, errors by rank and the
-corrections are written once for all of them (`deform/`). Linear blending sums matrices, dual quaternions sum screws,
-Animation Space and Multi-Weight Enveloping hold more numbers a slot.
-
-The registries name modules instead of importing them: what `osteon --help` needs stays small, and a family adds a line.
+so a family defines only its blend A_v. Posing, normals (the linear part of A_v), conditioning, errors by rank and the
+corrections are written once for all families (`osteon.deform`). `osteon.deform.registry` finds a family by its kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from numpy.typing import NDArray
 
 from osteon.core.animation import Animation, BoneType
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64
-from osteon.core.errors import GeometryError
 from osteon.core.skin import Skin
 
-__all__ = [
-    "DEFORMERS",
-    "DISPLACEMENTS",
-    "Arrays",
-    "Deformer",
-    "Displacement",
-    "VertexColumns",
-    "deformer_class",
-    "displacement_class",
-    "restore_deformer",
-    "restore_displacement",
-]
+__all__ = ["Arrays", "Deformer", "Displacement", "VertexColumns"]
 
 Arrays = dict[str, NDArray[Any]]
-
-#: Families by kind: the key in files, in the page's pack and of the shader chunk.
-DEFORMERS: dict[str, str] = {
-    "linear_blend": "osteon.deform.linear_blend:LinearBlend",
-    "dual_quaternion": "osteon.deform.dual_quaternion:DualQuaternion",
-    "animation_space": "osteon.deform.animation_space:AnimationSpace",
-    "multi_weight": "osteon.deform.multi_weight:MultiWeight",
-}
-#: What may be added to the rest pose before the deformer, by kind.
-DISPLACEMENTS: dict[str, str] = {
-    "corrections": "osteon.deform.corrections:StoredDisplacement",
-    "eigenskin": "osteon.deform.eigenskin:EigenSkin",
-}
 
 
 @runtime_checkable
@@ -155,7 +126,7 @@ class Displacement(Protocol):
 
     def take(self, vertices: Int32) -> Self: ...
 
-    def cut(self, rank: int) -> Self:
+    def truncate(self, rank: int) -> Self:
         """Only the first `rank` columns that move positions, and all that move normals only."""
         ...
 
@@ -166,32 +137,3 @@ class Displacement(Protocol):
     def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
         """The same columns of another mesh: as many, with the same coefficients, stored as precisely."""
         ...
-
-
-def deformer_class(kind: str) -> type[Deformer]:
-    """The family of a kind."""
-    found: type[Deformer] = _find(DEFORMERS, kind, "deformer")
-    return found
-
-
-def displacement_class(kind: str) -> type[Displacement]:
-    """The displacement of a kind."""
-    found: type[Displacement] = _find(DISPLACEMENTS, kind, "displacement")
-    return found
-
-
-def restore_deformer(kind: str, arrays: Mapping[str, NDArray[Any]]) -> Deformer:
-    """The deformer whose `arrays()` these are."""
-    return deformer_class(kind).from_arrays(arrays)
-
-
-def restore_displacement(kind: str, arrays: Mapping[str, NDArray[Any]]) -> Displacement:
-    """The displacement whose `arrays()` these are."""
-    return displacement_class(kind).from_arrays(arrays)
-
-
-def _find(registry: dict[str, str], kind: str, what: str) -> Any:
-    if kind not in registry:
-        raise GeometryError(f"{what}: '{kind}' is not known here; known are {', '.join(registry)}")
-    module, _, name = registry[kind].partition(":")
-    return getattr(import_module(module), name)

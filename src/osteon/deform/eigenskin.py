@@ -128,7 +128,7 @@ class EigenSkin:
         """The columns of some vertices, in that order."""
         return self._changed(lambda columns: np.ascontiguousarray(columns[:, vertices]), self.rbf)
 
-    def cut(self, rank: int) -> Self:
+    def truncate(self, rank: int) -> Self:
         """Only the first `rank` columns that move positions, and all that move normals only."""
         return self.take_columns(kept_columns(self.basis, rank))
 

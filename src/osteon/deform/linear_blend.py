@@ -1,4 +1,4 @@
-"""Linear blend skinning with rigid or flexible bones: the blend of a vertex is the weighted sum of its bones' matrices.
+"""Linear blend skinning: the blend of a vertex is the weighted sum of its bones' matrices.
 
     A_v^f = sum_k w_vk T_bone(v,k)^f
 
@@ -7,23 +7,32 @@ Based on: James and Twigg, Skinning Mesh Animations, 2005, eq. 1 and 2.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from osteon.core.animation import BoneType
+from osteon.core.animation import Animation, BoneTrack, BoneType
 from osteon.core.arrays import Float64, FloatArray, Int64
+from osteon.core.asset import Asset
+from osteon.core.character import Character
+from osteon.core.clips import Clip
+from osteon.core.corrections import Corrections
+from osteon.core.mesh import Mesh
+from osteon.core.model import SkinnedModel
+from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.deform.blending import blend_matrices
 from osteon.deform.skin_family import SkinFamily
 
-__all__ = ["LinearBlend"]
+__all__ = ["LinearBlend", "linear_blend_model"]
 
 
 @dataclass(frozen=True, slots=True)
 class LinearBlend(SkinFamily):
-    """Weighted sums of bone matrices, which every player knows."""
+    """Weighted sums of bone matrices, which every player supports."""
 
     kind: ClassVar[str] = "linear_blend"
     bone_types: ClassVar[tuple[BoneType, ...]] = ("rigid", "scaled", "flexible")
@@ -37,3 +46,22 @@ class LinearBlend(SkinFamily):
 
     def stock_skin(self) -> Skin | None:
         return self.skin
+
+
+def linear_blend_model(
+    rest: ArrayLike,
+    faces: ArrayLike,
+    skin: Skin,
+    track: BoneTrack,
+    clips: Iterable[Clip] = (),
+    *,
+    corrections: Corrections | None = None,
+    skeleton: Skeleton | None = None,
+    asset: Asset | None = None,
+    name: str = "mesh",
+) -> SkinnedModel:
+    """A model of a linear blend skin from rest positions (v,3), triangles (t,3), weights and bone transforms."""
+    mesh = Mesh(np.asarray(rest), np.asarray(faces), asset or Asset(), name)
+    character = Character(mesh, LinearBlend(skin), skeleton=skeleton)
+    model = SkinnedModel(character, Animation(track, tuple(clips)))
+    return model if corrections is None else model.with_corrections(corrections)

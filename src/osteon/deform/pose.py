@@ -16,9 +16,10 @@ import numpy as np
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64
 from osteon.core.character import Character
+from osteon.core.corrections import StoredDisplacement
 from osteon.core.deformer import Deformer, Displacement, VertexColumns
 from osteon.core.errors import OptionError
-from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.deform.blending import apply_blends
 from osteon.deform.column_rows import apply_displaced
@@ -127,7 +128,7 @@ def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *,
 
 def pose_character(character: Character, transforms: FloatArray, *, threads: int = 0) -> Float32:
     """(f,v,3) vertices for bones (f,b,3,4), with the displacements that follow bones; stored ones have no frames."""
-    live = [one for one in character.displacements if one.kind != PLAIN_DISPLACEMENT]
+    live = [one for one in character.displacements if one.kind != StoredDisplacement.kind]
     moved_by, rest = [], character.mesh.rest.astype(np.float64)[None]
     if live:
         played = Animation(BoneTrack(np.asarray(transforms, np.float32), bone_type_of(transforms)))

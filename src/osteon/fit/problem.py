@@ -18,6 +18,15 @@ sheet, so the fit of what people see has both terms. A normal is a row of the sa
 Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius, the frames at the
 size at which the body plays (`core/play_scale.py`). Bones absorb the difference exactly (weights sum to one), and a
 character that walks across the scene loses no digits.
+
+Units. Bare arrays of transforms and points inside `fit/` are in problem units. Transforms in input units are a
+`BoneTrack` or an `InputTransforms`, which no fit function accepts: each stage converts at its entrance (`from_input`)
+and at its exit (`to_input`), and a type checker finds the places that do not.
+
+| space | transforms | points |
+| --- | --- | --- |
+| input units   | `BoneTrack`, `InputTransforms` | `rest_to_input(points)`, `MeshSequence` |
+| problem units | arrays (f,b,3,4) | `points`, `targets` |
 """
 
 from __future__ import annotations
@@ -26,15 +35,38 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64
+from osteon.core.animation import BoneTrack, BoneType
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import frame_centers, vertex_tracks
 from osteon.core.sequence import MeshSequence
 
-__all__ = ["FitProblem", "NormalRows", "pose_problem"]
+__all__ = ["FitProblem", "InputTransforms", "NormalRows", "pose_problem"]
 
 #: Vertices converted at a time, so that no float64 copy of the sequence is ever whole in memory.
 BLOCK = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class InputTransforms:
+    """posed_from_rest transforms in the units of the input, in double precision."""
+
+    values: Float64  # (f,b,3,4)
+
+    @staticmethod
+    def of(track: BoneTrack) -> InputTransforms:
+        return InputTransforms(track.transforms.astype(np.float64))
+
+    @property
+    def n_bones(self) -> int:
+        return int(self.values.shape[1])
+
+    def take_frames(self, frames: IntArray) -> InputTransforms:
+        return InputTransforms(self.values[frames])
+
+    def to_track(self, bone_type: BoneType, names: tuple[str, ...] = ()) -> BoneTrack:
+        """The same in single precision, as a model stores it."""
+        return BoneTrack(self.values.astype(np.float32), bone_type, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +106,7 @@ class FitProblem:
     rest_center: Float64  # (3,)
     frame_centers: Float64  # (f,3)
     rest_scale: float  # units of the rest pose in one unit here
-    scale: float  # units of the frames in one unit here; the same unless the rig carried a scale
+    posed_scale: float  # units of the frames in one unit here; the same unless the rig carried a scale
     motion: float  # || P - time mean of P ||, the denominator of E, in units here
     normals: NormalRows | None = None  # that take part; None: positions alone
 
@@ -100,7 +132,7 @@ class FitProblem:
             self.rest_center,
             self.frame_centers,
             self.rest_scale,
-            self.scale,
+            self.posed_scale,
             self.motion * float(np.sqrt(share)),
             None if self.normals is None else self.normals.subset(vertices),
         )
@@ -135,20 +167,30 @@ class FitProblem:
         chosen = np.random.default_rng(seed).permutation(self.n_vertices)[:count]
         return np.sort(chosen).astype(np.int32)
 
-    def to_world(self, transforms: Float64) -> Float64:
-        """posed_from_rest in the units of the input. (f,b,3,4)"""
+    def to_input(self, transforms: Float64) -> InputTransforms:
+        """Transforms (f,b,3,4) of this problem in the units of the input."""
         out = transforms.copy()
-        out[..., :3] *= self.scale / self.rest_scale
-        out[..., 3] = self.scale * transforms[..., 3] + self.frame_centers[:, None]
+        out[..., :3] *= self.posed_scale / self.rest_scale
+        out[..., 3] = self.posed_scale * transforms[..., 3] + self.frame_centers[:, None]
         out[..., 3] -= out[..., :3] @ self.rest_center
+        return InputTransforms(out)
+
+    def from_input(self, transforms: InputTransforms | BoneTrack) -> Float64:
+        """(f,b,3,4) transforms of the input in the units of this problem; the inverse of `to_input`."""
+        values = transforms.transforms if isinstance(transforms, BoneTrack) else transforms.values
+        out = np.array(values, np.float64)
+        out[..., 3] += out[..., :3] @ self.rest_center
+        out[..., 3] = (out[..., 3] - self.frame_centers[:, None]) / self.posed_scale
+        out[..., :3] *= self.rest_scale / self.posed_scale
         return out
 
-    def from_world(self, transforms: FloatArray) -> Float64:
-        """The opposite of `to_world`."""
-        out = np.array(transforms, np.float64)
-        out[..., 3] += out[..., :3] @ self.rest_center
-        out[..., 3] = (out[..., 3] - self.frame_centers[:, None]) / self.scale
-        out[..., :3] *= self.rest_scale / self.scale
+    def rest_to_input(self, points: Float64) -> Float64:
+        """Points of the rest pose (…,3) in the units of the input."""
+        return self.rest_scale * points + self.rest_center
+
+    def rest_from_input(self, points: FloatArray) -> Float64:
+        """Points of the rest pose (…,3) of the input in the units of this problem."""
+        out: Float64 = (points - self.rest_center) / self.rest_scale
         return out
 
 

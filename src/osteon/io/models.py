@@ -48,9 +48,9 @@ def save_model(
         check_not_source(model.asset, path)
     check_used(options, written=Path(path).suffix.lower())
     if found.plain_pictures:
-        model = model.with_parts(asset=model.asset.with_pictures())
+        model = model.with_mesh(asset=model.asset.with_pictures())
     if not found.further_sets:
-        model = model.with_parts(asset=model.asset.with_first_sets())
+        model = model.with_mesh(asset=model.asset.with_first_sets())
     with atomic_file(path) as temporary:
         found.write(temporary, model, options)
 
@@ -122,4 +122,4 @@ def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -
 
 
 def _read_from(model: SkinnedModel, path: Path) -> SkinnedModel:
-    return model.with_parts(asset=read_from(model.asset, [path]))
+    return model.with_mesh(asset=read_from(model.asset, [path]))

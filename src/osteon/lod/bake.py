@@ -38,13 +38,13 @@ import numpy as np
 from osteon.core.animation import Animation, BoneTrack, bone_type_of, wider_type
 from osteon.core.arrays import Bool, Float32, Float64, Int32, Int64
 from osteon.core.asset import Asset
+from osteon.core.corrections import StoredDisplacement
 from osteon.core.deformer import Deformer, Displacement
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
-from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.normals import unit_vectors
 from osteon.deform.pose import blends_of, displaced_rest, pose_points
 from osteon.io.metadata.baked import baked_model
@@ -157,7 +157,7 @@ class _Level:
             right += np.einsum("vji,vj->vi", linear, left)
         held = HELD * np.trace(normal, axis1=1, axis2=2)[:, None] / 3 + 1e-300
         found = np.linalg.solve(normal + held[..., None] * np.eye(3), (right + held * rest)[..., None])[..., 0]
-        return start.with_parts(rest=found)
+        return start.with_mesh(rest=found)
 
     def built(self, pose: Float64, rest: Float64) -> SkinnedModel:
         """The level on leaders in a bind pose, with this rest pose (v,3)."""

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64
-from osteon.core.deformer import Deformer, restore_deformer
+from osteon.core.deformer import Deformer
 from osteon.core.skin import Skin
 from osteon.deform.pose import blends_of
+from osteon.deform.registry import restore_deformer
 from osteon.lod.bone_order import BoneOrder
 
 __all__ = ["MatrixPalette", "matrix_palette", "same_matrices"]

@@ -26,7 +26,7 @@ from osteon.core.exact_kernels import Point, inlined
 from osteon.core.kernels import compiled_by
 from osteon.core.parallel import available_threads, for_blocks
 
-__all__ = ["ClosestPoints", "SurfaceBoxes", "closest_points", "first_triangles"]
+__all__ = ["ClosestPoints", "SurfaceBoxes", "closest_points", "depth_outside", "first_triangles"]
 
 #: Points that one thread asks for at a time.
 BLOCK = 1024
@@ -103,6 +103,22 @@ def first_triangles(faces: Int32, n_vertices: int) -> Int32:
     out = np.full(n_vertices, -1, np.int32)
     out[faces[::-1].ravel()] = np.repeat(np.arange(len(faces), dtype=np.int32)[::-1], 3)
     return out
+
+
+def depth_outside(points: Float64, vertices: Float64, faces: np.ndarray, distances: Float64) -> Float64:
+    """(n,) how far points (n,3) are outside a mesh, 0 inside, from their distances (n,) to its surface.
+
+    A point is inside if its generalised winding number exceeds one half in magnitude.
+    """
+    corners = vertices[faces][None] - points[:, None, None]
+    lengths = np.linalg.norm(corners, axis=3)
+    a, b, c = corners[:, :, 0], corners[:, :, 1], corners[:, :, 2]
+    volume = np.einsum("nti,nti->nt", a, np.cross(b, c))
+    denominator = lengths.prod(axis=2)
+    for first, second, third in ((a, b, 2), (b, c, 0), (c, a, 1)):
+        denominator += np.einsum("nti,nti->nt", first, second) * lengths[:, :, third]
+    winding = np.arctan2(volume, denominator).sum(axis=1) / (2 * np.pi)
+    return np.where(np.abs(winding) > 0.5, 0.0, distances)
 
 
 @compiled_by({"_nrt": False}, "f8.2r i4.2r f8.2")

@@ -18,6 +18,7 @@ from osteon.core.parallel import available_threads, for_blocks
 from osteon.core.sequence import MeshSequence
 from osteon.core.source_normals import SourceNormals
 from osteon.core.weld import weld_points
+from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.normals import NormalForm, pose_normals
 from osteon.deform.pose import pose_vertices
 
@@ -47,7 +48,11 @@ def source_normals_of(sequence: MeshSequence, *, authored: bool = True) -> Sourc
 def stock_shown(model: SkinnedModel) -> SkinnedModel:
     """The model as stock players show it: with its fallback skin where its own deformer has no stock form."""
     skin = model.character.stock_skin()
-    return model if skin is None or model.deformer.stock_skin() is not None else model.with_parts(skin=skin)
+    return (
+        model
+        if skin is None or model.deformer.stock_skin() is not None
+        else model.with_character(deformer=LinearBlend(skin))
+    )
 
 
 def measure_shading(

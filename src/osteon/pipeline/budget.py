@@ -78,13 +78,13 @@ def _measured(fit: SkinFit, size: int) -> Try:
 
 def _measure_sizes(model: SkinnedModel, size_of: Callable[[SkinnedModel], int]) -> _Sizes:
     """Three files: the plain model, one with twice the bones, one with a correction."""
-    plain = model.with_parts(corrections=None)
-    once, shaded = size_of(plain), size_of(model.cut(0))
-    twice = size_of(plain.with_parts(track=_doubled(plain.track), skeleton=None))
+    plain = model.with_corrections(None)
+    once, shaded = size_of(plain), size_of(model.truncate(0))
+    twice = size_of(plain.with_character(skeleton=None).with_animation(track=_doubled(plain.track)))
     rng = np.random.default_rng(0)
     basis = rng.normal(size=(1, model.n_vertices, 3)).astype(np.float32)
     column = Corrections(basis, rng.normal(size=(model.n_frames, 1)).astype(np.float32))
-    corrected = size_of(plain.with_parts(corrections=column))
+    corrected = size_of(plain.with_corrections(column))
     bone = max(1.0, (twice - once) / model.n_bones)
     return _Sizes(shaded - bone * model.n_bones, bone, max(1.0, float(corrected - once)))
 

@@ -33,7 +33,7 @@ from osteon.fit.kernel_modules import COMPARE_KERNELS
 from osteon.fit.models.contestants import Contestant, find_contestants
 from osteon.fit.poses.distances import PoseDistances, pose_distances
 from osteon.fit.poses.distinct import check_count, check_pose_list, choose_training_poses, distinct_poses
-from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.problem import FitProblem, InputTransforms, pose_problem
 from osteon.fit.skeleton.articulated import settle_articulated
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.io.metadata.baked import table_arrays
@@ -82,7 +82,7 @@ def compare_models(
         sequence.n_frames,
         distinct,
         bones.training,
-        bones.transforms,
+        bones.transforms.values,
         bones.skeleton,
         places,
         tuple(results),
@@ -110,7 +110,7 @@ def _compete(
 ) -> ModelResult:
     """One model, fitted and measured."""
     started = time.perf_counter()
-    trained = bones.problem.from_world(bones.transforms[bones.training])
+    trained = bones.problem.from_input(bones.transforms.take_frames(bones.training))
     threads = available_threads(options.threads)
     fit = contestant.fit(
         bones.problem, trained, bones.influences, skeleton=bones.skeleton, seed=options.seed, threads=threads
@@ -133,7 +133,7 @@ def _compete(
 
 def _measure(bones: ComparisonBones, model: Character, poses: Int32, distinct: Int32, threads: int) -> PoseMeasures:
     """How far a model is from some poses; frames are told by their numbers in the input."""
-    sequence, transforms = bones.sequence, bones.transforms[poses]
+    sequence, transforms = bones.sequence, bones.transforms.values[poses]
 
     def approximate(start: int, stop: int) -> Float32:
         return pose_character(model, transforms[start:stop], threads=threads)
@@ -154,14 +154,14 @@ def _cost(contestant: Contestant, model: Character, bones: ComparisonBones) -> M
     quickest = np.inf
     for _ in range(TIMED):
         started = time.perf_counter()
-        pose_character(model, bones.transforms, threads=1)
+        pose_character(model, bones.transforms.values, threads=1)
         quickest = min(quickest, time.perf_counter() - started)
     return ModelCost(
         int(slots),
         deformer.n_floats + stored,
         sum(int(array.nbytes) for array in (*arrays.values(), *tables)) + 16 * entries,  # with their columns
         contestant.multiply_adds(int(slots), entries / max(1, deformer.n_vertices)),
-        1e9 * quickest / (len(bones.transforms) * deformer.n_vertices),
+        1e9 * quickest / (bones.sequence.n_frames * deformer.n_vertices),
     )
 
 
@@ -193,7 +193,7 @@ class ComparisonBones:
     """Bones of all poses, the linear blend skin that found them, and the problem that models are fitted to."""
 
     sequence: MeshSequence  # all poses; its rest pose is what the bones move
-    transforms: Float64  # (f,b,3,4) posed_from_rest of all poses, units of the input
+    transforms: InputTransforms  # of all poses
     skeleton: Skeleton  # joints in the rest pose; a bone each
     training: Int32  # (n,) poses
     problem: FitProblem  # of the training poses and the welded vertices
@@ -202,7 +202,7 @@ class ComparisonBones:
 
     @property
     def n_bones(self) -> int:
-        return int(self.transforms.shape[1])
+        return self.transforms.n_bones
 
 
 def bones_for_comparison(
@@ -216,7 +216,7 @@ def bones_for_comparison(
     vertices, welded_of_vertex = weld_vertices(sequence)
     problem = pose_problem(sequence, vertices, training)
     threads = available_threads(options.threads)
-    trained = problem.from_world(fit.model.track.transforms)
+    trained = problem.from_input(fit.model.track)
     influences = select_influences(problem, trained, options.influences, thorough=True, threads=threads)
     transforms = np.empty((sequence.n_frames, *trained.shape[1:]))
     transforms[training] = fit.model.track.transforms
@@ -226,11 +226,13 @@ def bones_for_comparison(
         others = pose_problem(sequence, vertices, unseen, still=True)
         start = _first_guess(pose_distances(sequence), trained, training, unseen)
         parents = fit.skeleton.parents.astype(np.int64)
-        joints = (fit.skeleton.world_from_joint[:, :, 3] - others.rest_center) / others.rest_scale
+        joints = others.rest_from_input(fit.skeleton.world_from_joint[:, :, 3])
         solved = settle_articulated(others, parents, joints, influences, start, threads=threads)
-        transforms[unseen] = others.to_world(solved.transforms())
+        transforms[unseen] = others.to_input(solved.transforms()).values
     report_progress(progress, "bones", 1.0)
-    return ComparisonBones(sequence, transforms, fit.skeleton, training, problem, influences, welded_of_vertex)
+    return ComparisonBones(
+        sequence, InputTransforms(transforms), fit.skeleton, training, problem, influences, welded_of_vertex
+    )
 
 
 def _first_guess(distances: PoseDistances, trained: Float64, training: Int32, unseen: Int32) -> Float64:

@@ -68,7 +68,7 @@ def correct_solution(task: SkinTask, solution: Solution) -> Solution:
     )
     return replace(
         solution,
-        transforms=problem.to_world(skin.transforms),
+        transforms=problem.to_input(skin.transforms),
         influences=Influences(skin.bones, skin.weights, errors),
         columns=columns,
         stages=(*solution.stages, report),

@@ -20,7 +20,7 @@ from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.fit_report import Stopwatch
 from osteon.core.mesh import Mesh
-from osteon.core.model import PLAIN_DEFORMER, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between
 from osteon.core.option_hints import takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
@@ -121,10 +121,10 @@ def learn_eigenskin(
 
 def _refitted(character: Character, poses: KnownPoses, options: EigenSkinOptions) -> Character:
     """The rig with weights that come as close to the poses as linear blending can."""
-    from osteon.fit.problem import pose_problem
+    from osteon.fit.problem import InputTransforms, pose_problem
     from osteon.fit.skin.influences import select_influences
 
-    if character.deformer.kind != PLAIN_DEFORMER:
+    if character.deformer.kind != LinearBlend.kind:
         kind = character.deformer.kind.replace("_", " ")
         raise OptionError(f"refit_weights: fits weights of linear blending, and '{character.mesh.name}' has {kind}")
     mesh = character.mesh
@@ -133,7 +133,7 @@ def _refitted(character: Character, poses: KnownPoses, options: EigenSkinOptions
     problem = pose_problem(sequence)
     at_rest = np.zeros((1, *poses.transforms.shape[1:]))
     at_rest[..., :3] = np.eye(3)
-    transforms = problem.from_world(np.concatenate([at_rest, poses.transforms]))
+    transforms = problem.from_input(InputTransforms(np.concatenate([at_rest, poses.transforms])))
     threads = available_threads(options.threads)
     found = select_influences(problem, transforms, options.influences, thorough=True, threads=threads)
     return replace(character, deformer=LinearBlend(found.to_skin()))

@@ -21,8 +21,9 @@ import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float64
+from osteon.core.corrections import StoredDisplacement
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import nearest_rotation
@@ -76,7 +77,7 @@ def pose_model(
     with np.errstate(over="ignore"):
         single = transforms.astype(np.float32)
     bones = BoneTrack(single, bone_type_of(single), model.track.names)
-    live = tuple(one for one in model.character.displacements if one.kind != PLAIN_DISPLACEMENT)
+    live = tuple(one for one in model.character.displacements if one.kind != StoredDisplacement.kind)
     return SkinnedModel(replace(model.character, displacements=live), Animation(bones, track.clips))
 
 

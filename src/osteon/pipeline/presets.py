@@ -23,7 +23,7 @@ from osteon.fit.clustering.cluster_count import cluster_exactly, sample_triangle
 from osteon.fit.clustering.core_bones import fit_core_bones
 from osteon.fit.corrections.columns import SkinState
 from osteon.fit.corrections.displacements import displacement_corrections
-from osteon.fit.problem import FitProblem
+from osteon.fit.problem import FitProblem, InputTransforms
 from osteon.fit.skin.enough_bones import enough_bones
 from osteon.fit.skin.influences import select_influences
 from osteon.fit.skin.refine import FULL_ROUNDS, RefineOptions, refine_skin
@@ -78,7 +78,7 @@ def fit_default(task: SkinTask) -> Solution:
         graph = _neighbor_mean(task) if options.smooth_weights > 0 else None
         fit = refine_skin(problem, begun.starts, options=refine, graph=graph, progress=task.progress)
     solution = Solution(
-        problem.to_world(fit.transforms),
+        problem.to_input(fit.transforms),
         fit.influences,
         begun.near_rigid_fraction,
         begun.tolerance,
@@ -117,7 +117,7 @@ def _count_and_seed(task: SkinTask, coarse: FitProblem) -> _Begun:
     core = None
     if clustering.n_bones:
         with task.watch.stage("seed"):
-            core = problem.from_world(fit_core_bones(sequence, clustering.labels, "rigid").transforms)
+            core = problem.from_input(fit_core_bones(sequence, clustering.labels, "rigid"))
     if not options.bones:
         with task.watch.stage("count"):
             n_bones = enough_bones(problem, n_bones, options.bone_type, core, seed=options.seed, threads=threads)
@@ -133,7 +133,7 @@ def _start_again(task: SkinTask, coarse: FitProblem, start: Start) -> _Begun:
     """The bones of an earlier fit: the most useful of them, or all of them and more where the error is."""
     threads = task.threads
     with task.watch.stage("seed"):
-        transforms = task.problem.from_world(start.transforms)
+        transforms = task.problem.from_input(start.transforms)
         n_bones = _bones_that_fit(task.problem, task.options, transforms.shape[1])
         if transforms.shape[1] > n_bones:
             influences = select_influences(coarse, transforms, task.options.influences, threads=threads)
@@ -170,16 +170,16 @@ def fit_paper(task: SkinTask) -> Solution:
         track = fit_core_bones(sequence, clustering.labels, options.bone_type)
     report_progress(progress, "weights", 0.0)
     with watch.stage("weights"):
-        influences = weigh_bones(problem, problem.from_world(track.transforms), options)
+        influences = weigh_bones(problem, track, options)
     columns = None
     if options.rank:
         report_progress(progress, "correct", 0.0)
         with watch.stage("correct"):
-            skin = SkinState(problem.from_world(track.transforms), influences.bones, influences.weights)
+            skin = SkinState(problem.from_input(track), influences.bones, influences.weights)
             rank = min(options.rank, problem.n_frames)
             columns = displacement_corrections(problem, skin, rank, task.threads)
     return Solution(
-        track.transforms.astype(np.float64),
+        InputTransforms.of(track),
         influences,
         clustering.near_rigid_fraction,
         clustering.tolerance,

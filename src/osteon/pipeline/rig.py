@@ -29,7 +29,8 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose, invert
-from osteon.fit.problem import FitProblem
+from osteon.deform.linear_blend import LinearBlend
+from osteon.fit.problem import FitProblem, InputTransforms
 from osteon.fit.skin.bones import bones_of_skin, settle_bones
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import Influences, better_of, select_influences
@@ -126,21 +127,21 @@ def _check_first_frame(sequence: MeshSequence, rig: SkinnedModel) -> None:
         raise GeometryError(f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; omit --rest")
 
 
-def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[Float64, Skeleton | None]:
-    """(f,j,3,4) joints from the sequence's rest pose, and where they stand in it.
+def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[InputTransforms, Skeleton | None]:
+    """The joints' transforms from the sequence's rest pose, and the joints in it.
 
     The rest pose is the rig's bind pose, or else its first frame.
     """
-    transforms, skeleton = rig.track.transforms.astype(np.float64), rig.skeleton
+    transforms, skeleton = InputTransforms.of(rig.track), rig.skeleton
     if _same_vertices(sequence, rig):
         return transforms, skeleton
-    first = transforms[0]
+    first = transforms.values[0]
     if (np.abs(np.linalg.det(first[:, :3, :3])) < 1e-9).any():
         raise GeometryError(f"rig '{rig.name}': a joint is flattened in the first frame, so nothing can be bound to it")
     if skeleton is not None and len(skeleton.names) == rig.n_bones:
         places = compose(first, skeleton.world_from_joint)
         skeleton = Skeleton(skeleton.names, skeleton.parents, places.astype(np.float32))
-    return compose(transforms, invert(first)[None]), skeleton
+    return InputTransforms(compose(transforms.values, invert(first)[None])), skeleton
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ class _RigSkin:
     influences: Influences
     bone_type: BoneType
     skeleton: Skeleton | None  # where the joints stand in the rest pose
-    motion: Float64 | None = None  # (f,j,3,4) of the joints in the input's units, where the rig brings it
+    motion: InputTransforms | None = None  # of the joints, where the rig brings it
     rounds: int = 0
 
 
@@ -162,22 +163,22 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
     report_progress(task.progress, "rig", 0.0)
     with task.watch.stage("rig"):
         fit = (_keep_motion if _brings_motion(task.sequence, rig) else _find_motion)(task, rig)
-    world = problem.to_world(fit.transforms)
+    solved = problem.to_input(fit.transforms)
     keeps_motion = fit.motion is not None
     if fit.motion is not None:
-        world[:, : rig.n_bones] = fit.motion  # bit for bit
-    names, skeleton = _with_helpers(rig.track.names, fit.skeleton, problem, fit.influences, world)
+        solved.values[:, : rig.n_bones] = fit.motion.values  # bit for bit
+    names, skeleton = _with_helpers(rig.track.names, fit.skeleton, problem, fit.influences, solved)
     stretches = fit.bone_type != "rigid" and not keeps_motion and skeleton is not None
-    world, fit = _on_tree(task, fit, world, skeleton, rig.n_bones if keeps_motion else 0)
+    solved, fit = _on_tree(task, fit, solved, skeleton, rig.n_bones if keeps_motion else 0)
     notes: tuple[str, ...] = ()
     if stretches and (stiff := _closer_rigid(task, rig, fit)) is not None:
         task = replace(task, options=change_options(options, bone_type="rigid"))
-        world, notes, stretches = problem.to_world(stiff.transforms), (STIFF,), False
+        solved, notes, stretches = problem.to_input(stiff.transforms), (STIFF,), False
         fit = stiff
     seconds = task.watch.seconds["rig"]
     report = FitReport("rig", seconds, iterations=fit.rounds, stopped_by="rounds", options={}, seed=options.seed)
     solution = Solution(
-        world,
+        solved,
         fit.influences,
         clustering.near_rigid_fraction,
         clustering.tolerance,
@@ -206,7 +207,7 @@ def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
         report_progress(task.progress, "rig", 0.5, error_percent)
 
     motion, skeleton = _rig_motion(task.sequence, rig)
-    joints = problem.from_world(motion)
+    joints = problem.from_input(motion)
     helpers = HelperOptions(options.influences, options.helpers, options.bone_type, options.stiffness, task.threads)
     transforms, influences = fit_helper_bones(problem, joints, helpers, on_error)
     if _same_vertices(task.sequence, rig):
@@ -251,16 +252,20 @@ def _warnings(error: float, keeps_motion: bool) -> tuple[str, ...]:
 
 
 def _with_helpers(
-    joints: tuple[str, ...], skeleton: Skeleton | None, problem: FitProblem, influences: Influences, world: Float64
+    joints: tuple[str, ...],
+    skeleton: Skeleton | None,
+    problem: FitProblem,
+    influences: Influences,
+    solved: InputTransforms,
 ) -> tuple[tuple[str, ...], Skeleton | None]:
     """Names of all bones, and the rig's tree with a place for every helper below the joint it works with most."""
-    n_joints, n_bones = len(joints), world.shape[1]
+    n_joints, n_bones = len(joints), solved.n_bones
     names = distinct_names((*joints, *(f"helper_{h}" for h in range(n_bones - n_joints))))
     if skeleton is None or len(skeleton.names) != n_joints:
         return names, None
     parents, places = list(skeleton.parents), list(skeleton.world_from_joint)
     dense = influences.dense(n_bones)
-    positions = problem.points[:, :3] * problem.rest_scale + problem.rest_center
+    positions = problem.rest_to_input(problem.points[:, :3])
     for helper in range(n_joints, n_bones):
         share = dense[:, helper]
         parents.append(int((share @ dense[:, :n_joints]).argmax()))
@@ -269,7 +274,7 @@ def _with_helpers(
     tree: Int32 = np.array(parents, np.int32)
     placed = np.stack(places).astype(np.float64)
     if n_bones > n_joints:  # a helper that stretches does so along its own axes
-        placed[n_joints:], _ = turn_to_axes(placed[n_joints:], world[:, n_joints:])
+        placed[n_joints:], _ = turn_to_axes(placed[n_joints:], solved.values[:, n_joints:])
     return names, Skeleton(names, tree, placed.astype(np.float32))
 
 
@@ -280,27 +285,28 @@ def _closer_rigid(task: SkinTask, rig: SkinnedModel, fit: _RigSkin) -> _RigSkin 
 
 
 def _on_tree(
-    task: SkinTask, fit: _RigSkin, world: Float64, skeleton: Skeleton | None, n_kept: int
-) -> tuple[Float64, _RigSkin]:
+    task: SkinTask, fit: _RigSkin, solved: InputTransforms, skeleton: Skeleton | None, n_kept: int
+) -> tuple[InputTransforms, _RigSkin]:
     """Bones that stretch, as joints below one another can play them, and weights for these; the first `n_kept` stay."""
-    if skeleton is None or fit.bone_type == "rigid" or n_kept == world.shape[1]:
-        return world, fit
+    if skeleton is None or fit.bone_type == "rigid" or n_kept == solved.n_bones:
+        return solved, fit
     problem, options = task.problem, task.options
-    best: tuple[Float64, _RigSkin] | None = None
+    best: tuple[InputTransforms, _RigSkin] | None = None
     found = fit
     for _ in range(TREE_ROUNDS if n_kept == 0 else 1):
-        settled = settle_on_tree(problem.to_world(found.transforms), skeleton, range(n_kept, world.shape[1]))
-        transforms = problem.from_world(settled)
+        free = problem.to_input(found.transforms)
+        on_tree = InputTransforms(settle_on_tree(free.values, skeleton, range(n_kept, solved.n_bones)))
+        transforms = problem.from_input(on_tree)
         weighed = select_influences(
             problem, transforms, options.influences, earlier=found.influences, threads=task.threads
         )
         if best is None or weighed.squared_error < best[1].influences.squared_error:
-            best = settled, replace(fit, transforms=transforms, influences=weighed)
-        solved = settle_bones(problem, weighed.bones, weighed.weights, transforms, options)
-        found = replace(fit, transforms=solved, influences=weighed)
+            best = on_tree, replace(fit, transforms=transforms, influences=weighed)
+        again = settle_bones(problem, weighed.bones, weighed.weights, transforms, options)
+        found = replace(fit, transforms=again, influences=weighed)
     assert best is not None
     if n_kept:
-        best[0][:, :n_kept] = world[:, :n_kept]  # bit for bit
+        best[0].values[:, :n_kept] = solved.values[:, :n_kept]  # bit for bit
     return best
 
 
@@ -322,10 +328,10 @@ def limit_bones(model: SkinnedModel, task: SkinTask, limits: BoneLimits) -> Skin
         if not len(wrong):
             continue
         changed = True
-        transforms = task.problem.from_world(model.track.transforms[:, allowed].astype(np.float64))
+        transforms = task.problem.from_input(model.track)[:, allowed]
         found = select_influences(task.problem, transforms, bones.shape[1], threads=task.threads)
         rows = task.welded_of_vertex[wrong]
         bones[wrong], weights[wrong] = 0, 0
         width = found.bones.shape[1]
         bones[wrong, :width], weights[wrong, :width] = allowed[found.bones[rows]], found.weights[rows]
-    return model.with_parts(skin=Skin(bones, weights)) if changed else model
+    return model.with_character(deformer=LinearBlend(Skin(bones, weights))) if changed else model

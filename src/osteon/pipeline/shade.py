@@ -58,9 +58,9 @@ def shade_solution(task: SkinTask, solution: Solution) -> Solution:
 
     with task.watch.stage("shade"):
         problem = task.problem.with_normals(rows)
-        start = problem.from_world(solution.transforms)
+        start = problem.from_input(solution.transforms)
         fit = refine_shading(problem, start, solution.influences, shading, on_error)
-    world = solution.transforms if solution.keeps_motion else problem.to_world(fit.transforms)
+    moved = solution.transforms if solution.keeps_motion else problem.to_input(fit.transforms)
     report = FitReport(
         "shade",
         task.watch.seconds["shade"],
@@ -72,7 +72,7 @@ def shade_solution(task: SkinTask, solution: Solution) -> Solution:
     )
     return replace(
         solution,
-        transforms=world,
+        transforms=moved,
         influences=fit.influences,
         normals=replace(rows, rest=fit.normals, weight=fit.weight),
         stages=(*solution.stages, report),
@@ -93,14 +93,14 @@ def shade_model(
     """
     options, source = task.options, task.source_normals
     if source is None:
-        return model.with_parts(asset=replace(model.asset, normals=None, faceted=True))
-    plain = model.with_parts(asset=replace(model.asset, faceted=False))
+        return model.with_mesh(asset=replace(model.asset, normals=None, faceted=True))
+    plain = model.with_mesh(asset=replace(model.asset, faceted=False))
     if rig is not None and _same_skin(model, rig) and options.normal_rank <= 0:
-        return plain.with_parts(asset=replace(plain.asset, normals=rig.asset.normals))
+        return plain.with_mesh(asset=replace(plain.asset, normals=rig.asset.normals))
     shades = options.shading > 0 and options.preset == "default"
     if not shades and options.normal_rank <= 0:
         own = None if options.normals == "smooth" else model.asset.normals
-        plain = plain.with_parts(asset=replace(plain.asset, normals=own))
+        plain = plain.with_mesh(asset=replace(plain.asset, normals=own))
         shared = own is None and model.corrections is not None
         return _with_shared(plain, task, kept) if shared else plain
     rank = None if options.normal_rank < 0 else options.normal_rank
@@ -123,7 +123,7 @@ def _with_shared(model: SkinnedModel, task: SkinTask, kept: Int32) -> SkinnedMod
     known = model.corrections
     if learned is None or known is None:
         return model
-    return model.with_parts(corrections=Corrections(known.basis, known.coefficients, learned.normal_basis))
+    return model.with_corrections(Corrections(known.basis, known.coefficients, learned.normal_basis))
 
 
 def _in_source_order(task: SkinTask, source: SourceNormals, rows: NormalRows | None) -> NormalRows | None:

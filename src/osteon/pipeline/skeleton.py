@@ -41,8 +41,7 @@ from osteon.fit.skeleton.placement import place_joints_along_bones
 from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
 from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.seed import complete_bones, seed_bones
-from osteon.measure.closest_point import SurfaceBoxes, closest_points
-from osteon.measure.skeletons import depth_outside
+from osteon.measure.closest_point import SurfaceBoxes, closest_points, depth_outside
 from osteon.pipeline.presets import cluster_sample
 from osteon.pipeline.skin import SkinFit, at_play_size, build_model, check_sequence, measure_fit
 from osteon.pipeline.task import SkinTask, Solution
@@ -167,7 +166,7 @@ class _Recovery:
         placed = place_joints_along_bones(joints, tree.parents, turns, self.points, weights)
         skeleton, ends = self._skeleton(tree.parents, placed.world_from_joint, placed.ends, influences)
         solution = Solution(
-            problem.to_world(transforms),
+            problem.to_input(transforms),
             influences,
             clustering.near_rigid_fraction,
             clustering.tolerance,
@@ -186,7 +185,7 @@ class _Recovery:
         coarse = problem.sampled(SAMPLE, options.seed)
         starts = [seed_bones(coarse, n_first, task.threads)]
         if clustering.n_bones:
-            core = problem.from_world(fit_core_bones(task.sequence, clustering.labels, "rigid").transforms)
+            core = problem.from_input(fit_core_bones(task.sequence, clustering.labels, "rigid"))
             starts.append(complete_bones(coarse, core, n_first, task.threads))
 
         def on_round(count: int, error_percent: float) -> None:
@@ -280,10 +279,9 @@ class _Recovery:
         self, parents: Int64, frames: Float64, ends: Float64, influences: Influences
     ) -> tuple[Skeleton, Float64]:
         """Named joints in the input's units, and the ends of their bones."""
-        scale, center = self.problem.rest_scale, self.problem.rest_center
         world = frames.copy()
-        world[..., 3] = scale * frames[..., 3] + center
-        tips = scale * ends + center
+        world[..., 3] = self.problem.rest_to_input(frames[..., 3])
+        tips = self.problem.rest_to_input(ends)
         sides = [""] * len(parents)
         for left, right in self._pairs(influences):
             sides[left], sides[right] = "_L", "_R"

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Int32
 from osteon.core.bone_axes import axes_of_bones
 from osteon.core.bone_limits import BoneLimits
@@ -25,6 +24,7 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import degenerate_triangles
 from osteon.core.weld import weld_vertices
+from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
@@ -34,7 +34,7 @@ from osteon.fit.kernel_modules import kernels_for
 from osteon.fit.models.model_fit import ModelFitOptions
 from osteon.fit.models.registry import family_fit
 from osteon.fit.naming.bone_names import name_bones
-from osteon.fit.problem import pose_problem
+from osteon.fit.problem import InputTransforms, pose_problem
 from osteon.fit.skin.bones import settle_bones
 from osteon.fit.skin.influences import select_influences
 from osteon.measure.distortion import Distortion, measure_distortion
@@ -228,8 +228,8 @@ def _fit_heldout(
     nearest = np.abs(kept[None] - left_out[:, None]).argmin(axis=1)
     problem = pose_problem(sequence, vertices, left_out, still=True)
     bones, weights = solution.influences.bones, solution.influences.weights
-    start = problem.from_world(solution.transforms[nearest])
-    axes = axes_of_bones(solution.transforms) if options.bone_type == "scaled" else None
+    start = problem.from_input(solution.transforms.take_frames(nearest))
+    axes = axes_of_bones(solution.transforms.values) if options.bone_type == "scaled" else None
     solved = settle_bones(problem, bones, weights, start, options, axes)
     if solution.deformer is not None:
         threads = available_threads(options.threads)
@@ -243,9 +243,9 @@ def _fit_heldout(
         coefficients = np.empty((sequence.n_frames, columns.rank))
         coefficients[kept], coefficients[left_out] = columns.coefficients, state.columns.coefficients
         columns = ColumnFit(columns.basis, coefficients)
-    transforms = np.empty((sequence.n_frames, *solution.transforms.shape[1:]))
-    transforms[kept], transforms[left_out] = solution.transforms, problem.to_world(solved)
-    return replace(solution, transforms=transforms, columns=columns)
+    transforms = np.empty((sequence.n_frames, *solved.shape[1:]))
+    transforms[kept], transforms[left_out] = solution.transforms.values, problem.to_input(solved).values
+    return replace(solution, transforms=InputTransforms(transforms), columns=columns)
 
 
 def build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> SkinnedModel:
@@ -256,11 +256,11 @@ def build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> S
         corrections = Corrections(
             np.ascontiguousarray(basis, np.float32), solution.columns.coefficients.astype(np.float32)
         )
-    model = SkinnedModel(
+    model = linear_blend_model(
         rest=sequence.rest,
         faces=sequence.faces,
         skin=solution.influences.to_skin().take(welded),
-        track=BoneTrack(solution.transforms.astype(np.float32), solution.bone_type, solution.names),
+        track=solution.transforms.to_track(solution.bone_type, solution.names),
         clips=sequence.clips,
         corrections=corrections,
         skeleton=solution.skeleton,
@@ -270,7 +270,7 @@ def build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> S
     if solution.deformer is None:
         return model
     fallback = None if solution.fallback is None else solution.fallback.take(welded)
-    return model.with_parts(deformer=solution.deformer.take(welded), fallback=fallback)
+    return model.with_character(deformer=solution.deformer.take(welded), fallback=fallback)
 
 
 def _with_names(model: SkinnedModel, prefix: str | None) -> SkinnedModel:
@@ -278,7 +278,7 @@ def _with_names(model: SkinnedModel, prefix: str | None) -> SkinnedModel:
     if prefix is None:
         return model
     names = name_bones(model.mesh, model.skin, model.n_bones, prefix)
-    return model.with_parts(track=replace(model.track, names=names))
+    return model.with_animation(track=replace(model.track, names=names))
 
 
 def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -> float | None:
@@ -286,7 +286,7 @@ def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -
     shown = model.character.fallback
     if shown is None or model.deformer.stock_skin() is not None:
         return None
-    stock = model.with_parts(skin=shown)
+    stock = model.with_character(deformer=LinearBlend(shown))
     return measure_distortion(
         sequence.frames, sequence.faces, lambda a, b: pose_frames(stock, a, b, threads=threads)
     ).error_percent
@@ -317,7 +317,7 @@ def shade_fit(fit: SkinFit, sequence: MeshSequence, degrees: float, options: Ski
 
 def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
     """The fit with only its first `rank` corrections, measured again."""
-    model = fit.model.cut(rank)
+    model = fit.model.truncate(rank)
     if model is fit.model:
         return fit
     distortion = measure_distortion(sequence, sequence.faces, lambda a, b: pose_frames(model, a, b))
@@ -341,13 +341,13 @@ def fit_model(task: SkinTask, solution: Solution) -> Solution:
     )
     report_progress(task.progress, "model", 0.0)
     with task.watch.stage("model"):
-        fit = family_fit(options.model).fit(problem, problem.from_world(solution.transforms), fit_options)
-        world = solution.transforms if solution.keeps_motion else problem.to_world(fit.transforms)
+        fit = family_fit(options.model).fit(problem, problem.from_input(solution.transforms), fit_options)
+        moved = solution.transforms if solution.keeps_motion else problem.to_input(fit.transforms)
         # The bones have moved: stock players get the best linear weights for where they are now.
         shown = select_influences(problem, fit.transforms, options.influences, thorough=True, threads=task.threads)
     return replace(
         solution,
-        transforms=world,
+        transforms=moved,
         deformer=fit.deformer,
         fallback=shown.to_skin(),
         stages=(*solution.stages, fit.report),

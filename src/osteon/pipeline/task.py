@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from osteon.core.animation import BoneType
-from osteon.core.arrays import Float64, Int32
+from osteon.core.arrays import Int32
 from osteon.core.deformer import Deformer
 from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import SkinnedModel
@@ -19,7 +17,7 @@ from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.source_normals import SourceNormals
 from osteon.fit.corrections.columns import ColumnFit, SkinState
-from osteon.fit.problem import FitProblem, NormalRows
+from osteon.fit.problem import FitProblem, InputTransforms, NormalRows
 from osteon.fit.skin.influences import Influences
 from osteon.measure.skin_report import SkinReport
 
@@ -30,13 +28,13 @@ __all__ = ["SkinTask", "Solution", "Start"]
 class Start:
     """What an earlier fit of the same sequence knows already."""
 
-    transforms: Float64  # (f,b,3,4) in the input's units
+    transforms: InputTransforms
     near_rigid_fraction: float
     tolerance: float
 
     @staticmethod
     def from_fit(model: SkinnedModel, report: SkinReport) -> Start:
-        return Start(model.track.transforms.astype(np.float64), report.near_rigid_fraction, report.tolerance)
+        return Start(InputTransforms.of(model.track), report.near_rigid_fraction, report.tolerance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class SkinTask:
 class Solution:
     """Bones, influences and corrections of the welded vertices, before they become a model."""
 
-    transforms: Float64  # (f,b,3,4) in the input's units
+    transforms: InputTransforms
     influences: Influences
     near_rigid_fraction: float
     tolerance: float
@@ -81,4 +79,4 @@ class Solution:
 
     def skin_state(self, problem: FitProblem) -> SkinState:
         """Bones and weights in the problem's units."""
-        return SkinState(problem.from_world(self.transforms), self.influences.bones, self.influences.weights)
+        return SkinState(problem.from_input(self.transforms), self.influences.bones, self.influences.weights)

@@ -1,1 +1,1 @@
-"""The user experiment: people rate how similar animations are to an original, and what their answers say."""
+"""The user experiment: people rate the similarity of animations to an original; statistics of their answers."""

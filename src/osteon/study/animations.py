@@ -1,13 +1,12 @@
-"""What raters see: the original and every candidate as frames of one mesh, in packs that tell nothing else.
+"""The animations of a study: the original and every candidate as frames of one mesh, in packs without names.
 
-A model is played, so that models and sequences look alike: the same triangles, materials and shading of the original,
-only the positions are the candidate's. No pack holds a name, and its address is random.
+A model is baked to frames, so that models and sequences look alike: triangles, materials and shading are those of the
+original, only the positions are the candidate's. No pack holds a name, and its address is random.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io.save.played import played_sequence
-from osteon.study.plan import StudyCharacter, StudyPlan
+from osteon.study.plan import StudyPlan
 from osteon.view.pack.model_pack import write_pack
 from osteon.view.server.collection import load_shown
 
@@ -30,7 +29,7 @@ __all__ = ["Animations", "prepare_animations"]
 
 @dataclass(frozen=True, slots=True)
 class Animations:
-    """The packs of a study, each known by a random id."""
+    """The packs of a study; each has a random id."""
 
     folder: Path
     originals: dict[str, str]  # id by character
@@ -42,11 +41,13 @@ class Animations:
 
 
 def prepare_animations(plan: StudyPlan, folder: Path, progress: Progress | None = None) -> Animations:
-    """Read all files of a study and write their packs; refuses what cannot be compared."""
+    """Read all files of a study and write their packs; refuses candidates that cannot be compared."""
     made = Animations(folder, {}, {})
     total = len(plan.inputs)
     for character in plan.characters:
-        reference = _load_reference(character)
+        reference = _load(character.reference)
+        clips = [Clip("clip", clip.start, clip.stop, clip.fps) for clip in reference.clips]  # without its name
+        reference = reference.with_parts(clips=clips, name="")
         made.originals[character.name] = _write(folder, reference)
         for name in plan.candidates:
             report_progress(progress, "read", (len(made.originals) + len(made.candidates)) / total)
@@ -60,29 +61,23 @@ def _load(name: str) -> MeshSequence:
     sequence = played_sequence(shown) if isinstance(shown, SkinnedModel) else shown
     if len(sequence.clips) > 1:
         clips = ", ".join(clip.name for clip in sequence.clips)
-        raise GeometryError(f"{name}: has several clips ({clips}); a study plays one, so name a file that holds one")
+        raise GeometryError(f"{name}: has several clips ({clips}); a study plays one; name a file with one clip")
     return sequence
-
-
-def _load_reference(character: StudyCharacter) -> MeshSequence:
-    """The original, without its names."""
-    found = _load(character.reference)
-    return found.with_parts(clips=_nameless(found.clips), name="")
 
 
 def _load_candidate(name: str, reference: MeshSequence, original: str) -> MeshSequence:
     """The positions of a candidate on the mesh of the original."""
     found = _load(name)
-    for what, came, expected in (
+    for what, count, expected in (
         ("vertices", found.n_vertices, reference.n_vertices),
         ("frames", found.n_frames, reference.n_frames),
     ):
-        if came != expected:
+        if count != expected:
             raise GeometryError(
-                f"{name}: has {came} {what}, but the reference {original} has {expected}; "
+                f"{name}: has {count} {what}, but the reference {original} has {expected}; "
                 "a candidate needs the vertices and the frames of the reference"
             )
-    if not _same_triangles(found.faces, reference.faces):
+    if not np.array_equal(_sorted_triangles(found.faces), _sorted_triangles(reference.faces)):
         raise GeometryError(
             f"{name}: has other triangles than the reference {original}, or its vertices in another order; "
             "a candidate needs the vertices of the reference in their order"
@@ -90,19 +85,11 @@ def _load_candidate(name: str, reference: MeshSequence, original: str) -> MeshSe
     return MeshSequence(found.source, reference.faces, reference.rest, reference.clips, Asset(), "")
 
 
-def _same_triangles(faces: Int32, others: Int32) -> bool:
-    """Whether the triangles are the same, whatever their order and their first corner."""
-    return faces.shape == others.shape and bool(np.array_equal(_in_order(faces), _in_order(others)))
-
-
-def _in_order(faces: Int32) -> Int32:
+def _sorted_triangles(faces: Int32) -> Int32:
+    """The triangles in an order that depends neither on their order nor on their first corners."""
     start = faces.argmin(axis=1)[:, None]
-    turned = np.take_along_axis(faces, (start + np.arange(3)) % 3, axis=1)
-    return turned[np.lexsort(turned.T)]
-
-
-def _nameless(clips: Sequence[Clip]) -> list[Clip]:
-    return [Clip("clip", clip.start, clip.stop, clip.fps) for clip in clips]
+    rotated = np.take_along_axis(faces, (start + np.arange(3)) % 3, axis=1)
+    return rotated[np.lexsort(rotated.T)]
 
 
 def _write(folder: Path, sequence: MeshSequence) -> str:

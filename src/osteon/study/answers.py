@@ -1,21 +1,22 @@
-"""The answers of a study in one SQLite file: what is acknowledged is on the disk, whatever happens to the server.
+"""The answers of a study in one SQLite file: an acknowledged answer is on the disk.
 
-    study      what the study is: fingerprint, the key of its address, when it began
+    study      facts about the study: fingerprint, secret key of its address, time of creation
     question   every candidate of every character from every side, numbered from 0
-    rater      a random token of a browser; nothing else is known of anybody
-    answer     a rater, a question, a score of 0 … 10, when
+    rater      a random token per browser; nothing else is stored about a person
+    answer     rater, question, score 0 … 10, time
 
-The journal is a write-ahead log that is brought to the disk with every transaction (synchronous FULL), and an answer is
-one transaction. The tables refuse what the server refuses: a second answer of a rater to a question, and scores that
-are no whole numbers from 0 to 10. Other programs know the file by its application number, other versions by theirs.
+The file uses a write-ahead log that is synchronised with every transaction (synchronous FULL), and an answer is one
+transaction. The tables enforce what the server checks: one answer per rater and question, and integer scores from 0 to
+10. The application number in the header identifies the file, the user version its format.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,17 +26,18 @@ from osteon.core.errors import FileFormatError, OsteonError
 from osteon.io.save.atomic import atomic_file
 from osteon.study.plan import Question, StudyPlan
 
-__all__ = ["HIGHEST", "LOWEST", "AnswerFile", "AnsweredAlready", "GivenAnswer", "create_answer_file"]
+__all__ = ["HIGHEST", "LOWEST", "Answer", "AnswerFile", "AnsweredAlready", "create_answer_file"]
 
 #: The scale of the ratings.
 LOWEST, HIGHEST = 0, 10
-#: "OSTY": by which a study is known.
+#: "OSTY", the application number of a study.
 APPLICATION = 0x4F535459
 VERSION = 1
 #: Seconds to wait for another program that writes.
-PATIENCE = 10.0
+BUSY_TIMEOUT = 10.0
 
 _MAGIC = b"SQLite format 3\0"
+_KEY = re.compile(r"[\w-]{16,128}", re.ASCII)
 _TABLES = f"""
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE question (
@@ -52,126 +54,167 @@ CREATE TABLE answer (
 
 
 class AnsweredAlready(OsteonError):
-    """A rater answered this question before."""
+    """A rater has already answered this question."""
 
 
 @dataclass(frozen=True, slots=True)
-class GivenAnswer:
-    """One answer, with what was asked."""
+class Answer:
+    """One answer and its question."""
 
-    rater: int  # 1, 2, … in the order in which they came
-    question: int  # its number in the file
-    asked: Question
+    rater: int  # 1, 2, … in the order of their first answers
+    number: int  # of the question in the file
+    question: Question
     score: int
-    answered: str  # when, UTC
+    time: str  # UTC
 
 
 def create_answer_file(path: Path, plan: StudyPlan, fingerprint: str) -> None:
-    """Write the file of a study that nobody has answered yet; it appears whole or not at all."""
+    """Write the file of a study without answers; it appears whole or not at all."""
     facts = {"fingerprint": fingerprint, "key": secrets.token_urlsafe(24), "began": _now()}
-    with atomic_file(path) as temporary, closing(sqlite3.connect(temporary)) as base:
+    with (
+        atomic_file(path) as temporary,
+        _file_errors(path, "written", "check its disk"),
+        closing(sqlite3.connect(temporary)) as base,
+    ):
         base.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {_TABLES}")
         with base:
             base.executemany("INSERT INTO study VALUES (?, ?)", facts.items())
-            asked = ((i, q.character, q.candidate, q.view) for i, q in enumerate(plan.questions))
-            base.executemany("INSERT INTO question VALUES (?, ?, ?, ?)", asked)
+            questions = ((i, q.character, q.candidate, q.view) for i, q in enumerate(plan.questions))
+            base.executemany("INSERT INTO question VALUES (?, ?, ?, ?)", questions)
 
 
 class AnswerFile:
-    """An open file of answers; one thread uses it."""
+    """An open file of answers, used by one thread.
+
+    Everything read from the file is checked: a damaged file raises a `FileFormatError` that names it.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Open a study; refuses a file that is none, or of another version."""
-        _check_kind(path)
+        """Open a study; refuses other files and other versions."""
+        _check_header(path)
         self.path = path
-        try:
+        with self._reading():
             self.base = sqlite3.connect(
                 f"{path.resolve().as_uri()}?mode=rw",
                 uri=True,
-                timeout=PATIENCE,
+                timeout=BUSY_TIMEOUT,
                 isolation_level=None,
                 check_same_thread=False,
             )
-            self.base.execute("PRAGMA foreign_keys = ON")
-            self.facts = dict(self.base.execute("SELECT key, value FROM study"))
-            rows = self.base.execute("SELECT character, candidate, view FROM question ORDER BY id")
-            self.questions = [Question(*row) for row in rows]
-        except sqlite3.Error as error:
-            raise FileFormatError(f"{path}: the study cannot be read ({error}); restore it from a copy") from error
-        if not {"fingerprint", "key"} <= self.facts.keys():
-            raise FileFormatError(f"{path}: the study does not say which one it is; restore it from a copy")
+        try:
+            with self._reading():
+                self.base.execute("PRAGMA foreign_keys = ON")
+                facts = dict(self.base.execute("SELECT key, value FROM study").fetchall())
+                questions = self.base.execute("SELECT id, character, candidate, view FROM question ORDER BY id")
+                self.questions = [self._question(number, row) for number, row in enumerate(questions)]
+            fingerprint, key = facts.get("fingerprint"), facts.get("key")
+            if not isinstance(fingerprint, str) or not isinstance(key, str) or not _KEY.fullmatch(key):
+                raise self._damaged("its fingerprint or its key is missing")
+            self.fingerprint, self.key = fingerprint, key  # the key is the secret part of the address
+            if not self.questions:
+                raise self._damaged("it has no questions")
+        except BaseException:
+            self.base.close()
+            raise
 
-    def begin_writing(self, fingerprint: str) -> None:
-        """Get ready for answers; refuses the file of another study."""
-        if self.facts.get("fingerprint") != fingerprint:
+    def begin_writing(self, fingerprint: str, questions: Sequence[Question]) -> None:
+        """Prepare for answers to these questions; refuses the file of another study."""
+        if self.fingerprint != fingerprint:
             raise FileFormatError(
                 f"{self.path}: holds the answers of another study, with other files or names; name another file with -o"
             )
-        with self._telling():
+        if self.questions != list(questions):
+            raise self._damaged("its questions are not those of the study")
+        with self._writing():
             self.base.execute("PRAGMA journal_mode = WAL")
             self.base.execute("PRAGMA synchronous = FULL")
-
-    @property
-    def key(self) -> str:
-        """The secret part of the address; the same for every run, so that links stay good."""
-        return str(self.facts["key"])
 
     def answered(self, token: str) -> set[int]:
         """Questions that a rater has answered."""
         query = "SELECT question FROM answer JOIN rater ON rater.id = answer.rater WHERE token = ?"
-        return {row[0] for row in self.base.execute(query, (token,))}
+        with self._reading():
+            return {row[0] for row in self.base.execute(query, (token,))}
 
     def add(self, token: str, question: int, score: int) -> None:
-        """Keep an answer: when this returns, it is on the disk."""
-        with self._telling(), self._transaction():
+        """Store an answer; it is on the disk when this method returns."""
+        with self._writing(), self._transaction():
             self.base.execute("INSERT OR IGNORE INTO rater (token) VALUES (?)", (token,))
-            rater = self.base.execute("SELECT id FROM rater WHERE token = ?", (token,)).fetchone()[0]
-            row = (rater, question, score, _now())
+            rater = self.base.execute("SELECT id FROM rater WHERE token = ?", (token,)).fetchone()
+            if rater is None:
+                raise self._damaged("it does not store raters")
             try:
-                self.base.execute("INSERT INTO answer VALUES (?, ?, ?, ?)", row)
+                self.base.execute("INSERT INTO answer VALUES (?, ?, ?, ?)", (rater[0], question, score, _now()))
             except sqlite3.IntegrityError as error:
                 if question in self.answered(token):
                     raise AnsweredAlready("this question was answered already") from error
                 raise
 
     def counts(self) -> tuple[int, int]:
-        """How many answers there are, and of how many raters."""
-        query = "SELECT count(*), count(DISTINCT rater) FROM answer"
-        answers, raters = self.base.execute(query).fetchone()
+        """Number of answers and of raters."""
+        with self._reading():
+            answers, raters = self.base.execute("SELECT count(*), count(DISTINCT rater) FROM answer").fetchone()
         return int(answers), int(raters)
 
-    def answers(self) -> Iterator[GivenAnswer]:
-        """All answers, by rater, in the order in which they were given."""
+    def answers(self) -> Iterator[Answer]:
+        """All answers, ordered by rater and time."""
         query = "SELECT rater, question, score, answered FROM answer ORDER BY rater, answered, rowid"
         numbers: dict[int, int] = {}
-        for rater, question, score, answered in self.base.execute(query):
-            number = numbers.setdefault(rater, len(numbers) + 1)
-            yield GivenAnswer(number, question, self.questions[question], score, answered)
+        with self._reading():
+            for rater, number, score, time in self.base.execute(query):
+                if not _is_integer(rater) or not _is_integer(number, 0, len(self.questions) - 1):
+                    raise self._damaged("an answer belongs to no rater or to no question")
+                if not _is_integer(score, LOWEST, HIGHEST) or not isinstance(time, str):
+                    raise self._damaged(f"an answer is not an integer from {LOWEST} to {HIGHEST} with a time")
+                yield Answer(numbers.setdefault(rater, len(numbers) + 1), number, self.questions[number], score, time)
 
     def close(self) -> None:
         self.base.close()
+
+    def _question(self, number: int, row: tuple[object, ...]) -> Question:
+        found, character, candidate, view = row
+        if found != number or not (isinstance(character, str) and isinstance(candidate, str) and isinstance(view, str)):
+            raise self._damaged(f"question {number + 1} is missing or has no names")
+        return Question(character, candidate, view)
+
+    def _damaged(self, problem: str) -> FileFormatError:
+        return FileFormatError(f"{self.path}: the study is damaged ({problem}); restore the file from a copy")
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with _file_errors(self.path, "read", "restore it from a copy"):
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with _file_errors(self.path, "written", "check its disk, or restore it from a copy"):
+            yield
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self.base.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self.base.execute("COMMIT")
         except BaseException:
-            self.base.execute("ROLLBACK")
+            if self.base.in_transaction:  # SQLite itself rolls back when the disk is full
+                self.base.execute("ROLLBACK")
             raise
-        self.base.execute("COMMIT")
-
-    @contextmanager
-    def _telling(self) -> Iterator[None]:
-        """Troubles of the disk as a sentence."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise FileFormatError(f"{self.path}: cannot be written ({error})") from error
 
 
-def _check_kind(path: Path) -> None:
-    """Refuse what is no study by its first bytes, before SQLite may change anything in it."""
+@contextmanager
+def _file_errors(path: Path, done: str, advice: str) -> Iterator[None]:
+    """Raise what SQLite reports about a file as a `FileFormatError`; broken constraints concern the caller."""
+    try:
+        yield
+    except sqlite3.IntegrityError:
+        raise
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # texts of a damaged file may not be UTF-8
+        reason = "a text in it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error).splitlines()[0]
+        raise FileFormatError(f"{path}: the study cannot be {done} ({reason}); {advice}") from error
+
+
+def _check_header(path: Path) -> None:
+    """Refuse other files by their first bytes, before SQLite may change anything in them."""
     try:
         with path.open("rb") as file:
             head = file.read(100)
@@ -182,6 +225,10 @@ def _check_kind(path: Path) -> None:
     version = int.from_bytes(head[60:64], "big")
     if version != VERSION:
         raise FileFormatError(f"{path}: is a study of version {version}, this Osteon reads version {VERSION}")
+
+
+def _is_integer(value: object, low: int | None = None, high: int | None = None) -> bool:
+    return isinstance(value, int) and (low is None or value >= low) and (high is None or value <= high)
 
 
 def _now() -> str:

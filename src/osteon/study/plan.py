@@ -1,7 +1,7 @@
-"""What a study asks: every candidate of every character from two viewing angles, each rater in an order of his own.
+"""The questions of a study: every candidate of every character from two viewing directions, in an order per rater.
 
-A study of one character is named on the command line. Several stand in a study file, JSON, with files named relative
-to it:
+A study of one character is described on the command line, a study of several by a study file: JSON, with file names
+relative to it:
 
     {"characters": [
         {"name": "horse", "reference": "horse/", "candidates": {"ssd": "horse-ssd.glb", "as": "horse-as.npz"}},
@@ -20,19 +20,19 @@ from typing import Any
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io.save.overwriting import input_files
 
-__all__ = ["VIEWS", "Question", "StudyCharacter", "StudyPlan", "ask_order", "plan_character", "read_study_file"]
+__all__ = ["VIEWS", "Question", "StudyCharacter", "StudyPlan", "plan_character", "question_order", "read_study_file"]
 
-#: From where people look, as directions to the camera: three-quarter views, a little from above. z is the front.
+#: Directions from the character to the camera: three-quarter views, slightly from above. +z is the front.
 VIEWS: dict[str, tuple[float, float, float]] = {"front": (0.62, 0.3, 0.72), "back": (-0.62, 0.3, -0.72)}
-#: A study file is small; more bytes are something else.
+#: Largest study file, in bytes.
 LARGEST = 1_000_000
-#: Questions that a person can be asked.
+#: Largest number of questions per rater.
 MOST_QUESTIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class StudyCharacter:
-    """An original animation and what is compared with it."""
+    """An original animation and the candidates that are compared with it."""
 
     name: str
     reference: str
@@ -41,7 +41,7 @@ class StudyCharacter:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A candidate of a character, seen from one side."""
+    """A candidate of a character, viewed from one side."""
 
     character: str
     candidate: str
@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """All characters of a study; each has the same candidates, in one order."""
+    """All characters of a study; each has the same candidates in the same order."""
 
     characters: tuple[StudyCharacter, ...]
 
@@ -65,7 +65,7 @@ class StudyPlan:
                     f"'{names[0]}' has {', '.join(self.candidates)}; every character needs the same ones"
                 )
         if len(self.questions) > MOST_QUESTIONS:
-            raise OptionError(f"the study asks {len(self.questions)} questions; at most {MOST_QUESTIONS} can be asked")
+            raise OptionError(f"the study has {len(self.questions)} questions; at most {MOST_QUESTIONS} are possible")
 
     @property
     def candidates(self) -> list[str]:
@@ -82,30 +82,30 @@ class StudyPlan:
 
     @property
     def inputs(self) -> list[str]:
-        """All that is read."""
+        """All files that are read."""
         return [name for c in self.characters for name in (c.reference, *c.candidates.values())]
 
     def fingerprint(self) -> str:
-        """One number for what is asked and for the bytes of all files: another study has another one."""
+        """A hash of the names and of the contents of all files, which identifies the study."""
         digest = hashlib.sha256(json.dumps(VIEWS).encode())
         for character in self.characters:
             digest.update(f"\0{character.name}\0".encode())
-            digest.update(_sum_of(character.reference))
+            digest.update(_file_digest(character.reference))
             for name in self.candidates:
                 digest.update(f"\0{name}\0".encode())
-                digest.update(_sum_of(character.candidates[name]))
+                digest.update(_file_digest(character.candidates[name]))
         return digest.hexdigest()
 
 
 def plan_character(reference: str, candidates: Sequence[str], names: Sequence[str]) -> StudyPlan:
-    """A study of one character; candidates are called by `names`, or by their files where there are none."""
+    """A study of one character; candidates are named by `names`, or after their files if there are none."""
     if not candidates:
         raise OptionError("name a reference and at least one candidate, or a study file that ends in .json")
     if names and len(names) != len(candidates):
         raise OptionError(f"--names: expected {len(candidates)}, one for each candidate, got {len(names)}")
-    called = list(names) or [_stem(candidate) for candidate in candidates]
-    _check_names("candidate", called, "; give them names with --names")
-    return StudyPlan((StudyCharacter(_stem(reference), reference, dict(zip(called, candidates, strict=True))),))
+    labels = list(names) or [_stem(candidate) for candidate in candidates]
+    _check_names("candidate", labels, "; give them names with --names")
+    return StudyPlan((StudyCharacter(_stem(reference), reference, dict(zip(labels, candidates, strict=True))),))
 
 
 def read_study_file(path: Path) -> StudyPlan:
@@ -127,8 +127,8 @@ def read_study_file(path: Path) -> StudyPlan:
         raise FileFormatError(f"{path}: {error}") from error
 
 
-def ask_order(token: str, count: int) -> list[int]:
-    """The order in which a rater is asked, of questions 0 … count - 1: random, and the same for the same token."""
+def question_order(token: str, count: int) -> list[int]:
+    """The order of questions 0 … count - 1 for a rater: pseudo-random, and the same for the same token."""
     return sorted(range(count), key=lambda question: hashlib.sha256(f"{token} {question}".encode()).digest())
 
 
@@ -143,13 +143,13 @@ def _character(path: Path, index: int, found: Any) -> StudyCharacter:
         )
     unknown = sorted(set(parts) - {"name", "reference", "candidates"})
     if unknown:
-        raise FileFormatError(f"{path}: character {index} has '{unknown[0]}', which has no effect; leave it out")
-    files = {called: str(path.parent / file) for called, file in candidates.items()}
+        raise FileFormatError(f"{path}: character {index} has '{unknown[0]}', which has no effect; omit it")
+    files = {label: str(path.parent / file) for label, file in candidates.items()}
     return StudyCharacter(str(name), str(path.parent / str(reference)), files)
 
 
 def _check_names(what: str, names: Sequence[str], advice: str = "") -> None:
-    """Refuse empty names and names that two things have."""
+    """Refuse empty names and duplicate names."""
     for name in names:
         if not name.strip() or name != name.strip() or any(ord(letter) < 32 for letter in name):
             raise OptionError(f"the {what} name '{name}' is empty or has blanks around it{advice}")
@@ -158,13 +158,13 @@ def _check_names(what: str, names: Sequence[str], advice: str = "") -> None:
 
 
 def _stem(name: str) -> str:
-    """A file or folder as people call it."""
+    """The name of a file without suffix, or of a folder."""
     path = Path(name)
     return path.stem or path.resolve().name
 
 
-def _sum_of(name: str) -> bytes:
-    """Of the files that an input means."""
+def _file_digest(name: str) -> bytes:
+    """Hash of all files that an input refers to."""
     digest = hashlib.sha256()
     for file in input_files([name]):
         with file.open("rb") as opened:

@@ -11,12 +11,11 @@ from osteon.io.save.atomic import atomic_file
 from osteon.report.charts import Axis, Box, box_chart
 from osteon.report.page_parts import section, table, whole_page
 from osteon.study.answers import HIGHEST
-from osteon.study.rating_statistics import Comparison
-from osteon.study.results import CandidateResult, StudyResults
+from osteon.study.results import CandidateResult, Comparison, StudyResults
 
 __all__ = ["build_study_page", "write_study_page"]
 
-#: Below this p a difference is called one.
+#: Differences with a smaller p are reported as significant.
 SIGNIFICANT = 0.05
 STYLE = """.rows { max-height: none; }
 .plot-wide { max-width: 660px; margin-top: 1.4rem; }
@@ -44,16 +43,16 @@ def build_study_page(results: StudyResults) -> str:
 
 
 def _verdict(results: StudyResults) -> str:
-    """Which candidate was found most similar, and whether the next one really differs."""
+    """The candidate with the highest mean, and whether the next one differs significantly."""
     rated = [r.summary for r in results.results if r.summary.mean is not None]
     if not rated:
         return "Nobody has answered yet."
     best, *others = sorted(rated, key=lambda s: -(s.mean or 0.0))
-    said = (
+    verdict = (
         f'<strong class="good">{escape(best.name)}</strong> was found most similar: {_digits(best.mean)} of {HIGHEST}'
     )
     if not others:
-        return f"{said}, on average."
+        return f"{verdict}, on average."
     equal = [s.name for s in rated if s.mean == best.mean]
     if len(equal) > 1:
         return f"{escape(_listed(equal))} were found equally similar: {_digits(best.mean)} of {HIGHEST}, on average."
@@ -61,9 +60,9 @@ def _verdict(results: StudyResults) -> str:
     found = next(c for c in results.comparisons if {c.first, c.second} == pair)
     next_best = f"{escape(others[0].name)} {_digits(others[0].mean)}"
     if found.p is None:
-        return f"{said}, then {next_best}; there are too few answers to say whether they differ."
+        return f"{verdict}, then {next_best}; there are too few answers to say whether they differ."
     real = "they differ" if found.p < SIGNIFICANT else "that may be chance"
-    return f"{said}, then {next_best}; {real} (p {_probability(found.p)})."
+    return f"{verdict}, then {next_best}; {real} (p {_probability(found.p)})."
 
 
 def _counts(results: StudyResults) -> str:
@@ -144,7 +143,7 @@ def _pairs(comparisons: Sequence[Comparison]) -> str:
 
 
 def _parts(results: StudyResults) -> str:
-    """Means of every character and of every side, where there are several."""
+    """Means per character and per side, where there are several."""
     shown = [("character", results.characters), ("view", results.views)]
     tables = []
     for key, names in shown:
@@ -156,7 +155,7 @@ def _parts(results: StudyResults) -> str:
 
 
 def _part_mean(results: StudyResults, candidate: str, key: str, name: str) -> str:
-    summary = results.of(candidate, lambda asked: getattr(asked, key) == name).summary
+    summary = results.of(candidate, lambda question: getattr(question, key) == name).summary
     return "–" if summary.mean is None else f"{_digits(summary.mean)} ({summary.count})"
 
 

@@ -1,13 +1,13 @@
-"""The server behind the page that raters see.
+"""The server of the page for raters.
 
     GET  /                     the page; /study.js, /study.css
-    GET  /state?rater=TOKEN    how far a rater is, and what he is asked next
+    GET  /state?rater=TOKEN    progress of a rater and the next question
     GET  /pack/ID              an animation
-    POST /answer               {"rater", "number", "score"}: keeps an answer, and says what is asked next
+    POST /answer               {"rater", "number", "score"}: stores an answer, returns the state
 
-A rater is a random token of his browser, and questions are numbered in his own order: what is compared never leaves the
-server. A refusal is {"error": one sentence}: 409 for a question that was answered already, 422 for what is no answer.
-All of it lies under the key of the address (view/server/guard.py).
+A rater is identified by a random token of the browser, and questions are numbered in the rater's own order: the names
+of candidates never leave the server. An error is {"error": one sentence}: 409 for a question that was answered already,
+422 for an invalid answer. All paths begin with the key of the address (view/server/guard.py).
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ from starlette.routing import Route
 from osteon.core.errors import FileFormatError, OptionError, OsteonError
 from osteon.study.animations import Animations
 from osteon.study.answers import HIGHEST, LOWEST, AnsweredAlready, AnswerFile
-from osteon.study.plan import VIEWS, ask_order
+from osteon.study.plan import VIEWS, question_order
 from osteon.view.bundle import STUDY_BUNDLE, read_bundle
-from osteon.view.server.guard import Guard
-from osteon.view.server.request_bodies import App, TooLarge, TooSlow
-from osteon.view.server.requests import read_json
+from osteon.view.server.requests import App, Guard, TooLarge, TooSlow, read_json
 from osteon.view.server.serve import HOST, PageServer, open_socket
 
-__all__ = ["Door", "open_door", "study_app", "study_server"]
+__all__ = ["Listener", "open_listener", "study_app", "study_server"]
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _STATUS: dict[type[Exception], int] = {
@@ -46,29 +44,35 @@ _STATUS: dict[type[Exception], int] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """Where raters come in."""
+class Listener:
+    """An open socket and the host names by which raters can address it."""
 
     socket: socket.socket
-    names: tuple[str, ...]  # what the machine is called in the address; the first is told
+    names: tuple[str, ...]  # accepted as Host; the first is used in the printed address
 
 
-def open_door(host: str = HOST, port: int = 0) -> Door:
-    """Take an address; refuses one that this machine does not have, before anything is read."""
-    names = _names_of(host)
-    return Door(open_socket(port, names[-1]), names if names[-1] != HOST else (HOST, "localhost"))
+def open_listener(host: str = HOST, port: int = 0) -> Listener:
+    """Open the socket of a study; refuses addresses that are not of this machine."""
+    if host in ("", "0.0.0.0", "::"):
+        raise OptionError("--host: name the one address of this machine that raters open, such as 192.168.0.12")
+    try:
+        number = socket.gethostbyname(host)
+    except (OSError, UnicodeError) as error:
+        raise OptionError(f"--host: '{host}' cannot be resolved to an IPv4 address") from error
+    names = (HOST, "localhost") if number == HOST else (host,) if number == host else (host, number)
+    return Listener(open_socket(port, number), names)
 
 
 def study_server(
-    answers: AnswerFile, animations: Animations, door: Door, ready: Callable[[str], None] | None = None
+    answers: AnswerFile, animations: Animations, listener: Listener, ready: Callable[[str], None] | None = None
 ) -> PageServer:
-    """The server of a study, at an address that is the same for every run with this host and port."""
-    guard = Guard(door.socket.getsockname()[1], answers.key, door.names)
-    return PageServer(study_app(answers, animations), door.socket, guard, ready)
+    """The server of a study; its address is the same in every run with this host and port."""
+    guard = Guard(listener.socket.getsockname()[1], answers.key, listener.names)
+    return PageServer(study_app(answers, animations), listener.socket, guard, ready)
 
 
 def study_app(answers: AnswerFile, animations: Animations) -> App:
-    """The application for one study; a guard stands before it."""
+    """The application of one study, without the checks of the guard."""
     routes = [
         Route("/", _page),
         Route("/study.js", _page),
@@ -83,34 +87,23 @@ def study_app(answers: AnswerFile, animations: Animations) -> App:
     return app
 
 
-def _names_of(host: str) -> tuple[str, ...]:
-    """What the machine is called in the address, its number last."""
-    if host in ("", "0.0.0.0", "::"):
-        raise OptionError("--host: name the one address of this machine that raters open, such as 192.168.0.12")
-    try:
-        number = socket.gethostbyname(host)
-    except (OSError, UnicodeError) as error:
-        raise OptionError(f"--host: '{host}' is no name or IPv4 address that this machine knows") from error
-    return (host,) if number == host else (host, number)
-
-
 async def _refused(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, _STATUS.get(type(error), 400))
 
 
-async def _gone(request: Request, error: Exception) -> Response:
-    return Response(status_code=400)  # nobody reads it
+async def _disconnected(request: Request, error: Exception) -> Response:
+    return Response(status_code=400)  # there is no client to read it
 
 
-async def _nothing_there(request: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": "there is nothing at this address"}, getattr(error, "status_code", 404))
 
 
 _HANDLERS: dict[Any, Any] = {
     OsteonError: _refused,
-    ClientDisconnect: _gone,
-    404: _nothing_there,
-    405: _nothing_there,
+    ClientDisconnect: _disconnected,
+    404: _not_found,
+    405: _not_found,
 }
 
 
@@ -128,48 +121,48 @@ async def _pack(request: Request) -> Response:
 
 
 async def _state(request: Request) -> Response:
-    return JSONResponse(_asked_next(request, _token(request.query_params.get("rater"))))
+    return JSONResponse(_state_of(request, _token(request.query_params.get("rater"))))
 
 
 async def _answer(request: Request) -> Response:
-    given = await read_json(request)
-    token = _token(given.get("rater"))
-    score = _whole(given.get("score"), LOWEST, HIGHEST, "an answer")
+    body = await read_json(request)
+    token = _token(body.get("rater"))
+    score = _integer(body.get("score"), LOWEST, HIGHEST, "an answer")
     answers: AnswerFile = request.app.state.answers
     count, done = len(answers.questions), len(answers.answered(token))
-    number = _whole(given.get("number"), 1, count, "a question")
+    number = _integer(body.get("number"), 1, count, "a question")
     if number <= done:
         raise AnsweredAlready(f"question {number} was answered already; answers are not changed")
     if number > done + 1:
         raise OptionError(f"question {done + 1} comes first")
-    answers.add(token, ask_order(token, count)[number - 1], score)
-    return JSONResponse(_asked_next(request, token))
+    answers.add(token, question_order(token, count)[number - 1], score)
+    return JSONResponse(_state_of(request, token))
 
 
-def _asked_next(request: Request, token: str) -> dict[str, Any]:
-    """How far a rater is, and the next question: two animations and from where they are seen."""
+def _state_of(request: Request, token: str) -> dict[str, Any]:
+    """Progress of a rater and the next question: two animations and the direction of the camera."""
     answers: AnswerFile = request.app.state.answers
     animations: Animations = request.app.state.animations
     count, done = len(answers.questions), len(answers.answered(token))
-    asked = None
+    following = None
     if done < count:
-        question = answers.questions[ask_order(token, count)[done]]
-        asked = {
+        question = answers.questions[question_order(token, count)[done]]
+        following = {
             "number": done + 1,
             "original": animations.originals[question.character],
             "copy": animations.candidates[question.character, question.candidate],
             "direction": VIEWS[question.view],
         }
-    return {"questions": count, "answered": done, "next": asked}
+    return {"questions": count, "answered": done, "next": following}
 
 
 def _token(value: object) -> str:
     if not isinstance(value, str) or not _TOKEN.fullmatch(value):
-        raise OptionError("a rater is known by 32 hexadecimal digits")
+        raise OptionError("a rater is identified by 32 hexadecimal digits")
     return value
 
 
-def _whole(value: object, low: int, high: int, what: str) -> int:
+def _integer(value: object, low: int, high: int, what: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise OptionError(f"{what} is a whole number from {low} to {high}")
+        raise OptionError(f"{what} is an integer from {low} to {high}")
     return value

@@ -17,6 +17,7 @@ from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.synth.shapes import Shape, join_shapes, make_ball, make_sphere, make_torus, make_tube
 
@@ -245,4 +246,4 @@ def bake_random_model(seed: int = 0, *, options: RandomOptions = DEFAULT_RANDOM)
 
 def _bake(shape: Shape, skin: Skin, transforms: Float64, name: str, bone_type: BoneType = "rigid") -> Baked:
     track = BoneTrack(transforms.astype(np.float32), bone_type)
-    return bake_model(SkinnedModel(shape.vertices.astype(np.float32), shape.faces, skin, track, name=name))
+    return bake_model(linear_blend_model(shape.vertices.astype(np.float32), shape.faces, skin, track, name=name))

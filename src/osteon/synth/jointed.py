@@ -16,6 +16,7 @@ from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose_skeleton import transforms_of_turns
 from osteon.synth.baked import anchor_skin, smooth_series
 from osteon.synth.shapes import join_shapes, make_ball
@@ -58,7 +59,7 @@ def make_jointed(seed: int = 0, options: JointedOptions = DEFAULT_JOINTED) -> Sk
     shift = 0.2 * smooth_series(rng, options.frames, (options.roots, 3))
     transforms = transforms_of_turns(skeleton, _turns(rng, options), shift)
     track = BoneTrack(transforms.astype(np.float32), "rigid", skeleton.names)
-    return SkinnedModel(body.vertices, body.faces, skin, track, skeleton=skeleton, name="jointed")
+    return linear_blend_model(body.vertices, body.faces, skin, track, skeleton=skeleton, name="jointed")
 
 
 def _random_skeleton(rng: np.random.Generator, options: JointedOptions) -> Skeleton:

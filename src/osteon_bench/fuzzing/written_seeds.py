@@ -16,6 +16,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.io import save_model, save_sequence
 from osteon.io.formats.options import SaveOptions
 from osteon.io.meshes.ply import PlyWriter
@@ -59,14 +60,19 @@ def small_model(*, rich: bool) -> SkinnedModel:
     turns[..., :3] = np.eye(3)
     turns[:, 1, 0, 3] = (0, 1, 2)
     skin = Skin(np.tile(np.array([0, 1], np.int32), (4, 1)), np.full((4, 2), 0.5, np.float32))
-    plain = SkinnedModel(REST, FACES, skin, BoneTrack(turns, "rigid"))
+    plain = linear_blend_model(REST, FACES, skin, BoneTrack(turns, "rigid"))
     if not rich:
         return plain
     basis = np.zeros((1, 4, 3), np.float32)
     basis[0, 2, 2] = 0.1
     corrections = Corrections(basis, np.array([[0.0], [1], [0.5]], np.float32), basis)
     joints = Skeleton(("hip", "knee"), np.array([-1, 0], np.int32), turns[1])
-    return plain.with_parts(corrections=corrections, skeleton=joints, asset=_asset(), clips=CLIPS)
+    return (
+        plain.with_mesh(asset=_asset())
+        .with_character(skeleton=joints)
+        .with_animation(clips=CLIPS)
+        .with_corrections(corrections)
+    )
 
 
 def written_model(suffix: str, options: tuple[SaveOptions, ...] = (SaveOptions(),)) -> list[bytes]:
@@ -74,10 +80,10 @@ def written_model(suffix: str, options: tuple[SaveOptions, ...] = (SaveOptions()
     models = [small_model(rich=False), small_model(rich=True)]
     if suffix == ".npz":
         arrays = {"bones": models[0].skin.bones, "weights": models[0].skin.weights}
-        from osteon.core.deformer import deformer_class
+        from osteon.deform.registry import deformer_class
 
         quaternions = deformer_class("dual_quaternion").from_arrays(arrays)
-        models.append(models[0].with_parts(deformer=quaternions, fallback=models[0].skin))
+        models.append(models[0].with_character(deformer=quaternions, fallback=models[0].skin))
     with tempfile.TemporaryDirectory(prefix="osteon-fuzz-") as folder:
         path = Path(folder, f"model{suffix}")
         found = []
@@ -96,7 +102,7 @@ def written_levels(suffix: str) -> bytes:
 
     model = small_model(rich=True)
     skin = fit_progressive(model).skin
-    model = model.with_parts(skin=skin.blends.skin)
+    model = model.with_character(deformer=LinearBlend(skin.blends.skin))
     levels = (Level(2, 2, 0, 3), Level(1, 1, 1, 3, 9.0, 2.0, 4.0, 50.0))
     found = ModelLevels(model, skin, levels, (CoarseMesh(model.character, skin.blends),))
     with tempfile.TemporaryDirectory(prefix="osteon-fuzz-") as folder:

@@ -60,7 +60,9 @@ def make_cases() -> tuple[Case, ...]:
         "rigid": _cylinder(),
         "flexible": flexible,
         "corrections": _corrected(flexible),
-        "two clips": _corrected(flexible).with_parts(clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, FRAMES, 30.0))),
+        "two clips": _corrected(flexible).with_animation(
+            clips=(Clip("walk", 0, 7, 24.0), Clip("run", 7, FRAMES, 30.0))
+        ),
         "eight influences": _ball(8),
         "two materials": _dressed(flexible),
         "hierarchy": jointed(_cylinder(), np.zeros(3)),
@@ -103,7 +105,7 @@ def _corrected(model: SkinnedModel) -> SkinnedModel:
     waves = np.sin(model.rest @ rng.normal(0, 2.0, (3, 3 * RANK)) + rng.uniform(0, 6, 3 * RANK))
     basis = (0.02 * waves.reshape(model.n_vertices, RANK, 3).transpose(1, 0, 2)).astype(np.float32)
     coefficients = smooth_series(rng, model.n_frames, (RANK,)) * 2.0 ** -np.arange(RANK)
-    return model.with_parts(corrections=Corrections(basis, coefficients.astype(np.float32), 20 * basis[:, ::-1]))
+    return model.with_corrections(Corrections(basis, coefficients.astype(np.float32), 20 * basis[:, ::-1]))
 
 
 def _dressed(model: SkinnedModel) -> SkinnedModel:
@@ -124,7 +126,7 @@ def _dressed(model: SkinnedModel) -> SkinnedModel:
         materials=materials,
         triangle_material=np.where(top, 0, 1).astype(np.int32),
     )
-    return model.with_parts(asset=asset)
+    return model.with_mesh(asset=asset)
 
 
 def _checks() -> Image:
@@ -145,7 +147,7 @@ def jointed(model: SkinnedModel, turn: Float64) -> SkinnedModel:
     placements[..., :3] = Rotation.from_rotvec(np.arange(model.n_bones)[:, None] * turn).as_matrix()
     parents = (np.arange(model.n_bones) - 1) // 2 if turn.any() else np.arange(model.n_bones) - 1
     names = tuple(f"joint {b}" for b in range(model.n_bones))
-    return model.with_parts(skeleton=Skeleton(names, parents.astype(np.int32), placements.astype(np.float32)))
+    return model.with_character(skeleton=Skeleton(names, parents.astype(np.int32), placements.astype(np.float32)))
 
 
 def _mirrored(model: SkinnedModel) -> SkinnedModel:
@@ -153,7 +155,7 @@ def _mirrored(model: SkinnedModel) -> SkinnedModel:
     transforms = model.track.transforms.astype(np.float64)
     mirror = np.concatenate([np.diag([1.0, 1.0, -1.0]), np.zeros((3, 1))], axis=1)
     transforms[:, 1] = compose(transforms[:, 1], mirror)
-    return model.with_parts(track=BoneTrack(transforms.astype(np.float32), "flexible"))
+    return model.with_animation(track=BoneTrack(transforms.astype(np.float32), "flexible"))
 
 
 def _stretched(model: SkinnedModel) -> SkinnedModel:
@@ -168,7 +170,7 @@ def _stretched(model: SkinnedModel) -> SkinnedModel:
     stretch[..., 3] = middle - np.einsum("fbij,bj->fbi", stretch[..., :3], middle)
     transforms = compose(model.track.transforms.astype(np.float64), stretch)
     track = BoneTrack(transforms.astype(np.float32), "scaled")
-    return model.with_parts(track=track, clips=(Clip("clip", 0, model.n_frames, 60.0),))
+    return model.with_animation(track=track, clips=(Clip("clip", 0, model.n_frames, 60.0),))
 
 
 def _slow(model: SkinnedModel) -> SkinnedModel:
@@ -178,4 +180,4 @@ def _slow(model: SkinnedModel) -> SkinnedModel:
     part = (fine - before)[:, None, None, None]
     transforms = model.track.transforms.astype(np.float64)
     blended = (1 - part) * transforms[before] + part * transforms[before + 1]
-    return model.with_parts(track=BoneTrack(blended.astype(np.float32), "flexible"), clips=())
+    return model.with_animation(track=BoneTrack(blended.astype(np.float32), "flexible"), clips=())

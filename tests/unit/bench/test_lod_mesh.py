@@ -13,6 +13,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.synth.jointed import JointedOptions, make_jointed
@@ -30,8 +31,11 @@ def flat(rest: list[list[float]], faces: list[list[int]], lifts: tuple[float, fl
     transforms = identity(2, 1)
     transforms[:, 0, 2, 3] = lifts
     skin = Skin(np.zeros((len(rest), 1), np.int32), np.ones((len(rest), 1), np.float32))
-    return SkinnedModel(
-        np.array(rest, np.float32), np.array(faces, np.int32), skin, BoneTrack(transforms.astype(np.float32), "rigid")
+    return linear_blend_model(
+        np.array(rest, np.float32),
+        np.array(faces, np.int32),
+        skin,
+        BoneTrack(transforms.astype(np.float32), "rigid"),
     )
 
 
@@ -86,7 +90,7 @@ def test_the_peer_gets_seams_welded() -> None:
     """Eggs cut into single triangles: welded they are as before, else every edge would be a border."""
     whole = make_jointed(1, JointedOptions(joints=3, vertices=60))
     corners = whole.faces.reshape(-1)
-    cut = SkinnedModel(
+    cut = linear_blend_model(
         whole.rest[corners],
         np.arange(len(corners), dtype=np.int32).reshape(-1, 3),
         whole.skin.take(corners),

@@ -60,7 +60,7 @@ def test_learns_tells_and_poses(run, poses):
     assert run("pose", "arm.glb", "bend.json", "-o", "bent.glb", "-q").returncode == 0
     posed, model = load_sequence(run.folder / "bent.obj").frames[0], load_model(run.folder / "bent.glb")
     assert np.abs(posed - pose_frames(model)[0]).max() <= 1e-5 * model.diagonal
-    plain = pose_character(model.with_parts(name="plain").character, model.track.transforms)
+    plain = pose_character(model.with_mesh(name="plain").character, model.track.transforms)
     assert np.abs(plain[0] - posed).max() <= 1e-5 * model.diagonal
 
 
@@ -105,7 +105,7 @@ def test_a_rig_with_weights_of_its_own(run, poses):
     assert done.returncode == 2
     assert "the rig has weights of its own" in done.stderr
     order = np.r_[np.arange(known.mesh.n_vertices)[::-1], 5]
-    twice = rig.with_parts(name="twice")
+    twice = rig.with_mesh(name="twice")
     from osteon.core.character import Character
     from osteon.core.mesh import Mesh
 

@@ -95,7 +95,9 @@ def test_a_part_of_the_cost_alone(run_here, files):
 
 def test_dual_quaternions(run_here, files):
     plain = make_jointed(2, JOINTED)
-    save_model(plain.with_parts(deformer=DualQuaternion(plain.skin), fallback=plain.skin), run_here.folder / "dqs.npz")
+    save_model(
+        plain.with_character(deformer=DualQuaternion(plain.skin), fallback=plain.skin), run_here.folder / "dqs.npz"
+    )
     done = run_here("lod", "dqs.npz", "-o", "a.glb", "--bones", "3,2", "--quiet")
     assert done.returncode == 0, done.stderr
     found = load_levels(run_here.folder / "a.glb")

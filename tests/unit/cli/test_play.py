@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,12 @@ def _model() -> SkinnedModel:
     corrections = Corrections(bases, rng.normal(size=(baked.n_frames, 3)))
     clips = (Clip("bend", 0, 4, 24.0), Clip("stretch", 4, baked.n_frames, 30.0))
     asset = Asset(materials=(Material("[/red] \x1b[31m"),), triangle_material=np.zeros(len(baked.faces), int))
-    return replace(baked, corrections=corrections, clips=clips, asset=asset, name="tube")
+    return (
+        baked.with_corrections(None)
+        .with_mesh(asset=asset, name="tube")
+        .with_animation(clips=clips)
+        .with_corrections(corrections)
+    )
 
 
 @pytest.fixture(scope="module", name="files")
@@ -65,7 +69,7 @@ def test_all_in_one_file(run, model, files):
 def test_some_clips_frames_and_corrections(run, model, files):
     done = run("play", files["npz"], "-o", "out/tube_##.ply", "--clip", "stretch", "--frames", "1:3,-1", "--rank", "1")
     assert done.returncode == 0, done.stderr
-    expected = pose_frames(model.cut(1))[[5, 6, model.n_frames - 1]]
+    expected = pose_frames(model.truncate(1))[[5, 6, model.n_frames - 1]]
     assert_same_points(load_sequence(run.folder / "out").frames, expected)
     assert {p.name for p in (run.folder / "out").iterdir()} == {"tube_00.ply", "tube_01.ply", "tube_02.ply"}
 

@@ -32,7 +32,7 @@ def _model(run):
     model = posable_model()
     save_model(model, run.folder / "body.glb")
     save_model(posable_model(dual=True), run.folder / "dual.npz")
-    save_model(model.with_parts(skeleton=None), run.folder / "loose.npz")
+    save_model(model.with_character(skeleton=None), run.folder / "loose.npz")
     save_sequence(MeshSequence(model.rest[None], model.faces, model.rest), run.folder / "still.obj")
     (run.folder / "bend.json").write_text(json.dumps(BEND))
     (run.folder / "many.json").write_text(json.dumps(MANY))
@@ -93,7 +93,7 @@ def test_with_a_skeleton_of_its_own_between_it_is_a_mesh_as_before(run):
 
 def test_corrections_are_left_out_with_a_note(run, model):
     basis = np.full((1, model.n_vertices, 3), 0.1, np.float32)
-    corrected = model.with_parts(corrections=Corrections(basis, np.ones((model.n_frames, 1), np.float32)))
+    corrected = model.with_corrections(Corrections(basis, np.ones((model.n_frames, 1), np.float32)))
     save_model(corrected, run.folder / "soft.npz")
     done = run("pose", "soft.npz", "bend.json", "-o", "bent.obj")
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +45,7 @@ def limb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rig(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("subjects") / "rig.npz"
     model = bent_tube(2, 8).model
-    save_model(replace(model, track=BoneTrack(model.track.transforms, "rigid", ("hip", "knee"))), path)
+    save_model(model.with_animation(track=BoneTrack(model.track.transforms, "rigid", ("hip", "knee"))), path)
     return path
 
 

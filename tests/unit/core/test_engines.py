@@ -20,7 +20,7 @@ from osteon.core.engines import (
 )
 from osteon.core.errors import OptionError
 from osteon.core.options import SkinOptions
-from osteon.view.server.fit_form import fit_form
+from osteon.view.server.app import fit_form
 
 NAMED = [engine for engine in ENGINES.values() if engine.name != "any"]
 #: An importer that shows no scaled bones: a fault of its own, with its cure in the table.

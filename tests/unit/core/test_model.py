@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import Animation, BoneTrack
 from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError
@@ -13,15 +11,18 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
+from osteon.deform.linear_blend import linear_blend_model
 
 FACES = np.array([[0, 1, 2]], np.int32)
 REST = np.eye(3, dtype=np.float32)
+SKELETON = Skeleton(("hip", "knee"), np.array([-1, 0]), identity(2))
 SKIN = Skin(np.array([[0, 1], [1, 0], [0, 0]]), np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]]))
 
 
 def model(**changed: object) -> SkinnedModel:
     """A triangle on two bones that stand still for four frames."""
-    return replace(SkinnedModel(REST, FACES, SKIN, BoneTrack(identity(4, 2))), **changed)
+    plain = {"rest": REST, "faces": FACES, "skin": SKIN, "track": BoneTrack(identity(4, 2))}
+    return linear_blend_model(**{**plain, **changed})
 
 
 def test_counts():
@@ -107,3 +108,40 @@ def test_parts_must_fit_each_other(refused):
 def test_clips_cover_all_frames_in_order(clips, refused):
     with refused(GeometryError, "clips"):
         model(clips=clips)
+
+
+def test_changed_copies_share_what_stays():
+    made = model(corrections=Corrections(np.ones((2, 3, 3)), np.ones((4, 2))), skeleton=SKELETON)
+    named = made.with_mesh(name="wing")
+    assert (named.name, made.name) == ("wing", "mesh")
+    assert named.animation is made.animation
+    assert named.with_character(skeleton=None).skeleton is None
+    renamed = made.with_animation(clips=(Clip("flap", 0, 4),))
+    assert [clip.name for clip in renamed.clips] == ["flap"]
+    assert renamed.character is made.character
+    assert renamed.track is made.track
+    plain = made.with_corrections(None)
+    assert (plain.corrections, plain.animation.coefficients, plain.rank) == (None, None, 0)
+    assert plain.skeleton is made.skeleton
+    again = plain.with_corrections(made.corrections)
+    assert np.array_equal(again.corrections.basis, made.corrections.basis)
+
+
+def test_truncated_corrections():
+    normals = np.zeros((3, 3, 3))
+    normals[2] = 1
+    basis = np.ones((3, 3, 3))
+    basis[2] = 0
+    made = model(corrections=Corrections(basis, np.ones((4, 3)), normals))
+    assert (made.rank, made.normal_rank) == (2, 1)
+    assert made.truncate(2) is made
+    assert (made.truncate(1).rank, made.truncate(1).normal_rank) == (1, 1)
+    assert model().truncate(0).corrections is None
+
+
+def test_a_model_without_its_coefficients_is_refused(refused):
+    made = model(corrections=Corrections(np.ones((2, 3, 3)), np.ones((4, 2))))
+    with refused(GeometryError, "coefficients", "stores none"):
+        SkinnedModel(made.character, Animation(made.track))
+    with refused(GeometryError, "coefficients", "(1, 2)"):
+        SkinnedModel(made.character, Animation(made.track, (), np.ones((4, 3), np.float32)))

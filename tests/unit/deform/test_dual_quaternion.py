@@ -7,10 +7,9 @@ from scipy.spatial.transform import Rotation
 from osteon.core.animation import BoneTrack
 from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.errors import GeometryError
-from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.deform.dual_quaternion import DualQuaternion
-from osteon.deform.linear_blend import LinearBlend
+from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import blends_of, pose_points
 from osteon_bench.deformers import narrowest_section, screws_by_products, twisted_bar
 
@@ -59,7 +58,7 @@ def test_a_twisted_bar_keeps_its_middle() -> None:
 def test_flexible_bones_are_refused(rng: np.random.Generator) -> None:
     skin = Skin(np.zeros((3, 1), np.int32), np.ones((3, 1), np.float32))
     track = BoneTrack(random_bones(rng, 1)[None], "flexible")
-    model = SkinnedModel(np.eye(3), [[0, 1, 2]], skin, BoneTrack(track.transforms, "rigid"))
-    assert model.with_parts(deformer=DualQuaternion(skin)).deformer.kind == "dual_quaternion"
+    model = linear_blend_model(np.eye(3), [[0, 1, 2]], skin, BoneTrack(track.transforms, "rigid"))
+    assert model.with_character(deformer=DualQuaternion(skin)).deformer.kind == "dual_quaternion"
     with pytest.raises(GeometryError, match="dual_quaternion"):
-        model.with_parts(deformer=DualQuaternion(skin), track=track)
+        model.with_character(deformer=DualQuaternion(skin)).with_animation(track=track)

@@ -10,17 +10,16 @@ import pytest
 
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.character import Character
-from osteon.core.corrections import Corrections
-from osteon.core.deformer import restore_displacement
+from osteon.core.corrections import Corrections, StoredDisplacement
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.deform.column_rows import ColumnRows
-from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.joint_rbf import driver_shapes, joint_turns
 from osteon.deform.normals import pose_normals
 from osteon.deform.packed_columns import PackedColumns
 from osteon.deform.pose import displaced_rest, pose_character, pose_frames, pose_points
+from osteon.deform.registry import restore_displacement
 from osteon.io import load_model, save_model
 from osteon.io.formats.options import SaveOptions
 from osteon.io.metadata.baked import StoredTables, baked_model, live_model, numbered_columns, table_arrays
@@ -118,7 +117,7 @@ def test_bytes_are_small_and_close() -> None:
     again = restore_displacement(EigenSkin.kind, small.arrays())
     assert np.array_equal(again.basis, small.basis)
     assert np.array_equal(again.normal_basis, small.normal_basis)
-    assert np.abs(small.cut(2).basis - small.basis[:2]).max() <= off
+    assert np.abs(small.truncate(2).basis - small.basis[:2]).max() <= off
     assert small.take(np.array([3, 1], np.int32)).bits == 8
 
 
@@ -160,7 +159,7 @@ def test_a_vertex_is_counted(tmp_path: Path) -> None:
 
 def test_an_empty_displacement_moves_nothing() -> None:
     model = DISPLACEMENT_CASES["eigenskin"]()
-    none = replace(model.character, displacements=(displacement_of(model).cut(0),))
+    none = replace(model.character, displacements=(displacement_of(model).truncate(0),))
     plain = Character(model.mesh, model.deformer)
     moved, still = (pose_frames(SkinnedModel(one, model.animation)) for one in (none, plain))
     assert np.array_equal(moved, still)
@@ -196,8 +195,8 @@ def test_columns_of_normals_cost_no_time_in_posing() -> None:
     assert found.by_vertex().columns.max() < 3
     q = found.position_coefficients(animation)
     assert q == pytest.approx(found.coefficients(animation)[:, :3], abs=1e-6)
-    assert found.cut(2).rbf.n_columns == 4
-    assert np.array_equal(found.cut(2).coefficients(animation), found.coefficients(animation)[:, [0, 1, 3, 4]])
+    assert found.truncate(2).rbf.n_columns == 4
+    assert np.array_equal(found.truncate(2).coefficients(animation), found.coefficients(animation)[:, [0, 1, 3, 4]])
     bare = found.without_normals(3)
     assert bare.normal_basis is None
     assert np.array_equal(bare.coefficients(animation), q)
@@ -264,7 +263,7 @@ def test_columns_of_files_of_before_stand_together() -> None:
     plain = SkinnedModel(replace(model.character, displacements=()), replace(model.animation, coefficients=None))
     (last,) = numbered_columns([5], [None], 10)
     tables = [StoredTables("eigenskin", last, table_arrays(found))]
-    again = live_model(plain.with_parts(corrections=corrections), tables)
+    again = live_model(plain.with_corrections(corrections), tables)
     for one, other in zip(again.character.displacements, model.character.displacements, strict=True):
         assert np.array_equal(one.basis, other.basis)
         assert np.array_equal(one.normal_basis, other.normal_basis)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames, pose_vertices
 
 from ...tolerance import assert_same_points
@@ -22,7 +21,7 @@ def random_model(n_vertices: int = 40, n_frames: int = 7, n_bones: int = 5, rank
     corrections = None
     if rank:
         corrections = Corrections(rng.normal(size=(rank, n_vertices, 3)), rng.normal(size=(n_frames, rank)))
-    return SkinnedModel(
+    return linear_blend_model(
         rng.normal(size=(n_vertices, 3)),
         np.array([[0, 1, 2]]),
         Skin(rng.integers(0, n_bones, (n_vertices, 3)), weights),
@@ -65,7 +64,7 @@ def test_parts_are_the_same_as_the_whole(rank):
 def test_corrections_of_rank_zero_change_nothing():
     model = random_model()
     none = Corrections(np.zeros((0, 40, 3)), np.zeros((7, 0)))
-    assert np.array_equal(pose_frames(replace(model, corrections=none)), pose_frames(model))
+    assert np.array_equal(pose_frames(model.with_corrections(none)), pose_frames(model))
 
 
 def test_number_of_threads_does_not_matter():
@@ -74,7 +73,7 @@ def test_number_of_threads_does_not_matter():
 
 
 def test_identity_gives_the_rest_pose():
-    model = replace(random_model(), track=BoneTrack(identity(7, 5), "rigid"))
+    model = random_model().with_animation(track=BoneTrack(identity(7, 5), "rigid"))
     assert_same_points(pose_frames(model), np.repeat(model.rest[None], 7, axis=0))
 
 

@@ -15,6 +15,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.normals import displaced_normals, normal_map, pose_normals, rest_normals, unit_vectors
 from osteon.deform.pose import linear_parts, pose_vertices
 from osteon.synth.baked import rigid_skin
@@ -30,12 +31,14 @@ def sphere(*linear: np.ndarray) -> SkinnedModel:
     """A sphere on one bone, moved by a matrix in each frame."""
     shape = make_sphere(2, 1.0)
     transforms = np.concatenate([np.stack(linear), np.ones((len(linear), 3, 1))], axis=2)[:, None]
-    return SkinnedModel(shape.vertices, shape.faces, rigid_skin(np.zeros(len(shape.vertices))), BoneTrack(transforms))
+    return linear_blend_model(
+        shape.vertices, shape.faces, rigid_skin(np.zeros(len(shape.vertices))), BoneTrack(transforms)
+    )
 
 
 def shaded(model: SkinnedModel, normals: np.ndarray) -> SkinnedModel:
     """The model with a normal of its own (v,3) at each vertex."""
-    return model.with_parts(asset=replace(model.asset, normals=CornerNormals(normals, model.faces)))
+    return model.with_mesh(asset=replace(model.asset, normals=CornerNormals(normals, model.faces)))
 
 
 def test_both_forms_agree_for_rotations():
@@ -64,7 +67,7 @@ def test_inverse_transpose_is_exact_for_a_flat_patch():
     corner = np.array([4 * i + j for i in range(3) for j in range(3)])[:, None]
     faces = (corner + np.array([[0, 1, 4, 1, 5, 4]])).reshape(-1, 3)
     transforms = np.concatenate([AFFINE, np.zeros((3, 1))], axis=1)[None, None]
-    model = SkinnedModel(rest, faces, rigid_skin(np.zeros(16)), BoneTrack(transforms))
+    model = linear_blend_model(rest, faces, rigid_skin(np.zeros(16)), BoneTrack(transforms))
     moved = vertex_normals(pose_vertices(model, 0), faces)
     assert_near(pose_normals(model, 0, "inverse_transpose"), moved, 1e-5)
     assert np.abs(pose_normals(model, 0, "linear") - moved).max() > 0.05
@@ -94,7 +97,7 @@ def test_corrections_are_added_before_the_map():
     rng = np.random.default_rng(0)
     rest = vertex_normals(model.rest, model.faces)
     basis, q = 0.1 * rng.normal(size=(2, model.n_vertices, 3)), rng.normal(size=(model.n_frames, 2))
-    moved = model.with_parts(corrections=Corrections(np.zeros_like(basis), q, basis))
+    moved = model.with_corrections(Corrections(np.zeros_like(basis), q, basis))
     found = pose_normals(moved, 5)
     expected = np.einsum("vij,vj->vi", linear_parts(model, 5), rest + np.einsum("r,rvj->vj", q[5], basis))
     assert_near(found, expected / np.linalg.norm(expected, axis=1, keepdims=True), 1e-6)
@@ -115,7 +118,7 @@ def test_shapes_are_checked(refused):
     with refused(GeometryError, "normal_basis"):
         Corrections(basis, q, np.zeros((1, n, 3)))
     with refused(GeometryError, "normal_basis"):
-        model.with_parts(corrections=Corrections(basis, q, np.zeros((2, n - 1, 3))))
+        model.with_corrections(Corrections(basis, q, np.zeros((2, n - 1, 3))))
     with refused(GeometryError, "normals"):
         shaded(model, np.zeros((n - 1, 3)))
 
@@ -139,7 +142,7 @@ def test_several_normals_at_a_vertex_follow_its_blend():
     model = bent_tube(3).model
     corners = np.arange(3 * len(model.faces), dtype=np.int32).reshape(-1, 3)
     values = unit_vectors(np.random.default_rng(1).normal(size=(corners.size, 3)))
-    split = model.with_parts(asset=replace(model.asset, normals=CornerNormals(values, corners)))
+    split = model.with_mesh(asset=replace(model.asset, normals=CornerNormals(values, corners)))
     assert split.mesh.n_normals == corners.size
     assert np.array_equal(split.mesh.vertex_of_normal, model.faces.reshape(-1))
     assert np.array_equal(split.mesh.vertex_of_normal[split.mesh.normal_of_vertex], np.arange(model.n_vertices))
@@ -153,6 +156,6 @@ def test_several_influences():
     transforms = np.stack([np.eye(3), quarter])[None]
     track = BoneTrack(np.concatenate([transforms, np.zeros((1, 2, 3, 1))], axis=3))
     rest = np.array([[0.0, 0, 0], [0, 1, 0], [0, 0, 1]])  # normal along x
-    model = SkinnedModel(rest, [[0, 1, 2]], Skin(np.tile([0, 1], (3, 1)), np.full((3, 2), 0.5)), track)
+    model = linear_blend_model(rest, [[0, 1, 2]], Skin(np.tile([0, 1], (3, 1)), np.full((3, 2), 0.5)), track)
     root = np.sqrt(0.5)
     assert_near(pose_normals(model, 0, "linear"), np.tile([root, root, 0], (3, 1)), 1e-6)

@@ -137,7 +137,7 @@ def test_names_differ_from_each_other_and_from_nodes_of_the_file():
 
 def test_joints_of_a_character_name_the_bones_that_take_their_place(tmp_path):
     model = bent_tube(3, 8).model
-    named = replace(model, track=replace(model.track, names=("hip", "knee", "foot")))
+    named = model.with_animation(track=replace(model.track, names=("hip", "knee", "foot")))
     save_model(named, tmp_path / "limb.glb")
     sequence = load_sequence(tmp_path / "limb.glb")
     assert sequence.asset.joint_of_vertex is not None

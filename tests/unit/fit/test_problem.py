@@ -8,7 +8,7 @@ import pytest
 from osteon.core.errors import GeometryError
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply
-from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.problem import FitProblem, InputTransforms, pose_problem
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 from ...tolerance import assert_near, assert_same_points
@@ -33,27 +33,28 @@ def test_centred_and_scaled(n_vertices):
     assert_near(problem.points[:, :3].mean(axis=0), np.zeros(3))
     assert (problem.points[:, :3] ** 2).sum(axis=1).mean() == pytest.approx(1)
     assert (problem.points[:, 3] == 1).all()
-    posed = problem.scale * frames_of(problem) + problem.frame_centers[:, None]
+    posed = problem.posed_scale * frames_of(problem) + problem.frame_centers[:, None]
     assert_same_points(posed, sequence.frames, 1e-7)
     assert_near(problem.energy, (problem.targets.astype(np.float64) ** 2).sum(axis=1), 1e-12)
 
 
-def test_to_world_takes_rest_to_frames():
+def test_to_input_takes_rest_to_frames():
     sequence = ball()
     problem = pose_problem(sequence)
     rng = np.random.default_rng(0)
     transforms = rng.normal(size=(6, 3, 3, 4))
     here = np.einsum("fbij,vj->fbvi", transforms, problem.points)
-    there = apply(problem.to_world(transforms), np.broadcast_to(sequence.rest.astype(np.float64), (6, 3, 80, 3)))
-    assert_near(there, problem.scale * here + problem.frame_centers[:, None, None], 1e-12)
+    there = apply(problem.to_input(transforms).values, np.broadcast_to(sequence.rest.astype(np.float64), (6, 3, 80, 3)))
+    assert_near(there, problem.posed_scale * here + problem.frame_centers[:, None, None], 1e-12)
 
 
-def test_from_world_is_the_way_back():
+def test_from_input_is_the_inverse():
     problem = pose_problem(replace(ball(), rest=ball().rest + 7))
     transforms = np.random.default_rng(1).normal(size=(6, 5, 3, 4))
     before = transforms.copy()
-    assert_near(problem.from_world(problem.to_world(transforms)), transforms, 1e-12)
-    assert_near(problem.to_world(problem.from_world(transforms)), transforms, 1e-12)
+    assert_near(problem.from_input(problem.to_input(transforms)), transforms, 1e-12)
+    assert_near(problem.to_input(problem.from_input(InputTransforms(transforms))).values, transforms, 1e-12)
+    assert_near(problem.rest_from_input(problem.rest_to_input(problem.points[:, :3])), problem.points[:, :3], 1e-12)
     assert np.array_equal(transforms, before)
 
 
@@ -61,7 +62,7 @@ def test_error_percent_is_the_distortion_of_the_whole():
     sequence = ball()
     problem = pose_problem(sequence)
     errors = np.random.default_rng(2).uniform(size=80)
-    motion = np.linalg.norm(sequence.frames - sequence.frames.mean(axis=0, dtype=np.float64)) / problem.scale
+    motion = np.linalg.norm(sequence.frames - sequence.frames.mean(axis=0, dtype=np.float64)) / problem.posed_scale
     assert problem.error_percent(errors) == pytest.approx(100 * np.sqrt(errors.sum()) / motion, rel=1e-6)
 
 
@@ -73,7 +74,7 @@ def test_where_the_character_stands_does_not_matter(far):
     assert_near(two.points, one.points, 1e-12)
     assert_near(two.targets, one.targets, 1e-6)
     assert two.motion == pytest.approx(one.motion, rel=1e-9)
-    assert two.scale == pytest.approx(one.scale, rel=1e-12)
+    assert two.posed_scale == pytest.approx(one.posed_scale, rel=1e-12)
 
 
 def test_a_walk_across_the_scene_is_no_error():
@@ -90,7 +91,7 @@ def test_some_vertices_and_frames():
     chosen, frames = np.array([3, 5, 70], np.int32), np.array([0, 4], np.int32)
     problem = pose_problem(sequence, chosen, frames)
     assert (problem.n_vertices, problem.n_frames) == (3, 2)
-    posed = problem.scale * frames_of(problem) + problem.frame_centers[:, None]
+    posed = problem.posed_scale * frames_of(problem) + problem.frame_centers[:, None]
     assert_same_points(posed, sequence.frames[frames][:, chosen], 1e-6)
 
 
@@ -98,7 +99,7 @@ def test_subset_keeps_units_and_estimates_the_motion():
     problem = pose_problem(ball())
     part = problem.subset(np.arange(0, 80, 2, dtype=np.int32))
     assert np.array_equal(part.targets, problem.targets[::2])
-    assert part.scale == problem.scale
+    assert part.posed_scale == problem.posed_scale
     assert part.motion == pytest.approx(problem.motion * np.sqrt(0.5))
 
 

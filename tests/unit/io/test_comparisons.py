@@ -18,7 +18,7 @@ from osteon.io.comparisons.summary import KnownFile, PoseFigures, parse_summary,
 from ...subjects import bent_tube
 
 BAKED = bent_tube(2, n_frames=4)
-MODELS = {"ssd": BAKED.model, "dqs": BAKED.model.with_parts(deformer=DualQuaternion(BAKED.model.skin))}
+MODELS = {"ssd": BAKED.model, "dqs": BAKED.model.with_character(deformer=DualQuaternion(BAKED.model.skin))}
 FIGURES = {
     "training": {"error_percent": 1.5, "rms_percent": 0.2},
     "unseen": {"error_percent": None, "rms_percent": 0.3},

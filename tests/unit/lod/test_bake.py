@@ -93,7 +93,7 @@ def test_corrections_turn_with_the_bind_pose():
 
 def test_dual_quaternions_stay_such():
     plain = make_jointed(2, JointedOptions(joints=6))
-    model = plain.with_parts(deformer=DualQuaternion(plain.skin), fallback=plain.skin)
+    model = plain.with_character(deformer=DualQuaternion(plain.skin), fallback=plain.skin)
     order = fit_progressive(model).skin.all_clips
     baked = bake_level(model, order, 4)
     assert baked.deformer.kind == "dual_quaternion"

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.corrections import StoredDisplacement
 from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.lod_options import LodOptions
 from osteon.core.model import SkinnedModel
-from osteon.deform.corrections import StoredDisplacement
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_character, pose_frames
 from osteon.io import load_model, save_model

@@ -24,7 +24,7 @@ def three_clips():
     transforms = np.concatenate([model.animation.transforms, first.animation.transforms])
     n = first.n_frames
     clips = (Clip("one", 0, n), Clip("two", n, 2 * n), Clip("again", 2 * n, 3 * n))
-    return model.with_parts(track=replace(model.track, transforms=transforms), clips=clips)
+    return model.with_animation(track=replace(model.track, transforms=transforms), clips=clips)
 
 
 def test_a_single_clip_shares_all_with_itself():

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from osteon.core.animation import BoneTrack
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.bone_order import BoneOrder
 from osteon.lod.level_pose import pose_at_count
 from osteon.lod.search.fit_orders import fit_orders
@@ -59,7 +60,7 @@ def test_bones_that_stay_on_another_come_last_and_cost_nothing():
     transforms = model.animation.transforms.copy()
     above = model.skeleton.parents[5]
     transforms[:, 5] = transforms[:, above]
-    order = orders_of(model.with_parts(track=replace(model.track, transforms=transforms)))[0]
+    order = orders_of(model.with_animation(track=replace(model.track, transforms=transforms)))[0]
     assert order.errors[-2] <= 1e-12 * order.base
     assert set(order.order[-1:]) <= {5, above}
 
@@ -78,7 +79,7 @@ def placed(model: SkinnedModel, turn: np.ndarray, shift: np.ndarray, scale: floa
     moved = (new_from_old @ whole(model.animation.transforms) @ back)[..., :3, :]
     joints = (new_from_old @ whole(model.skeleton.world_from_joint))[..., :3, :]
     joints[..., :3] /= scale
-    return SkinnedModel(
+    return linear_blend_model(
         model.rest @ new_from_old[:3, :3].T + shift,
         model.faces,
         model.skin,
@@ -104,7 +105,7 @@ def test_a_body_that_moves_as_one_needs_one_bone():
     turns = Rotation.random(model.n_frames, random_state=rng).as_matrix()
     whole = np.concatenate([turns, rng.normal(size=(model.n_frames, 3, 1))], axis=2)[:, None]
     track = BoneTrack(np.repeat(whole, model.n_bones, axis=1).astype(np.float32), "rigid", model.track.names)
-    order = orders_of(model.with_parts(track=track))[0]
+    order = orders_of(model.with_animation(track=track))[0]
     assert order.errors[1] <= 1e-10 * model.diagonal**2 * order.samples
 
 

@@ -27,15 +27,17 @@ def scaled_rig() -> SkinnedModel:
     plain = make_jointed(1)
     transforms = plain.animation.transforms.copy()
     transforms[..., :3] *= np.float32(0.01)
-    return plain.with_parts(
-        rest=100 * plain.rest, track=BoneTrack(transforms, "rigid", plain.track.names), skeleton=None
+    return (
+        plain.with_mesh(rest=100 * plain.rest)
+        .with_character(skeleton=None)
+        .with_animation(track=BoneTrack(transforms, "rigid", plain.track.names))
     )
 
 
 def still() -> SkinnedModel:
     """A character without a clip: one frame."""
     plain = make_jointed(2)
-    return plain.with_parts(track=replace(plain.track, transforms=plain.animation.transforms[3:4]), clips=())
+    return plain.with_animation(track=replace(plain.track, transforms=plain.animation.transforms[3:4]), clips=())
 
 
 def swollen() -> SkinnedModel:
@@ -46,7 +48,7 @@ def swollen() -> SkinnedModel:
     )
     transforms = plain.animation.transforms.copy()
     transforms[..., :3] *= grown
-    return plain.with_parts(track=BoneTrack(transforms, "scaled", plain.track.names))
+    return plain.with_animation(track=BoneTrack(transforms, "scaled", plain.track.names))
 
 
 ODD: dict[str, Callable[[], SkinnedModel]] = {
@@ -60,7 +62,7 @@ ODD: dict[str, Callable[[], SkinnedModel]] = {
     "several roots": lambda: make_jointed(5, JointedOptions(roots=3)),
     "unused joints": lambda: with_unused(make_jointed(6)),
     "no clip": still,
-    "no skeleton": lambda: make_jointed(7).with_parts(skeleton=None),
+    "no skeleton": lambda: make_jointed(7).with_character(skeleton=None),
     "six influences": lambda: make_jointed(8, JointedOptions(influences=6)),
     "one influence": lambda: make_jointed(9, JointedOptions(influences=1)),
     "two clips": lambda: two_clips(make_jointed(1), make_jointed(1, JointedOptions(swing=0.2))),
@@ -101,7 +103,7 @@ def test_corrections_go_along():
 def _with_corrections(model: SkinnedModel) -> SkinnedModel:
     rng = np.random.default_rng(0)
     basis = 0.02 * rng.normal(size=(2, model.n_vertices, 3)).astype(np.float32)
-    return model.with_parts(corrections=Corrections(basis, rng.normal(size=(model.n_frames, 2)).astype(np.float32)))
+    return model.with_corrections(Corrections(basis, rng.normal(size=(model.n_frames, 2)).astype(np.float32)))
 
 
 def test_reports_say_what_took_how_long():

@@ -26,7 +26,7 @@ MODELS = {
     "rigid": lambda: make_jointed(1),
     "unused": lambda: with_unused(make_jointed(1)),
     "scaled": lambda: with_tree(scaled_model()),
-    "no skeleton": lambda: make_jointed(1).with_parts(skeleton=None),
+    "no skeleton": lambda: make_jointed(1).with_character(skeleton=None),
     "second clip": lambda: two_clips(make_jointed(1), make_jointed(1, JointedOptions(swing=1.0))),
 }
 

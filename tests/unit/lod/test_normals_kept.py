@@ -12,8 +12,7 @@ from osteon.core.options import SkinOptions
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.pipeline.skin import skin_sequence
-from osteon.view.pack.arrays import columns_by_kind, displacement_arrays
-from osteon.view.pack.split_normals import split_normals
+from osteon.view.pack.arrays import columns_by_kind, displacement_arrays, split_normals
 
 from ...cube import sheared_cube
 from ...tolerance import assert_near
@@ -63,7 +62,7 @@ def test_cut_and_take_keep_columns_of_normals():
     added = Corrections(basis, rng.normal(size=(6, 5)), rng.normal(size=(5, 7, 3)))
     assert (added.rank, added.n_columns) == (3, 5)
     for rank, columns in ((3, [0, 1, 2, 3, 4]), (1, [0, 3, 4]), (0, [3, 4]), (9, [0, 1, 2, 3, 4])):
-        cut = added.cut(rank)
+        cut = added.truncate(rank)
         assert (cut.rank, cut.n_columns) == (min(rank, 3), len(columns))
         assert np.array_equal(cut.basis, added.basis[columns])
         assert np.array_equal(cut.normal_basis, added.normal_basis[columns])

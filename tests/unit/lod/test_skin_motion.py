@@ -11,6 +11,7 @@ from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError
 from osteon.core.skin import Skin
 from osteon.deform.animation_space import AnimationSpace
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
 from osteon.synth.jointed import JointedOptions, make_jointed
 from tests.lod_rigs import direct_posed, with_doubles, with_unused
@@ -55,7 +56,7 @@ def test_a_joint_that_is_bound_twice_is_one_bone():
 def test_two_bones_that_move_alike_without_a_skeleton_are_one():
     model = make_jointed(3)
     transforms = model.animation.transforms[:, [0, 1, 2, 3, 4, 5, 6, 6]]
-    twins = model.with_parts(track=replace(model.track, transforms=transforms), skeleton=None)
+    twins = model.with_character(skeleton=None).with_animation(track=replace(model.track, transforms=transforms))
     motion = read_skin_motion(twins)
     assert motion.n_bones == 7
     assert_near(posed(motion), in_units(motion, direct_posed(twins, transforms)), 1e-7)
@@ -66,7 +67,7 @@ def test_a_rig_that_carries_a_scale_is_like_any_other(scale):
     plain = make_jointed(4)
     transforms = plain.animation.transforms * np.float32([scale, scale, scale, 1])
     transforms[..., 3] *= scale
-    model = plain.with_parts(track=BoneTrack(transforms, "rigid", plain.track.names))
+    model = plain.with_animation(track=BoneTrack(transforms, "rigid", plain.track.names))
     motion, before = read_skin_motion(model), read_skin_motion(plain)
     assert_near(motion.transforms, before.transforms, 1e-5)
     assert motion.squared_unit == pytest.approx(scale**2 * before.squared_unit, rel=1e-5)
@@ -80,10 +81,8 @@ def test_several_roots():
 def test_refuses_other_families_and_empty_models():
     model = make_jointed(6)
     with pytest.raises(GeometryError, match="linear_blend or dual_quaternion skin, got animation_space"):
-        read_skin_motion(model.with_parts(deformer=AnimationSpace.from_skin(model.skin)))
+        read_skin_motion(model.with_character(deformer=AnimationSpace.from_skin(model.skin)))
     empty = Skin(np.zeros((0, 4), np.int32), np.zeros((0, 4), np.float32))
-    nothing = model.with_parts(
-        rest=np.zeros((0, 3)), faces=np.zeros((0, 3), np.int32), deformer=type(model.deformer)(empty)
-    )
+    nothing = linear_blend_model(np.zeros((0, 3)), np.zeros((0, 3), np.int32), empty, model.track)
     with pytest.raises(GeometryError, match="vertices that follow bones, got none"):
         read_skin_motion(nothing)

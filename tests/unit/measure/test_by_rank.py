@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -33,7 +31,7 @@ def test_every_rank_is_what_the_cut_model_leaves(preset, bone_type):
     found = error_percent_by_rank(fit.model, sequence.frames)
     assert found.shape == (7,)
     for rank in range(7):
-        assert found[rank] == pytest.approx(measured(fit.model.cut(rank), sequence), rel=1e-5)
+        assert found[rank] == pytest.approx(measured(fit.model.truncate(rank), sequence), rel=1e-5)
         told = fit.report.error_percent_by_rank[str(rank)]
         assert told == pytest.approx(found[rank], rel=1e-5)
         assert cut_fit(fit, sequence, rank).report.error_percent == pytest.approx(found[rank], rel=1e-5)
@@ -44,10 +42,10 @@ def test_of_any_corrections_however_bad():
     baked = bent_tube(2)
     rng = np.random.default_rng(0)
     columns = Corrections(rng.normal(size=(4, baked.model.n_vertices, 3)), rng.normal(size=(8, 4)))
-    model = replace(baked.model, corrections=columns)
+    model = baked.model.with_corrections(columns)
     found = error_percent_by_rank(model, baked.sequence.frames, threads=2)
     for rank in range(1, 5):
-        assert found[rank] == pytest.approx(measured(model.cut(rank), baked.sequence), rel=1e-5)
+        assert found[rank] == pytest.approx(measured(model.truncate(rank), baked.sequence), rel=1e-5)
     assert np.array_equal(found, error_percent_by_rank(model, baked.sequence.frames, threads=1))
 
 

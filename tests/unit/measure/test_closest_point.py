@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from osteon.core.errors import GeometryError
-from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
-from osteon.synth.shapes import make_tube
+from osteon.measure.closest_point import SurfaceBoxes, closest_points, depth_outside, first_triangles
+from osteon.synth.shapes import make_ball, make_tube
 
 TRIANGLE = np.array([[0.0, 0, 0], [2, 0, 0], [0, 2, 0]])
 ONE = np.array([[0, 1, 2]], np.int32)
@@ -113,3 +113,10 @@ def test_a_surface_needs_triangles() -> None:
 
 def test_no_queries() -> None:
     assert len(closest_points(SurfaceBoxes.of(TRIANGLE, ONE), np.zeros((0, 3))).distances) == 0
+
+
+def test_inside_and_outside() -> None:
+    ball = make_ball(200)
+    points = np.array([[0.0, 0, 0], [0.4, 0, 0], [3.0, 0, 0]])
+    found = depth_outside(points, ball.vertices, ball.faces, np.array([1.0, 0.5, 2.0]))
+    assert found.tolist() == [0, 0, 2]

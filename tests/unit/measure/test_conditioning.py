@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from osteon.core.animation import BoneTrack
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity, rotation_from_axis_angle
+from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.measure import conditioning
 from osteon.measure.conditioning import measure_conditioning
 from osteon.synth.baked import RandomOptions, bake_random_model
@@ -33,7 +32,7 @@ def test_two_bones_half_a_turn_apart_cancel():
     transforms[0, 1, :, :3] = rotation_from_axis_angle(np.array([0.0, 0, 1]), np.pi)
     rest, faces = np.eye(3), np.array([[0, 1, 2]])
     skin = Skin(np.tile([0, 1], (3, 1)), np.tile([0.5, 0.5], (3, 1)))
-    assert measure_conditioning(SkinnedModel(rest, faces, skin, BoneTrack(transforms))).smallest < 1e-6
+    assert measure_conditioning(linear_blend_model(rest, faces, skin, BoneTrack(transforms))).smallest < 1e-6
 
 
 @pytest.mark.parametrize("most", [50, 97, 250])
@@ -44,9 +43,14 @@ def test_a_sample_reaches_all_parts_of_the_model(monkeypatch, most):
     assert measure_conditioning(model).smallest >= singular_values(model).min() * (1 - 1e-5)
     frame, region = model.track.transforms.copy(), model.skin.bones.copy()
     frame[4, :, 2] = 0
-    assert measure_conditioning(replace(model, track=BoneTrack(frame))).smallest < 1e-6
+    assert measure_conditioning(model.with_animation(track=BoneTrack(frame))).smallest < 1e-6
     region[20:40] = 0
     flat = model.track.transforms.copy()
     flat[:, 0, 2] = 0
     skin = Skin(region, model.skin.weights)
-    assert measure_conditioning(replace(model, skin=skin, track=BoneTrack(flat))).smallest < 1e-6
+    assert (
+        measure_conditioning(
+            model.with_character(deformer=LinearBlend(skin)).with_animation(track=BoneTrack(flat))
+        ).smallest
+        < 1e-6
+    )

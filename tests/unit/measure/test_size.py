@@ -8,6 +8,7 @@ from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.measure.size import compression_ratio
 
 #: Table 1 of Skinning Mesh Animations: vertices, frames, bones, then the ratios printed for rigid and flexible bones.
@@ -25,7 +26,7 @@ def model_of(vertices: int, frames: int, bones: int, bone_type: BoneType) -> Ski
     """Four influences a vertex; only the sizes count."""
     skin = Skin(np.zeros((vertices, 4), np.int32), np.tile(np.float32([1, 0, 0, 0]), (vertices, 1)))
     track = BoneTrack(identity(frames, bones), bone_type)
-    return SkinnedModel(np.zeros((vertices, 3)), [[0, 1, 2]], skin, track)
+    return linear_blend_model(np.zeros((vertices, 3)), [[0, 1, 2]], skin, track)
 
 
 @pytest.mark.parametrize("name", TABLE_1)
@@ -39,4 +40,4 @@ def test_corrections_count():
     plain = model_of(100, 10, 2, "rigid")
     added = Corrections(np.zeros((3, 100, 3)), np.zeros((10, 3)))
     floats = 3 * 100 + 4 * 100 + 7 * 10 * 2
-    assert compression_ratio(plain.with_parts(corrections=added)) == 3000 / (floats + 3 * (300 + 10))
+    assert compression_ratio(plain.with_corrections(added)) == 3000 / (floats + 3 * (300 + 10))

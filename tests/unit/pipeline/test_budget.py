@@ -105,7 +105,7 @@ def test_no_correction_too_many(name):
         model = found.fit.model
         if model.rank:
             assert found.fit.report.error_percent_by_rank[str(model.rank)] <= bound
-            cut = model.cut(model.rank - 1)
+            cut = model.truncate(model.rank - 1)
             error = np.linalg.norm(pose_frames(cut) - subject(name).frames)
             mean = subject(name).frames.mean(axis=0)
             assert 100 * error / np.linalg.norm(subject(name).frames - mean) > bound

@@ -47,7 +47,7 @@ def test_the_poses_of_its_own_animation_are_its_frames(tmp_path, dual, as_json):
 
 def test_a_rig_that_moves_at_another_size_keeps_it(tmp_path):
     model = posable_model()
-    small = model.with_parts(track=type(model.track)(0.01 * model.track.transforms, "rigid", NAMES))
+    small = model.with_animation(track=type(model.track)(0.01 * model.track.transforms, "rigid", NAMES))
     save_model(small, tmp_path / "small.npz")
     track = load_poses([tmp_path / "small.npz"], sticks_for(small).sticks)
     posed = pose_model(small, track)
@@ -73,7 +73,9 @@ def test_a_helper_goes_with_its_parent_and_a_handle_with_the_root(read):
     places[6, :, 3] = [0.1, -1.0, 0.0]
     skeleton = Skeleton((*NAMES, "helper", "ground"), parents, places)
     wider = model.track.transforms[:, order]
-    model = model.with_parts(track=type(model.track)(wider, "rigid", skeleton.names), skeleton=skeleton)
+    model = model.with_character(skeleton=skeleton).with_animation(
+        track=type(model.track)(wider, "rigid", skeleton.names)
+    )
     sticks = sticks_for(model)
     assert {"helper", "ground"}.isdisjoint(sticks.sticks.names)
     turned = {"rotate": {"arm": {"axis": [0, 0, 1], "degrees": 40}}, "translate": [0, 0.5, 0]}
@@ -89,7 +91,7 @@ def test_corrections_are_left_out_and_stretched_bones_move_what_hangs_there(read
 
     plain = posable_model()
     basis = np.ones((1, plain.n_vertices, 3), np.float32)
-    model = plain.with_parts(corrections=Corrections(basis, np.ones((plain.n_frames, 1), np.float32)))
+    model = plain.with_corrections(Corrections(basis, np.ones((plain.n_frames, 1), np.float32)))
     sticks = sticks_for(model).sticks
     posed = pose_model(model, read({"bones": {"arm-hand": {"stretch": 2}}}, sticks))
     assert posed.rank == 0
@@ -109,4 +111,4 @@ def test_what_no_skin_can_do_is_refused():
         with pytest.raises(OptionError, match=named):
             pose_model(model, track)
     with pytest.raises(GeometryError, match="no tree"):
-        sticks_for(model.with_parts(skeleton=None))
+        sticks_for(model.with_character(skeleton=None))

@@ -240,7 +240,7 @@ def test_normals_have_corrections_of_their_own():
     angles = {n: f.report.shading_deviation_degrees for n, f in found.items()}
     assert angles[3]["mean"] < 0.6 * angles[0]["mean"]
     assert angles[3]["rank_4"] == angles[3]["rank_0"] == angles[3]["mean"]
-    assert found[3].model.cut(0).normal_rank == 3
+    assert found[3].model.truncate(0).normal_rank == 3
 
 
 def test_any_unit_of_length():

@@ -31,7 +31,7 @@ def rig() -> SkinnedModel:
     places[:, 0, 3] = [0.0, 0.6, 1.2]
     model = bent_tube(3, 10).model
     track = BoneTrack(model.track.transforms, "rigid", NAMES)
-    return replace(model, track=track, skeleton=Skeleton(NAMES, np.array([-1, 0, 1]), places))
+    return model.with_character(skeleton=Skeleton(NAMES, np.array([-1, 0, 1]), places)).with_animation(track=track)
 
 
 def fleshy() -> MeshSequence:
@@ -44,7 +44,7 @@ def fleshy() -> MeshSequence:
 
 
 def still(model: SkinnedModel) -> SkinnedModel:
-    return replace(model, track=replace(model.track, transforms=model.track.transforms[:1]), clips=())
+    return model.with_animation(track=replace(model.track, transforms=model.track.transforms[:1]), clips=())
 
 
 def skin(sequence: MeshSequence, model: SkinnedModel, **options: object) -> SkinFit:
@@ -82,7 +82,7 @@ def test_far_from_the_origin_the_joints_stay_bit_for_bit():
     shift = np.float32([1000, -500, 300])
     transforms = baked.track.transforms.copy()
     transforms[..., 3] += shift
-    away = replace(baked, track=replace(baked.track, transforms=transforms))
+    away = baked.with_animation(track=replace(baked.track, transforms=transforms))
     joints_stay(skin(replace(sequence, frames=sequence.frames + shift), away, helpers=2), away)
 
 
@@ -127,7 +127,7 @@ def test_helpers_hang_below_the_joint_they_work_with():
 
 def test_names_of_helpers_that_are_taken():
     baked = rig()
-    named = replace(baked, track=replace(baked.track, names=("helper_0", "b", "c")), skeleton=None)
+    named = baked.with_character(skeleton=None).with_animation(track=replace(baked.track, names=("helper_0", "b", "c")))
     names = skin(fleshy(), named, helpers=2).model.track.names
     assert len(set(names)) == 5
     assert names[:3] == ("helper_0", "b", "c")
@@ -188,7 +188,7 @@ def test_another_mesh_with_as_many_frames():
 def test_another_mesh_stands_in_the_first_frame():
     """Joints are bound anew where they stand in that frame, so node and motion still agree."""
     baked, sequence = rig(), halved(bent_tube(3, 10, softness=0.0).sequence)
-    model = replace(baked, track=replace(baked.track, transforms=baked.track.transforms[3:]), clips=())
+    model = baked.with_animation(track=replace(baked.track, transforms=baked.track.transforms[3:]), clips=())
     later = replace(sequence, frames=sequence.frames[3:], rest=sequence.frames[3], clips=())
     fit = skin(later, model)
     assert np.median(fit.distortion.per_vertex) < 1e-6  # all but the rings that stand between two bones
@@ -240,7 +240,7 @@ def test_what_does_not_match_is_refused(refused):
     flat = baked.track.transforms.copy()
     flat[0, 1, :, :3] = 0
     with refused(GeometryError, "flattened"):
-        skin(other, replace(baked, track=BoneTrack(flat, "flexible", NAMES)))
+        skin(other, baked.with_animation(track=BoneTrack(flat, "flexible", NAMES)))
     for options, says in (
         ({"preset": "paper"}, "preset"),
         ({"bones": 4}, "helpers"),

@@ -9,6 +9,7 @@ from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.pipeline.rig import default_rig_options, on_rig_vertices, posed_by_rig
 from osteon.pipeline.rig_match import MOST_IN_PLACE, NEAR_PLACE, SAME_PLACE, SAME_UV, match_vertices, take_vertices
 
@@ -34,7 +35,7 @@ def other_order(
 @pytest.fixture
 def tube() -> tuple[SkinnedModel, MeshSequence]:
     baked = bent_tube(3, 6)
-    return baked.model.with_parts(asset=Asset(uvs=uvs_of(baked.model))), baked.sequence
+    return baked.model.with_mesh(asset=Asset(uvs=uvs_of(baked.model))), baked.sequence
 
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
@@ -53,7 +54,7 @@ def test_one_vertex_for_several_of_a_seam(tube):
     pick = np.concatenate([np.arange(model.n_vertices), doubles])
     twice = {int(v): model.n_vertices + i for i, v in enumerate(doubles)}
     faces[1::2] = np.vectorize(lambda v: twice.get(int(v), int(v)))(faces[1::2])
-    rig = SkinnedModel(model.rest[pick], faces, model.skin.take(pick.astype(np.int32)), model.track)
+    rig = linear_blend_model(model.rest[pick], faces, model.skin.take(pick.astype(np.int32)), model.track)
     found = match_vertices(sequence, rig)
     assert found is not None
     assert np.array_equal(found, pick)
@@ -74,7 +75,7 @@ def test_two_in_one_place_are_told_apart_by_texture_coordinate(tube):
     """Two tubes in one place that move apart."""
     model, sequence = tube
     n = model.n_vertices
-    both = SkinnedModel(
+    both = linear_blend_model(
         np.tile(model.rest, (2, 1)),
         np.concatenate([model.faces, model.faces + n]),
         model.skin.take(np.tile(np.arange(n, dtype=np.int32), 2)),
@@ -114,7 +115,7 @@ def shifted(model, sequence, share: float, distance: float) -> tuple[MeshSequenc
     rest = points.copy()
     rest[inside[:count], 0] += distance * size
     frames[:, inside[:count], 0] += distance * size
-    moved = model.with_parts(rest=rest.astype(np.float32))
+    moved = model.with_mesh(rest=rest.astype(np.float32))
     return other_order(moved, frames.astype(np.float32), Asset())
 
 

@@ -86,7 +86,7 @@ def test_a_rigid_motion_of_all_frames_changes_no_figure(fits):
     turn = Rotation.from_rotvec([0.5, 1.2, -0.3]).as_matrix()
     transforms = turn @ model.track.transforms.astype(np.float64)
     transforms[..., 3] += [3, -1, 2]
-    moved = model.with_parts(track=replace(model.track, transforms=transforms.astype(np.float32)))
+    moved = model.with_animation(track=replace(model.track, transforms=transforms.astype(np.float32)))
     frames = (source.frames @ turn.T + [3, -1, 2]).astype(np.float32)
     normals = source_normals_of(source)
     ours, theirs = (
@@ -151,7 +151,7 @@ def test_the_rounds_keep_the_bound_and_the_start_is_one_of_them():
     model = skin_sequence(source, options=replace(BONES, shading=0.0)).model
     problem = problem_of(source)
     kind = model.track.bone_type
-    start = problem.from_world(model.track.transforms.astype(np.float64))
+    start = problem.from_input(model.track)
     influences = select_influences(problem.with_normals(None), start, 4)
     still = refine_shading(problem, start, influences, ShadingOptions(allowed=0.0))
     for allowed in (0.01, 0.05):

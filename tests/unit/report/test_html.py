@@ -174,7 +174,7 @@ def test_corrections_are_played_in_the_pictures(tube: tuple[SkinFit, MeshSequenc
     fit, sequence = tube
     basis = np.zeros((1, sequence.n_vertices, 3))
     basis[0, :, 1] = 0.2
-    model = replace(fit.model, corrections=Corrections(basis, np.ones((sequence.n_frames, 1))))
+    model = fit.model.with_corrections(Corrections(basis, np.ones((sequence.n_frames, 1))))
     bare, moved = (build_page(replace(fit, model=m), sequence, curves=ReportCurves()) for m in (fit.model, model))
     assert re.findall(r'<img src="([^"]*)" alt="result', bare) != re.findall(r'<img src="([^"]*)" alt="result', moved)
 

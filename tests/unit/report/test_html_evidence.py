@@ -16,6 +16,7 @@ from osteon.core.progress import ProgressEvent
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.pipeline.skin import skin_sequence
 from osteon.report.curves import report_curves, tolerance_curve
 from osteon.report.evidence import bone_shares, frame_steps, gather_evidence, lone_frames, shared_bones
@@ -85,7 +86,7 @@ def _two_squares(bones: list[int], n_bones: int) -> SkinnedModel:
     rest = np.concatenate([SQUARE, SQUARE + 3])
     faces = np.concatenate([FACES, FACES + 4])
     skin = Skin(np.repeat(bones, 4)[:, None], np.ones((8, 1)))
-    return SkinnedModel(rest, faces, skin, BoneTrack(identity(2, n_bones)))
+    return linear_blend_model(rest, faces, skin, BoneTrack(identity(2, n_bones)))
 
 
 def test_shares_of_error_and_mesh() -> None:
@@ -108,7 +109,7 @@ def test_seams_do_not_cut_a_piece_in_two_for_the_report_nor_for_info() -> None:
     rest = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [5, 0, 0], [6, 0, 0], [5, 1, 0]])
     faces = np.arange(9).reshape(3, 3)
     skin = Skin(np.zeros((9, 1), int), np.ones((9, 1)))
-    model = SkinnedModel(rest, faces, skin, BoneTrack(identity(2, 1)))
+    model = linear_blend_model(rest, faces, skin, BoneTrack(identity(2, 1)))
     assert shared_bones(model) == (2, ((0, 2),))
     assert describe_model(model)["shells"] == 2
     assert describe_sequence(MeshSequence(np.stack([rest, rest]), faces, rest))["shells"] == 2
@@ -181,7 +182,7 @@ def test_bones_that_carry_a_scale_do_not_flatten(tube: MeshSequence) -> None:
     fit = skin_sequence(tube, options=OPTIONS)
     transforms = fit.model.track.transforms.copy()
     transforms[..., :3] /= 100
-    model = fit.model.with_parts(rest=100 * tube.rest, track=BoneTrack(transforms, "flexible"))
+    model = fit.model.with_mesh(rest=100 * tube.rest).with_animation(track=BoneTrack(transforms, "flexible"))
     small = {key: value / 100 for key, value in fit.report.smallest_singular_value.items()}
     report = replace(fit.report, quality=replace(fit.report.quality, smallest_singular_value=small))
     scaled = gather_evidence(replace(fit, model=model, report=report), tube.with_parts(rest=100 * tube.rest))

@@ -26,7 +26,7 @@ COSTS = BoneCosts("one", np.array([1, 3, 5]), np.array([0.5, 1.0, 2.0]))
 @pytest.fixture(scope="module")
 def found() -> LevelsFit:
     model = two_clips(make_jointed(1, JOINTED), make_jointed(1, replace(JOINTED, swing=0.3)))
-    return fit_levels(model.with_parts(name="a <fox>"), options=LodOptions(bones="4,2", threads=1))
+    return fit_levels(model.with_mesh(name="a <fox>"), options=LodOptions(bones="4,2", threads=1))
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_pictures_of_all_levels(found):
     assert len(gallery.meshes) == len(gallery.skeletons) == 3
     assert len(gallery.sizes) == 2
     assert "2 bones" in gallery.skeletons[-1].caption
-    bare = replace(found.levels, model=found.levels.model.with_parts(skeleton=None))
+    bare = replace(found.levels, model=found.levels.model.with_character(skeleton=None))
     assert len(draw_levels(bare, threads=1).skeletons) == 3
 
 

@@ -28,5 +28,5 @@ def open_answers(path: Path, plan: StudyPlan) -> AnswerFile:
     """A new file of answers, ready to be written."""
     create_answer_file(path, plan, FINGERPRINT)
     answers = AnswerFile(path)
-    answers.begin_writing(FINGERPRINT)
+    answers.begin_writing(FINGERPRINT, plan.questions)
     return answers

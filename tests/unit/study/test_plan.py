@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from osteon.core.errors import FileFormatError, OptionError
-from osteon.study.plan import ask_order, plan_character, read_study_file
+from osteon.study.plan import plan_character, question_order, read_study_file
 
 from .study_cases import paper_plan, token_of
 
@@ -21,8 +21,8 @@ def test_the_paper_asks_24_questions():
 
 
 def test_the_order_is_a_raters_own_and_stays():
-    orders = [ask_order(token_of(i), 24) for i in range(300)]
-    assert orders == [ask_order(token_of(i), 24) for i in range(300)]
+    orders = [question_order(token_of(i), 24) for i in range(300)]
+    assert orders == [question_order(token_of(i), 24) for i in range(300)]
     assert all(sorted(order) == list(range(24)) for order in orders)
     assert len(set(map(tuple, orders))) == 300
     first = Counter(order[0] for order in orders)

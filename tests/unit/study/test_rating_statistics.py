@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from osteon.study.rating_statistics import (
+from osteon.study.results import (
     RatingSummary,
     compare_all,
     compare_ratings,

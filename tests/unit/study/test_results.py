@@ -45,7 +45,7 @@ def test_counts_and_means(results):
     assert (facts["raters"], facts["finished"], facts["answers"], facts["questions"]) == (5, 5, 120, 24)
     assert [c["name"] for c in facts["candidates"]] == ["ssd", "as", "mwe"]
     for candidate in facts["candidates"]:
-        scores = [a.score for a in results.answers if a.asked.candidate == candidate["name"]]
+        scores = [a.score for a in results.answers if a.question.candidate == candidate["name"]]
         assert candidate["answers"] == len(scores) == 40
         assert candidate["mean"] == pytest.approx(np.mean(scores))
         assert candidate["deviation"] == pytest.approx(np.std(scores, ddof=1))

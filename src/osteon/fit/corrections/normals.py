@@ -470,7 +470,7 @@ def _with_normals(model: SkinnedModel, source: SourceNormals, fit: NormalFit) ->
     known = model.corrections
     rank = 0 if known is None else known.rank
     asset = replace(model.asset, normals=source.as_stored(fit.rest))
-    plain = model.with_parts(corrections=None).with_parts(asset=asset)
+    plain = model.with_corrections(None).with_mesh(asset=asset)
     if rank + fit.rank == 0:
         return plain
     basis = np.zeros((rank + fit.rank, model.n_vertices, 3), np.float32)
@@ -480,4 +480,4 @@ def _with_normals(model: SkinnedModel, source: SourceNormals, fit: NormalFit) ->
         basis[:rank], coefficients[:, :rank] = known.basis[:rank], known.coefficients[:, :rank]
     normals[rank:], coefficients[:, rank:] = fit.basis.transpose(1, 0, 2), fit.coefficients
     moved = normals if fit.rank else None
-    return plain.with_parts(corrections=Corrections(basis, coefficients, moved))
+    return plain.with_corrections(Corrections(basis, coefficients, moved))

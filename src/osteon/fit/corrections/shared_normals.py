@@ -86,7 +86,7 @@ def with_shared_normals(model: SkinnedModel, frames: FrameSource, *, threads: in
         basis[:, block] = _solve_basis(maps, residues, q[:, block], threads)
         _subtract(maps, residues, basis[:, block], q[:, block], threads)
     stored = np.ascontiguousarray(basis.transpose(1, 0, 2), np.float32)
-    return model.with_parts(corrections=Corrections(known.basis, known.coefficients, stored))
+    return model.with_corrections(Corrections(known.basis, known.coefficients, stored))
 
 
 def _subtract(maps: Float32, residues: Float32, basis: Float64, q: Float64, threads: int) -> None:

@@ -39,14 +39,14 @@ def contest_eigenskin(
     """The skin that came with the bones, and its EigenSkin."""
     if options.skeleton is None:
         raise OptionError("eigenskin: follows joints, and these bones hang in no skeleton")
-    rest = problem.rest_scale * problem.points[:, :3] + problem.rest_center
+    rest = problem.rest_to_input(problem.points[:, :3])
     frames = problem.targets.reshape(len(rest), -1, 3).swapaxes(0, 1).astype(np.float64)
-    frames = problem.scale * frames + problem.frame_centers[:, None]
+    frames = problem.posed_scale * frames + problem.frame_centers[:, None]
     mesh = Mesh(rest.astype(np.float32), np.zeros((0, 3), np.int32), name="poses")  # without faces, no normals
     skin = LinearBlend(influences.to_skin())
     names = tuple(f"pose {f}" for f in range(len(frames)))
     hinges = np.zeros((len(options.skeleton.names), 3))
-    poses = KnownPoses(frames.astype(np.float32), problem.to_world(transforms), names, hinges)
+    poses = KnownPoses(frames.astype(np.float32), problem.to_input(transforms).values, names, hinges)
     character = Character(mesh, skin, (), options.skeleton)
     fit = fit_eigenskin(character, poses, options=EigenSkinOptions(threads=options.threads))
     return ContestantFit(skin, displacement=fit.displacement)

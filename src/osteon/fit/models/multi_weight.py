@@ -93,10 +93,10 @@ class _System:
         n_frames, n_bones = transforms.shape[:2]
         in_world = options.reference == "world"
         # World axes mean the origin of the input, which the problem has moved away from in every frame.
-        moves = problem.to_world(transforms) if in_world else transforms
-        moves = moves / [1.0, 1.0, 1.0, problem.scale if in_world else 1.0]
-        rest = problem.points[:, :3] + (problem.rest_center / problem.scale if in_world else 0)
-        centers = problem.frame_centers / problem.scale if in_world else np.zeros((n_frames, 3))
+        moves = problem.to_input(transforms).values if in_world else transforms
+        moves = moves / [1.0, 1.0, 1.0, problem.posed_scale if in_world else 1.0]
+        rest = problem.points[:, :3] + (problem.rest_center / problem.posed_scale if in_world else 0)
+        centers = problem.frame_centers / problem.posed_scale if in_world else np.zeros((n_frames, 3))
         frames = np.concatenate([bone_frames(rest, bones, weights, n_bones), identity(1)])
         still = np.concatenate([moves, identity(n_frames, 1)], axis=1)
         frame_from_world = invert(compose(still, frames)).swapaxes(0, 1)

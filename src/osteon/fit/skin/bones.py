@@ -68,4 +68,4 @@ def fit_bones(sequence: MeshSequence, skin: Skin, *, options: SkinOptions | None
     with single_threaded_blas():
         problem = pose_problem(sequence, play_scale=sequence.play_scale)
         solved = bones_of_skin(problem, skin, int(skin.bones.max()) + 1, options)
-    return BoneTrack(problem.to_world(solved).astype(np.float32), options.bone_type)
+    return problem.to_input(solved).to_track(options.bone_type)

@@ -7,7 +7,6 @@ skeleton, one may proceed directly to the weights.
 from __future__ import annotations
 
 from osteon.core.animation import BoneTrack
-from osteon.core.arrays import Float64
 from osteon.core.errors import GeometryError
 from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
@@ -21,9 +20,9 @@ from osteon.fit.skin.solve_weights import solve_weights
 __all__ = ["fit_weights", "weigh_bones"]
 
 
-def weigh_bones(problem: FitProblem, transforms: Float64, options: SkinOptions) -> Influences:
-    """Influences for bones (f,b,3,4) in the problem's units: the paper's, or forward selection."""
-    threads = available_threads(options.threads)
+def weigh_bones(problem: FitProblem, track: BoneTrack, options: SkinOptions) -> Influences:
+    """Influences for given bones: the paper's, or forward selection."""
+    threads, transforms = available_threads(options.threads), problem.from_input(track)
     if options.preset == "paper":
         return solve_weights(
             problem,
@@ -47,5 +46,5 @@ def fit_weights(sequence: MeshSequence, track: BoneTrack, *, options: SkinOption
     vertices, welded_of_vertex = weld_vertices(sequence)
     with single_threaded_blas():
         problem = pose_problem(sequence, vertices, play_scale=sequence.play_scale)
-        influences = weigh_bones(problem, problem.from_world(track.transforms), options)
+        influences = weigh_bones(problem, track, options)
     return influences.to_skin().take(welded_of_vertex)

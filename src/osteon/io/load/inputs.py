@@ -95,18 +95,26 @@ def _folder(path: Path) -> Take:
         entries = sorted(path.iterdir(), key=natural_key)
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be listed ({error.strerror})") from error
-    files = [f for f in entries if f.suffix.lower() in mesh_suffixes() and f.is_file() and not f.name.startswith(".")]
+    files = [f for f in entries if _is_mesh(f) and f.is_file() and not f.name.startswith(".")]
     if not files:
         raise FileFormatError(f"{path}: {_why_nothing(entries)}")
     _one_suffix(files, str(path))
     return Take(_folder_name(path), tuple(files))
 
 
+def _is_mesh(path: Path) -> bool:
+    """Whether the suffix names a format of one pose; other formats are looked up only if none of Osteon's has it."""
+    suffix = path.suffix.lower()
+    own = FORMATS.own.get(suffix)
+    return isinstance(own, MeshFormat) or (own is None and suffix != "" and suffix in mesh_suffixes())
+
+
 def _why_nothing(entries: list[Path]) -> str:
     wanted = f"expected frames ({', '.join(mesh_suffixes())})"
     if not entries:
         return f"the folder is empty; {wanted}"
-    files = [f.name for f in entries if f.suffix.lower() in FORMATS and f.is_file()]
+    known = set(FORMATS)
+    files = [f.name for f in entries if f.suffix.lower() in known and f.is_file()]
     if files:
         return f"holds no frames; name the files in it one by one, such as {files[0]}"
     folders = [f.name for f in entries if f.is_dir()]
@@ -116,7 +124,8 @@ def _why_nothing(entries: list[Path]) -> str:
 def _pattern(path: Path) -> list[Take | Path]:
     """A pattern of mesh files is one take; one of folders or of animations is as if each was named."""
     found = sorted((Path(name) for name in glob.glob(str(path), recursive=True)), key=natural_key)
-    files = [f for f in found if f.suffix.lower() in FORMATS and f.is_file()]
+    known = set(FORMATS)
+    files = [f for f in found if f.suffix.lower() in known and f.is_file()]
     if not files:
         folders = [f for f in found if f.is_dir()]
         if folders:

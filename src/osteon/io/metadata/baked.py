@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int64
-from osteon.core.corrections import Corrections, position_rank
-from osteon.core.deformer import Arrays, Displacement, restore_displacement
+from osteon.core.corrections import Corrections, StoredDisplacement, position_rank
+from osteon.core.deformer import Arrays, Displacement
 from osteon.core.errors import GeometryError
-from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
+from osteon.core.model import SkinnedModel
+from osteon.deform.registry import restore_displacement
 
 __all__ = [
     "StoredTables",
@@ -61,7 +62,7 @@ def baked_model(model: SkinnedModel) -> SkinnedModel:
     order = np.concatenate(joined_columns([part.basis for part in parts]))
     if (np.diff(order) != 1).any():
         corrections = corrections.take(np.argsort(order))
-    return plain.with_parts(corrections=corrections)
+    return plain.with_corrections(corrections)
 
 
 def joined_columns(bases: Sequence[Float32]) -> list[Int64]:
@@ -117,7 +118,7 @@ def live_model(baked: SkinnedModel, tables: Sequence[StoredTables]) -> SkinnedMo
     if stored is None or (taken < 0).any() or (taken >= total).any() or len(np.unique(taken)) < len(taken):
         raise GeometryError(f"displacements: {total} columns do not suffice for the tables that are stored")
     rest = np.setdiff1d(np.arange(total), taken)
-    plain = baked.with_parts(corrections=stored.take(rest) if len(rest) else None)
+    plain = baked.with_corrections(stored.take(rest) if len(rest) else None)
     found: list[Displacement] = list(plain.character.displacements)
     for one in tables:
         arrays: Arrays = {**one.arrays, "basis": stored.basis[one.columns]}
@@ -128,7 +129,7 @@ def live_model(baked: SkinnedModel, tables: Sequence[StoredTables]) -> SkinnedMo
 
 
 def _others(model: SkinnedModel) -> list[Displacement]:
-    return [one for one in model.character.displacements if one.kind != PLAIN_DISPLACEMENT and len(one.basis)]
+    return [one for one in model.character.displacements if one.kind != StoredDisplacement.kind and len(one.basis)]
 
 
 def _normals_of(part: Corrections, count: int) -> Float32:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
+from osteon.deform.linear_blend import LinearBlend
 from osteon.io.formats.options import SaveOptions
 from osteon.io.metadata.baked import baked_model
 
@@ -31,4 +32,4 @@ def stock_model(model: SkinnedModel, options: SaveOptions, format_name: str) -> 
             f"'{model.name}': {format_name} has no form for {kind} deformers, and the model carries no skin to fall "
             "back to; write .npz, or skin it again"
         )
-    return model.with_parts(skin=model.character.fallback, fallback=None)
+    return model.with_character(deformer=LinearBlend(model.character.fallback), fallback=None)

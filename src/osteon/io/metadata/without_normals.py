@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from osteon.core.corrections import position_rank
-from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
+from osteon.core.corrections import StoredDisplacement, position_rank
+from osteon.core.model import SkinnedModel
 
 __all__ = ["position_ranks", "without_normals"]
 
@@ -25,7 +25,7 @@ def without_normals(model: SkinnedModel, ranks: Sequence[int] | None = None) -> 
     kept, coefficients = [], model.animation.coefficients
     for one, rank in zip(model.character.displacements, ranks, strict=True):
         kept += [one.without_normals(rank)] if rank else []
-        if one.kind == PLAIN_DISPLACEMENT and coefficients is not None:
+        if one.kind == StoredDisplacement.kind and coefficients is not None:
             coefficients = coefficients[:, :rank] if rank else None
     character = replace(model.character, displacements=tuple(kept))
     return SkinnedModel(character, replace(model.animation, coefficients=coefficients))

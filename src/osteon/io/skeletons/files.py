@@ -7,6 +7,7 @@ from pathlib import Path
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.io.formats.format_types import SkeletonFormat
+from osteon.io.formats.registry import MODEL_FORMATS
 from osteon.io.load.source import PathLike, Source
 from osteon.io.save.atomic import atomic_file
 from osteon.io.skeletons.rig import sticks_of_rig
@@ -32,7 +33,7 @@ def load_skeleton(path: PathLike, *, skin: str | int = 0) -> StickSkeleton:
     suffix = file.suffix.lower()
     if suffix in TEXT_FORMATS:
         return TEXT_FORMATS[suffix].read(Source(file))
-    if suffix not in RIG_SUFFIXES:
+    if suffix not in RIG_SUFFIXES and suffix not in MODEL_FORMATS:
         known = ", ".join(SKELETON_SUFFIXES)
         raise FileFormatError(f"{file}: not a suffix for a skeleton; known are {known}")
     return sticks_of_rig(read_rig(file, skin), Source(file))

@@ -32,7 +32,7 @@ from osteon.io.skeletons.text_lines import LARGEST, nearest_of
 
 __all__ = ["RIG_SUFFIXES", "read_rig", "read_rig_motions", "sticks_of_model", "tips_of_joints"]
 
-RIG_SUFFIXES = (*GLTF_SUFFIXES, *(suffix for suffix in MODEL_FORMATS if suffix not in GLTF_SUFFIXES))
+RIG_SUFFIXES = (*GLTF_SUFFIXES, *(suffix for suffix in MODEL_FORMATS.own if suffix not in GLTF_SUFFIXES))
 
 #: A bind matrix that squeezes more than this has lost its digits in float32.
 WORST_CONDITION = 1e6

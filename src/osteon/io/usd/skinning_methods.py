@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from osteon.core.animation import bone_type_of
-from osteon.core.deformer import restore_deformer
 from osteon.core.model import SkinnedModel
+from osteon.deform.registry import restore_deformer
 
 __all__ = ["CLASSIC", "SKINNING_METHODS", "as_bound"]
 
@@ -24,7 +24,7 @@ def as_bound(pxr: Any, mesh: Any, model: SkinnedModel) -> SkinnedModel:
     if kind == CLASSIC or bone_type_of(model.track.transforms) != "rigid":
         return model
     skin = model.skin
-    return model.with_parts(deformer=restore_deformer(kind, {"bones": skin.bones, "weights": skin.weights}))
+    return model.with_character(deformer=restore_deformer(kind, {"bones": skin.bones, "weights": skin.weights}))
 
 
 def _method(pxr: Any, mesh: Any) -> str:

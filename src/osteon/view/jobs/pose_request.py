@@ -1,11 +1,11 @@
-"""A pose as the page sends it: every field checked before anything is done with it.
+"""A pose request of the page, with all its fields checked.
 
     {"joints": [[x, y, z], …], "turns": [[x, y, z, w], …], "twist": [[a, b], …], "cross": [s, …],
      "lines": [{"name", "rest": [P, P], "ends": [P, P], "twist": [a, b], "cross": s, "domain": {"tube": r}}, …],
      "pins": [{"vertex": v, "target": P}, …],
      "methods": ["skin", "simplex", "ssd"], "measure": "area", "judge": true, "build": "…"}
 
-All fields may be left out but `joints`. Angles are radians, turns quaternions of bones from rest.
+All fields but `joints` are optional. Angles are in radians; `turns` are quaternions of the bones, from the rest pose.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["MEASURES", "METHODS", "PoseRequest", "pose_request"]
 
 METHODS = ("skin", "simplex", "ssd")
 MEASURES = ("area", "angle", "strain")
-#: More than any rig has; a request beyond is a mistake.
+#: More than any rig has.
 MAX_JOINTS = 10_000
 MAX_LINES = 64
 MAX_PINS = 256
-#: Coordinates, and lengths of lines over those of their rest, are refused beyond this.
+#: Largest coordinate.
 LARGEST = 1e12
 _FIELDS = ("joints", "turns", "twist", "cross", "lines", "pins", "methods", "measure", "judge", "build")
 _LINE_FIELDS = ("name", "rest", "ends", "twist", "cross", "domain")
@@ -36,7 +36,7 @@ _LINE_FIELDS = ("name", "rest", "ends", "twist", "cross", "domain")
 
 @dataclass(frozen=True, slots=True)
 class PoseRequest:
-    """One pose, and what is wanted of it."""
+    """One pose, and the results that are requested for it."""
 
     joints: Float64  # (j,3)
     rotations: Float64  # (b,3,3)
@@ -49,9 +49,9 @@ class PoseRequest:
     pins: Int32  # (c,)
     targets: Float64  # (c,3)
     methods: tuple[str, ...] = ("simplex",)
-    measure: str | None = None  # what triangles are to be measured by
-    judge: bool = False  # count triangles that are turned over
-    build: str = ""  # what the page has the segments of
+    measure: str | None = None  # distortion measure of the triangles
+    judge: bool = False  # whether to count flipped triangles
+    build: str = ""  # the build whose segments the page has
 
     def track(self, n_joints: int, n_bones: int) -> PoseTrack:
         """The pose as a track of one frame."""
@@ -71,7 +71,7 @@ class PoseRequest:
 
 
 def pose_request(asked: dict[str, Any]) -> PoseRequest:
-    """The request in a JSON object; refuses what is not one, in a sentence that names the field."""
+    """The request in a JSON object; an invalid one is refused with a message that names the field."""
     _known(asked, _FIELDS, "pose")
     joints = _numbers(asked.get("joints", []), "joints", (MAX_JOINTS, 3))
     turns = _numbers(asked.get("turns", []), "turns", (MAX_JOINTS, 4))
@@ -81,7 +81,7 @@ def pose_request(asked: dict[str, Any]) -> PoseRequest:
     if len({line.name for line, _ in lines}) < len(lines):
         raise OptionError("lines: two have the same name")
     if len({vertex for vertex, _ in pins}) < len(pins):
-        raise OptionError("pins: a vertex is there twice")
+        raise OptionError("pins: a vertex occurs twice")
     posed = [part for _, part in lines]
     return PoseRequest(
         joints=joints,
@@ -110,7 +110,7 @@ def _line(item: Any) -> tuple[ControlLine, tuple[Float64, Float64, float]]:
     rest = _numbers(item.get("rest"), f"line {name}: rest", (2, 3), 2)
     ends = _numbers(item.get("ends", item.get("rest")), f"line {name}: ends", (2, 3), 2)
     if np.linalg.norm(ends[1] - ends[0]) <= 1e-9 * np.linalg.norm(rest[1] - rest[0]):
-        raise OptionError(f"line {name}: its ends are at one place; move one of them")
+        raise OptionError(f"line {name}: its ends coincide; move one of them")
     start, stop = ((float(x), float(y), float(z)) for x, y, z in rest)
     line = ControlLine(start, stop, _domain(item.get("domain", {}), name), name)
     twist = _numbers(item.get("twist", [0, 0]), f"line {name}: twist", (2,), 2)

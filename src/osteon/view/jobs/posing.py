@@ -1,4 +1,9 @@
-"""Posing for the page, as the worker does it: tasks that prepare a mesh, pose it, and write what is to be kept."""
+"""Posing tasks of the worker: prepare a mesh, pose it, and write the posed mesh or the pose to a file.
+
+A pose file (docs/poses.md) has the places of joints, which leave the rotation of a bone about its own axis open. The
+difference to the rotation that a reader computes is stored as a twist, equal at both ends, added to the twist of the
+bone.
+"""
 
 from __future__ import annotations
 
@@ -18,25 +23,26 @@ from osteon.core.errors import GeometryError
 from osteon.core.pose_track import LineTrack, PinTrack, PoseTrack
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton
-from osteon.view.jobs.posable_mesh import PosableMesh, PoseFiles, posable_mesh
+from osteon.core.transforms import nearest_rotation
+from osteon.view.jobs.posable_mesh import OwnSkin, PosableMesh, PoseFiles, posable_mesh, truncate_track
 from osteon.view.jobs.pose_request import PoseRequest
-from osteon.view.pack.binary import pack_pieces
-from osteon.view.pack.own_skin import OwnSkin, cut_track
-from osteon.view.pack.schema import OUTLIER
+from osteon.view.pack.schema import OUTLIER, pack_pieces
 
 if TYPE_CHECKING:  # imports numba
     from osteon.simplex.poser import Poser
 
-__all__ = ["PoseTask", "check_skeleton", "pose_mesh", "save_mesh", "save_pose", "start_posing"]
+__all__ = ["PoseTask", "check_skeleton", "pose_json", "pose_mesh", "save_mesh", "save_pose", "start_posing"]
 
-#: In place of the name of what was prepared, where only a skin posed.
+#: Build name of poses that only use the skin of the model.
 NO_SEGMENTS = "skin"
-#: Writes something about a pose to a file.
+#: Twists below this, in degrees, are rounding errors.
+NO_TWIST = 1e-7
+#: Writes a result of a pose to a file.
 PoseTask = Callable[[PoseFiles, PoseRequest, str, Progress], dict[str, Any]]
 
 
 def start_posing(files: PoseFiles, progress: Progress) -> dict[str, Any]:
-    """Prepare a mesh; tells the page its skeleton. A model's own skin needs no preparations."""
+    """Prepare a mesh and return its skeleton for the page. The skin of a model needs no preparation."""
     report_progress(progress, "mesh", 0.0)
     mesh = posable_mesh(files)
     poser = mesh.ready((), progress) if mesh.skin is None else None
@@ -60,14 +66,14 @@ def check_skeleton(files: PoseFiles, progress: Progress) -> dict[str, Any]:
 
 
 def pose_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
-    """Pose a mesh and write what was asked for, in the form of a pack."""
+    """Pose a mesh and write the requested arrays in the form of a pack."""
     mesh = posable_mesh(files)
     track, poser = _track(mesh, request), _poser(mesh, request, progress)
     arrays: Arrays = {}
     methods: dict[str, dict[str, Any]] = {}
     for method in request.methods:
         if method == "ssd" and poser is not None:
-            mesh.blending(poser)  # the weights are found once, which is no part of a pose
+            mesh.blending(poser)  # computes the weights once, outside of the measured time
         start = time.perf_counter()
         posed = _posed(mesh, poser, track, method)
         methods[method] = {"seconds": time.perf_counter() - start}
@@ -97,17 +103,15 @@ def save_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progre
 
 def save_pose(files: PoseFiles, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
     """Write the pose as JSON."""
-    from osteon.view.jobs.pose_file import pose_json
-
     mesh = posable_mesh(files)
     track, poser = _track(mesh, request), _poser(mesh, request, progress)
-    told = _skin_of(mesh).pose_json(track) if poser is None else pose_json(poser, _known_to_sticks(mesh, track))
-    Path(out).write_text(json.dumps(told, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    pose = _skin_of(mesh).pose_json(track) if poser is None else pose_json(poser, _known_to_sticks(mesh, track))
+    Path(out).write_text(json.dumps(pose, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return {"joints": int(track.joints.shape[1])}
 
 
 def _poser(mesh: PosableMesh, request: PoseRequest, progress: Progress | None) -> Poser | None:
-    """What poses by sticks, where it is needed: a skin does without."""
+    """The poser of the stick skeleton; None where only the skin is used."""
     return None if request.methods == ("skin",) else mesh.ready(request.lines, progress)
 
 
@@ -119,22 +123,22 @@ def _track(mesh: PosableMesh, request: PoseRequest) -> PoseTrack:
 
 
 def _known_to_sticks(mesh: PosableMesh, track: PoseTrack) -> PoseTrack:
-    """The pose as sticks of a file tell it."""
+    """The pose for the stick skeleton of the file."""
     if mesh.skin is None:
         return track
     if mesh.skeleton is None:
-        raise GeometryError("this model is posed by its own skin alone: its file gives other methods no such skeleton")
-    return cut_track(track, mesh.skeleton)
+        raise GeometryError("this model can only be posed by its own skin: its file has no skeleton for other methods")
+    return truncate_track(track, mesh.skeleton)
 
 
 def _skin_of(mesh: PosableMesh) -> OwnSkin:
     if mesh.skin is None:
-        raise GeometryError("this has no skin with a skeleton of its own; pose it by simplex or ssd")
+        raise GeometryError("this has no skin with its own skeleton; pose it by simplex or ssd")
     return mesh.skin
 
 
 def _segments(poser: Poser) -> NDArray[np.uint16]:
-    """(t,) what moves each triangle: a bone, then the lines; 65535 for nothing."""
+    """(t,) the bone or control line that moves each triangle, bones first; 65535 for none."""
     group = poser.groups.group
     return np.where(group == poser.groups.count - 1, OUTLIER, group).astype(np.uint16)
 
@@ -149,12 +153,12 @@ def _posed(mesh: PosableMesh, poser: Poser | None, track: PoseTrack, method: str
     else:
         posed = poser.pose(_known_to_sticks(mesh, track))[0]
     if not np.isfinite(posed.astype(np.float32)).all():
-        raise GeometryError("the mesh goes too far to be shown; undo the last change")
+        raise GeometryError("the posed mesh is too far away to be shown; undo the last change")
     return posed
 
 
 def _ideal(mesh: PosableMesh, poser: Poser | None, track: PoseTrack, method: str) -> Float64:
-    """(t,3,4) what the triangles were asked to follow."""
+    """(t,3,4) the transforms that the triangles should follow."""
     if method == "skin" or poser is None:
         return _skin_of(mesh).ideal(track)
     ideal: Float64 = poser.ideal(_known_to_sticks(mesh, track))[0]
@@ -164,7 +168,7 @@ def _ideal(mesh: PosableMesh, poser: Poser | None, track: PoseTrack, method: str
 def _distortion(
     mesh: PosableMesh, posed: Float64, measure: str | None, ideal: Float64 | None
 ) -> tuple[Float32 | None, dict[str, Any]]:
-    """Values of all triangles, and what they come to."""
+    """Distortion values of all triangles, and their summary."""
     from osteon.measure.strain import flipped, triangle_distortion
 
     facts: dict[str, Any] = {}
@@ -186,3 +190,75 @@ def _skeleton_json(skeleton: StickSkeleton) -> dict[str, Any]:
         "names": list(skeleton.names),
         "above": skeleton.tree.above.tolist(),
     }
+
+
+def pose_json(poser: Poser, track: PoseTrack) -> dict[str, Any]:
+    """The first pose of a track as JSON that `load_poses` reads."""
+    pose: dict[str, Any] = {}
+    skeleton = poser.skeleton
+    if skeleton is not None:
+        moved = np.flatnonzero((track.joints[0] != skeleton.joints).any(axis=1))
+        pose["joints"] = {skeleton.names[j]: track.joints[0, j].tolist() for j in moved}
+        pose["bones"] = _bones(poser, track)
+    pose["lines"] = [_line(track, i) for i in range(len(track.lines.lines))]
+    pose["pins"] = {
+        str(v): p.tolist() for v, p in zip(track.pins.vertices.tolist(), track.pins.targets[0], strict=True)
+    }
+    return {key: value for key, value in pose.items() if value}
+
+
+def _bones(poser: Poser, track: PoseTrack) -> dict[str, Any]:
+    """Twist and cross section of the bones that have one."""
+    skeleton = poser.skeleton
+    assert skeleton is not None
+    rolls = np.zeros(skeleton.n_bones) if poser.dimension == 2 else _rolls(poser, track)
+    twist = np.zeros((skeleton.n_bones, 2)) if track.twist is None else track.twist[0]
+    degrees = np.rad2deg(twist + rolls[:, None])
+    found: dict[str, Any] = {}
+    for b in range(skeleton.n_bones):
+        bone: dict[str, Any] = {}
+        if np.abs(degrees[b]).max() > NO_TWIST:
+            bone["twist"] = degrees[b].tolist()
+        if track.cross_scale is not None and track.cross_scale[0, b] != 1:
+            bone["cross_scale"] = float(track.cross_scale[0, b])
+        if bone:
+            found[skeleton.bone_name(b)] = bone
+    return found
+
+
+def _rolls(poser: Poser, track: PoseTrack) -> Float64:
+    """(b,) radians about each posed bone from the rotation that joint places imply to the rotation of the pose."""
+    skeleton = poser.skeleton
+    assert skeleton is not None
+    if track.rotations is None:
+        return np.zeros(skeleton.n_bones)
+    from osteon.simplex.bone_transforms import bone_transforms  # imports numba
+
+    posed = []
+    for rotations in (track.rotations, None):
+        plain = replace(track, rotations=rotations, cross_scale=None)
+        moved = bone_transforms(skeleton, plain, dimension=poser.dimension, options=poser.options.bones)
+        posed.append(nearest_rotation(moved[0, :, :, :3]))
+    rotations, implied = posed
+    between = rotations @ implied.swapaxes(1, 2)  # about the axis of the posed bone, which both share
+    vectors = track.joints[0, skeleton.bones[:, 1]] - track.joints[0, skeleton.bones[:, 0]]
+    axis = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    skew = np.stack([between[:, 2, 1] - between[:, 1, 2], between[:, 0, 2] - between[:, 2, 0],
+                     between[:, 1, 0] - between[:, 0, 1]], axis=1)  # fmt: skip
+    sine = 0.5 * (skew * axis).sum(axis=1)
+    cosine = 0.5 * (np.trace(between, axis1=1, axis2=2) - 1)
+    rolls: Float64 = np.arctan2(sine, cosine)
+    return rolls
+
+
+def _line(track: PoseTrack, i: int) -> dict[str, Any]:
+    line, lines = track.lines.lines[i], track.lines
+    posed: dict[str, Any] = {"name": line.name, "rest": [line.start, line.stop], "posed": lines.ends[0, i].tolist()}
+    domain = {key: getattr(line.domain, key) for key in ("distance", "tube") if getattr(line.domain, key) is not None}
+    if domain:
+        posed["domain"] = domain
+    if lines.twist[0, i].any():
+        posed["twist"] = np.rad2deg(lines.twist[0, i]).tolist()
+    if lines.cross_scale[0, i] != 1:
+        posed["cross_scale"] = float(lines.cross_scale[0, i])
+    return posed

@@ -1,8 +1,12 @@
-"""What the worker process does, and how it talks to the server.
+"""The tasks of the worker process, its limits, and its messages to the server.
 
-The server sends a task and its arguments; the worker answers with JSON, one message a line of progress, and one that
-ends the task: {"stage", "fraction", "error_percent"} … {"done": …} or {"error": one sentence}. JSON, because the worker
-reads files that strangers made: the server takes nothing from it but text and numbers.
+The server sends a task and its arguments; the worker answers with JSON messages: one for each step of progress, and one
+that ends the task: {"stage", "fraction", "error_percent"} … {"done": …} or {"error": one sentence}. JSON, because the
+worker reads files from outside: the server accepts only text and numbers from it.
+
+The worker leads its own process group, so that one signal reaches its child processes too. It is killed when the server
+ends, where the operating system supports that; cleanup_process.py kills its children. Each task has a memory limit,
+above what the process already holds. On systems that lack one of these, the others still apply.
 """
 
 from __future__ import annotations
@@ -15,32 +19,53 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import OsteonError
 from osteon.core.options import SkinOptions
-from osteon.core.processes import end_group
+from osteon.core.processes import end_group, end_with, leave_no_dump
 from osteon.core.progress import Progress, ProgressEvent
-from osteon.view.jobs.confinement import confine, limited_memory
+from osteon.io.load.limits import LARGEST_RATIO, MEMORY
 
-__all__ = ["MAX_MESSAGE", "Command", "Task", "cluster_source", "fit_source", "open_files", "save_as", "work"]
+__all__ = [
+    "MAX_MESSAGE",
+    "Command",
+    "Limits",
+    "Task",
+    "cluster_source",
+    "confine",
+    "fit_source",
+    "limited_memory",
+    "open_files",
+    "reading_limits",
+    "save_as",
+    "work",
+]
 
 #: Seconds between two messages of progress within one stage.
 PROGRESS_INTERVAL = 0.05
 
-#: Runs in the worker: arguments that can be sent, then where progress goes. The result must fit into JSON.
+#: Runs in the worker: picklable arguments, then a progress callback. The result must fit into JSON.
 Task = Callable[..., Any]
-#: A task, its arguments, and the bytes of memory that it may take.
+#: A task, its arguments, and its memory limit in bytes.
 Command = tuple[Task, tuple[Any, ...], int]
 #: Bytes of one message.
 MAX_MESSAGE = 1_000_000
+#: Seconds that reading uploaded files may take.
+READING_SECONDS = 300.0
+#: Bytes of memory that reading an uploaded file may take, however small it is.
+READING_BYTES = 4 << 30
+#: Largest memory limit of a task, as a part of the memory of the machine.
+LARGEST_SHARE = 0.75
 
 
 def open_files(inputs: tuple[str, ...], pack: str, progress: Progress) -> dict[str, Any]:
-    """Read dropped files and write their pack."""
+    """Read uploaded files and write their pack."""
     from osteon.view.server.collection import prepare_item
 
     item = prepare_item("", inputs, Path(pack), progress=progress)
@@ -66,7 +91,7 @@ def fit_source(
 
 
 def cluster_source(inputs: tuple[str, ...], out: str, progress: Progress) -> dict[str, Any]:
-    """Find the near-rigid triangles of a sequence and write them as the pack would hold them."""
+    """Find the near-rigid triangles of a sequence and write them as in a pack."""
     from osteon.io import load_sequence
     from osteon.view.pack.arrays import cluster_numbers
     from osteon.view.server.collection import find_clusters
@@ -85,12 +110,12 @@ def save_as(model_file: str, out: str, progress: Progress) -> dict[str, Any]:
 
 
 def work(commands: Connection, answers: Connection, server: int, scratch: str | None) -> None:
-    """The worker's life: do one task after the other until the server closes the line.
+    """The main function of the worker: run one task after the other until the server closes the pipe.
 
-    What it writes for itself goes to the folder `scratch`, which the server clears when it ends the worker.
+    Its temporary files go to the folder `scratch`, which the server removes when it ends the worker.
     """
     confine(server)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the server, which then ends this process
     if scratch is not None:
         os.makedirs(scratch, 0o700, exist_ok=True)
         tempfile.tempdir = os.environ["TMPDIR"] = scratch
@@ -102,7 +127,7 @@ def work(commands: Connection, answers: Connection, server: int, scratch: str | 
 
 
 def _listen(commands: Connection, tasks: queue.Queue[Command]) -> None:
-    """Take tasks; when the server is gone, go too, with all that was started here, even in the midst of a fit."""
+    """Receive tasks; when the server has ended, exit at once with all child processes, even during a fit."""
     while True:
         try:
             tasks.put(commands.recv())
@@ -119,7 +144,7 @@ def _outcome(task: Task, arguments: tuple[Any, ...], memory: int, progress: Prog
         return {"error": str(error)}
     except MemoryError:
         most = f"{memory / 1e9:.2g} GB"
-        return {"error": f"this needs more than the {most} of memory that it may take here; use fewer frames"}
+        return {"error": f"this needs more than the {most} of memory that it may use here; use fewer frames"}
     except OSError as error:
         return {"error": f"cannot be read or written ({error.strerror or error})"}
     except Exception as error:  # a bug must end the task, not the worker
@@ -127,7 +152,7 @@ def _outcome(task: Task, arguments: tuple[Any, ...], memory: int, progress: Prog
 
 
 def _sender(answers: Connection) -> Progress:
-    """Progress as messages: every stage at once, then at most some every second."""
+    """A progress callback that sends messages: each stage at once, then at most some per second."""
     last: tuple[str, float] = ("", 0.0)
 
     def send(event: ProgressEvent) -> None:
@@ -143,12 +168,55 @@ def _sender(answers: Connection) -> Progress:
 
 
 def _finite(number: float | None) -> float | None:
-    """JSON has no infinity; the E of a source that does not move is one."""
+    """None in place of infinity, which JSON lacks; the E of a source that does not move is infinite."""
     return None if number is None or not math.isfinite(number) else float(number)
 
 
 def _answer(answers: Connection, message: dict[str, Any]) -> None:
-    said = json.dumps(message, allow_nan=False).encode()
-    if len(said) > MAX_MESSAGE:
-        said = json.dumps({"error": "this has more names and joints than a page can show"}).encode()
-    answers.send_bytes(said)
+    data = json.dumps(message, allow_nan=False).encode()
+    if len(data) > MAX_MESSAGE:
+        data = json.dumps({"error": "this has more names and joints than the page can show"}).encode()
+    answers.send_bytes(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Memory and time limits of one task."""
+
+    memory: int = int(LARGEST_SHARE * MEMORY)  # bytes beyond what the worker holds
+    seconds: float | None = None  # None: no limit, a person watches and may cancel
+
+
+def reading_limits(stored: int) -> Limits:
+    """Limits for reading files of so many bytes: twice their largest unpacked size, plus the needs of the reader."""
+    return Limits(min(Limits().memory, READING_BYTES + 2 * LARGEST_RATIO * stored), READING_SECONDS)
+
+
+def confine(parent: int) -> None:
+    """Make this process the leader of a group that is killed with `parent` and writes no core dump."""
+    if hasattr(os, "setsid"):
+        os.setsid()
+    end_with(parent)
+    leave_no_dump()
+
+
+@contextmanager
+def limited_memory(n_bytes: int) -> Iterator[None]:
+    """Limit the additional memory of this process and of each process that it starts; beyond, allocations fail.
+
+    The limit applies to data, not to addresses: threads reserve many addresses that they never use.
+    """
+    data = Path("/proc/self/statm")
+    if not data.exists():
+        yield
+        return
+    import resource
+
+    before, most = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = int(data.read_text().split()[5]) * resource.getpagesize() + n_bytes
+    known = [known for known in (limit, before, most) if known != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(known), most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, most))

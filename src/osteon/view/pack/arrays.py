@@ -1,20 +1,23 @@
-"""The arrays of a pack: what the page's shaders read, as they read it."""
+"""The arrays of a pack, in the types that the shaders of the page read."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
 from osteon.core.arrays import Float32, Int32, Int64
-from osteon.core.asset import Asset
-from osteon.core.corrections import position_rank
+from osteon.core.asset import Asset, CornerNormals
+from osteon.core.character import Character
+from osteon.core.corrections import StoredDisplacement, position_rank
 from osteon.core.deformer import Arrays, Deformer, Displacement
 from osteon.core.errors import GeometryError
 from osteon.core.frame_blocks import each_frame
 from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
-from osteon.core.model import PLAIN_DISPLACEMENT, SkinnedModel
+from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.weld import weld_points
 from osteon.io.metadata.baked import table_arrays
@@ -22,9 +25,9 @@ from osteon.io.skeletons.rig_files import tips_of_joints
 from osteon.view.pack.schema import OUTLIER, SLOTS
 
 __all__ = [
+    "SplitModel",
     "asset_arrays",
     "bone_arrays",
-    "card_slots",
     "cluster_numbers",
     "columns_by_kind",
     "deformer_arrays",
@@ -32,16 +35,18 @@ __all__ = [
     "family_arrays",
     "joint_arrays",
     "mesh_arrays",
+    "shader_slots",
     "source_arrays",
+    "split_normals",
     "used_slots",
 ]
 
-#: Source frames larger than this go as 16-bit numbers.
+#: Bytes of source frames above which they are stored as 16-bit numbers.
 SOURCE_BYTES = 256_000_000
 
 
 def mesh_arrays(mesh: Mesh) -> Arrays:
-    """The rest pose, its triangles and normals, and what the asset has."""
+    """The rest pose, its triangles and normals, and the arrays of the asset."""
     from osteon.deform.normals import rest_normals  # imports numba
 
     return {
@@ -54,9 +59,9 @@ def mesh_arrays(mesh: Mesh) -> Arrays:
 
 
 def _smooth_groups(mesh: Mesh) -> Arrays:
-    """For each vertex the first that it is shaded smoothly with; nothing where every vertex is alone.
+    """For each vertex the first one of its smooth group; no array if each vertex is its own group.
 
-    The page finds the normals of source frames by it: the two sides of a texture seam are one surface.
+    The page computes the normals of source frames with it: the two sides of a texture seam are one surface.
     """
     from osteon.core.source_normals import SourceNormals  # imports numba
 
@@ -67,7 +72,7 @@ def _smooth_groups(mesh: Mesh) -> Arrays:
 
 
 def bone_arrays(model: SkinnedModel) -> Arrays:
-    """Which bones move a vertex, how they move, and where they sit: the same for every family."""
+    """Influences, bone transforms and bone positions: the same for every deformer."""
     bones, weights = _slots(model.skin)
     return {
         "bones": bones,
@@ -78,7 +83,7 @@ def bone_arrays(model: SkinnedModel) -> Arrays:
 
 
 def joint_arrays(model: SkinnedModel) -> Arrays:
-    """Where the joints rest, what they hang on, and where the last ones end; nothing without a skeleton."""
+    """Rest positions and parents of the joints, and the tips of the last ones; no arrays without a skeleton."""
     skeleton = model.skeleton
     if skeleton is None or not len(skeleton.names) or len(skeleton.names) != model.n_bones:
         return {}
@@ -90,25 +95,25 @@ def joint_arrays(model: SkinnedModel) -> Arrays:
 
 
 def deformer_arrays(deformer: Deformer) -> Arrays:
-    """All data of a family by name. Bones with one weight each go as the slots that every model has."""
+    """The arrays of a deformer by name, without bones and weights that equal the slots of every model."""
     arrays = family_arrays(deformer)
     in_slots = {"bones", "weights"} if _is_skin(arrays) else set[str]()
     return {name: array for name, array in arrays.items() if name not in in_slots}
 
 
 def displacement_arrays(displacement: Displacement, animation: Animation, mesh: Mesh) -> Arrays:
-    """All data of a displacement by name, and how much of each column every frame has; normals by vertices."""
+    """The arrays of a displacement by name with its coefficients in every frame; normals per vertex."""
     found = table_arrays(displacement) | {"basis": displacement.basis}
     if displacement.normal_basis is not None:
         found["normal_basis"] = np.ascontiguousarray(displacement.normal_basis[:, mesh.normal_of_vertex])
     coefficients = displacement.coefficients(animation)
-    return {name: _for_cards(array) for name, array in found.items()} | {"coefficients": coefficients}
+    return {name: _as_32_bit(array) for name, array in found.items()} | {"coefficients": coefficients}
 
 
 def columns_by_kind(kind: str, arrays: Arrays) -> dict[str, Arrays]:
-    """Columns that move positions as their kind, and those of corrections that move normals only as `normals`."""
+    """Columns that move positions under their kind, and columns of corrections that only move normals as `normals`."""
     rank = position_rank(arrays["basis"])
-    if kind != PLAIN_DISPLACEMENT or rank == len(arrays["basis"]) or "normal_basis" not in arrays:
+    if kind != StoredDisplacement.kind or rank == len(arrays["basis"]) or "normal_basis" not in arrays:
         return {kind: arrays}
     parts: dict[str, Arrays] = {}
     if rank:
@@ -125,27 +130,27 @@ def _columns(name: str, array: NDArray[np.generic], columns: slice) -> NDArray[n
 
 
 def family_arrays(family: Deformer | Displacement) -> Arrays:
-    """All data of a family by name, in numbers that graphics cards know."""
-    return {name: _for_cards(array) for name, array in family.arrays().items()}
+    """The arrays of a deformer or displacement by name, as 32-bit numbers."""
+    return {name: _as_32_bit(array) for name, array in family.arrays().items()}
 
 
 def _is_skin(arrays: Arrays) -> bool:
-    """Whether a family is bones with one weight each: the slots are sorted, so nothing else may belong to them."""
+    """Whether a deformer has one weight per bone and nothing else: the slots are sorted, other arrays are not."""
     return set(arrays) == {"bones", "weights"} and arrays["bones"].ndim == 2
 
 
-def _for_cards(array: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Numbers as graphics cards know them."""
+def _as_32_bit(array: NDArray[np.generic]) -> NDArray[np.generic]:
+    """The array as 32-bit numbers."""
     return array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
 
 
 def _slots(skin: Skin) -> tuple[NDArray[np.uint16], Float32]:
-    """(v,8) bones and weights, the largest first; of more than eight the smallest go and the rest is scaled to one."""
-    return card_slots(skin, np.argsort(-np.abs(skin.weights), axis=1, kind="stable")[:, :SLOTS])
+    """(v,8) bones and weights, the largest first; beyond eight, the smallest are dropped and the rest is normalised."""
+    return shader_slots(skin, np.argsort(-np.abs(skin.weights), axis=1, kind="stable")[:, :SLOTS])
 
 
-def card_slots(skin: Skin, order: Int64) -> tuple[NDArray[np.uint16], Float32]:
-    """(v,8) the slots that `order` (v,k) names, k <= 8; of a vertex that loses some the rest is scaled to one."""
+def shader_slots(skin: Skin, order: Int64) -> tuple[NDArray[np.uint16], Float32]:
+    """(v,8) the slots in `order` (v,k), k <= 8; the weights of a vertex that loses some are normalised."""
     if skin.bones.size and skin.bones.max() > np.iinfo(np.uint16).max:
         raise GeometryError(f"bones: the page shows at most 65536, the model has {int(skin.bones.max()) + 1}")
     weights = np.take_along_axis(skin.weights, order, axis=1)
@@ -157,12 +162,12 @@ def card_slots(skin: Skin, order: Int64) -> tuple[NDArray[np.uint16], Float32]:
 
 
 def used_slots(weights: Float32) -> int:
-    """How many slots (v,k) have to be read, at least one."""
+    """The number of used slots (v,k), at least one."""
     return int(np.flatnonzero(weights.any(axis=0)).max(initial=0)) + 1
 
 
 def _bone_points(model: SkinnedModel) -> Float32:
-    """(b,3) where each bone sits in the rest pose: the centre of what it moves, or of the mesh if that is nothing."""
+    """(b,3) the centre of the vertices that each bone moves, in the rest pose; of the mesh if it moves none."""
     weights = np.abs(model.skin.weights.astype(np.float64)).reshape(-1)
     bones = model.skin.bones.reshape(-1)
     points = np.repeat(model.rest.astype(np.float64), model.skin.n_influences, axis=0)
@@ -174,7 +179,7 @@ def _bone_points(model: SkinnedModel) -> Float32:
 
 
 def asset_arrays(asset: Asset) -> Arrays:
-    """Colours, texture coordinates and which triangle has which material."""
+    """Colours, texture coordinates and the materials of triangles."""
     arrays: Arrays = {}
     if asset.colors is not None:
         arrays["colors"] = np.rint(255 * np.clip(asset.colors, 0, 1)).astype(np.uint8)
@@ -186,7 +191,7 @@ def asset_arrays(asset: Asset) -> Arrays:
 
 
 def source_arrays(frames: FrameSource | Float32, n_frames: int, n_vertices: int) -> Arrays:
-    """The frames that something should play, in full or, if they are many, in 16-bit steps."""
+    """The frames of the source as 32-bit floats or, if they are large, in 16-bit steps."""
     source = frame_source(frames)
     if (source.n_frames, source.n_vertices) != (n_frames, n_vertices):
         raise GeometryError(
@@ -198,12 +203,12 @@ def source_arrays(frames: FrameSource | Float32, n_frames: int, n_vertices: int)
 
 
 def cluster_numbers(labels: Int32) -> NDArray[np.uint16]:
-    """(t,) clusters as the page numbers them, with 65535 for an outlier."""
+    """(t,) cluster numbers of the page, with 65535 for an outlier."""
     return np.where(labels < 0, OUTLIER, np.minimum(labels, OUTLIER - 1)).astype(np.uint16)
 
 
 def _short_source(source: FrameSource) -> Arrays:
-    """Frames as 16-bit steps from the least corner of each frame: minimum and step of every frame, three each."""
+    """Frames as 16-bit steps from the lower corner of each frame; its minimum and step are three numbers each."""
     scale = np.empty((source.n_frames, 6), np.float32)
     steps = np.empty((source.n_frames, source.n_vertices, 3), np.uint16)
     for f, frame in enumerate(each_frame(source)):
@@ -212,3 +217,50 @@ def _short_source(source: FrameSource) -> Arrays:
         counted = (frame - scale[f, :3].astype(np.float64)) / scale[f, 3:]
         steps[f] = np.clip(np.rint(counted), 0, 65535)
     return {"source_u2": steps, "source_scale": scale}
+
+
+@dataclass(frozen=True, slots=True)
+class SplitModel:
+    """A model with a vertex for each pair of a vertex and a normal."""
+
+    model: SkinnedModel
+    vertices: Int32  # (n,) the vertex that each was split from; those that there were come first
+
+
+def split_normals(model: SkinnedModel) -> SplitModel | None:
+    """The model with one normal per vertex; None if it has no more already."""
+    mesh, own = model.mesh, model.asset.normals
+    if own is None:
+        return None
+    first = mesh.normal_of_vertex
+    odd = own.of_corner != first[mesh.faces]
+    if not odd.any():
+        return None
+    pairs = np.stack([mesh.faces[odd], own.of_corner[odd]], axis=1)
+    more, place = np.unique(pairs, axis=0, return_inverse=True)
+    vertices = np.concatenate([np.arange(mesh.n_vertices), more[:, 0]]).astype(np.int32)
+    normals = np.concatenate([first, more[:, 1]]).astype(np.int32)
+    faces = mesh.faces.copy()
+    faces[odd] = mesh.n_vertices + place.reshape(-1)
+    asset = replace(
+        mesh.asset,
+        normals=CornerNormals(own.values[normals], faces),
+        colors=None if mesh.asset.colors is None else mesh.asset.colors[vertices],
+        joint_of_vertex=None if mesh.asset.joint_of_vertex is None else mesh.asset.joint_of_vertex[vertices],
+    )
+    character = model.character
+    displacements = tuple(
+        d.on_mesh(
+            np.ascontiguousarray(d.basis[:, vertices]),
+            None if d.normal_basis is None else np.ascontiguousarray(d.normal_basis[:, normals]),
+        )
+        for d in character.displacements
+    )
+    split = Character(
+        replace(mesh, rest=mesh.rest[vertices], faces=faces, asset=asset),
+        character.deformer.take(vertices),
+        displacements,
+        character.skeleton,
+        None if character.fallback is None else character.fallback.take(vertices),
+    )
+    return SplitModel(SkinnedModel(split, model.animation), vertices)

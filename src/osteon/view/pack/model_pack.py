@@ -1,20 +1,25 @@
-"""What the page shows, in one binary each: a model with its bones, or a sequence that has none.
+"""Writes the pack of a skinned model or of a sequence, which the page shows (schema.py describes the format).
 
-A model says the kind of its deformer and of its displacements, and where their arrays are: a family needs no code here.
-`schema.json` states all that may be in a pack, `binary.py` its bytes.
+The header of a model names its deformer, its displacements and their arrays, so that a new kind needs no code here. The
+levels of a model are orders and curves of every clip, slots in the order in which they are dropped, and coarser meshes
+on the same bones; `engine/levels/` of the page plays them. Arrays that only other run times need, such as one order for
+all clips, are omitted.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import PLAIN_PICTURES, Asset, Image
+from osteon.core.character import Character
 from osteon.core.clips import Clip
 from osteon.core.deformer import Arrays
 from osteon.core.engine_play import played_rows, where_it_plays
@@ -22,6 +27,7 @@ from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin import Skin
 from osteon.io.formats.engine_facts import file_facts
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
 from osteon.view.pack.arrays import (
@@ -32,36 +38,37 @@ from osteon.view.pack.arrays import (
     displacement_arrays,
     joint_arrays,
     mesh_arrays,
+    shader_slots,
     source_arrays,
+    split_normals,
+    used_slots,
 )
-from osteon.view.pack.binary import pack_pieces
-from osteon.view.pack.levels import NO_LEVELS, level_parts
 from osteon.view.pack.poses import NO_POSES, ShownPoses, pose_parts
-from osteon.view.pack.schema import SLOTS
-from osteon.view.pack.split_normals import split_normals
+from osteon.view.pack.schema import SLOTS, pack_pieces
 
-if TYPE_CHECKING:  # all import numba
-    from osteon.lod.model_levels import ModelLevels
+if TYPE_CHECKING:
+    from osteon.lod.blend_order import BlendOrder
+    from osteon.lod.model_levels import CoarseMesh, ModelLevels
     from osteon.measure.distortion import Distortion
     from osteon.measure.skin_report import SkinReport
 
-__all__ = ["Evidence", "pack_model", "pack_sequence", "write_pack"]
+__all__ = ["NO_LEVELS", "Evidence", "level_parts", "pack_model", "pack_sequence", "write_pack"]
 
-#: Kinds that browsers decode by themselves.
+#: Image formats that browsers decode.
 SHOWN_PICTURES = (*PLAIN_PICTURES, "image/webp", "image/avif")
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known about a model besides itself; every field may be absent."""
+    """Optional information about a model."""
 
-    source: FrameSource | Float32 | None = None  # (f,v,3) the frames it should play
-    distortion: Distortion | None = None  # how far it is from them
+    source: FrameSource | Float32 | None = None  # (f,v,3) the frames it should reproduce
+    distortion: Distortion | None = None  # its error against the source
     report: SkinReport | None = None
     clusters: Int32 | None = None  # (t,) near-rigid cluster, -1 outlier
     levels: ModelLevels | None = None  # of bones, blends and triangles
     poses: ShownPoses | None = None  # meshes in known poses of its joints
-    target_names: tuple[str, ...] = ()  # of the columns of its corrections, where its file names them
+    target_names: tuple[str, ...] = ()  # of the columns of its corrections, if its file names them
 
 
 def pack_model(
@@ -73,18 +80,18 @@ def pack_model(
     levels: ModelLevels | None = None,
     poses: ShownPoses | None = None,
 ) -> bytes:
-    """The bytes of a skinned model, with the frames of its source (f,v,3), its levels and poses if they are known."""
+    """The pack of a skinned model, with the frames of its source (f,v,3), its levels and poses if they are known."""
     frames = source.source if isinstance(source, MeshSequence) else source
     return b"".join(_model_pieces(model, Evidence(frames, distortion, report, clusters, levels, poses)))
 
 
 def pack_sequence(sequence: MeshSequence, clusters: Int32 | None = None) -> bytes:
-    """The bytes of a sequence that has no model yet."""
+    """The pack of a sequence."""
     return b"".join(_sequence_pieces(sequence, clusters))
 
 
 def write_pack(path: Path, shown: SkinnedModel | MeshSequence, evidence: Evidence | None = None) -> None:
-    """Write a pack without holding all of it in memory."""
+    """Write a pack piece by piece, without holding all of it in memory."""
     known = evidence or Evidence()
     pieces = _sequence_pieces(shown, known.clusters) if isinstance(shown, MeshSequence) else _model_pieces(shown, known)
     with path.open("wb") as file:
@@ -121,7 +128,7 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
 
 
 def _split_at_hard_edges(model: SkinnedModel, evidence: Evidence) -> tuple[SkinnedModel, Evidence]:
-    """The model with a vertex for each of its normals, those it had first, and a source of the same vertices."""
+    """The model with one vertex for each of its normals, original vertices first, and a matching source."""
     split = split_normals(model)
     if split is None:
         return model, evidence
@@ -133,7 +140,7 @@ def _split_at_hard_edges(model: SkinnedModel, evidence: Evidence) -> tuple[Skinn
 
 
 def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of what a model and a sequence have alike."""
+    """Header and arrays that models and sequences share."""
     asset = mesh.asset.with_first_sets().with_pictures(SHOWN_PICTURES)
     images = _images(asset)
     arrays = mesh_arrays(mesh)
@@ -151,7 +158,7 @@ def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> t
 
 
 def _families(model: SkinnedModel) -> tuple[dict[str, Any], Arrays]:
-    """The deformer and the displacements by kind, with the names of their arrays in the pack."""
+    """Header and arrays of the deformer and the displacements."""
     deformer, animation = model.deformer, model.animation
     found = {f"deformer.{name}": array for name, array in deformer_arrays(deformer).items()}
     names = {name: f"deformer.{name}" if f"deformer.{name}" in found else name for name in deformer.arrays()}
@@ -180,7 +187,7 @@ def _bone_header(model: SkinnedModel) -> dict[str, Any]:
 
 
 def _plays(model: SkinnedModel) -> list[tuple[str, str]]:
-    """Where a .glb of the model, as `osteon skin` writes it, plays and where not."""
+    """The players that can and cannot play a .glb of the model, as `osteon skin` writes it."""
     return played_rows(where_it_plays(file_facts(model, ".glb", DEFAULT_SAVE_OPTIONS)))
 
 
@@ -195,7 +202,7 @@ def _evidence_header(evidence: Evidence) -> dict[str, Any]:
 
 
 def _in_short(distortion: Distortion) -> dict[str, Any]:
-    """What counts of a distortion, without its values for every vertex."""
+    """The summary of a distortion, without its values for every vertex."""
     return {
         "error_percent": distortion.error_percent,
         "rms": distortion.rms,
@@ -205,7 +212,7 @@ def _in_short(distortion: Distortion) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """The same JSON with null for what is not finite, such as the E of a source that does not move."""
+    """The same JSON with null for numbers that are not finite, such as the E of a source that does not move."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -229,6 +236,76 @@ def _materials(asset: Asset, images: list[Image]) -> list[dict[str, Any]]:
 
 
 def _images(asset: Asset) -> list[Image]:
-    """Pictures of base colours, each once; without texture coordinates none is of use."""
+    """Images of base colours, each once; none without texture coordinates."""
     found = [material.texture("base_color") for material in asset.materials] if asset.uvs is not None else []
     return list({id(image): image for image in found if image is not None}.values())
+
+
+#: The header of a model without levels.
+NO_LEVELS: dict[str, Any] = {"levels": None, "coarse": [], "coverage": []}
+#: Arrays of a ProgressiveSkin that the page reads.
+PLAYED = re.compile(r"clip\d+\.(order|parents|offsets|errors)|curve\d+\.\w+")
+
+
+def level_parts(levels: ModelLevels) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of all levels, including the slots of the model in the order in which they are dropped."""
+    header, arrays = _skin_levels(levels)
+    for number, mesh in enumerate(levels.coarse):
+        own, found = _coarse_mesh(mesh)
+        header["coarse"].append(own)
+        arrays |= {f"coarse.{number}.{name}": array for name, array in found.items()}
+    return header, arrays
+
+
+def _skin_levels(levels: ModelLevels) -> tuple[dict[str, Any], Arrays]:
+    skin = levels.skin
+    bones, weights = _slots(skin.blends)
+    arrays: Arrays = {"bones": bones, "weights": weights}
+    for name, array in skin.arrays().items():
+        if PLAYED.fullmatch(name):
+            arrays[f"levels.{name}"] = array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
+    header = {
+        "levels": {
+            "clips": [{"form": order.form, "base": order.base, "samples": order.samples} for order in skin.orders],
+            "heirs": skin.blends.heirs[:SLOTS].tolist(),
+            "numbered": [level.to_json() for level in levels.levels],
+            "size": levels.model.diagonal,
+        },
+        "influences": used_slots(weights),
+        "coverage": list(levels.coverage),
+        "coarse": [],
+    }
+    return header, arrays
+
+
+def _coarse_mesh(mesh: CoarseMesh) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a coarse mesh, with its influences and corrections."""
+    bones, weights = _slots(mesh.blends)
+    header = {"heirs": mesh.blends.heirs[:SLOTS].tolist(), "influences": used_slots(weights)}
+    return header, mesh_arrays(mesh.character.mesh) | {"bones": bones, "weights": weights} | _own(mesh.character)
+
+
+def _own(character: Character) -> Arrays:
+    """The arrays of a deformer besides bones and weights, and the columns of the displacements.
+
+    Their coefficients, and the tables to compute them, are those of the whole model.
+    """
+    found = {f"deformer.{name}": array for name, array in deformer_arrays(character.deformer).items()}
+    for displacement in character.displacements:
+        if displacement.basis.shape[0]:
+            columns: Arrays = {"basis": displacement.basis}
+            if displacement.normal_basis is not None:
+                columns["normal_basis"] = displacement.normal_basis[:, character.mesh.normal_of_vertex]
+            for kind, arrays in columns_by_kind(displacement.kind, columns).items():
+                found |= {f"{kind}.{name}": np.ascontiguousarray(array) for name, array in arrays.items()}
+    return found
+
+
+def _slots(blends: BlendOrder) -> tuple[NDArray[np.uint16], Float32]:
+    """(v,8) bones and weights from the slot that is kept longest to the one that is dropped first.
+
+    The weights of slots beyond eight have been added to their heirs.
+    """
+    slots = min(blends.n_blends, SLOTS)
+    skin = Skin(blends.bones[:, :slots], blends.weights(slots)[:, :slots])
+    return shader_slots(skin, np.tile(np.arange(slots), (skin.n_vertices, 1)))

@@ -1,7 +1,8 @@
-"""Poses of a character in a pack: what its joints are turned by in each, and the meshes that were simulated or scanned.
+"""Poses of a character in a pack: the joint rotations of each, and its simulated or scanned mesh.
 
-The page sets joints by them and lays the meshes beside what skin and EigenSkin make of the same turns. A model that
-plays just these poses has their meshes as the frames of its source, once; each pose says which frame is its own.
+The page sets joints to them and shows the meshes beside the results of skin and EigenSkin in the same pose. If the
+animation of a model consists of exactly these poses, the meshes are the frames of its source; each pose has the number
+of its frame.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ __all__ = ["NO_POSES", "ShownPoses", "check_use", "holds_poses", "load_poses_of"
 
 #: Header of a model without poses.
 NO_POSES: dict[str, Any] = {"poses": [], "joint_limits": []}
-#: How far the bones of a frame may be from those of a pose, in any entry of their matrices, part of the diagonal.
+#: Largest difference of any entry between the bone matrices of a frame and of a pose, part of the diagonal.
 SAME_POSE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPoses:
-    """Poses of a model's bones, and how its mesh should look in each."""
+    """Poses of the bones of a model, with the target mesh of each."""
 
     known: KnownPoses
     kinds: tuple[str, ...]  # (p,) train, pair or validate
-    limits: tuple[JointLimit, ...] = ()  # how far joints turn, where the list of poses says so
+    limits: tuple[JointLimit, ...] = ()  # limits of joint rotations, if the list of poses has them
 
 
 def holds_poses(path: str) -> bool:
@@ -50,7 +51,7 @@ def holds_poses(path: str) -> bool:
 
 
 def load_poses_of(model: SkinnedModel, path: str, progress: Progress | None = None) -> ShownPoses:
-    """The poses that a folder lists, for the bones and vertices of a model."""
+    """The poses in the list of a folder, for the bones and vertices of a model."""
     from osteon.io.poses.pose_set import load_pose_set
     from osteon.pipeline.rig_poses import poses_of_rig  # imports numba
 
@@ -61,21 +62,21 @@ def load_poses_of(model: SkinnedModel, path: str, progress: Progress | None = No
 
 
 def check_use(model: SkinnedModel, shown: ShownPoses, path: str) -> None:
-    """Refuse poses of which nothing would be seen: the model neither follows its joints nor plays them."""
+    """Refuse poses for a model that neither has EigenSkin nor plays them, since nothing would be visible."""
     follows = any(one.kind == "eigenskin" for one in model.character.displacements)
     if not follows and not _plays(model, _played_in(model, shown.known)):
         raise OptionError(
-            f"{path}: is a folder of poses, and '{model.name}' has no EigenSkin to hold against them; "
-            "osteon eigenskin learns it from them"
+            f"{path}: is a folder of poses, and '{model.name}' has no EigenSkin to compare with them; "
+            "fit it with osteon eigenskin"
         )
 
 
 def pose_parts(model: SkinnedModel, shown: ShownPoses) -> tuple[dict[str, Any], Arrays, Float32 | None]:
-    """Header and arrays of the poses; and the frames of the model's source, if what it plays is these poses."""
+    """Header and arrays of the poses, and the frames of the source if the model plays exactly these poses."""
     from osteon.deform.pose_skeleton import turns_of_transforms
 
     known, skeleton = shown.known, model.skeleton
-    assert skeleton is not None  # poses were found for it
+    assert skeleton is not None  # the poses refer to its joints
     turns, shifts = turns_of_transforms(skeleton, known.transforms)
     frames = _played_in(model, known)
     poses = [
@@ -96,7 +97,7 @@ def pose_parts(model: SkinnedModel, shown: ShownPoses) -> tuple[dict[str, Any], 
 
 
 def _played_in(model: SkinnedModel, known: KnownPoses) -> Int64:
-    """(p,) the frame of the model in which it stands in each pose; -1 where there is none."""
+    """(p,) the frame of the model that equals each pose; -1 for none."""
     played = model.track.transforms.astype(np.float64)
     scale = np.array([1.0, 1.0, 1.0, 1.0 / model.mesh.diagonal])
     out = np.full(len(known.transforms), -1)
@@ -115,7 +116,7 @@ def _plays(model: SkinnedModel, frames: Int64) -> bool:
 
 
 def _limits(skeleton: Skeleton, limits: tuple[JointLimit, ...]) -> list[dict[str, Any]]:
-    """How far joints of the model turn, by their numbers."""
+    """The limits of joint rotations, by joint number."""
     number = {name: j for j, name in enumerate(printable_names(skeleton.names))}
     return [
         {

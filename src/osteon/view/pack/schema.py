@@ -1,28 +1,35 @@
-"""What a pack may hold: the schema that Python and the page share, and the check of what is written.
+"""The binary format of a pack: the schema that Python and the page share, its check, and its bytes.
 
-`schema.json` says it, and says how it is to be read; `engine/pack_schema.js` of the page checks by the same file.
+    "OSTP", u32 version, u32 bytes of the JSON; the JSON header, padded with spaces so that the data begins at a
+    multiple of 16; the arrays, each at a multiple of 16 from the beginning of the data. All numbers are little-endian.
+
+`schema.json` lists the keys and arrays of a header and describes its own notation. `engine/pack.js` of the page reads
+packs and checks them against the same schema; scripts/pack-types generates `engine/pack_types.d.ts` from it.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
+import struct
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.deformer import Arrays
 from osteon.core.errors import OsteonError
 
-__all__ = ["OUTLIER", "SCHEMA", "SLOTS", "VERSION", "PackError", "check_pack"]
+__all__ = ["OUTLIER", "SCHEMA", "SLOTS", "VERSION", "PackError", "check_pack", "pack_pieces", "read_arrays"]
 
 SCHEMA: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 VERSION: int = SCHEMA["version"]
 #: Bone slots of a vertex in the page's shaders.
 SLOTS: int = SCHEMA["slots"]
-#: Marks a triangle that belongs to nothing.
+#: Marks a triangle that belongs to no cluster or segment.
 OUTLIER: int = SCHEMA["outlier"]
 
 _PLAIN: dict[str, tuple[type, ...]] = {
@@ -35,11 +42,11 @@ _PLAIN: dict[str, tuple[type, ...]] = {
 
 
 class PackError(OsteonError):
-    """A pack differs from its schema, which is a fault of this program."""
+    """A pack differs from its schema, which is a bug of this program."""
 
 
 def check_pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Refuse a header or arrays that the schema does not have, or has otherwise."""
+    """Raise an error if the header or an array differs from the schema."""
     for fault in _faults(header, arrays):
         raise PackError(f"pack: {fault}")
 
@@ -87,7 +94,7 @@ def _array_faults(kind: str, name: str, array: NDArray[Any], counts: dict[tuple[
 
 
 def _rule(name: str) -> tuple[dict[str, Any], str]:
-    """What is said about an array, and the name of whom it belongs to."""
+    """The rule of an array, and the name that stands for the first `*` of its pattern."""
     for pattern, rule in SCHEMA["arrays"].items():
         found = re.fullmatch(re.escape(pattern).replace(r"\*", r"([^.]+)"), name)
         if found:
@@ -96,7 +103,7 @@ def _rule(name: str) -> tuple[dict[str, Any], str]:
 
 
 def _type_faults(name: str, expected: str, value: Any) -> Iterator[str]:
-    """Where a value is not of a type, by the small language of the schema."""
+    """Differences of a value from a type in the notation of the schema."""
     if expected.endswith("?"):
         if value is not None:
             yield from _type_faults(name, expected[:-1], value)
@@ -128,3 +135,45 @@ def _record_faults(name: str, keys: Mapping[str, str], value: Any) -> Iterator[s
             yield from _type_faults(f"{name}.{plain}", expected, value[plain])
         elif plain == key:
             yield f"{name} has no {key}"
+
+
+MAGIC = b"OSTP"
+ALIGNMENT = 16
+_HEAD = "<4sII"
+
+
+def pack_pieces(header: dict[str, Any], arrays: Arrays) -> Iterator[bytes]:
+    """The bytes of a pack, piece by piece, checked against the schema."""
+    places: dict[str, Any] = {}
+    offset = 0
+    for name, array in arrays.items():
+        places[name] = {"dtype": array.dtype.str[1:], "shape": list(array.shape), "offset": offset}
+        offset += _aligned(array.nbytes)
+    header = {**header, "arrays": places}
+    check_pack(header, arrays)
+    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
+    start = struct.calcsize(_HEAD)
+    text = text.ljust(_aligned(start + len(text)) - start)
+    yield struct.pack(_HEAD, MAGIC, VERSION, len(text)) + text
+    for array in arrays.values():
+        yield np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+        yield bytes(_aligned(array.nbytes) - array.nbytes)
+
+
+def read_arrays(path: Path, names: Collection[str]) -> Arrays:
+    """Some arrays of a pack that this program wrote; missing ones are omitted."""
+    start = struct.calcsize(_HEAD)
+    with path.open("rb") as file:
+        _, _, length = struct.unpack(_HEAD, file.read(start))
+        header = json.loads(file.read(length))
+    held = {name: header["arrays"][name] for name in names if name in header["arrays"]}
+    return {
+        name: np.fromfile(
+            path, "<" + place["dtype"], math.prod(place["shape"]), offset=start + length + place["offset"]
+        ).reshape(place["shape"])
+        for name, place in held.items()
+    }
+
+
+def _aligned(count: int) -> int:
+    return -(-count // ALIGNMENT) * ALIGNMENT

@@ -1,23 +1,28 @@
-"""The server behind the page: what it shows, files dropped on it, fits that run for it.
+"""Routes of the page server.
 
     GET  /                     the page; /app.js, /app.css
-    GET  /scene                what there is to see, and what the server allows
+    GET  /scene                the list of items, and the limits of the server
     GET  /pack/ID              one model as the renderer reads it
-    POST /open                 a dropped file, named by X-Name; ?group=G&index=I&count=N for each file of a sequence
-    POST /fit                  {"id", "options"}: skin the source of an item; gives a job
-    POST /clusters             {"id"}: find its near-rigid triangles; gives a job, then GET /clusters/ID has them
-    GET  /jobs/JOB             how a job goes, as events; POST /jobs/JOB/cancel
-    GET  /file/ID.SUFFIX       the model that a fit made, to keep
-    POST /close/ID             show an item no more
-    POST /pose/ID…             posing (pose_routes.py)
-    GET  /alive                open as long as a tab is; without any, the worker ends
+    POST /open                 an uploaded file, named by X-Name; ?group=G&index=I&count=N for each file of a sequence
+    POST /fit                  {"id", "options"}: skin the source of an item; returns a job
+    POST /clusters             {"id"}: find its near-rigid triangles; returns a job, then GET /clusters/ID returns them
+    GET  /jobs/JOB             progress of a job as events; POST /jobs/JOB/cancel
+    GET  /file/ID.SUFFIX       the model that a fit made, as a download
+    POST /close/ID             remove an item
+    POST /pose/ID/start        prepare a mesh for posing; returns a job whose last message has its skeleton
+    POST /pose/ID/skeleton     replace its skeleton by an uploaded file, named by X-Name
+    POST /pose/ID              a pose (pose_request.py); returns the posed mesh in the form of a pack
+    POST /pose/ID/mesh.obj     the same as a file
+    POST /pose/ID/pose.json    the pose itself as a file
+    GET  /alive                stays open while a tab is open; without any, the worker ends
 
-A request that its page gives up ends what runs for it. All of it lies under the token (guard.py), and every body is
-counted and timed (bodies.py). A refusal is {"error": one sentence}.
+When a page cancels a request, the work for it is stopped. All paths follow the token, and every body is counted and
+timed (requests.py). A refusal is {"error": one sentence}.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -26,26 +31,49 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from osteon.core.engines import bone_type_players
 from osteon.core.errors import OptionError, OsteonError
+from osteon.core.option_fields import OptionField, options_in
+from osteon.core.options import SkinOptions
 from osteon.io import MODEL_FORMATS
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view.bundle import BUNDLE, read_bundle
-from osteon.view.server.fit_form import fit_form, fit_options
-from osteon.view.server.pose_routes import SKELETON_BYTES, pose_routes
-from osteon.view.server.request_bodies import App, TooLarge, TooSlow
-from osteon.view.server.requests import body_of, read_json, session_of, while_wanted, whole_number
+from osteon.view.jobs import posing
+from osteon.view.jobs.pose_request import pose_request
+from osteon.view.server.model_files import METHOD_NAMES
+from osteon.view.server.requests import (
+    App,
+    EventStream,
+    TooLarge,
+    TooSlow,
+    body_of,
+    read_json,
+    while_wanted,
+    whole_number,
+)
 from osteon.view.server.session import Busy, Session, Unknown
-from osteon.view.server.streams import EventStream
-from osteon.view.server.uploads import COMPANIONS, known_suffixes, plain_name
+from osteon.view.server.uploads import COMPANIONS, TooManyUploads, known_suffixes, plain_name
 
-__all__ = ["view_app"]
+__all__ = ["SKELETON_BYTES", "fit_form", "fit_options", "view_app"]
 
-_STATUS: dict[type[Exception], int] = {TooLarge: 413, TooSlow: 408, Busy: 409, Unknown: 404}
+#: Bytes of an uploaded skeleton; a glTF file includes its meshes and images.
+SKELETON_BYTES = 200_000_000
+#: Bytes of a pose.
+MAX_POSE = 4_000_000
+#: Kind of input in the form of a fit, by the type of the option.
+_INPUTS: dict[type | None, str] = {int: "whole", float: "number", bool: "switch", None: "choice"}
+#: Hints of options in the page, where the help text of the command line does not apply.
+_HINTS = {
+    "model": "LBS blends bones linearly. DQS blends dual quaternions, which keep their volume when they twist. "
+    "Animation Space and Multi-Weight have more numbers per bone and are closer on new poses.",
+    "influences": "Bones per vertex, 1 to 8. Animation Space and Multi-Weight add as many again, to 8 at most.",
+}
+_STATUS: dict[type[Exception], int] = {TooLarge: 413, TooSlow: 408, Busy: 409, Unknown: 404, TooManyUploads: 503}
 
 
 def view_app(session: Session) -> App:
-    """The application for one session; a guard stands before it."""
+    """The application for one session, without the guard of its token."""
     routes = [
         Route("/", _page),
         Route("/app.js", _page),
@@ -61,7 +89,11 @@ def view_app(session: Session) -> App:
         Route("/file/{name}", _file),
         Route("/close/{id}", _close, methods=["POST"]),
         Route("/alive", _alive),
-        *pose_routes(),
+        Route("/pose/{id}/start", _start_posing, methods=["POST"]),
+        Route("/pose/{id}/skeleton", _skeleton, methods=["POST"]),
+        Route("/pose/{id}/mesh.obj", _mesh, methods=["POST"]),
+        Route("/pose/{id}/pose.json", _pose_file, methods=["POST"]),
+        Route("/pose/{id}", _pose, methods=["POST"]),
     ]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False
@@ -69,25 +101,30 @@ def view_app(session: Session) -> App:
     return app
 
 
+def session_of(request: Request) -> Session:
+    session: Session = request.app.state.session
+    return session
+
+
 async def _refused(request: Request, error: Exception) -> Response:
     sentence = session_of(request).uploads.hide_folders(str(error))
     return JSONResponse({"error": sentence}, _STATUS.get(type(error), 400))
 
 
-async def _gone(request: Request, error: Exception) -> Response:
-    return Response(status_code=400)  # nobody reads it
+async def _client_gone(request: Request, error: Exception) -> Response:
+    return Response(status_code=400)  # the client has disconnected
 
 
-async def _nothing_there(request: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     return JSONResponse({"error": "there is nothing at this address"}, status)
 
 
 _HANDLERS: dict[Any, Any] = {
     OsteonError: _refused,
-    ClientDisconnect: _gone,
-    404: _nothing_there,
-    405: _nothing_there,
+    ClientDisconnect: _client_gone,
+    404: _not_found,
+    405: _not_found,
 }
 
 
@@ -120,7 +157,7 @@ async def _open(request: Request) -> Response:
     session, query = session_of(request), request.query_params
     name = plain_name(request.headers.get("X-Name", ""))
     index, count = whole_number(query.get("index", "0")), whole_number(query.get("count", "1"))
-    body_of(request).allow(math.inf)  # it counts with the other files of its drop
+    body_of(request).allow(math.inf)  # limited together with the other files of its drop
     drop = session.uploads.drop(name, query.get("group"), count)
     with session.uploads.taking(drop):
         session.uploads.check_length(drop, body_of(request).announced)
@@ -134,21 +171,21 @@ async def _open(request: Request) -> Response:
 
 
 async def _fit(request: Request) -> Response:
-    session, asked = session_of(request), await read_json(request)
-    job = session.fit(session.item(str(asked.get("id"))), fit_options(asked.get("options", {})))
+    session, body = session_of(request), await read_json(request)
+    job = session.fit(session.item(str(body.get("id"))), fit_options(body.get("options", {})))
     return JSONResponse({"job": job.id})
 
 
 async def _find_clusters(request: Request) -> Response:
-    session, asked = session_of(request), await read_json(request)
-    return JSONResponse({"job": session.find_clusters(session.item(str(asked.get("id")))).id})
+    session, body = session_of(request), await read_json(request)
+    return JSONResponse({"job": session.find_clusters(session.item(str(body.get("id")))).id})
 
 
 async def _clusters(request: Request) -> Response:
     session = session_of(request)
     file = session.clusters_of(session.item(request.path_params["id"]))
     if not file.is_file():
-        raise Unknown("the near-rigid triangles of this model were not looked for yet")
+        raise Unknown("the near-rigid triangles of this model have not been computed yet")
     return FileResponse(file, media_type="application/octet-stream")
 
 
@@ -183,3 +220,86 @@ async def _close(request: Request) -> Response:
 async def _alive(request: Request) -> EventStream:
     session = session_of(request)
     return EventStream(session.tab(), session.closing)
+
+
+async def _start_posing(request: Request) -> Response:
+    session = session_of(request)
+    return JSONResponse({"job": session.start_posing(session.item(request.path_params["id"])).id})
+
+
+async def _skeleton(request: Request) -> Response:
+    session = session_of(request)
+    item = session.item(request.path_params["id"])
+    name = plain_name(request.headers.get("X-Name", ""), SKELETON_SUFFIXES)
+    body_of(request).allow(SKELETON_BYTES)
+    drop = session.uploads.drop(name, None, 1)
+    with session.uploads.taking(drop):
+        session.uploads.check_length(drop, body_of(request).announced)
+        await session.uploads.keep(drop, name, 0, request.stream())
+        job = session.unlisted_job()
+        await while_wanted(request, session.give_skeleton(item, drop, job), lambda: session.cancel(job))
+    return JSONResponse({})
+
+
+async def _pose(request: Request) -> Response:
+    posed = await _posed(request, posing.pose_mesh)
+    return Response(posed, media_type="application/octet-stream")
+
+
+async def _mesh(request: Request) -> Response:
+    return _download(await _posed(request, posing.save_mesh), "model/obj", "posed.obj")
+
+
+async def _pose_file(request: Request) -> Response:
+    # Not served as JSON: it is a download.
+    return _download(await _posed(request, posing.save_pose), "application/octet-stream", "pose.json")
+
+
+async def _posed(request: Request, task: posing.PoseTask) -> bytes:
+    session = session_of(request)
+    item = session.item(request.path_params["id"])
+    return await session.pose(item, task, pose_request(await read_json(request, MAX_POSE)))
+
+
+def _download(data: bytes, kind: str, name: str) -> Response:
+    return Response(data, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _page_options() -> dict[str, OptionField]:
+    return {of.name: of for of in options_in(SkinOptions) if of.option.page}
+
+
+def fit_form() -> list[dict[str, Any]]:
+    """The inputs of the form of a fit, in order: name, label, hint, kind, default, range, choices and their names."""
+    return [_input(of) for of in _page_options().values()]
+
+
+def _input(of: OptionField) -> dict[str, Any]:
+    known = of.option
+    meaning = f" {of.default}: {known.shown_default}." if known.shown_default else ""
+    if of.name == "bone_type":
+        meaning += f" Engines that play them: {bone_type_players()}."
+    return {
+        "name": of.name,
+        "label": known.page,
+        "hint": _HINTS.get(of.name, known.help) + meaning,
+        "kind": _INPUTS[of.kind.base],
+        "default": of.default,
+        "min": known.above if known.minimum is None else known.minimum,
+        "max": known.below if known.maximum is None else known.maximum,
+        "choices": list(of.choices),
+        "names": [METHOD_NAMES.get(str(word), str(word).capitalize()) for word in of.choices],
+    }
+
+
+def fit_options(values: Any) -> SkinOptions:
+    """The options of a fit from the JSON of the page; others have the defaults of `osteon skin`."""
+    if not isinstance(values, dict):
+        raise OptionError("options: expected an object")
+    offered = _page_options()
+    for name, value in values.items():
+        if name not in offered:
+            raise OptionError(f"options: '{str(name)[:40]}' is unknown; known are {', '.join(offered)}")
+        if isinstance(value, (dict, list)):
+            raise OptionError(f"{name}: expected {offered[name].expected()}, got {json.dumps(value)[:40]}")
+    return SkinOptions(**{name: value for name, value in values.items() if value is not None})

@@ -1,9 +1,10 @@
-"""A process that clears up after the server, however that ends: even killed, it leaves no process and no folder.
+"""A process that cleans up after the server, however that ends: even a killed server leaves no process and no folder.
 
-    python keeper.py FOLDER < line
+    python cleanup_process.py FOLDER < pipe
 
-Each line is the group of the worker, 0 for none. When the line closes, because the server says so or is gone, the
-last group is ended and the folder removed. Run as a program it imports nothing of Osteon, so that it starts quickly.
+Each line from the pipe is the process group of the worker, 0 for none. When the pipe closes, because the server closed
+it or ended, the last group is killed and the folder removed. As a program it imports nothing of Osteon, so that it
+starts quickly.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["Keeper"]
+__all__ = ["CleanupProcess"]
 
-#: Seconds to wait for the end of the keeper; a large folder takes some.
+#: Seconds to wait for the cleanup; a large folder takes some time.
 PATIENCE = 20.0
 
 
-class Keeper:
-    """The client: sends the process the id of the worker."""
+class CleanupProcess:
+    """Starts the cleanup process and sends it the process group of the worker."""
 
     def __init__(self, folder: Path) -> None:
-        # In a session of its own: what ends the server in a terminal must not end its keeper.
+        # In its own session: a signal from the terminal that ends the server must not end the cleanup.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(Path(__file__)), str(folder)],
             stdin=subprocess.PIPE,
@@ -37,21 +38,21 @@ class Keeper:
         )
 
     def watch(self, group: int) -> None:
-        """The worker leads this group; 0: there is none."""
+        """Set the process group of the worker; 0 for none."""
         assert self._process.stdin is not None
-        with suppress(OSError, ValueError):  # the keeper is gone or closed: then there is nothing to tell
+        with suppress(OSError, ValueError):  # the process has ended or its pipe is closed
             self._process.stdin.write(f"{group}\n".encode())
             self._process.stdin.flush()
 
     def close(self) -> None:
-        """Have everything cleared up now."""
+        """Clean up now."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(PATIENCE)
 
-    def __enter__(self) -> Keeper:
+    def __enter__(self) -> CleanupProcess:
         return self
 
     def __exit__(

@@ -1,4 +1,9 @@
-"""What the page shows: models and sequences, each with its pack on disk."""
+"""The items that the page shows: models and sequences, each with its pack on disk.
+
+Several models of one source become items that can be shown in place of each other. The frames of the source, by far the
+largest part of a pack, are in the pack of the first model only; the page takes them from there for all. A folder of
+poses in place of the source is matched to the bones and vertices of each model.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +17,29 @@ import numpy as np
 from osteon.core.arrays import Int32
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.progress import Progress
+from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
 from osteon.io.comparisons.summary import ComparedModel
 from osteon.io.load.source import numbered
-from osteon.view.pack.model_names import named_after_file
 from osteon.view.pack.model_pack import Evidence, write_pack
 from osteon.view.pack.poses import check_use, holds_poses, load_poses_of
-from osteon.view.pack.target_names import target_names
+from osteon.view.server.model_files import ModelFile, NamedModels, named_after_file, target_names
 
-if TYPE_CHECKING:  # imports numba
+if TYPE_CHECKING:
     from osteon.lod.model_levels import ModelLevels
 
-__all__ = ["Collection", "Item", "Peers", "check_source", "find_clusters", "levels_of", "load_shown", "prepare_item"]
+__all__ = [
+    "Collection",
+    "Item",
+    "Peers",
+    "check_source",
+    "find_clusters",
+    "levels_of",
+    "load_shown",
+    "prepare_item",
+    "prepare_models",
+]
 
 Inputs = tuple[str, ...]
 
@@ -34,34 +48,34 @@ Inputs = tuple[str, ...]
 class Peers:
     """Items of one source, which can be shown in place of each other."""
 
-    group: str  # id of the first of them
+    group: str  # id of the first one
     source_in: str = ""  # id of the item whose pack holds the frames of the source; "" for its own
-    label: str = ""  # what it is called beside the others
-    about: str = ""  # the model in words
-    compared: ComparedModel | None = None  # what a comparison has measured
+    label: str = ""  # its name beside the others
+    about: str = ""  # description of the model
+    compared: ComparedModel | None = None  # measured by a comparison
 
     def to_json(self) -> dict[str, Any]:
-        told = {"source_in": self.source_in, "label": self.label, "about": self.about}
+        texts = {"source_in": self.source_in, "label": self.label, "about": self.about}
         figures = self.compared and {
             "training": asdict(self.compared.training),
             "unseen": asdict(self.compared.unseen),
         }
         return {
             "group": self.group,
-            **{key: value for key, value in told.items() if value},
+            **{key: value for key, value in texts.items() if value},
             **({"compared": figures} if figures else {}),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to look at."""
+    """A model or a sequence."""
 
     id: str
     name: str
     kind: Literal["model", "sequence"]
     pack: Path
-    sequence: Inputs = ()  # the inputs of its source, which a fit reads again; () without one
+    sequence: Inputs = ()  # the inputs of its source, which a fit reads again; () for none
     model: Path | None = None  # a file of the fitted model, for items that a fit made
     inputs: Inputs = ()  # the files it was read from
     skeleton: str | None = None  # the file of the skeleton that it was opened with
@@ -83,9 +97,9 @@ class Item:
 class Collection:
     """All items of one server."""
 
-    folder: Path  # where packs lie
+    folder: Path  # of the packs
     items: dict[str, Item] = field(default_factory=dict)
-    closed: set[str] = field(default_factory=set)  # ids of items that are no longer shown; others may need their packs
+    closed: set[str] = field(default_factory=set)  # ids of removed items; others may need their packs
     made: int = 0
 
     @property
@@ -93,7 +107,7 @@ class Collection:
         return [item for item in self.items.values() if item.id not in self.closed]
 
     def close(self, item: Item) -> None:
-        """Show an item no more; packs go as soon as no other item takes the frames of its source from them."""
+        """Remove an item; its pack is deleted as soon as no other item takes the frames of its source from it."""
         self.closed.add(item.id)
         needed = {item.peers.source_in for item in self.shown if item.peers}
         for item_id in [item_id for item_id in self.closed & self.items.keys() if item_id not in needed]:
@@ -120,7 +134,7 @@ def prepare_item(
     clusters: bool = False,
     progress: Progress | None = None,
 ) -> Item:
-    """Read a model or a sequence, and the source to compare it with, and write the pack that the page asks for."""
+    """Read a model or a sequence, and the source to compare it with, and write its pack."""
     shown = named_after_file(load_shown(inputs, progress), inputs[0])
     if skeleton is not None:
         _check_skeleton(skeleton, shown)
@@ -144,7 +158,7 @@ def prepare_item(
 
 
 def levels_of(model: SkinnedModel, path: str) -> ModelLevels | None:
-    """The levels that lie beside a model in its file."""
+    """The levels that are stored with a model in its file."""
     stored = load_stored_levels(path)
     if stored is None:
         return None
@@ -157,14 +171,14 @@ def levels_of(model: SkinnedModel, path: str) -> ModelLevels | None:
 
 
 def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> SkinnedModel | MeshSequence:
-    """A model where the one input holds one, otherwise the sequence that the inputs are."""
+    """The model if the only input holds one, otherwise the sequence of all inputs."""
     if len(inputs) == 1 and holds_model(inputs[0]):
         return load_model(inputs[0])
     return load_sequence(list(inputs), progress=progress)
 
 
 def _check_skeleton(file: str, shown: SkinnedModel | MeshSequence) -> None:
-    """Refuse a skeleton that cannot be read, or not for this mesh, before anything is served."""
+    """Refuse a skeleton that cannot be read, or does not fit this mesh, before anything is served."""
     from osteon.io.skeletons import load_skeleton
     from osteon.view.jobs.posable_mesh import check_place
 
@@ -172,14 +186,14 @@ def _check_skeleton(file: str, shown: SkinnedModel | MeshSequence) -> None:
 
 
 def _load_source(inputs: Inputs, model: SkinnedModel, progress: Progress | None) -> MeshSequence:
-    """The frames that a model should play."""
+    """The frames that a model should reproduce."""
     source = load_sequence(list(inputs), progress=progress)
     check_source(source, inputs[0], model)
     return source
 
 
 def check_source(source: MeshSequence, name: str, model: SkinnedModel) -> None:
-    """Refuse a source with other vertices or frames than a model has."""
+    """Refuse a source whose number of vertices or frames differs from that of a model."""
     if source.n_vertices != model.n_vertices:
         raise GeometryError(
             f"{name}: has {numbered(source.n_vertices, 'vertex')}, but the model '{model.name}' has "
@@ -199,3 +213,55 @@ def find_clusters(sequence: MeshSequence, progress: Progress | None = None) -> I
 
     with single_threaded_blas():
         return cluster_triangles(sequence, options=ClusterOptions(max_frames=48), progress=progress).labels
+
+
+def prepare_models(
+    collection: Collection, named: NamedModels, *, clusters: bool = False, progress: Progress | None = None
+) -> None:
+    """Read models and their source, write their packs, and add them to the collection."""
+    posed = named.source if named.source is not None and holds_poses(named.source) else None
+    source = None if named.source is None or posed else load_sequence([named.source], progress=progress)
+    models = [_load(named, i, progress) for i in range(len(named.models))]
+    for file, model in zip(named.models, models, strict=True):
+        if source is not None and named.source is not None:
+            check_source(source, named.source, model)
+        _check_alike((named.models[0], models[0]), (file, model))
+    labels = find_clusters(source, progress) if clusters and source is not None else None
+    held = Evidence() if source is None else Evidence(source.source, clusters=labels)
+    group = ""
+    for file, model in zip(named.models, models, strict=True):
+        item_id = collection.new_id()
+        own = Evidence() if posed is None else Evidence(poses=load_poses_of(model, posed))
+        write_pack(collection.pack_of(item_id), model, own if posed or group else held)
+        about = file.compared.title if file.compared else _about(model)
+        peers = Peers(group or item_id, group if source is not None else "", file.label, about, file.compared)
+        compared = () if named.source is None or posed else (named.source,)
+        name = about if about.startswith(file.label) else f"{file.label}: {about}"
+        inputs, pack = (str(file.path),), collection.pack_of(item_id)
+        collection.add(Item(item_id, name, "model", pack, compared, inputs=inputs, peers=peers))
+        group = group or item_id
+
+
+def _load(named: NamedModels, i: int, progress: Progress | None) -> SkinnedModel:
+    report_progress(progress, "read", i / len(named.models))
+    return load_model(named.models[i].path)
+
+
+def _check_alike(first: tuple[ModelFile, SkinnedModel], other: tuple[ModelFile, SkinnedModel]) -> None:
+    """Refuse models that cannot be shown in place of each other."""
+    for what, count, expected in (
+        ("vertices", other[1].n_vertices, first[1].n_vertices),
+        ("frames", other[1].n_frames, first[1].n_frames),
+    ):
+        if count != expected:
+            raise GeometryError(
+                f"{other[0].path}: has {count} {what}, but {first[0].path} has {expected}; models that are shown "
+                "together are of one source"
+            )
+
+
+def _about(model: SkinnedModel) -> str:
+    """A description of a model."""
+    rank = f", rank {model.rank}" if model.rank else ""
+    kind = model.deformer.kind.replace("_", " ")
+    return f"{kind}, {model.n_bones} {model.track.bone_type} bones{rank}"

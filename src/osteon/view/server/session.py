@@ -1,4 +1,4 @@
-"""What one server knows: its collection, dropped files, the worker and its jobs, and the tabs that look on."""
+"""The state of one server: its collection, uploads, the worker and its jobs, and the open tabs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from osteon.core.errors import OptionError, OsteonError
 from osteon.core.options import SkinOptions
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view.jobs import posing, tasks
-from osteon.view.jobs.confinement import reading_limits
 from osteon.view.jobs.posable_mesh import PoseFiles
 from osteon.view.jobs.pose_request import PoseRequest
-from osteon.view.jobs.queue import PageJob, TaskError, Worker, WorkerBroke
-from osteon.view.server.cleanup_process import Keeper
+from osteon.view.jobs.tasks import reading_limits
+from osteon.view.jobs.worker import PageJob, TaskError, Worker, WorkerBroke
+from osteon.view.server.cleanup_process import CleanupProcess
 from osteon.view.server.collection import Collection, Item, Peers
 from osteon.view.server.uploads import Dropped, Uploads
 
@@ -27,7 +27,7 @@ __all__ = ["Busy", "Session", "Unknown"]
 
 Work = Callable[[PageJob], Awaitable[dict[str, Any]]]
 
-#: Seconds after which a job ends that no page ever followed.
+#: Seconds after which a job is cancelled that no page has followed.
 FIRST_FOLLOWER = 30.0
 
 
@@ -40,20 +40,20 @@ class Unknown(OsteonError):
 
 
 def _nothing() -> None:
-    """What happens without tabs, unless somebody says otherwise."""
+    """The default of `on_idle`."""
 
 
 @dataclass(slots=True)
 class Session:
-    """The state of a server. What lies in the folder of the collection belongs to it."""
+    """The state of a server. It owns all files in the folder of the collection."""
 
     collection: Collection
     uploads: Uploads
     worker: Worker
-    patience: float = 5.0  # seconds without any tab after which the worker ends, and a job that no page follows
-    on_idle: Callable[[], None] = _nothing  # called then
+    patience: float = 5.0  # seconds without any tab, or without a page that follows a job, until these end
+    on_idle: Callable[[], None] = _nothing  # called after these seconds without any tab
     jobs: dict[str, PageJob] = field(default_factory=dict)
-    skeletons: dict[str, str] = field(default_factory=dict)  # files that were dropped, by item
+    skeletons: dict[str, str] = field(default_factory=dict)  # uploaded skeletons, by item
     running: PageJob | None = None
     tabs: int = 0
     visited: threading.Event = field(default_factory=threading.Event)  # set by the first tab
@@ -65,10 +65,10 @@ class Session:
         collection: Collection,
         patience: float = 5.0,
         on_idle: Callable[[], None] = _nothing,
-        keeper: Keeper | None = None,
+        cleanup: CleanupProcess | None = None,
     ) -> Session:
         folder = collection.folder
-        worker = Worker(folder / "scratch", keeper)
+        worker = Worker(folder / "scratch", cleanup)
         return Session(collection, Uploads(folder / "dropped"), worker, patience, on_idle)
 
     def item(self, item_id: str) -> Item:
@@ -88,15 +88,15 @@ class Session:
             raise Busy("a fit is running; wait for it or cancel it, then try again")
 
     def unlisted_job(self) -> PageJob:
-        """A job that no page follows: it ends with the request that it is for."""
+        """A job that no page follows: it ends with its request."""
         return PageJob("")
 
     async def open(self, drop: Dropped, job: PageJob) -> Item:
-        """Let the worker read dropped files; they become an item of the collection."""
+        """Read uploaded files in the worker; they become an item of the collection."""
         self._check_free()
         item_id, inputs = self.collection.new_id(), drop.inputs()
         pack = self.collection.pack_of(item_id)
-        with _whole_or_not_at_all(pack):
+        with _removed_on_error(pack):
             found = await self._read(drop, job, tasks.open_files, inputs, str(pack))
         is_sequence = found.get("kind") == "sequence"
         kind: Literal["model", "sequence"] = "sequence" if is_sequence else "model"
@@ -105,7 +105,7 @@ class Session:
         return item
 
     async def _read(self, drop: Dropped, job: PageJob, task: tasks.Task, *arguments: Any) -> dict[str, Any]:
-        """Let the worker look into dropped files; one that it breaks on ends the worker, not the server."""
+        """Read uploaded files in the worker, so that a file that crashes its reader does not end the server."""
         name = next(iter(drop.files.values())).name
         try:
             found = await self.worker.run(task, *arguments, job=job, limits=reading_limits(drop.size))
@@ -113,7 +113,7 @@ class Session:
             how = str(error).partition(";")[0]
             raise TaskError(f"{name}: cannot be read, it may be damaged ({how}); export it again") from error
         if not isinstance(found, dict):
-            raise TaskError(f"{name}: cannot be read, what reads it gave no answer; export it again")
+            raise TaskError(f"{name}: cannot be read, its reader returned no result; export it again")
         return found
 
     def fit(self, item: Item, options: SkinOptions) -> PageJob:
@@ -123,7 +123,7 @@ class Session:
         pack, model = self.collection.pack_of(item_id), self.collection.folder / f"{item_id}.npz"
 
         async def work(job: PageJob) -> dict[str, Any]:
-            with _whole_or_not_at_all(pack, model):
+            with _removed_on_error(pack, model):
                 found = await self.worker.run(tasks.fit_source, source, options, str(pack), str(model), job=job)
             label = str(found["name"])
             peers = Peers(item.peers.group if item.peers else item.id, label=label.partition(": ")[2])
@@ -138,7 +138,7 @@ class Session:
 
         async def work(job: PageJob) -> dict[str, Any]:
             if not out.is_file():
-                with _whole_or_not_at_all(out):
+                with _removed_on_error(out):
                     await self.worker.run(tasks.cluster_source, source, str(out), job=job)
             return {"done": item.id}
 
@@ -150,16 +150,16 @@ class Session:
     async def save(self, item: Item, suffix: str, job: PageJob) -> Path:
         """A file of the model that a fit made."""
         if item.model is None:
-            raise OptionError(f"'{item.name}' was not fitted here; its file is where it was")
+            raise OptionError(f"'{item.name}' was not fitted here; use its own file")
         self._check_free()
         out = self.collection.folder / f"{item.id}-saved{suffix}"
         if not out.is_file():
-            with _whole_or_not_at_all(out):
+            with _removed_on_error(out):
                 await self.worker.run(tasks.save_as, str(item.model), str(out), job=job)
         return out
 
     def start_posing(self, item: Item) -> PageJob:
-        """Prepare the mesh of an item for posing; the end of the job tells its skeleton and how to repeat it."""
+        """Prepare the mesh of an item for posing; the job ends with its skeleton and a command for it."""
         files = self.pose_files(item)
 
         async def work(job: PageJob) -> dict[str, Any]:
@@ -173,14 +173,14 @@ class Session:
         return self._start(work)
 
     async def give_skeleton(self, item: Item, drop: Dropped, job: PageJob) -> None:
-        """Pose an item by a dropped skeleton from now on."""
+        """Pose an item with an uploaded skeleton from now on."""
         self._check_free()
         (file,) = drop.files.values()
         await self._read(drop, job, posing.check_skeleton, PoseFiles(str(item.pack), str(file)))
         self.skeletons[item.id] = str(file)
 
     async def pose(self, item: Item, task: posing.PoseTask, request: PoseRequest) -> bytes:
-        """What a task of posing writes."""
+        """The file that a posing task writes."""
         self._check_free()
         out = self.collection.folder / f"{item.id}-{secrets.token_hex(6)}.pose"
         try:
@@ -190,7 +190,7 @@ class Session:
             out.unlink(missing_ok=True)
 
     def pose_files(self, item: Item) -> PoseFiles:
-        """What an item is posed by: a dropped skeleton, the one it was opened with, or that of its own file."""
+        """The files to pose an item with: an uploaded skeleton, the one it was opened with, or that of its own file."""
         named = self.skeletons.get(item.id, item.skeleton)
         if named is not None:
             return PoseFiles(str(item.pack), named)
@@ -200,7 +200,7 @@ class Session:
         return PoseFiles(str(item.pack), file, implied=True, own=item.kind == "model")
 
     def _known_as(self, file: str) -> str:
-        """A file as a person knows it: dropped ones by their name only."""
+        """The name of a file for people; uploaded files without their folder."""
         return Path(file).name if Path(file).is_relative_to(self.uploads.folder) else file
 
     def _start(self, work: Work) -> PageJob:
@@ -208,8 +208,8 @@ class Session:
         self._check_free()
         job = self.running = PageJob(f"j{len(self.jobs) + 1}")
         self.jobs[job.id] = job
-        self._later(self._carry_out(job, work))
-        self._later(self._cancel_if_alone(job, FIRST_FOLLOWER))
+        self._in_background(self._carry_out(job, work))
+        self._in_background(self._cancel_if_alone(job, FIRST_FOLLOWER))
         return job
 
     async def _carry_out(self, job: PageJob, work: Work) -> None:
@@ -217,13 +217,13 @@ class Session:
             last = await work(job)
         except OsteonError as error:
             last = {"cancelled": True} if job.cancelled else {"error": self.uploads.hide_folders(str(error))}
-        except (LookupError, TypeError, ValueError):  # the worker said something else than it should
-            last = {"error": "the worker gave no answer that makes sense; try again"}
+        except (LookupError, TypeError, ValueError):  # the worker returned something unexpected
+            last = {"error": "the worker returned an invalid result; try again"}
         self.running = None
         job.add(last)
 
     async def follow(self, job: PageJob) -> AsyncGenerator[dict[str, Any], None]:
-        """What a job tells. A page that goes away may not get to say so: a job that nobody follows any more ends."""
+        """The messages of a job, which is cancelled when no page follows it any more: a closed page may not do so."""
         job.followers += 1
         try:
             async for message in job.follow():
@@ -231,7 +231,7 @@ class Session:
         finally:
             job.followers -= 1
             if not self.closing.is_set():
-                self._later(self._cancel_if_alone(job, self.patience))
+                self._in_background(self._cancel_if_alone(job, self.patience))
 
     async def _cancel_if_alone(self, job: PageJob, patience: float) -> None:
         if not job.ended and not job.followers:
@@ -240,13 +240,13 @@ class Session:
                 self.cancel(job)
 
     def cancel(self, job: PageJob) -> None:
-        """Stop a job, also in the midst of its work."""
+        """Stop a job at once."""
         if not job.ended:
             job.cancelled = True
             self.worker.stop(job)
 
     async def tab(self) -> AsyncGenerator[dict[str, Any], None]:
-        """Counts as a tab for as long as somebody listens. There is nothing to hear."""
+        """Counts as an open tab while the stream is read; it has no messages until the server closes."""
         self.tabs += 1
         self.visited.set()
         try:
@@ -254,7 +254,7 @@ class Session:
         finally:
             self.tabs -= 1
             if not self.tabs and not self.closing.is_set():
-                self._later(self._end_if_idle())
+                self._in_background(self._end_if_idle())
         yield {"closing": True}
 
     async def _end_if_idle(self) -> None:
@@ -264,7 +264,7 @@ class Session:
             self.on_idle()
 
     def end_worker(self) -> None:
-        """End the worker and what it does."""
+        """End the worker and its task."""
         if self.running is not None:
             self.running.cancelled = True
         self.worker.stop()
@@ -276,15 +276,15 @@ class Session:
         for task in self.background:
             task.cancel()
 
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self.background.add(task)  # the loop itself keeps only a weak reference
+        self.background.add(task)  # the event loop keeps only a weak reference
         task.add_done_callback(self.background.discard)
 
 
 @contextmanager
-def _whole_or_not_at_all(*files: Path) -> Iterator[None]:
-    """Remove what the worker had begun to write when it was ended."""
+def _removed_on_error(*files: Path) -> Iterator[None]:
+    """Remove files that the worker had started to write when it ended."""
     try:
         yield
     except BaseException:

@@ -91,7 +91,7 @@ def test_a_skin_without_error_needs_no_corrections():
         problem.rest_center,
         problem.frame_centers,
         problem.rest_scale,
-        problem.scale,
+        problem.posed_scale,
         problem.motion,
     )
     for rank in (1, 3, problem.n_frames):

@@ -85,7 +85,7 @@ def test_corrections_of_positions_are_kept_and_come_first(cloth):
     assert np.array_equal(after.coefficients[:, :2], before.coefficients)
     assert not after.normal_basis[:2].any()
     for rank in (0, 1, 2):  # shading does not depend on the corrections of positions
-        cut = found.cut(rank)
+        cut = found.truncate(rank)
         assert (cut.rank, cut.normal_rank) == (rank, 3)
         assert degrees(cut, cloth) == pytest.approx(degrees(found, cloth), abs=1e-4)
 
@@ -141,7 +141,7 @@ def known_columns(rank: int, size: float) -> tuple[SkinnedModel, MeshSequence, N
     rest = unit_vectors(source.rest + 0.2 * rng.normal(size=source.rest.shape))
     asset = replace(model.asset, normals=source.as_stored(rest))
     moved = Corrections(np.zeros_like(basis, np.float32), q.astype(np.float32), basis.astype(np.float32))
-    known = model.with_parts(asset=asset).with_parts(corrections=moved)
+    known = model.with_mesh(asset=asset).with_corrections(moved)
     targets = np.stack([pose_normals(known, f) for f in range(model.n_frames)], axis=1)
     rows = NormalRows(source.rest, targets.reshape(model.n_vertices, -1), source.vertex.astype(np.int64))
     return known, baked.sequence, rows
@@ -151,7 +151,7 @@ def known_columns(rank: int, size: float) -> tuple[SkinnedModel, MeshSequence, N
 def test_known_columns_are_recovered(rank):
     """What the columns make of the normals, which is all that is determined of them."""
     known, sequence, rows = known_columns(rank, 0.1)
-    plain = known.with_parts(corrections=None).with_parts(asset=replace(known.asset, normals=None))
+    plain = known.with_corrections(None).with_mesh(asset=replace(known.asset, normals=None))
     source = source_normals_of(sequence)
     found = fit_model_normals(plain, source, sequence.source, rank=rank, known=rows)
     without = fit_model_normals(plain, source, sequence.source, rank=0, known=rows)
@@ -171,8 +171,10 @@ def test_the_columns_of_a_turned_sequence_turn_with_it(cloth, model):
     turned = np.concatenate([turn @ transforms[..., :3], (turn @ transforms[..., 3:])], axis=-1)
     both = np.concatenate([turned[..., :3] @ turn.T, turned[..., 3:]], axis=-1)
     track = model.track
-    posed = model.with_parts(track=replace(track, transforms=turned.astype(np.float32)))
-    whole = model.with_parts(rest=rest.astype(np.float32), track=replace(track, transforms=both.astype(np.float32)))
+    posed = model.with_animation(track=replace(track, transforms=turned.astype(np.float32)))
+    whole = model.with_mesh(rest=rest.astype(np.float32)).with_animation(
+        track=replace(track, transforms=both.astype(np.float32))
+    )
     before = fitted(model, cloth, 3)
     after = fitted(posed, cloth.with_parts(frames=frames.astype(np.float32)), 3)
     moved = fitted(whole, MeshSequence(frames.astype(np.float32), cloth.faces, rest.astype(np.float32)), 3)
@@ -190,7 +192,7 @@ def test_another_unit_changes_nothing(cloth, model):
     big = MeshSequence(1000 * cloth.frames, cloth.faces, 1000 * cloth.rest)
     transforms = model.track.transforms.copy()
     transforms[..., 3] *= 1000
-    scaled = model.with_parts(rest=1000 * model.rest, track=replace(model.track, transforms=transforms))
+    scaled = model.with_mesh(rest=1000 * model.rest).with_animation(track=replace(model.track, transforms=transforms))
     ours, theirs = fitted(model, cloth, 2), fitted(scaled, big, 2)
     for f in (3, 12):
         assert_near(pose_normals(theirs, f), pose_normals(ours, f), 1e-3)

@@ -19,7 +19,7 @@ from osteon.deform.pose import pose_points
 from osteon.fit.models.animation_space import fit_animation_space, settle_animation_space
 from osteon.fit.models.multi_weight import bone_frames, fit_multi_weight
 from osteon.fit.models.ridge_fit import RidgeFit, RidgeOptions, Sweep, choose_slots, fold_labels
-from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.problem import FitProblem, InputTransforms, pose_problem
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.synth.baked import RandomOptions, bake_random_model
 
@@ -46,7 +46,7 @@ class Case:
     def __init__(self, sequence: MeshSequence, world: np.ndarray, influences: int = 2) -> None:
         self.problem: FitProblem = pose_problem(sequence)
         self.world = np.asarray(world, np.float64)
-        self.transforms = self.problem.from_world(self.world)
+        self.transforms = self.problem.from_input(InputTransforms(self.world))
         self.ssd: Influences = select_influences(self.problem, self.transforms, influences, thorough=True)
         self.rest = sequence.rest.astype(np.float64)[None]
 
@@ -116,9 +116,9 @@ def test_a_weak_pull_is_closer_than_the_skin(noisy: Case, fit: Fit) -> None:
 def test_errors_are_those_of_the_deformer(noisy: Case, fit: Fit) -> None:
     for options in (RidgeOptions(threads=1), RidgeOptions(towards="zero", pull=1e-3, threads=1)):
         found = noisy.fit(fit, options)
-        posed = noisy.problem.targets.reshape(120, -1, 3).swapaxes(0, 1) * noisy.problem.scale
+        posed = noisy.problem.targets.reshape(120, -1, 3).swapaxes(0, 1) * noisy.problem.posed_scale
         posed = posed + noisy.problem.frame_centers[:, None]
-        squared = ((noisy.posed(found) - posed) ** 2).sum(axis=(0, 2)) / noisy.problem.scale**2
+        squared = ((noisy.posed(found) - posed) ** 2).sum(axis=(0, 2)) / noisy.problem.posed_scale**2
         assert squared == pytest.approx(found.errors, rel=1e-3, abs=1e-9)
 
 
@@ -131,13 +131,13 @@ def test_bones_at_rest_leave_the_rest_pose(noisy: Case, fit: Fit) -> None:
 def placed(case: Case) -> Case:
     """The same scene, turned, moved and in other units, with the same skin."""
     other = object.__new__(Case)
-    targets = case.problem.targets.reshape(120, -1, 3).swapaxes(0, 1) * case.problem.scale
+    targets = case.problem.targets.reshape(120, -1, 3).swapaxes(0, 1) * case.problem.posed_scale
     frames = apply(PLACE, targets + case.problem.frame_centers[:, None])
     other.rest = apply(PLACE, case.rest[0])[None]
     sequence = MeshSequence(frames.astype(np.float32), np.array([[0, 1, 2]]), other.rest[0].astype(np.float32))
     other.problem, other.ssd = pose_problem(sequence), case.ssd
     other.world = compose(compose(PLACE, case.world), invert(PLACE))
-    other.transforms = other.problem.from_world(other.world)
+    other.transforms = other.problem.from_input(InputTransforms(other.world))
     return other
 
 
@@ -185,7 +185,7 @@ def test_poses_left_out_as_if_fitted_without_them(noisy: Case, fit: Fit, towards
             other.ssd = noisy.ssd  # of the skin only the frames of Multi-Weight count then
         found = other.fit(fit, replace(options, pull=pull))
         posed = pose_points(found.deformer, noisy.rest, noisy.world[unseen])
-        scaled = (posed - noisy.problem.frame_centers[unseen, None]) / noisy.problem.scale
+        scaled = (posed - noisy.problem.frame_centers[unseen, None]) / noisy.problem.posed_scale
         wanted = noisy.problem.targets.reshape(120, -1, 3).swapaxes(0, 1)[unseen]
         total += float(((scaled - wanted) ** 2).sum())
     diagonal = float(np.linalg.norm(np.ptp(noisy.problem.points[:, :3], axis=0)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply
-from osteon.fit.problem import FitProblem, pose_problem
+from osteon.fit.problem import FitProblem, InputTransforms, pose_problem
 from osteon.fit.skeleton.articulated import (
     ArticulatedOptions,
     Articulation,
@@ -38,8 +38,8 @@ def known() -> tuple[FitProblem, Articulation, np.ndarray]:
     truth = Articulation(PARENTS, JOINTS, turns, rng.normal(size=(FRAMES, 3)))
     moved = sum(weights[:, b, None] * apply(truth.transforms()[:, b], points) for b in range(4))
     problem = pose_problem(MeshSequence(moved, tube.faces, points))
-    placed = problem.from_world(truth.transforms())
-    joints = (JOINTS - problem.rest_center) / problem.rest_scale
+    placed = problem.from_input(InputTransforms(truth.transforms()))
+    joints = problem.rest_from_input(JOINTS)
     return problem, Articulation(PARENTS, joints, placed[..., :3].copy(), placed[:, 0, :, 3].copy()), weights
 
 

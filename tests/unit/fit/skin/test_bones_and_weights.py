@@ -12,6 +12,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin import Skin
 from osteon.core.transforms import identity
+from osteon.deform.linear_blend import LinearBlend
 from osteon.fit.skin.bones import fit_bones
 from osteon.fit.skin.weights import fit_weights
 from osteon.synth.baked import Baked, RandomOptions, bake_random_model, bake_shells
@@ -30,7 +31,7 @@ def random_subject(seed: int, bone_type: str) -> Baked:
 def test_weights_of_known_bones_are_recovered(seed, bone_type):
     baked = random_subject(seed, bone_type)
     skin = fit_weights(baked.sequence, baked.model.track, options=SkinOptions(bone_type=bone_type))
-    assert_plays(replace(baked.model, skin=skin), baked.sequence)
+    assert_plays(baked.model.with_character(deformer=LinearBlend(skin)), baked.sequence)
     np.testing.assert_allclose(dense(skin, 8), baked.model.skin.dense(8), atol=1e-2)
 
 
@@ -47,7 +48,7 @@ def test_weights_by_the_paper(weights):
     baked = bake_random_model(0, options=RandomOptions(4, 16, 200, 4))
     options = change_options(SkinOptions(), preset="paper", weights=weights, delta=0.1)
     skin = fit_weights(baked.sequence, baked.model.track, options=options)
-    assert_plays(replace(baked.model, skin=skin), baked.sequence)
+    assert_plays(baked.model.with_character(deformer=LinearBlend(skin)), baked.sequence)
 
 
 def test_weights_keep_their_limits():
@@ -75,7 +76,7 @@ def test_bones_of_known_weights_are_recovered(seed, bone_type):
         baked.sequence, baked.model.skin, options=change_options(SkinOptions(), bone_type=bone_type, stiffness=1e-9)
     )
     assert track.bone_type == bone_type
-    assert_plays(replace(baked.model, track=track), baked.sequence)
+    assert_plays(baked.model.with_animation(track=track), baked.sequence)
     assert_near(track.transforms, baked.model.track.transforms, 1e-3)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.fit_level import fit_level
 from osteon.lod.mesh.level import LevelDraft
 from osteon.lod.mesh.level_shape import SourceShape
@@ -75,7 +76,7 @@ def test_weights_stay_weights_and_find_what_moves_a_point():
 def test_carriers_that_a_point_does_not_have_get_nothing():
     plain = bending(ball())
     skin = Skin(plain.skin.bones, np.where(plain.rest[:, :1] < 0, [[1, 0]], [[0, 1]]).astype(np.float32))
-    draft, source = drafted(plain.with_parts(skin=skin), 100)
+    draft, source = drafted(plain.with_character(deformer=LinearBlend(skin)), 100)
     none = draft.shape.weights == 0
     assert (fit_level(draft.shape, source, draft.point_of_source).weights[none] == 0).all()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.mesh.links import FREE, KEEP_FIRST, REFUSED
 from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.placement import BEST, BEST_WEIGHTS, EVEN, PULL, place_edge, pose_best
@@ -148,7 +148,7 @@ def test_of_many_carriers_the_largest_stay():
     weights = np.array([[0.7, 0.3], [0.9, 0.1], [0.5, 0.5], [0.5, 0.5]], np.float32)
     transforms = plain.track.transforms[:, [0, 1, 1]]
     track = type(plain.track)(transforms, "rigid")
-    model = SkinnedModel(plain.rest, plain.faces, Skin(bones, weights), track)
+    model = linear_blend_model(plain.rest, plain.faces, Skin(bones, weights), track)
     found, _, kept, _ = placed(start(model), 0, 1)
     assert sum(kept.values()) == pytest.approx(1)
     t = found[2]

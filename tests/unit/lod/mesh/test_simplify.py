@@ -10,9 +10,9 @@ import pytest
 from osteon.core.asset import Asset, Material
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.model import SkinnedModel
 from osteon.core.topology import shells
 from osteon.deform.dual_quaternion import DualQuaternion
+from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.lod.mesh.corners import BORDER, corners_of, edge_kinds
 from osteon.lod.mesh.level_shape import triangle_normals
@@ -70,7 +70,9 @@ class TestExact:
         model = bending(grid(4), degrees=(0.0, 90.0))
         moved = model.rest - np.array([2, 0, 0], np.float32)
         side = (model.rest[:, 0] > 2).astype(np.float32)
-        model = model.with_parts(rest=moved, skin=replace(model.skin, weights=np.stack([1 - side, side], axis=1)))
+        model = model.with_mesh(rest=moved).with_character(
+            deformer=LinearBlend(replace(model.skin, weights=np.stack([1 - side, side], axis=1)))
+        )
         found = level(model, 4).model
         assert sorted(np.round(found.rest, 4).tolist()) == [[x, y, 0] for x in (-2, 0, 2) for y in (0, 4)]
         flat = level(model.take_frames(np.array([0], np.int32)), 2)
@@ -215,7 +217,7 @@ class TestSurvives:
         lift = np.zeros((1, source.n_vertices, 3), np.float32)
         lift[0, :, 2] = 0.1 * source.rest[:, 0] + 0.2 * source.rest[:, 1]
         track = replace(source.track, transforms=np.repeat(source.track.transforms, 3, axis=0))
-        model = SkinnedModel(
+        model = linear_blend_model(
             source.rest,
             source.faces,
             source.skin,
@@ -246,7 +248,7 @@ class TestSurvives:
 
     def test_families_whose_weights_cannot_be_mixed_take_those_of_a_vertex(self):
         plain = make_jointed(1, EGGS)
-        model = plain.with_parts(deformer=DualQuaternion(plain.skin), fallback=plain.skin)
+        model = plain.with_character(deformer=DualQuaternion(plain.skin), fallback=plain.skin)
         found = level(model, len(model.faces) // 3)
         assert isinstance(found.model.deformer, DualQuaternion)
         rows = {tuple(row) for row in model.skin.dense(model.n_bones).tolist()}

@@ -95,7 +95,7 @@ def _with_tree(model: SkinnedModel, document: Document, scene: GltfScene, bones:
         return model
     places = as_float32(invert(bones.node_from_rest[:, :3]))
     parents = np.array(parents_of_joints(scene, bones.nodes), np.int32)
-    return model.with_parts(skeleton=Skeleton(bones.names(document), parents, places))
+    return model.with_character(skeleton=Skeleton(bones.names(document), parents, places))
 
 
 def _vertices(scene: GltfScene, metadata: Metadata | None) -> list[IntArray]:

@@ -15,6 +15,7 @@ from osteon.core.animation import BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.gltf.read.bind_pose import rest_placements
 from osteon.io.gltf.read.bones import Bones, gather_bones, gather_skeleton, gather_skin
@@ -62,7 +63,7 @@ def build_model(
     transforms, weights = _sample(document, scene, bones, planned)
     faces, asset = merge_instances(document, scene)
     with document.source.naming():
-        model = SkinnedModel(
+        model = linear_blend_model(
             rest=document.source.positions(_rest(scene, placements)),
             faces=faces,
             skin=gather_skin(scene, bones),

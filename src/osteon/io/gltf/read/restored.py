@@ -18,6 +18,7 @@ from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.bones import Bones, pick_bones
@@ -157,18 +158,20 @@ def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -
     rest, corrections = _unpacked(metadata, scene, generic)
     stored = metadata.text("bone_type")
     kind: BoneType = next((known for known in get_args(BoneType) if known == stored), "flexible")
-    model = generic.with_parts(corrections=None).with_parts(
-        rest=metadata.document.source.positions(rest[mesh.vertices]),
-        faces=mesh.faces,
-        skin=Skin(generic.skin.bones[mesh.vertices, :kept], generic.skin.weights[mesh.vertices, :kept]),
-        track=BoneTrack(generic.track.transforms, kind, names),
+    skin = Skin(generic.skin.bones[mesh.vertices, :kept], generic.skin.weights[mesh.vertices, :kept])
+    model = linear_blend_model(
+        metadata.document.source.positions(rest[mesh.vertices]),
+        mesh.faces,
+        skin,
+        BoneTrack(generic.track.transforms, kind, names),
+        generic.clips,
         corrections=None if corrections is None else _picked(corrections, mesh),
         skeleton=skeleton,
         asset=mesh.asset,
         name=metadata.text("name") or generic.name,
     )
     deformer = read_stored_deformer(metadata)
-    model = model if deformer is None else model.with_parts(deformer=deformer, fallback=model.skin)
+    model = model if deformer is None else model.with_character(deformer=deformer, fallback=model.skin)
     return restore_displacements(metadata, model)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from osteon.core.deformer import Arrays, Deformer, restore_deformer
+from osteon.core.deformer import Arrays, Deformer
 from osteon.core.model import SkinnedModel
+from osteon.deform.registry import restore_deformer
 from osteon.io.gltf.json_types import JsonObject
 from osteon.io.gltf.read.metadata import Metadata
 from osteon.io.gltf.read.named_arrays import read_arrays

@@ -187,7 +187,7 @@ def _with_frames(
     if corrections is not None and coefficients is not None:
         corrections = Corrections(corrections.basis, coefficients.astype(np.float32), corrections.normal_basis)
     track = BoneTrack(transforms.astype(np.float32), model.track.bone_type, model.track.names)
-    return model.with_parts(track=track, corrections=corrections, clips=clips)
+    return model.with_corrections(None).with_animation(track=track, clips=clips).with_corrections(corrections)
 
 
 def _inserted(keyed: KeyedModel, at: NDArray[np.int64], middle: Float64, has_key: BoolArray) -> KeyedModel:

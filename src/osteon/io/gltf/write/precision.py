@@ -100,13 +100,13 @@ def _tight(model: SkinnedModel) -> SkinnedModel:
     """The same positions in all frames, with coefficients in 0 … 1, as `morph_range` stores them."""
     corrections = model.corrections
     if corrections is None or not model.n_columns:
-        return model.with_parts(corrections=None)
+        return model.with_corrections(None)
     morph_range = tight_range(corrections)
     basis = corrections.basis.astype(np.float64)
     rest = model.rest + np.tensordot(morph_range.low, basis, axes=1)
     weights = morph_range.weights(corrections.coefficients)
     scaled = Corrections((basis * morph_range.span[:, None, None]).astype(np.float32), weights.astype(np.float32))
-    return model.with_parts(rest=rest.astype(np.float32), corrections=scaled)
+    return model.with_corrections(None).with_mesh(rest=rest.astype(np.float32)).with_corrections(scaled)
 
 
 def _vertex_step(trial: Trial, allowed: float, last: float | None) -> float:

@@ -20,6 +20,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose
 from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
+from osteon.deform.linear_blend import LinearBlend
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.meshopt.encode_filters import Packing, rounded
 from osteon.io.gltf.quantize import Dequantize, quantize_signed
@@ -119,7 +120,13 @@ def _coarse(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) 
         weights = round_weights(weights, precision.weights)
     track = BoneTrack(_transforms(exact, precision, frames).astype(np.float32), "flexible", model.track.names)
     skin = Skin(model.skin.bones, weights)
-    return model.with_parts(rest=rest, skin=skin, track=track, corrections=corrections, clips=())
+    return (
+        model.with_corrections(None)
+        .with_mesh(rest=rest)
+        .with_character(deformer=LinearBlend(skin))
+        .with_animation(track=track, clips=())
+        .with_corrections(corrections)
+    )
 
 
 def _transforms(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) -> Float64:

@@ -45,7 +45,7 @@ def short_turns(keyed: KeyedModel, round_turns: RoundTurns = quantize_turns) -> 
     apart = _apart(joints, nodes, round_turns)
     for _ in range(model.n_bones):
         kept = BoneTrack(np.where(short[:, None, None], apart, 0).astype(np.float32))
-        blamed = short & _blamed(model.with_parts(track=kept), limit)
+        blamed = short & _blamed(model.with_animation(track=kept), limit)
         if not blamed.any():
             break
         short &= ~blamed

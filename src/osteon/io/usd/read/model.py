@@ -24,6 +24,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.formats.options import LoadOptions
 from osteon.io.load.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
@@ -61,7 +62,7 @@ def read_stage_model(path: Path, options: LoadOptions, outlet: Outlet) -> Skinne
         faces, asset = merge_mesh_parts([shown.part for shown in meshes])
         transforms = as_float32(bones.transforms(codes, outlet))
         with source.naming():
-            model = SkinnedModel(
+            model = linear_blend_model(
                 rest=source.positions(np.concatenate([_rest(pxr, shown) for shown in meshes])),
                 faces=faces,
                 skin=_skin(meshes, bones),

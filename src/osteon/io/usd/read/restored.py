@@ -10,10 +10,11 @@ from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float32, Float64
 from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
-from osteon.core.deformer import restore_deformer
 from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
+from osteon.deform.linear_blend import linear_blend_model
+from osteon.deform.registry import restore_deformer
 from osteon.io.load.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
 from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
@@ -44,7 +45,7 @@ def restore_model(
     joints, parents = _joints(shown, metadata, codes)
     faces, asset = merge_mesh_parts([shown.part])
     names = tuple(str(name) for name in metadata["bone_names"])
-    model = SkinnedModel(
+    model = linear_blend_model(
         rest=source.positions(np.array(shown.mesh.GetPointsAttr().Get(pxr.Usd.TimeCode.Default()), np.float32)),
         faces=faces,
         skin=_skin(pxr, shown, metadata),
@@ -57,7 +58,7 @@ def restore_model(
     )
     if "deformer" in metadata:
         deformer = restore_deformer(*read_stored_arrays(shown.mesh, "deformer", metadata["deformer"]))
-        model = model.with_parts(deformer=deformer, fallback=model.skin)
+        model = model.with_character(deformer=deformer, fallback=model.skin)
     else:
         model = as_bound(pxr, shown.mesh, model)
     return live_model(model, _tables(shown, metadata.get("displacements", []), model.n_columns))

@@ -1,4 +1,4 @@
-/** What a page in one file carries inside (view/export/single_page.py): its scene as JSON, its models in base64. */
+/** What a page in one file carries inside (view/export.py): its scene as JSON, its models in base64. */
 
 /** What there is to see. */
 export function sceneInside() {

@@ -15,7 +15,7 @@ import pytest
 
 from osteon.io import save_model
 from osteon.synth.baked import bake_cylinder
-from osteon.view.server.redirect_page import open_browser, write_redirect_page
+from osteon.view.server.serve import open_browser, write_redirect_page
 
 from .serving import alive, use_small_page, wait_until
 

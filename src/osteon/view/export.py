@@ -1,9 +1,15 @@
-"""The page as one file that a browser opens from disk: script, style, scene and models are all inside it.
+"""Exports the page without a server: as a folder of static files for any web server, or as one file for a browser.
 
-<meta name="osteon-mode" content="file">          nothing is asked of anybody
-<script type="application/json" id="scene">       what there is to see
-<script type="text/plain" data-pack="ID">         the bytes of a model in base64, in pieces of at most PIECE bytes
-<style>, <script>                                 the page; its policy allows these two by their sums, and nothing else
+A folder, which for example `python -m http.server` serves:
+    index.html, app.js, app.css                       the page in its static mode
+    scene.json                                        the list of items
+    packs/ID.bin                                      one file for each model
+
+One file, NAME.html, which a browser opens from disk:
+    <meta name="osteon-mode" content="file">          the page in its file mode, which sends no requests
+    <script type="application/json" id="scene">       the list of items
+    <script type="text/plain" data-pack="ID">         a model in base64, in pieces of at most PIECE bytes
+    <style>, <script>                                 the page; its policy allows only these two, by their hashes
 """
 
 from __future__ import annotations
@@ -12,24 +18,29 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import FileFormatError, OptionError
-from osteon.io import atomic_file
+from osteon.io import atomic_file, atomic_folder
 from osteon.io.load.source import PathLike
-from osteon.io.save import GENERATOR
-from osteon.view.bundle import read_bundle
+from osteon.io.save import GENERATOR, GENERATOR_KEY
+from osteon.io.save.atomic import check_folder
+from osteon.view.bundle import BUNDLE, POLICY, read_bundle
 from osteon.view.server.collection import Item
 
-__all__ = ["SLOW_BYTES", "export_page", "is_single_page"]
+__all__ = ["SLOW_BYTES", "check_export", "export_page", "export_view", "is_single_page"]
 
+SCENE = "scene.json"
+PACKS = "packs"
+_EXPECTED = re.compile("|".join((*map(re.escape, (*BUNDLE, SCENE)), f"{PACKS}/", rf"{PACKS}/m\d+\.bin")))
 #: Suffixes of a page in one file; other names are folders.
 SUFFIXES = (".html", ".htm")
-#: Larger files than this are refused: browsers take minutes for them, or give up.
+#: Larger files are refused: browsers take minutes for them, or fail.
 MOST_BYTES = 400_000_000
-#: Larger files than this open slowly.
+#: Larger files open slowly.
 SLOW_BYTES = 60_000_000
 #: Bytes in a piece of base64; a multiple of 3, so that the pieces can be decoded one by one.
 PIECE = 12_000_000
@@ -40,13 +51,43 @@ _TAG = {
 }
 
 
+def export_view(target: PathLike, items: Sequence[Item]) -> int:
+    """Write the page and its models atomically, replacing an earlier export; returns their size in bytes."""
+    models = [{**item.to_json(), "can_save": False} for item in items]
+    scene = {GENERATOR_KEY: GENERATOR, "models": models, "can_fit": False, "limits": {}}
+    if is_single_page(target):
+        return export_page(target, scene, items)
+    return _export_folder(target, scene, items)
+
+
+def _export_folder(folder: PathLike, scene: dict[str, Any], items: Sequence[Item]) -> int:
+    # The content policy is a header of the server; here it becomes a meta element.
+    meta = f'<meta name="osteon-mode" content="static">\n<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    page = {name: read_bundle(name) for name in BUNDLE}
+    page["index.html"] = _replaced(_text("index.html"), _TAG["mode"], meta).encode()
+    with atomic_folder(folder, check_export) as out:
+        for name, data in page.items():
+            mark = b"" if name.endswith(".html") else f"/* {GENERATOR} */\n".encode()
+            (out / name).write_bytes(mark + data)
+        (out / SCENE).write_text(json.dumps(scene, indent=1) + "\n", encoding="utf-8")
+        (out / PACKS).mkdir()
+        for item in items:
+            shutil.copyfile(item.pack, out / PACKS / f"{item.id}.bin")
+        return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+
+
+def check_export(folder: PathLike) -> None:
+    """Refuse a folder with files that are not part of an export."""
+    check_folder(folder, _EXPECTED)
+
+
 def is_single_page(path: PathLike) -> bool:
     """Whether a name means one file."""
     return Path(path).suffix.lower() in SUFFIXES
 
 
 def export_page(path: PathLike, scene: dict[str, Any], items: Sequence[Item]) -> int:
-    """Write the page with its models to one file, whole or not at all; gives its size in bytes."""
+    """Write the page with its models to one file atomically; returns its size in bytes."""
     style, script = _text("app.css"), _inside_tag(_text("app.js"))
     head, tail = _page(style, script)
     _check_size(path, len(head) + len(script) + sum(4 * item.pack.stat().st_size // 3 for item in items))
@@ -68,7 +109,7 @@ def _check_size(path: PathLike, size: int) -> None:
 
 
 def _page(style: str, script: str) -> tuple[bytes, bytes]:
-    """What comes before the models and what after the script; the page is told that all it needs is inside."""
+    """The parts of the page in its file mode before the models and after the script."""
     page = _text("index.html")
     policy = (
         f"default-src 'none'; script-src {_sum(script)}; style-src {_sum(style)}; img-src blob: data:; "
@@ -102,12 +143,12 @@ def _text(name: str) -> str:
 
 
 def _inside_tag(script: str) -> str:
-    """A script that nothing in it ends early; what these words are part of, a string or a pattern, means the same."""
+    """The script with escaped end tags, which have the same meaning within strings and regular expressions."""
     return re.sub(r"<(/script|!--)", r"<\\\1", script, flags=re.IGNORECASE)
 
 
 def _json_inside(value: dict[str, Any]) -> bytes:
-    """JSON that a name such as `</script>` cannot leave."""
+    """JSON that is safe inside of a script element."""
     return json.dumps(value).replace("<", "\\u003c").encode()
 
 
@@ -116,7 +157,7 @@ def _sum(text: str) -> str:
 
 
 def _pieces(item: Item) -> Iterator[bytes]:
-    """The bytes of a model, as much at a time as is held in memory."""
+    """The script elements of a model, piece by piece."""
     opening = f'<script type="text/plain" data-pack="{item.id}">'.encode()
     with item.pack.open("rb") as file:
         while data := file.read(PIECE):

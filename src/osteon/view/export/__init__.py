@@ -1,1 +1,0 @@
-"""The page without a server: as a folder of static files, or as one file."""
