@@ -127,8 +127,8 @@ def _confirm(question: str) -> bool:
     return click.confirm(question, err=True)
 
 
-def file_output(flag: str, path: object, suffixes: tuple[str, ...] = ()) -> Output | None:
-    """A file, if one was named; '-' is standard output."""
+def file_output(flag: str, path: object, suffixes: tuple[str, ...] = (), *, resumes: bool = False) -> Output | None:
+    """A file, if one was named; '-' is standard output. A command that `resumes` a file adds to it."""
     if path is None or path == "-":
         return None
     from osteon.io import check_output
@@ -138,7 +138,7 @@ def file_output(flag: str, path: object, suffixes: tuple[str, ...] = ()) -> Outp
     if suffixes and target.suffix.lower() not in suffixes:
         raise OptionError(f"{flag}: expected a name that ends in {suffixes[0]}, got {target}")
     check_output(target)
-    return Output(flag, target)
+    return Output(flag, target, resumes=resumes)
 
 
 def model_output(flag: str, path: str) -> Output:

@@ -240,7 +240,8 @@ def _is_unchanged(path: Path, listed: PoseList) -> bool:
     found = listed.facts.get(SUM)
     if found is None:
         return bool(listed.facts)
-    return _sum_of(path.read_bytes().replace(str(found).encode(), NO_SUM.encode(), 1)) == found
+    text = path.read_bytes().replace(str(found).encode(), NO_SUM.encode(), 1)
+    return _sum_of(text) == str(found)
 
 
 def _sums(listed: PoseList, folder: Path, surface: Mesh) -> dict[str, list[str]]:

@@ -47,7 +47,8 @@ class OverwriteGuard:
             _check_pair(one, other)
         for output in outputs:
             self._check_inputs(output.path, f"{output.flag}: ", is_folder=output.is_folder)
-        self._check_existing({output.path: f"{output.flag}: " for output in outputs if not output.resumes})
+        self.confirmed.update(Path(os.path.realpath(output.path)) for output in outputs if output.resumes)
+        self._check_existing({output.path: f"{output.flag}: " for output in outputs})
 
     def check(self, path: Path) -> None:
         """Check one output at the time when it is written."""
