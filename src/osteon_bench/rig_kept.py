@@ -184,7 +184,9 @@ def _resized(name: str, before: Any, place: Path, size: float, player: WebPlayer
     """The largest extent of a clip in three.js over that of the rest pose, on a character of another size."""
     character, out = place / f"size_{size:g}.glb", place / f"moving_{size:g}.glb"
     write_resized(before, character, size)
-    done = run_command("skin", str(place / "clips.glb"), "--rig", str(character), "-o", str(out), "--force", "--json", "-")
+    done = run_command(
+        "skin", str(place / "clips.glb"), "--rig", str(character), "-o", str(out), "--force", "--json", "-"
+    )
     case = f"{name}, {size:g} times as large"
     if not done.done:
         return _failed(case, done)

@@ -283,7 +283,7 @@ def test_too_little_memory_is_one_line(run_here, work, monkeypatch):
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("osteon.io.models.load_model", fail)
+    monkeypatch.setattr("osteon.cli.play.load_skinned", fail)
     refused(run_here, work, "play", "mine.glb", "-o", "new", says=("not enough memory",))
 
 

@@ -228,4 +228,7 @@ _EXPECTED = re.compile(rf"{re.escape(LIST_NAME)}|[^/]+\.(obj|ply|mtl|png|jpg)")
 
 
 def _check_folder(path: Path) -> None:
+    """Refuse a folder that holds anything but an earlier pose set."""
+    if path.is_dir() and not (path / LIST_NAME).exists():
+        check_folder(path, re.compile(re.escape(LIST_NAME)))
     check_folder(path, _EXPECTED)
