@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn
 
 __all__ = ["FaultServer"]
@@ -72,7 +71,8 @@ def _serve() -> None:
     for name in _MODULES:
         import_module(name)
     for line in sys.stdin:
-        print(json.dumps(_answer(json.loads(line))), flush=True)
+        sys.stdout.write(json.dumps(_answer(json.loads(line))) + "\n")
+        sys.stdout.flush()
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:

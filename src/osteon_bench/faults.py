@@ -49,44 +49,20 @@ class Case:
     until: str | None = None  # file that tells that a server runs
 
 
+_SKIN = ("skin", "tube.npz", "-o", "a.glb", "-o", "frames/", "--json", "r.json", "--rounds", "1", "--threads", "1")
+_POSE = ("pose", "cartoon.obj", "cartoon.json", "cartoon-poses.json", "-o", "posed/", "--json", "r.json")
+_LOD = ("lod", "tube.glb", "-o", "a.glb", "--json", "r.json", "--levels")
+_PLAY = ("play", "tube.glb", "-o", "frames/")
+_STUDY = ("study", "run", "tube.npz", "tube.glb", "--no-browser", "-o", "a.sqlite", "--json", "r.json")
+_FORCE = ("-q", "--force")
+_SIMULATE = (*SWEEP, "--each", "4", *SMALL)
 CASES = (
-    Case(
-        "skin",
-        *(
-            ("skin", "tube.npz", "--bones", bones, "--rounds", "1", "-q", "--threads", "1", "--force")
-            + ("-o", "a.glb", "-o", "frames/", "--json", "r.json")
-            for bones in ("2", "1")
-        ),
-        ("frames",),
-    ),
-    Case(
-        "play",
-        *(("play", "tube.glb", "-q", "--force", "-o", "frames/", *more) for more in ((), ("--frames", "0:3"))),
-        ("frames",),
-    ),
-    Case(
-        "pose",
-        *(
-            ("pose", "cartoon.obj", "cartoon.json", "cartoon-poses.json", "-q", "--force", *more)
-            + ("-o", "posed/", "--json", "r.json", "--picture", "p.png")
-            for more in ((), ("--frame", "1"))
-        ),
-        ("posed",),
-    ),
-    Case(
-        "lod",
-        *(
-            ("lod", "tube.glb", "-q", "--force", "--levels", levels, "-o", "a.glb", "--json", "r.json")
-            for levels in ("2", "3")
-        ),
-    ),
-    Case("simulate", (*SWEEP, "--each", "4", *SMALL), (*SWEEP, "--each", "4", *SMALL, "--poisson", "0.3")),
-    Case(
-        "study",
-        *2
-        * (("study", "run", "tube.npz", "tube.glb", "--no-browser", "--force", "-o", "a.sqlite", "--json", "r.json"),),
-        until="r.json",
-    ),
+    Case("skin", (*_SKIN, "--bones", "2", *_FORCE), (*_SKIN, "--bones", "1", *_FORCE), ("frames",)),
+    Case("play", (*_PLAY, *_FORCE), (*_PLAY, "--frames", "0:3", *_FORCE), ("frames",)),
+    Case("pose", (*_POSE, "--picture", "p.png", *_FORCE), (*_POSE, "--follow", "0.5", *_FORCE), ("posed",)),
+    Case("lod", (*_LOD, "2", *_FORCE), (*_LOD, "3", *_FORCE)),
+    Case("simulate", _SIMULATE, (*_SIMULATE, "--poisson", "0.3")),
+    Case("study", (*_STUDY, *_FORCE), (*_STUDY, *_FORCE), until="r.json"),
 )
 
 

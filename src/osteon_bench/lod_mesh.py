@@ -28,8 +28,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
-from osteon.fit.poses.distances import pose_distances
-from osteon.fit.poses.distinct import distinct_poses
+from osteon.fit.poses import distinct_poses, pose_distances
 from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import choose_frames
 from osteon.lod.mesh.simplify import simplify_model

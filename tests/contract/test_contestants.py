@@ -10,7 +10,7 @@ import pytest
 from osteon.core.compare_options import CompareOptions
 from osteon.deform.pose import pose_frames
 from osteon.deform.registry import DEFORMERS
-from osteon.fit.models.contestants import CONTESTANTS
+from osteon.fit.models.registry import CONTESTANTS
 from osteon.io import load_model, save_sequence
 from osteon.io.comparisons.folder import write_comparison_folder
 from osteon.pipeline.compare import compare_models

@@ -20,7 +20,7 @@ from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf.read.accessors import read_floats, read_indices
 from osteon.io.gltf.read.document import open_document
-from osteon.io.gltf.write.compressed_views import EXTENSION
+from osteon.io.gltf.write.buffer import MESHOPT
 from osteon.io.gltf.write.precision import COMPRESS_ERROR
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 from tests.formats.agreement import assert_readers_agree
@@ -71,15 +71,15 @@ def test_models_come_back(case, suffix, tmp_path):
 
 def test_views_are_compressed(tmp_path):
     root = read_json(saved(own_model(rank=2), tmp_path))
-    assert {EXTENSION, "KHR_mesh_quantization"} <= set(root["extensionsRequired"]) <= set(root["extensionsUsed"])
-    packed = [view["extensions"][EXTENSION] for view in root["bufferViews"] if "extensions" in view]
+    assert {MESHOPT, "KHR_mesh_quantization"} <= set(root["extensionsRequired"]) <= set(root["extensionsUsed"])
+    packed = [view["extensions"][MESHOPT] for view in root["bufferViews"] if "extensions" in view]
     assert {view["mode"] for view in packed} >= {"ATTRIBUTES", "TRIANGLES"}
     assert {view.get("filter") for view in packed} == {None, "OCTAHEDRAL", "QUATERNION", "EXPONENTIAL"}
-    assert root["buffers"][1]["extensions"] == {EXTENSION: {"fallback": True}}
+    assert root["buffers"][1]["extensions"] == {MESHOPT: {"fallback": True}}
     assert "uri" not in root["buffers"][1]
     assert len(packed) == len(root["bufferViews"])
     for view in root["bufferViews"]:
-        inner = view.get("extensions", {}).get(EXTENSION)
+        inner = view.get("extensions", {}).get(MESHOPT)
         assert inner is None or inner["count"] * inner["byteStride"] == view["byteLength"]
 
 

@@ -21,7 +21,7 @@ from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf import channels as channels_module
 from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, pack_mesh
-from osteon.io.gltf.quantize import quantize_signed, quantize_turns
+from osteon.io.gltf.quantize import quantize_rotations, quantize_signed
 from osteon.io.gltf.read.animations import read_animations
 from osteon.io.gltf.read.document import open_document
 from osteon.io.gltf.read.metadata import read_metadata
@@ -134,7 +134,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 def test_quaternions_of_sixteen_bits_have_length_one():
     turns = unit(np.random.default_rng(0).normal(size=(20, 300, 4)))
     turns[0, 0] = [0, 0, 0, 1]
-    stored = quantize_turns(turns) / 32767
+    stored = quantize_rotations(turns) / 32767
     typical, plain = (np.sqrt((stretch(q) ** 2).mean()) for q in (stored, quantize_signed(turns, np.int16) / 32767))
     assert typical <= plain / 5
     assert np.abs(unit(stored) - turns).max() <= 2 / 32767

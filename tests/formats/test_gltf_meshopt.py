@@ -6,7 +6,7 @@ import base64
 
 import numpy as np
 
-from osteon.io.gltf.read.meshopt_views import _decode, _Stream
+from osteon.io.gltf.read.accessors import MeshoptStream, decode_stream
 from tests.formats.node_packages import ask_script
 
 EXPONENTS = ("Separate", "SharedVector", "SharedComponent", "Clamped")
@@ -23,11 +23,11 @@ def task_of(mode: str, elements: np.ndarray, stride: int, **more: object) -> dic
 
 
 def decoded(task: dict, data: bytes) -> bytes | None:
-    stream = _Stream(
+    stream = MeshoptStream(
         np.frombuffer(data, np.uint8), task["mode"], task.get("filter", "NONE"), task["count"], task["stride"]
     )
     assert stream.least_bytes() <= len(data)
-    found = _decode(stream)
+    found = decode_stream(stream)
     return None if found is None else found.tobytes()
 
 

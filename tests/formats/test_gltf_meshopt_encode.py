@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from osteon.io.gltf.meshopt.encode_attributes import encode_attributes
-from osteon.io.gltf.meshopt.encode_filters import Packing, decode_packed, encode_packed, rounded
-from osteon.io.gltf.meshopt.encode_indices import encode_indices, encode_triangles
-from osteon.io.gltf.turns import first_turns, turn_back
+from osteon.io.gltf.corner_shift import corner_shift, undo_corner_shift
+from osteon.io.gltf.meshopt.attributes import encode_attributes
+from osteon.io.gltf.meshopt.filters import Packing, decode_packed, encode_packed, rounded
+from osteon.io.gltf.meshopt.indices import encode_indices, encode_triangles
 from osteon.io.gltf.write.mesh_order import order_triangles, order_vertices
 from tests.formats.node_packages import ask_script
 from tests.formats.test_gltf_meshopt import attribute_tasks, decoded, encode_all, grid_triangles, index_tasks, task_of
@@ -95,7 +95,7 @@ def test_any_indices_come_back(indices):
 def test_turned_triangles_turn_back(faces, data):
     turns = data.draw(arrays.arrays(np.int64, len(faces), elements=st.integers(0, 2)))
     turned = np.take_along_axis(faces, (np.arange(3) + turns[:, None]) % 3, axis=1)
-    assert np.array_equal(turn_back(turned, np.arange(6), first_turns(faces)), faces)
+    assert np.array_equal(undo_corner_shift(turned, np.arange(6), corner_shift(faces)), faces)
 
 
 def unit(width: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf.quantize import quantize_weights
-from osteon.io.gltf.write.tangents import vertex_tangents
+from osteon.io.gltf.write.mesh import vertex_tangents
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 
 PNG = base64.b64decode(

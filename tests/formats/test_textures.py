@@ -12,7 +12,7 @@ from osteon.core.asset import Asset, Image, Material
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.sequence import MeshSequence
 from osteon.io import SaveOptions, load_model, load_sequence, save_model, save_sequence
-from osteon.io.gltf.texture_extensions import TEXTURE_EXTENSIONS
+from osteon.io.gltf import TEXTURE_EXTENSIONS
 from osteon.io.models import note_lost_pictures
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"

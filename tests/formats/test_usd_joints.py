@@ -11,8 +11,7 @@ from osteon.core.animation import BoneTrack
 from osteon.core.errors import GeometryError
 from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
-from osteon.io.usd.joint_tracks import FINE, distinct_identifiers, join_bones
-from osteon.io.usd.write.joints import build_joints, joint_influences
+from osteon.io.usd.joints import FINE, build_joints, distinct_identifiers, join_bones, joint_influences
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 from .usd_models import corrected, eight_influences, flexible, rigid, tree

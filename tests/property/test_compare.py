@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.compare_options import CompareOptions
 from osteon.core.sequence import MeshSequence
-from osteon.fit.models.contestants import CONTESTANTS
+from osteon.fit.models.registry import CONTESTANTS
 from osteon.measure.deviation import measure_deviation
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison

@@ -22,11 +22,11 @@ from osteon.core.skin import Skin
 from osteon.core.transforms import apply, nearest_rotation
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
-from osteon.fit.clustering.rotations import triangle_rotations
+from osteon.fit.clustering.core_bones import triangle_rotations
 from osteon.fit.problem import pose_problem
+from osteon.fit.skin.bones import seed_bones
 from osteon.fit.skin.procrustes import rotations_of
 from osteon.fit.skin.refine import RefineOptions, refine_skin
-from osteon.fit.skin.seed import seed_bones
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_chain, bake_random_model
 from osteon.synth.shapes import make_ball

@@ -16,7 +16,7 @@ import pytest
 from osteon.cli.main import main
 from osteon.deform.pose import pose_character, pose_frames
 from osteon.io import load_model, save_model, save_sequence
-from osteon.pipeline.rig_poses import poses_of_rig
+from osteon.pipeline.eigenskin import poses_of_rig
 from osteon.view.export import export_view
 from osteon.view.server.collection import Collection, prepare_item
 from tests.tolerance import assert_same_points

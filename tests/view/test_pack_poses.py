@@ -16,7 +16,7 @@ from osteon.core.errors import OptionError
 from osteon.core.quaternions import matrices_from_quaternions
 from osteon.deform.pose_skeleton import transforms_of_turns
 from osteon.io import save_model
-from osteon.pipeline.rig_poses import poses_of_rig
+from osteon.pipeline.eigenskin import poses_of_rig
 from osteon.view.pack.model_pack import pack_model
 from osteon.view.pack.poses import holds_poses, load_poses_of
 from osteon.view.server.collection import Collection, prepare_item, prepare_models

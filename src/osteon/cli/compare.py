@@ -17,7 +17,7 @@ from osteon.core.compile_kernels import start_compiling
 from osteon.core.option_fields import option
 from osteon.core.progress import report_progress
 from osteon.fit.kernel_modules import COMPARE_KERNELS
-from osteon.fit.models.contestants import find_contestants
+from osteon.fit.models.registry import find_contestants
 from osteon.io import LoadOptions, load_sequence
 
 if TYPE_CHECKING:

@@ -82,7 +82,7 @@ def _draw(path: Path, learned: LearnedSkin, poses: PoseSet) -> None:
     from dataclasses import replace
 
     from osteon.deform.pose import pose_character
-    from osteon.pipeline.rig_poses import poses_of_rig
+    from osteon.pipeline.eigenskin import poses_of_rig
     from osteon.report.picture import HeatScale, draw_mesh, heat_colors, panel_row, save_png
     from osteon.report.raster import DrawOptions, frame_camera
 

@@ -21,7 +21,7 @@ from osteon.core.option_checks import drop_unused
 from osteon.core.option_fields import option
 from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io import MODEL_FORMATS, SaveOptions, holds_model, load_model, save_model
-from osteon.io.metadata.stock import has_stock_form
+from osteon.io.metadata.baked import has_stock_form
 from osteon.io.save.atomic import written_path
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
     from osteon.core.progress import Progress
     from osteon.lod.model_levels import Level
-    from osteon.pipeline.baked_levels import BakedLevel
-    from osteon.pipeline.levels import LevelsFit
+    from osteon.pipeline.levels import BakedLevel, LevelsFit
 
 __all__ = ["LodFiles", "lod"]
 
@@ -169,8 +168,7 @@ def _fit(file: Path, model: SkinnedModel, files: LodFiles, options: LodOptions, 
     """The levels of the file if one of them is to be baked and nothing else is asked for; or else new ones."""
     from osteon.core.option_checks import change_options
     from osteon.lod.files import load_levels
-    from osteon.pipeline.baked_levels import stored_fit
-    from osteon.pipeline.levels import fit_levels
+    from osteon.pipeline.levels import fit_levels, stored_fit
 
     if files.bake is not None and not is_any_given("options", besides=("threads",)) and not is_any_given("load"):
         stored = load_levels(file)
@@ -183,7 +181,7 @@ def _fit(file: Path, model: SkinnedModel, files: LodFiles, options: LodOptions, 
 
 def _baked_level(found: LevelsFit, files: LodFiles) -> Level | None:
     """The level that is written alone, if one is."""
-    from osteon.pipeline.baked_levels import level_at
+    from osteon.pipeline.levels import level_at
 
     if files.bake is None:
         return None
@@ -200,7 +198,7 @@ class _Result:
 
     @staticmethod
     def of(found: LevelsFit, level: Level | None, save: SaveOptions) -> _Result:
-        from osteon.pipeline.baked_levels import bake_found, file_sizes
+        from osteon.pipeline.levels import bake_found, file_sizes
 
         return _Result(found, file_sizes(found.levels, save), None if level is None else bake_found(found, level))
 

@@ -7,6 +7,7 @@ import errno
 import gc
 import os
 import sys
+import threading
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -89,13 +90,16 @@ def main() -> None:
     _spare_collector()
     WRITTEN.clear()
     with handling_signals(stop) as received:
-        code = _run(received)
+        code = _run(received, _watch_threads())
     if code:
         sys.exit(code)
 
 
-def _run(received: list[int]) -> int:
-    """Run a command and return its exit code; `received` lists the signals that have ended it."""
+def _run(received: list[int], thread_errors: list[BaseException]) -> int:
+    """Run a command and return its exit code.
+
+    `received` lists the signals that have ended it, `thread_errors` errors about memory that have ended its threads.
+    """
     try:
         cli.main(standalone_mode=False, obj=process_began())
         sys.stdout.flush()
@@ -113,17 +117,23 @@ def _run(received: list[int]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
     except OSError as error:
+        if is_out_of_memory(error):
+            return _out_of_memory()
         return _failed(f"{_place_of(error)}{error.strerror or error}{WRITTEN.after_error()}")
-    except (MemoryError, ImportError) as error:
-        if not _is_out_of_memory(error):
+    except Exception as error:
+        if not (is_out_of_memory(error) or thread_errors):
             raise
-        return _failed("not enough memory; use fewer frames, or a machine with more memory" + WRITTEN.after_error())
+        return _out_of_memory()
     return 0
 
 
 def _failed(message: str, code: int = 2) -> int:
     click.echo(f"osteon: {message}", err=True)
     return code
+
+
+def _out_of_memory() -> int:
+    return _failed("not enough memory; use fewer frames, or a machine with more memory" + WRITTEN.after_error())
 
 
 def _place_of(error: OSError) -> str:
@@ -139,14 +149,31 @@ def _place_of(error: OSError) -> str:
     return ""
 
 
-def _is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out, also while the code of a library was loaded."""
-    causes = []
-    found: BaseException | None = error
-    while found is not None and found not in causes:
-        causes.append(found)
-        found = found.__cause__ or found.__context__
-    return any(isinstance(cause, MemoryError) or "allocate memory" in str(cause) for cause in causes)
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception, or one that led to it, is about too little memory; systems report that in several ways."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    said = str(error)
+    if isinstance(error, (ImportError, OSError)) and ("failed to map segment" in said or "allocate memory" in said):
+        return True
+    if isinstance(error, RuntimeError) and said == "can't start new thread":
+        return True
+    earlier = error.__cause__ or error.__context__
+    return earlier is not None and is_out_of_memory(earlier)
+
+
+def _watch_threads() -> list[BaseException]:
+    """The list of errors about memory that end a thread, such as one that imports; they are not printed."""
+    found: list[BaseException] = []
+
+    def end_of_thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None and is_out_of_memory(args.exc_value):
+            found.append(args.exc_value)
+        else:
+            threading.__excepthook__(args)
+
+    threading.excepthook = end_of_thread
+    return found
 
 
 # Commands that other packages add, through the entry point group `osteon.commands` (`core/plugins.py`). The benchmarks

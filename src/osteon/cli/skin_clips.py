@@ -57,8 +57,8 @@ def write_clips(played: PlayedClips, run: ClipRun) -> None:
 
 
 def _size(played: PlayedClips) -> float:
-    from osteon.io.gltf.read.bind_pose import rest_pose
-    from osteon.pipeline.clip_size import size_of_rest
+    from osteon.io.gltf.read.bones import rest_pose
+    from osteon.pipeline.rig_match import size_of_rest
 
     return size_of_rest(played.model, rest_pose(played.character.scene))
 

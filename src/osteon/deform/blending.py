@@ -4,7 +4,7 @@
 
 Playing, normals, conditioning, errors by rank and the readers of skins all go through `blend_matrices`; fits, which
 hold weights in double precision and want all frames of some vertices, through `blend_frames` of
-fit/corrections/blends.py.
+fit/corrections/columns.py.
 
 Notes, 8,431 vertices, 48 frames, 4 influences, one core: both loops 10 ms in blocks of 2,048 vertices, one loop that
 poses without matrices 17 ms, twelve sums in an array 15 ms, a function that is handed rows of the arrays 49 ms: each

@@ -30,18 +30,17 @@ SKIN_KERNELS = (
     "osteon.fit.skin.scaled_axes",
     "osteon.fit.skin.scaled_bones",
     "osteon.fit.skin.solve_bones",
-    "osteon.measure.by_rank",
+    "osteon.measure.distortion",
 )
 #: Corrections besides.
 CORRECTION_KERNELS = (
-    "osteon.fit.corrections.blends",
+    "osteon.fit.corrections.columns",
     "osteon.fit.corrections.corrected_skin",
-    "osteon.fit.corrections.solve_columns",
 )
 #: What another model than linear blending calls besides.
 MODEL_KERNELS = {
-    "as": ("osteon.deform.animation_space", "osteon.fit.corrections.blends"),
-    "mwe": ("osteon.deform.multi_weight", "osteon.fit.corrections.blends"),
+    "as": ("osteon.deform.animation_space", "osteon.fit.corrections.columns"),
+    "mwe": ("osteon.deform.multi_weight", "osteon.fit.corrections.columns"),
 }
 #: Skeletons besides.
 RIG_KERNELS = (

@@ -21,8 +21,8 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, identity
 from osteon.deform.pose import pose_character
-from osteon.fit.models.contestants import BASELINE, ContestantSweep
-from osteon.fit.poses.distances import PoseDistances
+from osteon.fit.models.registry import BASELINE, ContestantSweep
+from osteon.fit.poses import PoseDistances
 from osteon.measure.deviation import Deviation
 from osteon.measure.distortion import Distortion, Worst
 

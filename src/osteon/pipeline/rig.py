@@ -31,16 +31,13 @@ from osteon.core.skin import Skin
 from osteon.core.transforms import compose, invert
 from osteon.deform.linear_blend import LinearBlend
 from osteon.fit.problem import FitProblem, InputTransforms
-from osteon.fit.skin.bones import bones_of_skin, settle_bones
+from osteon.fit.skin.bones import bones_of_skin, place_bones, settle_bones
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import Influences, better_of, select_influences
 from osteon.fit.skin.refine import refine_skin
-from osteon.fit.skin.relocate import place_bones
-from osteon.pipeline.correct import correct_solution, correct_still_skin
 from osteon.pipeline.presets import cluster_sample, refine_options
 from osteon.pipeline.rig_match import LONGER_EDGES, edge_length, match_vertices, take_vertices
-from osteon.pipeline.shade import shade_solution
-from osteon.pipeline.task import SkinTask, Solution
+from osteon.pipeline.stages import SkinTask, Solution, correct_solution, correct_still_skin, shade_solution
 
 __all__ = ["default_rig_options", "fit_to_rig", "limit_bones", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
 

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from osteon.fit.models.contestants import ContestantSweep
+from osteon.fit.models.registry import ContestantSweep
 from osteon.pipeline.comparison import Comparison, ModelResult, PoseMeasures
 from osteon.report.charts import Axis, Mark, Series, legend, line_chart
 from osteon.report.figures import Figure

@@ -17,8 +17,7 @@ from osteon.core.option_checks import change_options
 from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress, ProgressEvent, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
-from osteon.fit.clustering.cluster_count import sample_triangles
+from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles, sample_triangles
 from osteon.io import SaveOptions, save_model
 from osteon.io.save.atomic import scratch_folder
 from osteon.measure.skin_report import SkinReport

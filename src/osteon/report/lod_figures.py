@@ -12,7 +12,7 @@ import numpy as np
 
 from osteon.lod.model_levels import Level
 from osteon.lod.skin_errors import SkinErrors
-from osteon.pipeline.level_costs import BoneCosts
+from osteon.pipeline.level_measures import BoneCosts
 from osteon.pipeline.levels import LevelsFit
 from osteon.report.charts import Axis, Mark, Series, legend, line_chart
 from osteon.report.figures import Figure

@@ -10,7 +10,7 @@ from osteon.core.progress import Progress, report_progress
 from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
 from osteon.lod.model_levels import SCREEN
-from osteon.pipeline.level_costs import BoneCosts, measure_costs
+from osteon.pipeline.level_measures import BoneCosts, measure_costs
 from osteon.pipeline.levels import LevelsFit
 from osteon.report.gallery import Picture, UpAxis
 from osteon.report.lod_figures import (

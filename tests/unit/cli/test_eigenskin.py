@@ -13,8 +13,7 @@ from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_character, pose_frames
 from osteon.io import load_model, load_sequence, save_model
 from osteon.io.poses.pose_set import load_pose_set, save_pose_set
-from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
-from osteon.pipeline.rig_poses import poses_of_rig
+from osteon.pipeline.eigenskin import learn_eigenskin, poses_of_rig, rig_of_mesh
 
 from ...eigenskin_arm import make_rig, pose_set
 

@@ -10,7 +10,7 @@ from osteon.core.frames import ReaderFrames
 from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.weld import weld_vertices
-from osteon.fit.clustering.cluster_count import cluster_exactly
+from osteon.fit.clustering.cluster import cluster_exactly
 from osteon.fit.problem import pose_problem
 from osteon.pipeline.skin import skin_sequence
 from osteon.report.evidence import frame_steps

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from osteon.core.compare_options import CompareOptions
-from osteon.fit.models.contestants import ContestantSweep
+from osteon.fit.models.registry import ContestantSweep
 from osteon.measure.deviation import Deviation
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison, ModelResult

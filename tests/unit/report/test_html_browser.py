@@ -13,7 +13,7 @@ import pytest
 from osteon.core.clips import Clip
 from osteon.core.compare_options import CompareOptions
 from osteon.core.options import SkinOptions
-from osteon.fit.models.contestants import ContestantSweep
+from osteon.fit.models.registry import ContestantSweep
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.skin import skin_sequence
 from osteon.report import compare_page

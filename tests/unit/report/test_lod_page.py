@@ -10,7 +10,7 @@ import pytest
 
 from osteon.core.lod_options import LodOptions
 from osteon.lod.model_levels import Level
-from osteon.pipeline.level_costs import BoneCosts
+from osteon.pipeline.level_measures import BoneCosts
 from osteon.pipeline.levels import LevelsFit, fit_levels
 from osteon.report import lod_gallery
 from osteon.report.lod_figures import bones_figures, cost_figure, level_table, order_table, triangles_figure

@@ -24,7 +24,7 @@ import numpy as np
 from osteon.core.arrays import Bool, Float64
 from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.fit.eigenskin.driver_fields import DriverField
-from osteon.fit.eigenskin.smooth_settings import count_ways
+from osteon.fit.eigenskin.fit_rbf import count_ways
 
 __all__ = ["Eigenbasis", "choose_counts", "choose_normal_counts", "eigendisplacements", "left_by_counts"]
 

@@ -35,7 +35,7 @@ from osteon.core.bone_axes import axes_of_bones
 from osteon.core.deformer import Deformer
 from osteon.core.errors import OptionError
 from osteon.deform.animation_space import AnimationSpace
-from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
+from osteon.fit.models.registry import ModelFit, ModelFitOptions
 from osteon.fit.models.ridge_fit import RidgeFit, RidgeOptions, fit_given_bones, fit_slots
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences

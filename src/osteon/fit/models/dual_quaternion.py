@@ -37,7 +37,7 @@ from osteon.core.kernels import kernel_as_met
 from osteon.core.parallel import for_blocks
 from osteon.core.skin import Skin
 from osteon.deform.dual_quaternion import DualQuaternion, blend_screws
-from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
+from osteon.fit.models.registry import ModelFit, ModelFitOptions
 from osteon.fit.moments import squared_errors
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, select_influences

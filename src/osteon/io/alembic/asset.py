@@ -16,8 +16,7 @@ from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import Polygons
 from osteon.io.meshes.parts import MeshPart, merge_mesh_parts
 from osteon.io.meshes.polygons import turned_corners
-from osteon.io.metadata.asset import damage_named
-from osteon.io.metadata.materials import unpack_materials
+from osteon.io.metadata.asset import damage_named, unpack_materials
 
 __all__ = ["merge_alembic_meshes"]
 

@@ -20,8 +20,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.io.formats.optional_packages import load_extra
 from osteon.io.formats.timeline import frame_times
 from osteon.io.meshes.polygons import join_polygons, turned_corners
-from osteon.io.metadata.asset import pack_clips
-from osteon.io.metadata.materials import pack_materials
+from osteon.io.metadata.asset import pack_clips, pack_materials
 
 __all__ = ["METADATA_KEY", "METADATA_VERSION", "set_names", "write_alembic"]
 

@@ -20,7 +20,7 @@ from osteon.io.archives.model_npz import MODEL_FORMAT, pack_model, unpack_model,
 from osteon.io.formats.options import SaveOptions
 from osteon.io.load.source import Source
 from osteon.io.metadata.asset import damage_named
-from osteon.io.metadata.without_normals import position_ranks, without_normals
+from osteon.io.metadata.baked import position_ranks, without_normals
 
 __all__ = ["read_npz_levels", "write_npz_levels"]
 

@@ -27,8 +27,8 @@ from osteon.io.formats.format_types import LevelFiles, ModelFormat, WhenCalled
 from osteon.io.formats.options import SaveOptions
 from osteon.io.load.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
+from osteon.io.metadata.baked import without_normals
 from osteon.io.metadata.families import PLAIN_KINDS, family_arrays, read_deformer, read_displacement, read_fallback
-from osteon.io.metadata.without_normals import without_normals
 
 __all__ = [
     "MODEL_FORMAT",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from osteon.io.formats.optional_packages import find_extra
-from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.load.source import Source

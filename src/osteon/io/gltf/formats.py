@@ -9,12 +9,12 @@ __all__ = ["GLTF", "GLTF_MODELS", "GLTF_SUFFIXES"]
 _NAMES = {".glb": "binary glTF", ".gltf": "glTF"}
 GLTF_SUFFIXES = tuple(_NAMES)
 
-_READ = WhenCalled("osteon.io.gltf.read.sequence", "read_gltf")
+_READ = WhenCalled("osteon.io.gltf.read.model", "read_gltf")
 _HOLDS_MODEL = WhenCalled("osteon.io.gltf.read.model", "holds_gltf_model")
 _READ_MODEL = WhenCalled("osteon.io.gltf.read.model", "read_gltf_model")
 _WRITE_MODEL = WhenCalled("osteon.io.gltf.write.model", "write_gltf")
 
-_LEVELS = LevelFiles(WhenCalled("osteon.io.gltf.read.levels", "read_gltf_levels"), _WRITE_MODEL)
+_LEVELS = LevelFiles(WhenCalled("osteon.io.gltf.read.model", "read_gltf_levels"), _WRITE_MODEL)
 
 GLTF = tuple(SequenceFormat(suffix, name, _READ) for suffix, name in _NAMES.items())
 GLTF_MODELS = tuple(

@@ -1,20 +1,29 @@
-"""Morph weights between 0 and 1: what they are below is made part of the mesh.
+"""Morph weights between 0 and 1: the part of a correction that is always present becomes part of the mesh.
 
-glTF allows any weight, but a slider goes from 0 to 1 in many programs, and Blender cuts keys that lie outside. So
+glTF allows any weight, but a slider goes from 0 to 1 in many programs, and Blender clamps keys outside. So
 
     p + sum_r q_r U_r  =  (p + sum_r low_r U_r)  +  sum_r s_r (span_r U_r),      s_r = (q_r - low_r) / span_r
 
 with low <= 0 and low + span >= q in all clips: the first bracket is stored as the mesh, span U as the targets, and the
-weights s = -low / span, which show the rest pose p, are those without animation. Normals go the same way, n + sum q N.
-A stored normal must have length one, so n + sum low N is divided by its length l, and the vertex's N with it: players
-scale normals after all else (see `pack_normals`). At the weights of the rest pose the stored normals then have the
-length 1 / l, which gives l back.
+weights s = -low / span, which show the rest pose p, are those without animation. Columns that move normals only have
+low = 0 and weights in -1 … 1: the stored normals stay those of the rest pose, which programs show that ignore the
+normals of targets; those that clamp weights are among them.
 
-Columns that move normals only have low = 0 and weights in -1 … 1: the stored normals stay those of the rest pose, which
-programs show that know no normals of targets; those that cut weights are among them.
-
-With float32 a span is a power of two, so that U comes back to the last digit. With 16 bits it is what makes a target
+With float32 a span is a power of two, so that U is restored to the last digit. With 16 bits the span makes a target
 fill -1 … 1, and weights stay far below one.
+
+**Normals** n + sum_r q_r N_r are stored as B + sum_r s_r D_r, which has the same direction. glTF requires |B| = 1, so
+all of a vertex is divided by l = |n + sum low N|: players normalise after everything else. At the weights of the rest
+pose the stored normals then have the length 1 / l, from which l is restored. In 8 bits no entry of D may exceed 1.
+Where one does,
+
+    minimise over D in -1 … 1 and |B| = 1:   sum_f || B + sum_r s_r^f D_r - l^f m^f ||^2,
+
+m^f the normal in frame f and l^f its length as shown, alternating over the columns of D, B and l.
+
+Notes. Horse, rank 5: 1.4 % of the vertices exceed 1. Clamping them left these at 4.3 degrees on average and 46 at most,
+over all frames; the fit leaves them at 0.8 and 9 in 100 rounds (0.6 and 7 in 500). Storing float32 instead makes the
+file a third larger.
 """
 
 from __future__ import annotations
@@ -27,11 +36,20 @@ import numpy as np
 from osteon.core.arrays import Float32, Float64, FloatArray
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.io.gltf.morph_normals import fit_turns, pack_normals
 from osteon.io.gltf.quantize import Dequantize
 from osteon.io.load.source import as_float32
 
-__all__ = ["REAL_NUMBERS", "Grid", "MorphRange", "PackedMesh", "pack_mesh", "tight_range", "unpack_mesh"]
+__all__ = [
+    "REAL_NUMBERS",
+    "Grid",
+    "MorphRange",
+    "PackedMesh",
+    "fit_normal_targets",
+    "pack_mesh",
+    "pack_normals",
+    "tight_range",
+    "unpack_mesh",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +166,7 @@ def pack_mesh(model: SkinnedModel, normals: Float64 | None, grid: Grid = REAL_NU
     targets = as_float32(targets * morph_range.span[:, None, None])
     if dequantize is not None:
         weights = morph_range.weights(corrections.coefficients)
-        packed, targets = fit_turns(normals, corrections, weights, (packed, targets))
+        packed, targets = fit_normal_targets(normals, corrections, weights, (packed, targets))
     return PackedMesh(points, packed, morph_range, corrections.basis, targets, dequantize)
 
 
@@ -177,3 +195,61 @@ def unpack_mesh(
         shown = np.linalg.norm(normals + np.tensordot(morph_range.rest, turns.astype(np.float64), axes=1), axis=1)
         turns = turns / morph_range.span[:, None, None] / np.maximum(shown, np.finfo(np.float32).tiny)[:, None]
     return rest, Corrections(as_float32(basis), as_float32(morph_range.coefficients(stored.coefficients)), turns)
+
+
+#: Normals shorter than this before they are scaled are replaced: nobody sees their direction in any frame.
+SHORTEST = 1e-4
+ROUNDS = 100
+#: Frames, evenly spread, that are looked at.
+FRAMES = 64
+#: A shown normal counts as at least this long, so that it turns round instead of vanishing.
+LEAST_SHOWN = 0.2
+
+
+def pack_normals(normals: Float64, turns: Float32, low: Float64) -> tuple[Float64, Float64]:
+    """(v,3) unit normals n + sum low N, and (v,) their lengths before."""
+    packed = normals + np.tensordot(low, turns.astype(np.float64), axes=1)
+    short = np.linalg.norm(packed, axis=1) < SHORTEST
+    packed[short] = SHORTEST * normals[short]
+    lengths = np.linalg.norm(packed, axis=1)
+    return packed / lengths[:, None], lengths
+
+
+def fit_normal_targets(
+    normals: Float64, corrections: Corrections, weights: Float64, stored: tuple[Float64, Float32]
+) -> tuple[Float64, Float32]:
+    """Stored normals (v,3) and targets (r,v,3) with no entry above 1; `normals` are those of the rest pose.
+
+    `weights (f,r)` are the morph weights s.
+    """
+    base, targets = stored
+    large = np.flatnonzero(np.abs(targets).max(axis=(0, 2)) > 1)
+    if not len(large) or corrections.normal_basis is None:
+        return stored
+    frames = np.unique(np.linspace(0, len(weights) - 1, FRAMES).round().astype(np.int64))
+    turns = corrections.normal_basis[:, large].astype(np.float64)
+    shown = normals[large] + np.tensordot(corrections.coefficients[frames].astype(np.float64), turns, axes=1)
+    fitted = _fit(_unit(shown), weights[frames], base[large], targets[:, large].astype(np.float64))
+    base, targets = base.copy(), targets.copy()
+    base[large], targets[:, large] = fitted[0], as_float32(fitted[1])
+    return base, targets
+
+
+def _fit(wanted: Float64, weights: Float64, base: Float64, targets: Float64) -> tuple[Float64, Float64]:
+    """Directions `wanted (f,v,3)` as base + weights targets, no entry of the targets above 1."""
+    targets = targets.clip(-1, 1)
+    sizes = np.maximum((weights**2).sum(axis=0), np.finfo(np.float64).tiny)
+    for _ in range(ROUNDS):
+        moved = np.tensordot(weights, targets, axes=1)
+        length = np.maximum(((base + moved) * wanted).sum(axis=-1, keepdims=True), LEAST_SHOWN)
+        base = _unit((length * wanted - moved).mean(axis=0))
+        missing = length * wanted - base - moved
+        for r, s in enumerate(weights.T):
+            better = (targets[r] + np.tensordot(s, missing, axes=1) / sizes[r]).clip(-1, 1)
+            missing -= s[:, None, None] * (better - targets[r])
+            targets[r] = better
+    return base, targets
+
+
+def _unit(vectors: Float64) -> Float64:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), SHORTEST**2))

@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, FloatArray
 
-__all__ = ["Dequantize", "quantize_signed", "quantize_turns", "quantize_unsigned", "quantize_weights"]
+__all__ = ["Dequantize", "quantize_rotations", "quantize_signed", "quantize_unsigned", "quantize_weights"]
 
 #: What a quaternion's length is off by weighs this much against the angle it is off by.
 LENGTH_COUNTS = 10.0
 #: Quaternions that are rounded at a time.
-BLOCK_TURNS = 4096
+BLOCK_ROTATIONS = 4096
 
 _NEIGHBOURS = np.array(list(product((0.0, -1.0, 1.0), repeat=4)))
 
@@ -80,14 +80,16 @@ def quantize_weights(weights: FloatArray, total: int = 65535) -> NDArray[np.uint
     return np.asarray(down + (place < missing[:, None]), np.uint32)
 
 
-def quantize_turns(turns: FloatArray) -> NDArray[np.int16]:
+def quantize_rotations(turns: FloatArray) -> NDArray[np.int16]:
     """Unit quaternions (…,4) as normalised integers whose length is as near one as their neighbours allow."""
     exact = np.asarray(turns, np.float64).reshape(-1, 4)
-    blocks = [_rounded_turns(exact[start : start + BLOCK_TURNS]) for start in range(0, len(exact), BLOCK_TURNS)]
+    blocks = [
+        _rounded_rotations(exact[start : start + BLOCK_ROTATIONS]) for start in range(0, len(exact), BLOCK_ROTATIONS)
+    ]
     return np.concatenate(blocks).reshape(np.shape(turns))
 
 
-def _rounded_turns(exact: Float64) -> NDArray[np.int16]:
+def _rounded_rotations(exact: Float64) -> NDArray[np.int16]:
     """(n,4) the best neighbour of each."""
     steps = (np.rint(exact * 32767)[:, None] + _NEIGHBOURS).clip(-32767, 32767)
     near = steps / 32767

@@ -19,9 +19,9 @@ from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
 
 if TYPE_CHECKING:
-    from osteon.io.gltf.kept.character import Character
-    from osteon.io.gltf.kept.clips import MatchedClips
-    from osteon.io.gltf.read.sampling import SampledClip
+    from osteon.io.gltf.patch.character import Character
+    from osteon.io.gltf.patch.clips import MatchedClips
+    from osteon.io.gltf.read.animations import SampledClip
 
 __all__ = ["PlayedClips", "describe_clips_only", "holds_clips_only", "play_on_rig", "save_clips_on_rig"]
 
@@ -45,7 +45,7 @@ def holds_clips_only(path: PathLike) -> bool:
 
 def describe_clips_only(path: PathLike, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> ClipFacts:
     """What such a file holds."""
-    from osteon.io.gltf.read.clip_files import describe_clip_file
+    from osteon.io.gltf.read.animations import describe_clip_file
 
     document = open_clips(Path(path), None if options.fps == "file" else options.frame_rate)
     if document is None:
@@ -86,8 +86,8 @@ def play_on_rig(
 def _played(
     character: Character, files: Sequence[Path], options: LoadOptions, clip_options: ClipOptions
 ) -> PlayedClips:
-    from osteon.io.gltf.kept.clips import in_a_row, match_clips
-    from osteon.io.gltf.read.clip_files import read_clip_file
+    from osteon.io.gltf.patch.clips import in_a_row, match_clips
+    from osteon.io.gltf.read.animations import read_clip_file
     from osteon.io.gltf.read.model import build_model
 
     planned: list[SampledClip] = []
@@ -116,7 +116,7 @@ def _choose_frames(planned: list[SampledClip], options: LoadOptions) -> tuple[li
 
     A clip that is sampled anew, or of which some frames are left out, has a key in each that it has.
     """
-    from osteon.io.gltf.kept.clips import in_a_row, resample
+    from osteon.io.gltf.patch.clips import in_a_row, resample
 
     if options.frames is None and options.step == 1 and options.fps == "file":
         return planned, list(range(len(planned)))
@@ -132,10 +132,10 @@ def _choose_frames(planned: list[SampledClip], options: LoadOptions) -> tuple[li
 
 def save_clips_on_rig(played: PlayedClips, path: PathLike) -> None:
     """Write the character with the clips after its own; every other byte of its document stays."""
-    from osteon.io.gltf.kept.clips import append_clips
-    from osteon.io.gltf.kept.file import KeptFile
+    from osteon.io.gltf.patch.clips import append_clips
+    from osteon.io.gltf.patch.document import PatchedDocument
 
     with atomic_file(path) as temporary:
-        file = KeptFile(played.character.document)
+        file = PatchedDocument(played.character.document)
         append_clips(file, played.added)
         temporary.write_bytes(file.to_bytes(temporary.suffix.lower()))

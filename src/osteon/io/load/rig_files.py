@@ -13,7 +13,7 @@ from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
 
 if TYPE_CHECKING:
-    from osteon.io.gltf.kept.character import Character
+    from osteon.io.gltf.patch.character import Character
     from osteon.io.gltf.read.document import Document
 
 __all__ = ["RIG_SUFFIXES", "has_clips_only", "keeps_rig", "open_character", "open_clips", "save_on_rig"]
@@ -26,7 +26,7 @@ _CHARACTERS = {
     ".fbx": WhenCalled("osteon.io.fbx.document", "open_fbx_document"),
 }
 _CLIPS = _CHARACTERS | {".fbx": WhenCalled("osteon.io.fbx.document", "open_fbx_clips")}
-_GLTF_CLIPS = WhenCalled("osteon.io.gltf.read.clip_files", "holds_gltf_clips")
+_GLTF_CLIPS = WhenCalled("osteon.io.gltf.read.animations", "holds_gltf_clips")
 _HOLDS_CLIPS = {
     ".glb": _GLTF_CLIPS,
     ".gltf": _GLTF_CLIPS,
@@ -50,7 +50,7 @@ def open_clips(path: Path, fps: float | None = None) -> Document | None:
 
 def open_character(path: PathLike, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> Character | None:
     """The character of a file with its document; None for a format whose files are written anew."""
-    from osteon.io.gltf.kept.character import read_character
+    from osteon.io.gltf.patch.character import read_character
 
     path = Path(path)
     if path.is_dir():
@@ -69,7 +69,7 @@ def _opened(openers: dict[str, WhenCalled], path: Path, fps: float | None) -> Do
 
 def keeps_rig(character: Character | None, model: SkinnedModel, path: PathLike) -> bool:
     """Whether a model is written into the document of the character that it was fitted to."""
-    from osteon.io.gltf.kept.write import keeps_mesh
+    from osteon.io.gltf.patch.write import keeps_mesh
 
     fits = character is not None and Path(path).suffix.lower() in _WRITTEN and keeps_mesh(character, model)
     return fits and model.deformer.kind == "linear_blend"
@@ -80,7 +80,7 @@ def save_on_rig(model: SkinnedModel, character: Character, path: PathLike) -> No
 
     Nodes, joints, names, materials, other clips and all that Osteon does not know stay as they are.
     """
-    from osteon.io.gltf.kept.write import write_on_character
+    from osteon.io.gltf.patch.write import write_on_character
 
     with atomic_file(path) as temporary:
         write_on_character(temporary, character, model)

@@ -1,1 +1,1 @@
-"""What Osteon stores in a file beside what the format has a place for: materials, clips and assets, as JSON."""
+"""What Osteon stores in a file besides what the format has a place for: materials, clips and assets, as JSON."""

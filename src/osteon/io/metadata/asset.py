@@ -1,4 +1,4 @@
-"""An asset and clips as arrays and plain JSON, for our own files."""
+"""Assets, materials and clips as arrays and plain JSON, for formats without a place for them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,48 @@ from osteon.core.asset import Asset, CornerNormals, Image, Material
 from osteon.core.clips import Clip
 from osteon.io.archives.archive import NamedArrays
 from osteon.io.load.source import Source, quote
-from osteon.io.metadata.materials import unpack_material
 
-__all__ = ["damage_named", "pack_asset", "pack_clips", "unpack_asset", "unpack_clips"]
+__all__ = [
+    "damage_named",
+    "pack_asset",
+    "pack_clips",
+    "pack_materials",
+    "unpack_asset",
+    "unpack_clips",
+    "unpack_material",
+    "unpack_materials",
+]
+
+
+KEPT = tuple(field.name for field in fields(Material) if field.name != "textures")
+
+
+def pack_materials(materials: tuple[Material, ...]) -> list[dict[str, Any]]:
+    """All but the images."""
+    return [{key: getattr(material, key) for key in KEPT} for material in materials]
+
+
+def unpack_materials(stored: list[dict[str, Any]]) -> tuple[Material, ...]:
+    """What `pack_materials` took apart; raises KeyError, TypeError or ValueError if it is something else."""
+    return tuple(unpack_material(one) for one in stored)
+
+
+def unpack_material(stored: dict[str, Any]) -> Material:
+    """A material without images; what came later than the first release may be absent."""
+    red, green, blue, alpha = (float(c) for c in stored["base_color"])
+    glow_red, glow_green, glow_blue = (float(c) for c in stored.get("emissive", (0, 0, 0)))
+    return Material(
+        name=str(stored["name"]),
+        base_color=(red, green, blue, alpha),
+        metallic=float(stored["metallic"]),
+        roughness=float(stored["roughness"]),
+        double_sided=bool(stored["double_sided"]),
+        emissive=(glow_red, glow_green, glow_blue),
+        alpha_mode=stored.get("alpha_mode", "OPAQUE"),
+        alpha_cutoff=float(stored.get("alpha_cutoff", 0.5)),
+        uv_sets=tuple((role, int(number)) for role, number in stored.get("uv_sets", ())),
+    )
+
 
 ASSET_ARRAYS = ("uvs", "colors", "triangle_material", "polygon_of_triangle", "primitive_of_triangle")
 

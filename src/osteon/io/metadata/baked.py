@@ -1,8 +1,8 @@
-"""Displacements of every kind as what stock players show: columns, and how much of each there is in every frame.
+"""The part of a model that stock players show: a linear blend skin and displacements baked to columns.
 
-A displacement whose coefficients follow the bones is baked for the clips; what tells the coefficients in other poses
-(its tables) is stored beside, so that the same displacement comes back. Its columns are those after the corrections;
-columns that move normals only come after all that move positions, so that programs may leave them out.
+A displacement whose coefficients follow the bones is baked for the clips; the tables from which its coefficients are
+computed in other poses are stored besides, so that the same displacement is restored. Its columns follow those of the
+corrections; columns that move normals only come after all that move positions, so that programs may omit them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,25 @@ from osteon.core.corrections import Corrections, StoredDisplacement, position_ra
 from osteon.core.deformer import Arrays, Displacement
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
+from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.registry import restore_displacement
+from osteon.io.formats.options import SaveOptions
 
 __all__ = [
     "StoredTables",
     "baked_model",
     "column_entry",
+    "has_stock_form",
     "joined_columns",
     "live_model",
     "numbered_columns",
+    "position_ranks",
+    "stock_model",
     "table_arrays",
     "tables_of",
+    "without_normals",
 ]
+
 
 #: Arrays that are columns: players have them in a form of their own.
 COLUMNS = ("basis", "normal_basis")
@@ -139,3 +146,47 @@ def _normals_of(part: Corrections, count: int) -> Float32:
 def _is_table(name: str) -> bool:
     """Whether an array is no column, nor one in bytes."""
     return not any(name == column or name.startswith(f"{column}_") for column in COLUMNS)
+
+
+def position_ranks(model: SkinnedModel) -> list[int]:
+    """Of each displacement, how many of its columns move positions."""
+    return [position_rank(one.basis) for one in model.character.displacements]
+
+
+def without_normals(model: SkinnedModel, ranks: Sequence[int] | None = None) -> SkinnedModel:
+    """The model without columns that move normals only, and without what others do to normals.
+
+    Coarse meshes, on which a column may move nothing, keep as many as the `ranks` of the model say.
+    """
+    ranks = position_ranks(model) if ranks is None else ranks
+    kept, coefficients = [], model.animation.coefficients
+    for one, rank in zip(model.character.displacements, ranks, strict=True):
+        kept += [one.without_normals(rank)] if rank else []
+        if one.kind == StoredDisplacement.kind and coefficients is not None:
+            coefficients = coefficients[:, :rank] if rank else None
+    character = replace(model.character, displacements=tuple(kept))
+    return SkinnedModel(character, replace(model.animation, coefficients=coefficients))
+
+
+def has_stock_form(model: SkinnedModel) -> bool:
+    """Whether linear blending shows exactly this model."""
+    return model.deformer.stock_skin() is not None
+
+
+def stock_model(model: SkinnedModel, options: SaveOptions, format_name: str) -> SkinnedModel:
+    """The linear blend, with corrections, that stock players show; refused where there is none or none is wanted."""
+    model = baked_model(model)
+    if has_stock_form(model):
+        return model
+    kind = model.deformer.kind.replace("_", " ")
+    if options.fallback == "none":
+        raise GeometryError(
+            f"'{model.name}': {format_name} has no form for {kind} deformers; "
+            "write .npz, or allow --fallback skin for players that do not know it"
+        )
+    if model.character.fallback is None:
+        raise GeometryError(
+            f"'{model.name}': {format_name} has no form for {kind} deformers, and the model carries no skin to fall "
+            "back to; write .npz, or skin it again"
+        )
+    return model.with_character(deformer=LinearBlend(model.character.fallback), fallback=None)

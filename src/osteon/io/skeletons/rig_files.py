@@ -19,10 +19,10 @@ from osteon.core.transforms import compose, invert
 from osteon.io.formats.options import LoadOptions
 from osteon.io.formats.registry import MODEL_FORMATS
 from osteon.io.gltf.formats import GLTF_SUFFIXES
-from osteon.io.gltf.read.bind_pose import rest_placements
+from osteon.io.gltf.read.animations import plan_clips, sample_blocks
+from osteon.io.gltf.read.bones import rest_placements
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import read_metadata
-from osteon.io.gltf.read.sampling import plan_clips, sample_blocks
 from osteon.io.gltf.read.scene import GltfScene, SkinJoints, parents_of_joints, read_scene
 from osteon.io.load.source import Source, numbered, quote
 from osteon.io.models import load_model

@@ -1,4 +1,8 @@
-"""What Osteon stores in the stages it writes: JSON under `osteon` in the customData of the default prim."""
+"""Osteon's metadata in USD stages: JSON under `osteon` in the customData of the default prim, and arrays.
+
+Deformers and displacements that UsdSkel has no form for are stored as array attributes of the mesh that only Osteon
+reads. A deformer that UsdSkel supports is named by its skinning method; a stage without one uses linear blending.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,34 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from osteon.core.animation import bone_type_of
 from osteon.core.asset import Asset, Image, TextureRole
 from osteon.core.clips import Clip
+from osteon.core.deformer import Arrays
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.io.metadata.asset import pack_clips, unpack_clips
-from osteon.io.metadata.materials import pack_materials, unpack_materials
-from osteon.io.usd.joint_tracks import JointTracks, distinct_identifiers
+from osteon.deform.registry import restore_deformer
+from osteon.io.metadata.asset import pack_clips, pack_materials, unpack_clips, unpack_materials
+from osteon.io.usd.joints import JointTracks, distinct_identifiers
 
 __all__ = [
+    "CLASSIC",
     "METADATA_KEY",
     "MISFITS",
+    "SKINNING_METHODS",
+    "as_bound",
     "clips_of_metadata",
     "pack_metadata",
     "read_metadata",
+    "read_stored_arrays",
     "restore_asset",
+    "store_arrays",
     "write_metadata",
 ]
+
 
 METADATA_KEY = "osteon"
 VERSION = 1
@@ -123,3 +136,53 @@ def restore_asset(asset: Asset, metadata: dict[str, Any], mesh: Any) -> Asset:
 def _named(pictures: dict[TextureRole, Image], names: dict[TextureRole, str]) -> tuple[tuple[TextureRole, Image], ...]:
     """The pictures that are there, under their own names and in their own order."""
     return tuple((role, replace(pictures[role], name=str(names[role]))) for role in names if role in pictures)
+
+
+PREFIX = "userProperties:"
+
+
+def store_arrays(pxr: Any, mesh: Any, owner: str, kind: str, arrays: Arrays) -> dict[str, Any]:
+    """Write arrays, number after number, whole ones as integers, others as float32; what the metadata say of them."""
+    types = pxr.Sdf.ValueTypeNames
+    for name, array in arrays.items():
+        flat, whole = np.ascontiguousarray(array).reshape(-1), array.dtype.kind in "iu"
+        stored = mesh.GetPrim().CreateAttribute(
+            f"{PREFIX}{owner}:{name}", types.IntArray if whole else types.FloatArray, True, pxr.Sdf.VariabilityUniform
+        )
+        values = pxr.Vt.IntArray.FromNumpy if whole else pxr.Vt.FloatArray.FromNumpy
+        stored.Set(values(flat.astype(np.int32 if whole else np.float32)))
+    return {"kind": kind, "shapes": {name: list(array.shape) for name, array in arrays.items()}}
+
+
+def read_stored_arrays(mesh: Any, owner: str, stored: dict[str, Any]) -> tuple[str, Arrays]:
+    """The kind and the arrays that the metadata speak of; raises what numbers raise that do not fit."""
+    arrays = {str(name): _stored_array(mesh, f"{owner}:{name}", shape) for name, shape in stored["shapes"].items()}
+    return str(stored["kind"]), arrays
+
+
+def _stored_array(mesh: Any, name: str, shape: list[int]) -> NDArray[Any]:
+    attribute = mesh.GetPrim().GetAttribute(PREFIX + name)
+    if not attribute or not attribute.HasValue():
+        raise KeyError(name)
+    return np.array(attribute.Get()).reshape([int(size) for size in shape])
+
+
+CLASSIC = "linear_blend"
+SKINNING_METHODS = {
+    CLASSIC: "classicLinear",
+    "dual_quaternion": "dualQuaternion",
+}
+_KINDS = {method: kind for kind, method in SKINNING_METHODS.items()}
+
+
+def as_bound(pxr: Any, mesh: Any, model: SkinnedModel) -> SkinnedModel:
+    """The linear blend as the mesh says that it is blended; bones that a deformer cannot blend stay linear."""
+    kind = _KINDS.get(_skinning_method(pxr, mesh), CLASSIC)
+    if kind == CLASSIC or bone_type_of(model.track.transforms) != "rigid":
+        return model
+    skin = model.skin
+    return model.with_character(deformer=restore_deformer(kind, {"bones": skin.bones, "weights": skin.weights}))
+
+
+def _skinning_method(pxr: Any, mesh: Any) -> str:
+    return str(pxr.UsdSkel.BindingAPI(mesh.GetPrim()).GetSkinningMethodAttr().Get() or "")

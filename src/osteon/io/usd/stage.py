@@ -1,16 +1,19 @@
-"""Stages: opened only from the folder of the input, and written whole.
+"""USD stages: opened only from the folder of the input, and written whole with the images of their materials.
 
-Before a stage is composed, every layer it would draw in (sublayers, references, payloads, in all variants) is looked
-up. One that lies outside the folder of the file, on the network, or behind a variable is refused, and so are value
-clips. What USD itself wants to say goes nowhere but into our one line.
+Before a stage is composed, every layer that it would include (sublayers, references, payloads, in all variants) is
+checked. A layer outside the folder of the file, on the network, or behind a variable is refused, and so are value
+clips. Diagnostics of USD are not printed; they become part of the one-line error. All reading happens in a child
+process (`child.py`).
 
-All reading here happens in a child (`child.py`).
+Images are inside a package, or files in a folder beside the stage: `walk.usda` has its own in `walk_textures/`. A name
+there ends in the checksum of the image, so a file of that name already is that image and is left unchanged, and files
+of others do not collide.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,12 +24,23 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.asset import Asset, Image
 from osteon.io.formats.optional_packages import load_extra
 from osteon.io.load.source import Source, inside, quote
+from osteon.io.meshes.pictures import picture_name
 from osteon.io.native.child import Outlet
-from osteon.io.usd.write.pictures import PACKAGE, write_pictures
+from osteon.io.save.atomic import atomic_file, named_path, scratch_folder, written_path
 
-__all__ = ["check_head", "load_pxr", "open_stage", "save_stage"]
+__all__ = [
+    "PACKAGE",
+    "check_head",
+    "load_pxr",
+    "open_stage",
+    "picture_names",
+    "save_stage",
+    "write_pictures",
+]
+
 
 MODULES = ("Ar", "Gf", "Kind", "Sdf", "Tf", "Usd", "UsdGeom", "UsdShade", "UsdSkel", "UsdUtils", "Vt")
 MAGIC = {b"#usda": "text", b"#sdf ": "text", b"PXR-USDC": "binary", b"PK\x03\x04": "package"}
@@ -171,13 +185,47 @@ def _export(pxr: Any, layer: Any, path: Path, files: dict[str, bytes]) -> bool:
     if path.suffix.lower() != PACKAGE:
         write_pictures(path.parent, files)
         return bool(layer.Export(str(path)))
-    with tempfile.TemporaryDirectory(prefix="osteon-usd-") as folder:
-        inner = Path(folder, "model.usdc")
+    with scratch_folder() as folder:
+        inner = folder / "model.usdc"
         layer.Export(str(inner))
         writer = pxr.Sdf.ZipFileWriter.CreateNew(str(path))
         writer.AddFile(str(inner), inner.name)
         for name, data in files.items():
-            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
-            Path(folder, name).write_bytes(data)
-            writer.AddFile(str(Path(folder, name)), name)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+            writer.AddFile(str(folder / name), name)
         return bool(writer.Save())
+
+
+PACKAGE = ".usdz"
+#: Letters of the sum; two different pictures share them once in 10^14.
+SUM = 12
+
+
+def picture_names(asset: Asset, path: Path) -> dict[Image, str]:
+    """Every picture once, with the address that the stage at `path` has for it; none without coordinates."""
+    if asset.uvs is None:
+        return {}
+    images = dict.fromkeys(image for material in asset.materials for _, image in material.textures)
+    named = {image: picture_name(image, f"image_{i}") for i, image in enumerate(images)}
+    if path.suffix.lower() == PACKAGE:
+        return {image: f"textures/{name}" for image, name in named.items()}
+    # Brackets and the like mean something in an address of USD.
+    folder = re.sub(r"[^\w. -]+", "-", named_path(path).stem) + "_textures"
+    return {image: f"./{folder}/{_with_sum(name, image)}" for image, name in named.items()}
+
+
+def _with_sum(name: str, image: Image) -> str:
+    stem, dot, suffix = name.rpartition(".")
+    return f"{stem}-{hashlib.sha256(image.data).hexdigest()[:SUM]}{dot}{suffix}"
+
+
+def write_pictures(folder: Path, files: dict[str, bytes]) -> None:
+    """Files below `folder` by their addresses; those that are there already are left alone."""
+    for address, data in files.items():
+        target = folder / address
+        there = written_path(target)
+        if there.is_file() and there.read_bytes() == data:
+            continue
+        with atomic_file(target) as temporary:
+            temporary.write_bytes(data)

@@ -35,8 +35,7 @@ from osteon.core.parallel import single_threaded_blas
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.transforms import identity
 from osteon.deform.pose import blends_of, pose_frames
-from osteon.fit.poses.distances import PoseDistances, sampled_vertices
-from osteon.fit.poses.distinct import SAME_POSE
+from osteon.fit.poses import SAME_POSE, PoseDistances, sampled_vertices
 
 __all__ = ["Poses", "choose_frames"]
 

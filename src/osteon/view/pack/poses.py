@@ -53,7 +53,7 @@ def holds_poses(path: str) -> bool:
 def load_poses_of(model: SkinnedModel, path: str, progress: Progress | None = None) -> ShownPoses:
     """The poses in the list of a folder, for the bones and vertices of a model."""
     from osteon.io.poses.pose_set import load_pose_set
-    from osteon.pipeline.rig_poses import poses_of_rig  # imports numba
+    from osteon.pipeline.eigenskin import poses_of_rig  # imports numba
 
     poses = load_pose_set(path, progress=progress)
     file = Path(path) / LIST_NAME if Path(path).is_dir() else Path(path)

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from osteon.core import frame_blocks
 from osteon.core.frames import frame_source
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.fit.clustering.rotations import mean_rotations, triangle_rotations
+from osteon.fit.clustering.core_bones import mean_rotations, triangle_rotations
 
 from ....tolerance import assert_near
 

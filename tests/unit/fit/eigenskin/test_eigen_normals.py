@@ -17,10 +17,9 @@ from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.normals import pose_normals, rest_normals
 from osteon.deform.pose import blends_of
 from osteon.fit.eigenskin.driver_columns import PosesOfJoints, assemble_columns, fit_columns
-from osteon.fit.eigenskin.driver_fields import group_poses
-from osteon.fit.eigenskin.eigen_normals import PoseNormals, normal_differences
+from osteon.fit.eigenskin.driver_fields import find_settings, group_poses
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses, fit_eigenskin
-from osteon.fit.eigenskin.joint_settings import find_settings
+from osteon.fit.eigenskin.rest_displacements import PoseNormals, normal_differences
 from osteon.pipeline.eigenskin import measure_poses
 from osteon_bench.eigenskin_normals import share_coefficients
 

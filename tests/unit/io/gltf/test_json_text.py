@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osteon.io.gltf.kept.json_text import write_changes
+from osteon.io.gltf.patch.document import write_changes
 
 TEXT = ' {\n "a" : 1.00 , "b": [ 1e-3 , {"x":true, "y" :"q\\"}]\\u00e9"} ],"e":[ ], "o":{} }\n '
 VALUES = st.recursive(

@@ -1,1 +1,1 @@
-"""The codec of meshoptimizer, both ways: attributes, triangles, indices, and the filters before them."""
+"""The codec of meshoptimizer, encoder and decoder: attributes, indices, and the filters that precede them."""

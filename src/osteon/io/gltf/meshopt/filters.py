@@ -1,7 +1,10 @@
-"""What decoded elements stand for: unit vectors, rotations, real numbers or colours in few bits.
+"""Filters of elements: unit vectors, rotations, real numbers or colours in few bits.
 
-All in float32 and in the order of operations that meshoptimizer has, so that both give the same bits. NumPy does that
-exactly; compiled loops may join and reorder sums.
+Decoding uses float32 and the order of operations of meshoptimizer, so that both return the same bits. NumPy does that
+exactly; compiled loops may fuse and reorder sums.
+
+Encoding stores a real number as an integer count of steps, and a step is a power of two, so only that rounding is lost.
+For a unit vector the best of the four nearest grid points is taken, not the nearest in the folded square.
 
 Based on: the glTF extensions EXT_meshopt_compression and KHR_meshopt_compression, appendix B.
 """
@@ -9,12 +12,16 @@ Based on: the glTF extensions EXT_meshopt_compression and KHR_meshopt_compressio
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FILTERS", "apply_filter"]
+from osteon.core.arrays import Float64, FloatArray
+
+__all__ = ["FILTERS", "Packing", "apply_filter", "decode_packed", "encode_packed", "rounded"]
+
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[Any]
@@ -35,7 +42,7 @@ def apply_filter(name: str, elements: Bytes) -> None:
             block[:] = FILTERS[name](block).view(np.uint8)
 
 
-def _unit_vectors(elements: Bytes) -> Numbers:
+def _decode_unit_vectors(elements: Bytes) -> Numbers:
     """Octahedral: x and y of a vector folded onto a square, and what 1 is; the fourth number stays."""
     kind = np.dtype("<i1" if elements.shape[1] == 4 else "<i2")
     stored = elements.view(kind)
@@ -46,11 +53,11 @@ def _unit_vectors(elements: Bytes) -> Numbers:
     size = np.float32(np.iinfo(kind).max) / np.sqrt(x * x + (y * y + z * z))
     out = stored.copy()
     for k, values in enumerate((x, y, z)):
-        out[:, k] = _rounded(values * size, kind)
+        out[:, k] = _to_integers(values * size, kind)
     return out
 
 
-def _rotations(elements: Bytes) -> Numbers:
+def _decode_rotations(elements: Bytes) -> Numbers:
     """Quaternions without their largest number, which is found from the others; the last says which, and what 1 is."""
     stored = elements.view("<i2")
     one = (stored[:, 3] | 3).astype(np.float32)
@@ -59,13 +66,13 @@ def _rotations(elements: Bytes) -> Numbers:
     scale = _LARGEST / one
     first_largest = np.empty(stored.shape, "<i2")
     for k, values in enumerate((w, x, y, z)):
-        first_largest[:, k] = _rounded(values * scale, first_largest.dtype)
+        first_largest[:, k] = _to_integers(values * scale, first_largest.dtype)
     turn = (stored[:, 3:] & 3).astype(np.uint64) * np.uint64(16)
     whole = first_largest.view("<u8")
     return np.asarray(whole << turn | whole >> (np.uint64(64) - turn & np.uint64(63)))
 
 
-def _real_numbers(elements: Bytes) -> Numbers:
+def _decode_reals(elements: Bytes) -> Numbers:
     """Exponential: 8 bits of exponent and 24 of mantissa, both with a sign."""
     stored = elements.view("<i4")
     power = ((stored >> 24) + 127 << 23).view("<f4")
@@ -73,7 +80,7 @@ def _real_numbers(elements: Bytes) -> Numbers:
     return np.asarray(power * mantissa)
 
 
-def _colors(elements: Bytes) -> Numbers:
+def _decode_colors(elements: Bytes) -> Numbers:
     """Brightness, orange and green; the highest bit of alpha says how many bits there are."""
     kind = np.dtype("<u1" if elements.shape[1] == 4 else "<u2")
     brightness = elements.view(kind)[:, 0].astype(np.int32)
@@ -85,19 +92,102 @@ def _colors(elements: Bytes) -> Numbers:
     scale = np.float32(np.iinfo(kind).max) / most.astype(np.float32)
     out = np.empty(elements.view(kind).shape, kind)
     for k, values in enumerate((red, brightness + green, blue, alpha << 1 | alpha & 1)):
-        out[:, k] = _rounded(values.astype(np.float32) * scale, kind)
+        out[:, k] = _to_integers(values.astype(np.float32) * scale, kind)
     return out
 
 
-def _rounded(values: NDArray[np.float32], kind: np.dtype[Any]) -> Numbers:
+def _to_integers(values: NDArray[np.float32], kind: np.dtype[Any]) -> Numbers:
     """Whole numbers, halves to the even one; what does not fit keeps its lowest bits."""
     return (values + _SNAP).view(np.int32).astype(kind)
 
 
 #: By the name that files have for it.
 FILTERS: dict[str, Callable[[Bytes], Numbers]] = {
-    "OCTAHEDRAL": _unit_vectors,
-    "QUATERNION": _rotations,
-    "EXPONENTIAL": _real_numbers,
-    "COLOR": _colors,
+    "OCTAHEDRAL": _decode_unit_vectors,
+    "QUATERNION": _decode_rotations,
+    "EXPONENTIAL": _decode_reals,
+    "COLOR": _decode_colors,
 }
+
+
+#: A mantissa has 24 bits, one of them a sign.
+MOST_STEPS = (1 << 23) - 1
+_STORED = {"OCTAHEDRAL": "<i1", "QUATERNION": "<i2", "EXPONENTIAL": "<f4"}
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """A filter and how fine it is."""
+
+    filter: Literal["OCTAHEDRAL", "QUATERNION", "EXPONENTIAL"]
+    bits: int = 8  # OCTAHEDRAL always 8; QUATERNION 4 … 16 a number; EXPONENTIAL: a step is 2^-bits
+    together: int = 1  # rows of values that make one element of the stream
+
+    @property
+    def stored(self) -> np.dtype[np.generic]:
+        """What the numbers are once they are read."""
+        return np.dtype(_STORED[self.filter])
+
+
+def encode_packed(values: FloatArray, packing: Packing) -> Bytes:
+    """(n,stride) the bytes that the filter makes of values (n,width)."""
+    exact = np.asarray(values, np.float64)
+    if packing.filter == "OCTAHEDRAL":
+        return _encode_unit_vectors(exact)
+    if packing.filter == "QUATERNION":
+        return _encode_rotations(exact, packing.bits)
+    return _encode_reals(exact, packing.bits)
+
+
+def decode_packed(elements: Bytes, packing: Packing, width: int) -> NDArray[np.generic]:
+    """(n,width) what a player makes of them."""
+    found = elements.copy()
+    apply_filter(packing.filter, found)
+    return np.asarray(found.view(packing.stored)[:, :width])
+
+
+def rounded(values: FloatArray, packing: Packing) -> NDArray[np.generic]:
+    """(n,width) values as a player has them, normalised integers of rotations as integers."""
+    return decode_packed(encode_packed(values, packing), packing, values.shape[1])
+
+
+def _encode_unit_vectors(vectors: Float64) -> Bytes:
+    """(n,4) x and y folded onto a square, what 1 is, and the fourth number of a tangent."""
+    one = 127.0
+    x, y, z = vectors[:, :3].T / np.maximum(np.abs(vectors[:, :3]).sum(axis=1), np.finfo(np.float64).tiny)
+    side_x, side_y = np.where(x < 0, -1.0, 1.0), np.where(y < 0, -1.0, 1.0)
+    below = z < 0
+    folded = np.where(below, [(1 - np.abs(y)) * side_x, (1 - np.abs(x)) * side_y], [x, y]).T * one
+    out = np.zeros((len(vectors), 4), np.int8)
+    out[:, 2] = int(one)
+    if vectors.shape[1] == 4:
+        out[:, 3] = np.rint(np.clip(vectors[:, 3], -1, 1) * one)
+    best = np.full(len(vectors), -np.inf)
+    for corner in np.array([[0, 0], [0, 1], [1, 0], [1, 1]]):
+        tried = out.copy()
+        tried[:, :2] = np.clip(np.floor(folded) + corner, -one, one)
+        shown = decode_packed(tried.view(np.uint8), Packing("OCTAHEDRAL"), 3).astype(np.float64)
+        near = (shown * vectors[:, :3]).sum(axis=1) / np.maximum(np.linalg.norm(shown, axis=1), 1)
+        out[near > best] = tried[near > best]
+        best = np.maximum(best, near)
+    return out.view(np.uint8)
+
+
+def _encode_rotations(turns: Float64, bits: int) -> Bytes:
+    """(n,8) three numbers of a quaternion, and which is missing, the largest, made positive, with what 1 is."""
+    one = (1 << (bits - 1)) - 1
+    largest = np.abs(turns).argmax(axis=1)
+    sign = np.where(np.take_along_axis(turns, largest[:, None], axis=1) < 0, -1.0, 1.0)
+    others = (largest[:, None] + [1, 2, 3]) & 3
+    scaled = np.take_along_axis(turns, others, axis=1) * sign * (np.sqrt(2.0) * one)
+    out = np.empty((len(turns), 4), "<i2")
+    out[:, :3] = np.rint(np.clip(scaled, -one, one))
+    out[:, 3] = (one & ~3) | largest
+    return out.view(np.uint8)
+
+
+def _encode_reals(values: Float64, bits: int) -> Bytes:
+    """(n,4 width) the exponent in the highest byte and whole steps below."""
+    steps = np.clip(np.rint(np.ldexp(values, bits)), -MOST_STEPS, MOST_STEPS).astype(np.int64)
+    stored = (steps & 0xFFFFFF) | ((-bits & 255) << 24)
+    return np.ascontiguousarray(stored.astype("<u4")).view(np.uint8).reshape(len(values), -1)

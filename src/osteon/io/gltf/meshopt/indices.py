@@ -1,7 +1,10 @@
 """The codecs for indices: modes TRIANGLES and INDICES.
 
-TRIANGLES has a byte a triangle, which says how it hangs on the last 16 edges and vertices, and numbers for what does
-not. INDICES has a number an index: how it differs from one of two indices before it.
+TRIANGLES has one byte per triangle, which says how it is connected to the last 16 edges and vertices, and numbers for
+vertices that are not among these. INDICES has one number per index: its difference from one of two earlier indices.
+
+Encoded triangles keep their order, but each may begin at another corner: it is shifted so that it starts with one of
+the last edges.
 
 Based on: the glTF extensions EXT_meshopt_compression and KHR_meshopt_compression, appendix A, modes 1 and 2.
 """
@@ -13,7 +16,8 @@ from numpy.typing import NDArray
 
 from osteon.core.kernels import kernel_as_met
 
-__all__ = ["decode_indices", "decode_triangles"]
+__all__ = ["decode_indices", "decode_triangles", "encode_indices", "encode_triangles"]
+
 
 Bytes = NDArray[np.uint8]
 IntArray = NDArray[np.int64]
@@ -170,3 +174,180 @@ def _push_vertex(state: IntArray, vertices: IntArray, vertex: int) -> None:
 def _push_edge(state: IntArray, edges: IntArray, start: int, end: int) -> None:
     edges[state[EDGES] & 15, 0], edges[state[EDGES] & 15, 1] = start, end
     state[EDGES] += 1
+
+
+TRIANGLES_HEAD, INDICES_HEAD = 0xE1, 0xD1
+#: Bytes that a triangle takes at most: its code, a pair, three numbers.
+MOST_BYTES = 17
+#: From here on a difference takes two bytes.
+LEAP = 32
+#: Pairs of vertices that a triangle on no edge may name by a code of its own.
+TABLE = 14
+
+
+def encode_indices(indices: NDArray[np.uint32]) -> bytes:
+    """The stream of any whole numbers (count,)."""
+    room = np.empty((2, 5 * len(indices)), np.uint8)
+    written = [room[i, : _write_indices(indices, bool(i), room[i])] for i in range(2)]
+    return bytes([INDICES_HEAD]) + min(written, key=len).tobytes() + bytes(4)
+
+
+def encode_triangles(corners: NDArray[np.uint32]) -> bytes:
+    """The stream of triangles (n,3)."""
+    room, counts = np.empty(MOST_BYTES * len(corners), np.uint8), np.zeros(256, np.int64)
+    codes = np.zeros(len(corners), np.uint8)
+    _write_triangles(corners, np.zeros(0, np.int64), counts, codes, room)
+    table = _table(counts)
+    used = _write_triangles(corners, table, counts, codes, room)
+    tail = np.zeros(16, np.uint8)
+    tail[: len(table)] = table
+    return bytes([TRIANGLES_HEAD]) + codes.tobytes() + room[:used].tobytes() + tail.tobytes()
+
+
+def _table(counts: IntArray) -> IntArray:
+    """The pairs that occur most, of those that a table may hold: no vertex in them is written as a number."""
+    pairs = np.arange(256)
+    usable = np.where((pairs & 15 < 15) & (pairs < 0xF0), counts, 0)
+    usable[0] = usable.max() + 1  # three new vertices; outside of the table this pair begins to count vertices anew
+    order = np.argsort(-usable, kind="stable")[:TABLE]
+    return order[usable[order] > 0]
+
+
+@kernel_as_met
+def _write_number(value: int, out: Bytes, state: IntArray) -> None:
+    """7 bits a byte."""
+    left = np.int64(value)
+    while left > 127:
+        out[state[AT]] = (left & 127) | 128
+        left >>= 7
+        state[AT] += 1
+    out[state[AT]] = left
+    state[AT] += 1
+
+
+@kernel_as_met
+def _signed(difference: int) -> int:
+    """The number that stands for a difference of 32 bits: 0, -1, 1, -2, … become 0, 1, 2, 3, …"""
+    wrapped = ((np.int64(difference) + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+    return int((wrapped << 1) ^ (wrapped >> 63))
+
+
+@kernel_as_met
+def _write_indices(indices: NDArray[np.uint32], nearer: bool, out: Bytes) -> int:
+    """Each as its difference from one of two; how many bytes that took.
+
+    After a leap it is the other of the two, which suits indices that leap to and fro, or only if that one is `nearer`.
+    """
+    state, last = np.zeros(5, np.int64), np.zeros(2, np.int64)
+    which = 0
+    for i in range(len(indices)):
+        index = np.int64(indices[i])
+        here, there = abs(index - last[which]), abs(index - last[1 - which])
+        if here >= LEAP and (there < here or not nearer):
+            which = 1 - which
+        _write_number(((_signed(index - last[which]) << 1) | which) & 0xFFFFFFFF, out, state)
+        last[which] = index
+    return int(state[AT])
+
+
+@kernel_as_met
+def _write_triangles(corners: NDArray[np.uint32], table: IntArray, counts: IntArray, codes: Bytes, out: Bytes) -> int:
+    """Fill `codes (n,)` and the start of `out`, and count the pairs (256,) of triangles on no edge; bytes of `out`."""
+    edges, vertices = np.full((16, 2), MISSING, np.int64), np.full(16, MISSING, np.int64)
+    state = np.zeros(5, np.int64)
+    t = np.zeros(3, np.int64)
+    for i in range(len(corners)):
+        edge, turn = _recent_edge(corners[i], state, edges)
+        if edge < 0:
+            turn = _new_first(corners[i], state[NEXT])
+        for k in range(3):
+            t[k] = corners[i, (turn + k) % 3]
+        if edge >= 0:
+            codes[i] = (edge << 4) | _third(t[2], state, vertices, out)
+        else:
+            codes[i] = _apart_code(t, table, counts, state, vertices, out)
+            _push_edge(state, edges, t[1], t[0])
+        _push_edge(state, edges, t[2], t[1])
+        _push_edge(state, edges, t[0], t[2])
+    return int(state[AT])
+
+
+@kernel_as_met
+def _recent_edge(triangle: NDArray[np.uint32], state: IntArray, edges: IntArray) -> tuple[int, int]:
+    """How many edges ago one of the triangle was pushed, 14 at most, and the corner it begins at; -1 if none was."""
+    for ago in range(15):
+        row = (state[EDGES] - 1 - ago) & 15
+        for k in range(3):
+            if edges[row, 0] == triangle[k] and edges[row, 1] == triangle[(k + 1) % 3]:
+                return ago, k
+    return -1, 0
+
+
+@kernel_as_met
+def _new_first(triangle: NDArray[np.uint32], new: int) -> int:
+    """The corner that is the next new vertex, or the first."""
+    for k in range(3):
+        if triangle[k] == new:
+            return k
+    return 0
+
+
+@kernel_as_met
+def _third(vertex: int, state: IntArray, vertices: IntArray, out: Bytes) -> int:
+    """The code of a third corner on an edge; it is written and pushed where that needs be."""
+    for ago in range(1, 13):
+        if vertices[(state[VERTICES] - 1 - ago) & 15] == vertex:
+            return ago
+    if vertex == state[NEXT]:
+        state[NEXT] += 1
+        code = 0
+    elif abs(vertex - state[LAST]) == 1:
+        code = 14 if vertex > state[LAST] else 13
+        state[LAST] = vertex
+    else:
+        _write_vertex(vertex, state, out)
+        code = 15
+    _push_vertex(state, vertices, vertex)
+    return code
+
+
+@kernel_as_met
+def _write_vertex(vertex: int, state: IntArray, out: Bytes) -> None:
+    _write_number(_signed(vertex - state[LAST]) & 0xFFFFFFFF, out, state)
+    state[LAST] = vertex
+
+
+@kernel_as_met
+def _apart_code(t: IntArray, table: IntArray, counts: IntArray, state: IntArray, vertices: IntArray, out: Bytes) -> int:
+    """The code of a triangle on no edge; its pair and its corners are written and pushed where that needs be."""
+    is_new = t[0] == state[NEXT]
+    state[NEXT] += is_new
+    pair = 0
+    for k in range(1, 3):
+        code = 15
+        if t[k] == state[NEXT]:
+            code = 0
+            state[NEXT] += 1
+        else:
+            for ago in range(1, 15):
+                if vertices[(state[VERTICES] - ago) & 15] == t[k]:
+                    code = ago
+                    break
+        pair = (pair << 4) | code
+    found = 0xFE if is_new else 0xFF
+    if is_new:
+        counts[pair] += 1
+        for i in range(len(table)):
+            if table[i] == pair:
+                found = 0xF0 | i
+    if found >= 0xFE:
+        out[state[AT]] = pair
+        state[AT] += 1
+    for k in range(3):
+        code = (0 if is_new else 15) if k == 0 else (pair >> (8 - 4 * k)) & 15
+        if code == 15:
+            _write_vertex(t[k], state, out)
+    for k in range(3):
+        if k == 0 or (pair >> (8 - 4 * k)) & 15 in (0, 15):
+            _push_vertex(state, vertices, t[k])
+    return found

@@ -1,19 +1,165 @@
-"""Accessors: typed arrays inside buffers, with strides, normalised integers and sparse replacement."""
+"""Buffer views and accessors: from the bytes of a file to typed arrays.
+
+A buffer view may be compressed by meshopt; what the file says of it is checked against its data before memory is
+allocated. Accessors have strides, normalised integers and sparse replacements. Named arrays are accessors that only
+Osteon writes and reads.
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.read.buffer_views import read_view
+from osteon.core.deformer import Arrays
+from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document
 from osteon.io.load.source import quote
 
-__all__ = ["as_floats", "as_indices", "read_floats", "read_indices"]
+__all__ = [
+    "MESHOPT_EXTENSIONS",
+    "as_floats",
+    "as_indices",
+    "decode_view",
+    "read_arrays",
+    "read_floats",
+    "read_indices",
+    "read_view",
+]
+
+
+#: Two names of one codec; the later one has more, which is read under both.
+MESHOPT_EXTENSIONS = ("EXT_meshopt_compression", "KHR_meshopt_compression")
+
+#: First byte of a stream; of attributes it says the version too.
+_STREAM_HEADS = {"ATTRIBUTES": (0xA0, 0xA1), "TRIANGLES": (0xE1,), "INDICES": (0xD1,)}
+#: Bytes that elements can have, by filter.
+_STRIDES = {
+    "OCTAHEDRAL": (4, 8),
+    "QUATERNION": (8,),
+    "EXPONENTIAL": tuple(range(4, 257, 4)),
+    "COLOR": (4, 8),
+    "NONE": tuple(range(4, 257, 4)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MeshoptStream:
+    """A compressed view as its file describes it."""
+
+    data: NDArray[np.uint8]
+    mode: str
+    filter: str
+    count: int
+    stride: int
+
+    @property
+    def version(self) -> int:
+        return int(self.data[0]) & 15
+
+    def least_bytes(self) -> int:
+        """The shortest stream that can hold the elements."""
+        if self.mode == "TRIANGLES":
+            return 1 + self.count // 3 + 16
+        if self.mode == "INDICES":
+            return 1 + self.count + 4
+        most = min((8192 // self.stride) & ~15, 256)
+        if self.version:
+            return 1 + -(-self.count // most) * self.stride // 4 + max(self.stride + self.stride // 4, 24)
+        return 1 + -(-self.count // 64) * self.stride + max(self.stride, 32)
+
+
+def decode_view(document: Document, view: JsonObject, compressed: JsonObject, what: str) -> memoryview:
+    """The bytes of a view, (count,stride) in a row. Its size is claimed first."""
+    stream = _read_stream(document, compressed, what)
+    size = stream.count * stream.stride
+    if document.whole(view, "byteLength", what) != size:
+        raise document.error(f"{what} promises {view['byteLength']} bytes but unpacks to {size}")
+    if stream.least_bytes() > len(stream.data):
+        raise document.error(f"{what} promises {stream.count} elements, more than its compressed data can hold")
+    document.claim_unpacked(size, what)
+    decoded = decode_stream(stream)
+    if decoded is None:
+        raise document.error(f"{what} is compressed with meshopt, and its data are damaged; export it again")
+    return decoded.reshape(-1).data
+
+
+def _read_stream(document: Document, entry: JsonObject, what: str) -> MeshoptStream:
+    mode, filter_name = str(entry.get("mode")), str(entry.get("filter", "NONE"))
+    if mode not in _STREAM_HEADS:
+        raise document.error(f"{what} is compressed with meshopt in the unknown mode {quote(mode)}")
+    if filter_name not in _STRIDES or (mode != "ATTRIBUTES" and filter_name != "NONE"):
+        raise document.error(f"{what} is compressed with meshopt by the unknown filter {quote(filter_name)}")
+    count, stride = document.whole(entry, "count", what), document.whole(entry, "byteStride", what)
+    if stride not in (_STRIDES[filter_name] if mode == "ATTRIBUTES" else (2, 4)) or (mode == "TRIANGLES" and count % 3):
+        raise document.error(f"{what} is compressed with meshopt: {count} elements of {stride} bytes do not fit {mode}")
+    buffer = document.buffer(entry.get("buffer"), what)
+    start, length = document.whole(entry, "byteOffset", what, 0), document.whole(entry, "byteLength", what)
+    if not 0 < length <= len(buffer) - start:
+        raise document.error(f"{what} is compressed with meshopt, and lies beyond the end of its buffer")
+    data = np.frombuffer(buffer, np.uint8, length, start)
+    if data[0] not in _STREAM_HEADS[mode]:
+        raise document.error(f"{what} is compressed with meshopt, and its data do not begin as {mode} do")
+    return MeshoptStream(data, mode, filter_name, count, stride)
+
+
+def decode_stream(stream: MeshoptStream) -> NDArray[np.uint8] | None:
+    """The elements as bytes, or None if the stream is damaged."""
+    # compiled: not needed to import the formats
+    from osteon.io.gltf.meshopt.attributes import decode_attributes
+    from osteon.io.gltf.meshopt.filters import apply_filter
+    from osteon.io.gltf.meshopt.indices import decode_indices, decode_triangles
+
+    if stream.mode == "ATTRIBUTES":
+        words = stream.stride // 4
+        numbers = np.empty(stream.count * words, np.uint32)
+        if not decode_attributes(stream.data, stream.version, words, numbers):
+            return None
+        elements = numbers.astype("<u4", copy=False).view(np.uint8).reshape(stream.count, stream.stride)
+        if stream.filter != "NONE":
+            apply_filter(stream.filter, elements)
+        return elements
+    indices = np.empty(stream.count, np.uint32)
+    if stream.mode == "INDICES":
+        whole = decode_indices(stream.data, indices)
+    else:
+        whole = _table_fits(stream.data[-16:]) and decode_triangles(stream.data, indices.reshape(-1, 3))
+    return indices.astype(f"<u{stream.stride}").view(np.uint8) if whole else None
+
+
+def _table_fits(table: NDArray[np.uint8]) -> bool:
+    """The table at the end of triangles names new and recent vertices only."""
+    return bool(((table & 15) < 15).all() and (table < 0xF0).all() and not table[14:].any())
+
+
+def read_view(document: Document, index: Any, what: str) -> memoryview:
+    """The bytes of a view; of a compressed one what it unpacks to, kept for whoever asks again."""
+    view = document.item("bufferViews", index, what)
+    compressed = _meshopt_entry(document, view, what)
+    if compressed is None:
+        return _stored_bytes(document, view, what)
+    if index not in document.unpacked_views:
+        document.unpacked_views[index] = decode_view(document, view, compressed, what)
+    return document.unpacked_views[index]
+
+
+def _meshopt_entry(document: Document, view: JsonObject, what: str) -> JsonObject | None:
+    extensions = document.object(view, "extensions", what)
+    named = next((name for name in MESHOPT_EXTENSIONS if name in extensions), None)
+    return None if named is None else document.object(extensions, named, what)
+
+
+def _stored_bytes(document: Document, view: JsonObject, what: str) -> memoryview:
+    data = document.buffer(view.get("buffer"), what)
+    start, length = document.whole(view, "byteOffset", what, 0), document.whole(view, "byteLength", what)
+    if start + length > len(data):
+        raise document.error(f"{what} has a buffer view that is too short: it lies beyond the end of its buffer")
+    return memoryview(data)[start : start + length]
+
 
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -128,3 +274,27 @@ def _replaced(document: Document, entry: JsonObject, values: NDArray[Any], what:
     out = values.copy()
     out[at] = _from_view(document, replacements, values.dtype, (count, values.shape[1]), what)
     return out
+
+
+#: glTF's numbers for 8, 16 and 32 bits without sign.
+WHOLE_NUMBERS = (5121, 5123, 5125)
+
+
+def read_arrays(document: Document, entries: JsonObject, owner: str) -> Arrays:
+    """What `write_arrays` wrote; whole numbers have a sign again."""
+    return {name: _named_array(document, value, f"'{name}' of {owner}") for name, value in entries.items()}
+
+
+def _named_array(document: Document, value: Any, user: str) -> NDArray[Any]:
+    shape = value.get("shape") if isinstance(value, dict) else None
+    if not isinstance(shape, list) or not all(type(size) is int and 0 <= size < 2**31 for size in shape):
+        raise document.error(f"{user} has no shape; write the file again")
+    accessor = document.item("accessors", value.get("accessor"), user)
+    whole, double = accessor.get("componentType") in WHOLE_NUMBERS, value.get("bits") == 64
+    flat = (read_indices if whole else read_floats)(document, value["accessor"], (1,), user)[:, 0]
+    if len(flat) != math.prod(shape) * (2 if double else 1) or (double and not whole):
+        raise document.error(f"{user} has {len(flat)} numbers for the shape {tuple(shape)}; write the file again")
+    if double:
+        return flat.astype("<u4").view("<f8").reshape(shape)
+    # One without a sign that large would be no index anyway.
+    return flat.astype(np.uint32).view(np.int32).reshape(shape) if whole else flat.reshape(shape).astype(np.float32)

@@ -1,20 +1,77 @@
-"""A glTF file as checked JSON and its buffers. Files outside the input's own folder are never read."""
+"""A glTF file as checked JSON and its buffers.
+
+A URI names bytes in the file itself or a file in the same folder. Nothing outside that folder is opened.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import struct
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, unquote_to_bytes
 
 from osteon.core.errors import FileFormatError
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.read.addresses import check_address, read_address
+from osteon.io.gltf import JsonObject
 from osteon.io.load.limits import Claims, check_frames
-from osteon.io.load.source import Source, quote
+from osteon.io.load.source import Source, inside, quote
 
-__all__ = ["Document", "open_document"]
+__all__ = ["Document", "check_address", "open_document", "read_address"]
+
+
+def check_address(source: Source, uri: Any, what: str) -> None:
+    """Refuse what is no text, or leads out of the folder of `source` or to the network."""
+    if not isinstance(uri, str):
+        raise source.format_error(f"the address of {what} is not a text")
+    if not uri.startswith("data:"):
+        _beside(source, uri, what)
+
+
+def read_address(source: Source, uri: Any, what: str) -> bytes:
+    """The bytes at an address: a data URI, or a file in the folder of `source` (or below it)."""
+    check_address(source, uri, what)
+    if uri.startswith("data:"):
+        return _embedded(source, uri, what)
+    path = _beside(source, uri, what)
+    if not _is_file(path):
+        raise source.format_error(f"{what} is missing: there is no file {quote(uri)} beside it")
+    return Source(path).read()
+
+
+def _embedded(source: Source, uri: str, what: str) -> bytes:
+    head, comma, body = uri.partition(",")
+    if not comma:
+        raise source.format_error(f"the data of {what} breaks off before its first byte")
+    if not head.endswith(";base64"):
+        return unquote_to_bytes(body)
+    try:
+        return base64.b64decode(unquote(body), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise source.format_error(f"the data of {what} is not base64") from error
+
+
+def _beside(source: Source, uri: str, what: str) -> Path:
+    """The file that an address names, all links followed; it need not exist."""
+    name = unquote(uri)
+    folder = source.path.parent
+    if ":" in name or "\\" in name or "\0" in name or name.startswith("/"):
+        raise source.format_error(f"{what} lies at {quote(uri)}; only files in the folder of the input are read")
+    path = folder / name
+    if not inside(folder, path):
+        raise source.format_error(f"{what} lies at {quote(uri)}, outside the folder of the input; move it there")
+    return path
+
+
+def _is_file(path: Path) -> bool:
+    """A regular file; a pipe or a device would be waited for, and a name the system cannot hold is no file."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
 
 _MAGIC, _JSON_CHUNK, _BINARY_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
 #: Frames of a file of any size: thousands are posed at once.

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.read.buffer_views import read_view
+from osteon.io.gltf import JsonObject
+from osteon.io.gltf.read.accessors import read_view
 from osteon.io.gltf.read.document import Document
 from osteon.io.native.client import NativeTask, ask_native
 

@@ -17,11 +17,9 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.asset import AlphaMode, Image, Material, TextureRole
 from osteon.core.errors import FileFormatError
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.read.addresses import read_address
-from osteon.io.gltf.read.buffer_views import read_view
-from osteon.io.gltf.read.document import Document
-from osteon.io.gltf.texture_extensions import TEXTURE_EXTENSIONS
+from osteon.io.gltf import TEXTURE_EXTENSIONS, JsonObject
+from osteon.io.gltf.read.accessors import read_view
+from osteon.io.gltf.read.document import Document, read_address
 from osteon.io.load.source import quote
 from osteon.io.meshes.pictures import picture_mime, rare_picture_mime
 

@@ -1,32 +1,53 @@
-"""glTF in as a skinned model: whatever moves by skin, morph targets or nodes, with nothing fitted.
+"""Reading glTF as a skinned model, as a mesh sequence, and the levels of detail of a model.
 
-All that a scene shows becomes one mesh. Bones are the joints of its skins and the nodes that carry a mesh of their own;
-morph targets are corrections, a column for each target of each node, with the weights of the file as coefficients. The
-rest pose has all morph weights zero. A file that Osteon wrote gives back the model it was made from.
+Everything that a scene shows becomes one mesh. Bones are the joints of its skins and the nodes that hold a mesh without
+a skin; morph targets are corrections, one column for each target of each node, with the weights of the file as
+coefficients. The rest pose of a model has all morph weights zero. Nothing is fitted. A file that Osteon wrote returns
+the model it was made from.
+
+As a sequence, every animation of the file becomes a clip of one mesh, sampled at a frame rate.
+
+A coarse mesh of a level is read as the model is: the scene of its node alone, with metadata of its own in place of the
+model's.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from osteon.core.animation import BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64
+from osteon.core.character import Character
+from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
+from osteon.core.sequence import MeshSequence
+from osteon.core.stored_levels import MOST_COARSE, StoredLevels
 from osteon.deform.linear_blend import linear_blend_model
-from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions
-from osteon.io.gltf.read.bind_pose import rest_placements
-from osteon.io.gltf.read.bones import Bones, gather_bones, gather_skeleton, gather_skin
+from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
+from osteon.io.gltf import JsonObject
+from osteon.io.gltf.read.accessors import read_arrays
+from osteon.io.gltf.read.animations import SampledClip, plan_clips, sample_blocks
+from osteon.io.gltf.read.bones import (
+    Bones,
+    gather_bones,
+    gather_skeleton,
+    gather_skin,
+    joints_of_vertices,
+    rest_placements,
+    rest_pose,
+)
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.merge import merge_instances
 from osteon.io.gltf.read.metadata import Metadata, read_metadata
-from osteon.io.gltf.read.restored import bones_of_file, rest_of_file, restore_model
-from osteon.io.gltf.read.sampling import SampledClip, plan_clips, sample_blocks
-from osteon.io.gltf.read.scene import GltfScene, read_scene
+from osteon.io.gltf.read.restored import bones_of_file, rest_of_file, restore_mesh, restore_model
+from osteon.io.gltf.read.scene import GltfScene, pose_instance, read_scene
+from osteon.io.load.source import Source
 
-__all__ = ["build_model", "holds_gltf_model", "read_gltf_model"]
+__all__ = ["build_model", "holds_gltf_model", "read_gltf", "read_gltf_levels", "read_gltf_model"]
 
 
 def holds_gltf_model(path: Path) -> bool:
@@ -64,7 +85,7 @@ def build_model(
     faces, asset = merge_instances(document, scene)
     with document.source.naming():
         model = linear_blend_model(
-            rest=document.source.positions(_rest(scene, placements)),
+            rest=document.source.positions(_rest_points(scene, placements)),
             faces=faces,
             skin=gather_skin(scene, bones),
             track=BoneTrack(transforms, bone_type_of(transforms), bones.names(document)),
@@ -99,7 +120,7 @@ def _sample(
     return transforms, weights
 
 
-def _rest(scene: GltfScene, placements: list[Float64]) -> Float64:
+def _rest_points(scene: GltfScene, placements: list[Float64]) -> Float64:
     """(v,3) stored vertices where the bind pose has them."""
     with np.errstate(over="ignore", invalid="ignore"):
         posed = [
@@ -140,3 +161,84 @@ def _normals_kept(scene: GltfScene, placements: list[Float64]) -> bool:
     ]
     square = [m.T @ m for m in moved]
     return bool(moved) and all(np.allclose(s, s[0, 0] * np.eye(3), rtol=0, atol=1e-5 * s[0, 0]) for s in square)
+
+
+def read_gltf(path: Path, request: ReadRequest) -> MeshSequence:
+    """The mesh of the default scene with a clip for each animation; one frame if there is none."""
+    document = open_document(path)
+    scene = read_scene(document)
+    planned = plan_clips(document, scene, request.options)
+    n_frames = planned[-1].clip.stop
+    document.claim(
+        12 * n_frames * scene.n_vertices, f"its {n_frames} frames of {scene.n_vertices} vertices", sampled=True
+    )
+    frames = np.empty((n_frames, scene.n_vertices, 3), np.float32)
+    for pose in sample_blocks(scene, planned, request.progress):
+        stop = pose.start + len(pose.world[0])
+        first = 0
+        for instance in scene.instances:
+            block = frames[pose.start : stop, first : first + instance.n_vertices]
+            pose_instance(instance, pose.world, pose.weights(instance), block)
+            first += instance.n_vertices
+    clips = tuple(sampled.clip for sampled in planned)
+    _check_frames(frames, clips, document)
+    rest = document.source.positions(rest_pose(scene))
+    metadata = read_metadata(document)
+    with document.source.naming():
+        joints, names = joints_of_vertices(document, scene)
+        if metadata is not None:
+            mesh = restore_mesh(metadata, scene)
+            frames, rest = frames[:, mesh.vertices], rest[mesh.vertices]
+            asset = replace(mesh.asset, joint_of_vertex=joints[mesh.vertices], joint_names=names)
+            return MeshSequence(frames, mesh.faces, rest, clips, asset, metadata.text("name") or path.stem)
+        faces, asset = merge_instances(document, scene)
+        if any(instance.skin is not None for instance in scene.instances):
+            asset = replace(asset, joint_of_vertex=joints, joint_names=names)
+        return MeshSequence(frames, faces, rest, clips, asset, path.stem)
+
+
+def _check_frames(frames: Float32, clips: tuple[Clip, ...], document: Document) -> None:
+    """Name the frame in which the file's numbers grow beyond all bounds."""
+    with np.errstate(invalid="ignore"):
+        if np.isfinite(frames.sum(dtype=np.float64)):
+            return
+    for clip in clips:
+        for f in range(clip.start, clip.stop):
+            Source(document.source.path, f).positions(frames[f])
+
+
+_NOTES = "the levels of Osteon's notes"
+#: Metadata that tell of a mesh, not of the model.
+_OF_MESH = (
+    *("influences", "vertices", "triangles", "turns", "polygons", "primitives"),
+    *("plain", "dequantize", "low", "span", "deformer", "levels", "normals", "faceted"),
+)
+
+
+def read_gltf_levels(path: Path) -> StoredLevels | None:
+    """The levels in a file; None for one without any, of others, or changed by others."""
+    document = open_document(path)
+    metadata = read_metadata(document)
+    if metadata is None or "levels" not in metadata.entries:
+        return None
+    entry = document.object(metadata.entries, "levels", "Osteon's notes")
+    coarse = document.objects(entry, "coarse", _NOTES)
+    if len(coarse) > MOST_COARSE:
+        raise document.error(f"{_NOTES} have {len(coarse)} coarse meshes, expected {MOST_COARSE} at most")
+    with document.source.naming():
+        return StoredLevels(
+            read_arrays(document, document.object(entry, "arrays", _NOTES), "the levels"),
+            document.object(entry, "header", _NOTES),
+            tuple(_read_coarse_mesh(document, metadata, one) for one in coarse),
+            tuple(document.numbers(entry, "coverage", _NOTES, [])),
+        )
+
+
+def _read_coarse_mesh(document: Document, metadata: Metadata, entry: JsonObject) -> Character:
+    """The mesh of a node, on the joints of the model."""
+    node = document.whole(entry, "node", _NOTES)
+    document.item("nodes", node, _NOTES)
+    scene = read_scene(document, [node])
+    entries = {key: value for key, value in metadata.entries.items() if key not in _OF_MESH}
+    planned = plan_clips(document, scene, DEFAULT_LOAD_OPTIONS)
+    return build_model(document, scene, planned, Metadata(document, entries | entry)).character

@@ -11,7 +11,7 @@ from osteon.core.arrays import Float64
 from osteon.core.kinematics import world_from_local
 from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_matrices, unit_quaternions
 from osteon.core.transforms import nearest_rotation
-from osteon.io.gltf.json_types import JsonObject
+from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document
 
 __all__ = ["NodeTree", "Placement", "read_nodes", "scene_nodes"]

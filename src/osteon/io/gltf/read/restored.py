@@ -19,14 +19,13 @@ from osteon.core.model import SkinnedModel
 from osteon.core.skeleton import Skeleton
 from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
+from osteon.io.gltf.corner_shift import undo_corner_shift
 from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.bones import Bones, pick_bones
 from osteon.io.gltf.read.materials import read_materials
-from osteon.io.gltf.read.metadata import Metadata
+from osteon.io.gltf.read.metadata import Metadata, read_stored_deformer, restore_displacements
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
-from osteon.io.gltf.read.stored_arrays import read_stored_deformer, restore_displacements
-from osteon.io.gltf.turns import turn_back
 from osteon.io.load.source import as_float32
 
 __all__ = ["RestoredMesh", "bones_of_file", "rest_of_file", "restore_mesh", "restore_model"]
@@ -90,7 +89,7 @@ def restore_mesh(metadata: Metadata, scene: GltfScene) -> RestoredMesh:
     first[vertex[::-1]] = np.arange(instance.n_vertices)[::-1]
     turns = metadata.indices("turns", len(corners))
     if turns is not None:
-        corners = turn_back(corners, vertex, turns[triangle])
+        corners = undo_corner_shift(corners, vertex, turns[triangle])
     order = np.argsort(triangle)  # model's triangle i is number order[i] of the file
     faces = vertex[corners][order].astype(np.int32)
     return RestoredMesh(first, faces, _asset(metadata, instance, corners, counts, (first, order)))

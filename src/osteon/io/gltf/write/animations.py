@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64
 from osteon.core.clips import Clip
 from osteon.core.two_nodes import BoolArray
+from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import ChannelPath
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.meshopt.encode_filters import Packing
-from osteon.io.gltf.quantize import quantize_turns
+from osteon.io.gltf.meshopt.filters import Packing
+from osteon.io.gltf.quantize import quantize_rotations
 from osteon.io.gltf.write.buffer import BufferWriter
-from osteon.io.gltf.write.fewer_keys import KeptKeys
+from osteon.io.gltf.write.joints import JointNodes
 from osteon.io.gltf.write.keys_between import KeyedModel
-from osteon.io.gltf.write.nodes import JointNodes
+from osteon.io.gltf.write.reduce_keys import KeptKeys
 from osteon.io.gltf.write.rounding import Precision
 
 __all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
@@ -110,7 +110,7 @@ def write_animations(
 
 def _stored(track: NodeTrack, values: Float64) -> NDArray[Any]:
     """Values as they are written in a file that is not compressed."""
-    return quantize_turns(values) if track.short else values.astype(np.float32)
+    return quantize_rotations(values) if track.short else values.astype(np.float32)
 
 
 @dataclass(slots=True)

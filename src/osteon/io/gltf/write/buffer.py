@@ -1,7 +1,9 @@
 """The binary part of a glTF file, filled accessor by accessor, and the file around it.
 
-Arrays that share a stride and a use share a buffer view, so that the JSON stays small. What is to be compressed is so
-as a whole view, when the buffer is finished.
+Arrays that share a stride and a use share a buffer view, so that the JSON stays small. In a compressed file
+(EXT_meshopt_compression) each view becomes the shortest stream that its use allows, when the buffer is finished. A
+program without the extension would need the uncompressed data in a second buffer; there are none, so the extension is
+required, and the second buffer only states their length.
 """
 
 from __future__ import annotations
@@ -9,16 +11,95 @@ from __future__ import annotations
 import base64
 import json
 import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.deformer import Deformer
 from osteon.core.errors import GeometryError
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.write.compressed_views import Packing, View, compress_views, encode_packed
+from osteon.io.gltf import JsonObject
+from osteon.io.gltf.meshopt.filters import Packing, encode_packed
 
-__all__ = ["BufferWriter", "Use", "embed_bytes", "glb_bytes"]
+__all__ = [
+    "MESHOPT",
+    "BufferWriter",
+    "Packing",
+    "Use",
+    "View",
+    "compress_views",
+    "embed_bytes",
+    "encode_packed",
+    "glb_bytes",
+    "write_arrays",
+    "write_deformer",
+]
+
+
+MESHOPT = "EXT_meshopt_compression"
+#: Elements of more bytes than this, or of a number that four does not divide, stay as they are.
+MOST_STRIDE = 256
+#: Whole numbers from here on differ by more than the codec of indices can say.
+MOST_INDEX = 1 << 29
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Bytes of one use, stride and filter."""
+
+    use: str
+    stride: int = 0  # of an element; 0 where they have no common one
+    filter: str | None = None
+    data: bytearray = field(default_factory=bytearray)
+
+    def described(self, targets: Mapping[str, int]) -> JsonObject:
+        """What the file says of any view of this use."""
+        entry: JsonObject = {"byteStride": self.stride} if self.use == "vertices" else {}
+        return entry | ({"target": targets[self.use]} if self.use in targets else {})
+
+
+def compress_views(views: Sequence[View], targets: Mapping[str, int]) -> tuple[JsonObject, bytes]:
+    """The entries of views and of the second buffer, and the first buffer."""
+    entries: list[JsonObject] = []
+    buffer, unpacked = bytearray(), 0
+    for view in views:
+        mode, stream = _shortest_stream(view)
+        place: JsonObject = {"buffer": 0, "byteOffset": len(buffer), "byteLength": len(stream)}
+        buffer += stream + b"\0" * (-len(stream) % 4)
+        if mode is None:
+            entries.append(place | view.described(targets))
+            continue
+        place |= {"byteStride": view.stride, "count": len(view.data) // view.stride, "mode": mode}
+        place |= {} if view.filter is None else {"filter": view.filter}
+        entry: JsonObject = {"buffer": 1, "byteOffset": unpacked, "byteLength": len(view.data)}
+        entries.append(entry | view.described(targets) | {"extensions": {MESHOPT: place}})
+        unpacked += len(view.data) + -len(view.data) % 4
+    found: JsonObject = {"bufferViews": entries}
+    if unpacked:
+        found["buffers"] = [{"byteLength": unpacked, "extensions": {MESHOPT: {"fallback": True}}}]
+    return found, bytes(buffer)
+
+
+def _shortest_stream(view: View) -> tuple[str | None, bytes]:
+    """The mode and its stream; None and the bytes as they are where they are no elements."""
+    # compiled: not needed to import the formats
+    from osteon.io.gltf.meshopt.attributes import encode_attributes
+    from osteon.io.gltf.meshopt.indices import encode_indices, encode_triangles
+
+    if view.use == "indices":
+        corners = np.frombuffer(view.data, f"<u{view.stride}").astype(np.uint32).reshape(-1, 3)
+        return "TRIANGLES", encode_triangles(corners)
+    if not view.data or view.stride not in range(4, MOST_STRIDE + 1, 4):
+        return None, bytes(view.data)
+    elements: NDArray[np.uint8] = np.frombuffer(view.data, np.uint8).reshape(-1, view.stride)
+    streams = [("ATTRIBUTES", encode_attributes(elements))]
+    numbers = elements.view("<u4").reshape(-1)
+    if view.use == "data" and view.stride == 4 and numbers.max() < MOST_INDEX:
+        streams.append(("INDICES", encode_indices(numbers.astype(np.uint32))))
+    return min(streams, key=lambda named: len(named[1]))
+
 
 #: Inverse bind matrices and keys of animations must not share a buffer view.
 Use = Literal["vertices", "indices", "bind", "keys", "data"]
@@ -132,3 +213,26 @@ def embed_bytes(root: JsonObject, buffer: bytes) -> bytes:
 
 def _compact(root: JsonObject) -> bytes:
     return json.dumps(root, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+
+
+def write_arrays(arrays: Mapping[str, NDArray[Any]], buffer: BufferWriter) -> JsonObject:
+    """{name: {"accessor", "shape"}}; whole numbers as 32 bits, float32 as they are.
+
+    glTF has no 32 bits with a sign: -1 is written as the largest number, and read back as -1. Nor has it 64 bits:
+    such numbers are two of 32, the lower half first, and the entry says `"bits": 64`.
+    """
+    return {name: _named_array(array, buffer) for name, array in arrays.items()}
+
+
+def _named_array(array: NDArray[Any], buffer: BufferWriter) -> JsonObject:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    entry: JsonObject = {"shape": list(array.shape)}
+    if flat.dtype == np.float64:
+        return {"accessor": buffer.add(flat.astype("<f8").view("<u4"))} | entry | {"bits": 64}
+    stored = flat.astype(np.int32).view(np.uint32) if flat.dtype.kind in "iu" else flat.astype(np.float32)
+    return {"accessor": buffer.add(stored)} | entry
+
+
+def write_deformer(deformer: Deformer, buffer: BufferWriter) -> JsonObject:
+    """The entry of `asset.extras.osteon.deformer`."""
+    return {"kind": deformer.kind, "arrays": write_arrays(deformer.arrays(), buffer)}

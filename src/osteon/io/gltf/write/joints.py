@@ -1,19 +1,28 @@
-"""Joints: where they stand in the rest pose, who hangs below whom, and where each is in every frame.
+"""Joints: their rest placement, hierarchy, names and motion, as one node each or two.
 
-A bone's transform T takes the rest pose to a frame. Its joint stands at B in the rest pose and at T B in the frame, so
-the inverse bind matrix is the inverse of B. B shifts to the weighted centre of the bone's vertices (tracks then turn
-about the middle of what they move), or is the placement that the skeleton gives; it is turned so that one node will do
-where it can (`core/joint_axes.py`).
+A bone's transform T takes the rest pose to a frame. Its joint is at B in the rest pose and at T B in the frame, so the
+inverse bind matrix is the inverse of B. B translates to the weighted centre of the bone's vertices (tracks then rotate
+about the centre of what they move), or is the placement that the skeleton defines; its axes are chosen so that one node
+suffices where possible (`core/joint_axes.py`).
 
-Below a joint that stretches nothing hangs: what stands below it would be sheared, which one node cannot say, and
-engines that keep translation, rotation and scale pass scales on in ways of their own. Such a joint's children hang on
-the nearest joint above that only turns. Flexible bones are two nodes anyway; for engines that compose matrices they
-hang as the skeleton says, except below joints that flatten.
+A joint that stretches has no children: they would be sheared, which one node cannot represent, and engines that store
+translation, rotation and scale differ in how they inherit scale. Such a joint's children become children of the nearest
+ancestor that only rotates. Flexible bones are two nodes anyway; for engines that compose matrices they keep the
+hierarchy of the skeleton, except for children of joints that flatten.
+
+Every node that moves is a joint of the skin, because importers discard the motion of others; parents come before their
+children. Vertices follow the lower of two nodes.
+
+Node names are unique, and different from those of clips and corrections, because importers look things up by name: a
+track that names its node, an action that is named like its object, a joint that is named twice. The model's own names
+are in the file's extras, where they differ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -21,12 +30,66 @@ from osteon.core.animation import RIGID
 from osteon.core.arrays import Float64, FloatArray
 from osteon.core.errors import GeometryError
 from osteon.core.joint_axes import ALONG_AXES, only_turns, turn_to_axes
+from osteon.core.kinematics import parents_first
 from osteon.core.model import SkinnedModel
+from osteon.core.quaternions import matrices_from_quaternions
 from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.core.two_nodes import BoolArray, orthogonal_columns
+from osteon.core.two_nodes import BoolArray, NodeTracks, orthogonal_columns, split_transforms
+from osteon.io.gltf import JsonObject
+from osteon.io.gltf.channels import Channel, ChannelPath
 
-__all__ = ["Joints", "bone_centres", "place_joints"]
+__all__ = [
+    "ARMATURE",
+    "JointNodes",
+    "Joints",
+    "NodeNames",
+    "SkinJoints",
+    "bone_centres",
+    "build_nodes",
+    "list_joints",
+    "name_nodes",
+    "node_entries",
+    "place_joints",
+    "shortest",
+    "stand_node",
+    "target_names",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNames:
+    """What the nodes of a file are called."""
+
+    joints: tuple[str, ...]  # (b,)
+    movers: tuple[str, ...]  # (b,) of the node above a joint that needs two
+    mesh: str  # and its node
+    armature: str
+    coarse: tuple[str, ...] = ()  # of coarser meshes
+
+
+def name_nodes(model: SkinnedModel, joints: Sequence[str], n_coarse: int = 0) -> NodeNames:
+    """Names as near as they go to those of the model; joints come first, because clips of others ask for them."""
+    taken = {clip.name for clip in model.clips} | set(target_names(model.n_columns))
+    names = tuple(_free_name(name or f"bone_{b}", "joint", taken) for b, name in enumerate(joints))
+    movers = tuple(_free_name(f"{name}_affine", "joint", taken) for name in names)
+    mesh, armature = _free_name(model.name or "mesh", "mesh", taken), _free_name("armature", "root", taken)
+    coarse = tuple(_free_name(f"{mesh}_LOD{number}", "mesh", taken) for number in range(1, n_coarse + 1))
+    return NodeNames(names, movers, mesh, armature, coarse)
+
+
+def target_names(rank: int) -> list[str]:
+    """Of the morph targets."""
+    return [f"correction_{r}" for r in range(rank)]
+
+
+def _free_name(name: str, ending: str, taken: set[str]) -> str:
+    """The name, or the first of `name_ending`, `name_ending_2`, … that is not taken; it is from now on."""
+    others = (f"{name}_{ending}" + (f"_{n}" if n > 1 else "") for n in count(1))
+    found = name if name not in taken else next(other for other in others if other not in taken)
+    taken.add(found)
+    return found
+
 
 #: Rotations that are rounded to float32 are off by less than this; what that moves is below 1e-6 of the diagonal.
 ROUNDED = 5e-6
@@ -115,3 +178,109 @@ def _parents(skeleton: Skeleton | None, carries: BoolArray, n_bones: int) -> tup
             above = int(skeleton.parents[above])
         found.append(above)
     return tuple(found)
+
+
+#: Nodes 0 and 1 hold the mesh and all joints.
+ARMATURE = 1
+
+_WIDTHS = {"translations": 3, "rotations": 4, "scales": 3, "child_rotations": 4}
+_AT_REST = {"translation": [0.0, 0.0, 0.0], "rotation": [0.0, 0.0, 0.0, 1.0], "scale": [1.0, 1.0, 1.0]}
+
+
+@dataclass(frozen=True, slots=True)
+class JointNodes:
+    """The nodes of all joints and their tracks."""
+
+    joints: list[int]  # (b,) node of each joint
+    movers: list[int]  # (b,) node with translation, rotation and scale: the joint itself, or the one above it
+    tracks: NodeTracks  # f+1 frames, the rest pose last
+
+
+@dataclass(frozen=True, slots=True)
+class SkinJoints:
+    """All nodes that move as the skin lists them, parents first."""
+
+    nodes: list[int]  # (j,)
+    joint_from_rest: Float64  # (j,3,4) inverse bind
+    of_bone: list[int]  # (b,) where the joint of each bone is in the list
+
+    @property
+    def are_bones(self) -> bool:
+        """Whether the joints are the bones, in their order."""
+        return self.of_bone == list(range(len(self.nodes)))
+
+
+def build_nodes(joints: Joints, starts: list[int], moments: Float64, has_key: BoolArray) -> JointNodes:
+    """One or two nodes for each joint.
+
+    `starts` are the first frames of the clips, `moments (f,)` when frames are, `has_key (f,b)` where joints have keys.
+    """
+    rest = len(joints.local) - 1
+    tracks = _split_tracks(joints, [*starts, rest], np.append(moments, moments[-1] + 1), has_key)
+    steps = 1 + tracks.needs_child.astype(np.int64)
+    movers = (ARMATURE + 1 + np.cumsum(steps) - steps).tolist()
+    nodes = [mover + int(two) for mover, two in zip(movers, tracks.needs_child, strict=True)]
+    return JointNodes(nodes, movers, tracks)
+
+
+def node_entries(joints: Joints, nodes: JointNodes, names: NodeNames) -> list[JsonObject]:
+    """The JSON of the armature and all joints, from node ARMATURE on, as they stand in the rest pose."""
+    entries: list[JsonObject] = [{"name": names.armature}]
+    for b, (mover, joint) in enumerate(zip(nodes.movers, nodes.joints, strict=True)):
+        if mover == joint:
+            entries.append({"name": names.joints[b]})
+        else:
+            entries += [{"name": names.movers[b], "children": [joint]}, {"name": names.joints[b]}]
+    for b, above in enumerate(joints.parents):
+        owner = entries[0] if above < 0 else entries[nodes.joints[above] - ARMATURE]
+        owner.setdefault("children", []).append(nodes.movers[b])
+    return entries
+
+
+def stand_node(entry: JsonObject, path: ChannelPath, value: FloatArray) -> None:
+    """Let a node stand at a value without animation; what is as by default is not written."""
+    numbers = shortest(value)
+    if numbers != _AT_REST[path]:
+        entry[path] = numbers
+
+
+def list_joints(joints: Joints, nodes: JointNodes) -> SkinJoints:
+    """The joints of the skin: of a bone of two nodes both."""
+    listed: list[int] = []
+    bind: list[Float64] = []
+    of_bone = [0] * len(nodes.joints)
+    for b in parents_first(joints.parents):
+        if nodes.movers[b] != nodes.joints[b]:
+            turn = matrices_from_quaternions(nodes.tracks.child_rotations[-1, b])
+            listed.append(nodes.movers[b])
+            bind.append(turn @ joints.joint_from_rest[b])
+        of_bone[b] = len(listed)
+        listed.append(nodes.joints[b])
+        bind.append(joints.joint_from_rest[b])
+    return SkinJoints(listed, np.stack(bind), of_bone)
+
+
+def _split_tracks(joints: Joints, starts: list[int], moments: Float64, has_key: BoolArray) -> NodeTracks:
+    """Two-node tracks in all frames, each joint's from the frames it has keys in."""
+    keys = np.concatenate([has_key, np.ones((1, has_key.shape[1]), bool)])
+    n_frames, n_bones = keys.shape
+    found = {name: np.empty((n_frames, n_bones, width)) for name, width in _WIDTHS.items()}
+    needs_child = np.zeros(n_bones, bool)
+    for pattern in np.unique(keys, axis=1).T:
+        frames = np.flatnonzero(pattern)
+        bones = np.flatnonzero((keys == pattern[:, None]).all(axis=0))
+        begins = np.flatnonzero(np.isin(frames, starts)).tolist()
+        part = split_transforms(joints.local[frames][:, bones], begins, known=joints.one_node[bones], positive=True)
+        needs_child[bones] = part.needs_child
+        for name, track in found.items():
+            path: ChannelPath = "rotation" if name.endswith("rotations") else "scale"
+            for i, b in enumerate(bones):
+                values = getattr(part, name)[:, i]
+                keyed = len(frames) == n_frames
+                track[:, b] = values if keyed else Channel(0, path, "LINEAR", moments[frames], values).at(moments)
+    return NodeTracks(**found, needs_child=needs_child)
+
+
+def shortest(values: FloatArray) -> list[float]:
+    """Numbers that round to the same float32, with the fewest digits."""
+    return [float(str(value)) for value in np.asarray(values, np.float32)]

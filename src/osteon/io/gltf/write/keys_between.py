@@ -27,8 +27,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import halfway_quaternions
 from osteon.core.transforms import compose
 from osteon.core.two_nodes import BoolArray, NodeTracks, join_transforms
-from osteon.io.gltf.write.joints import Joints, place_joints
-from osteon.io.gltf.write.nodes import JointNodes, build_nodes
+from osteon.io.gltf.write.joints import JointNodes, Joints, build_nodes, place_joints
 
 __all__ = ["KeyedModel", "add_between", "key_frames"]
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from osteon.core.asset import Image, Material, TextureRole
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.texture_extensions import TEXTURE_EXTENSIONS
+from osteon.io.gltf import TEXTURE_EXTENSIONS, JsonObject
 from osteon.io.gltf.write.buffer import BufferWriter
 
 __all__ = ["UsableTextures", "plain_material", "texture_extensions", "write_materials"]

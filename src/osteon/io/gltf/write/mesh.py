@@ -1,4 +1,8 @@
-"""The mesh of a glTF file: vertices split where uvs or normals differ, triangles grouped by material."""
+"""The mesh of a glTF file: vertices split where uvs or normals differ, triangles grouped by material.
+
+Tangents, which a normal map needs, are those of the rest pose: the direction in which u grows, perpendicular to the
+normal. Based on: Lengyel, Foundations of Game Engine Development, volume 2, 2019, section 7.5.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +17,16 @@ from osteon.core.asset import Asset
 from osteon.core.engines import engine_of
 from osteon.core.model import SkinnedModel
 from osteon.io.formats.options import SaveOptions
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.meshopt.encode_filters import Packing
+from osteon.io.gltf import JsonObject
+from osteon.io.gltf.meshopt.filters import Packing
 from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, PackedMesh, pack_mesh
 from osteon.io.gltf.quantize import quantize_signed, quantize_unsigned
 from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.gltf.write.influences import StoredInfluences
-from osteon.io.gltf.write.names import target_names
-from osteon.io.gltf.write.tangents import vertex_tangents
+from osteon.io.gltf.write.joints import target_names
 
-__all__ = ["Group", "MeshLayout", "lay_out_mesh", "write_mesh"]
+__all__ = ["Group", "MeshLayout", "lay_out_mesh", "vertex_tangents", "write_mesh"]
+
 
 #: The largest index of 16 bits is kept free, as the specification asks.
 MOST_SHORT = 65535
@@ -243,3 +247,35 @@ def _write_targets(packed: PackedMesh, layout: MeshLayout, buffer: BufferWriter)
             target["NORMAL"] = _add_signed(buffer, turned[layout.normals], kind8) if turned.any() else nothing
         found.append(target)
     return found
+
+
+def vertex_tangents(points: Float64, normals: Float64, uvs: Float64, corners: Int32) -> Float64:
+    """(n,4) unit tangents and their side, +1 or -1, of points, normals (n,3), uvs (n,2) with v down, corners (t,3)."""
+    edges = points[corners[:, 1:]] - points[corners[:, :1]]
+    steps = uvs[corners[:, 1:]] - uvs[corners[:, :1]]
+    area = steps[:, 0, 0] * steps[:, 1, 1] - steps[:, 1, 0] * steps[:, 0, 1]
+    sign = np.where(area < 0, -1.0, 1.0)[:, None]  # its size would only favour stretched triangles
+    along_u = sign * (edges[:, 0] * steps[:, 1, 1:] - edges[:, 1] * steps[:, 0, 1:])
+    along_v = sign * (edges[:, 1] * steps[:, 0, :1] - edges[:, 0] * steps[:, 1, :1])
+    tangents, across = np.zeros_like(points), np.zeros_like(points)
+    for corner in range(3):
+        np.add.at(tangents, corners[:, corner], along_u)
+        np.add.at(across, corners[:, corner], along_v)
+    tangents = _unit_or(tangents - normals * (normals * tangents).sum(axis=1, keepdims=True), _perpendicular(normals))
+    # glTF's bitangent points up the picture, against v as it is stored.
+    side = np.where((np.cross(normals, tangents) * across).sum(axis=1, keepdims=True) > 0, -1.0, 1.0)
+    return np.concatenate([tangents, side], axis=1)
+
+
+def _unit_or(vectors: Float64, otherwise: Float64) -> Float64:
+    """Vectors of length one; `otherwise` where there is no direction."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    none = length <= 1e-12 * max(1e-300, float(length.max(initial=0.0)))
+    return np.asarray(np.where(none, otherwise, vectors / np.where(none, 1, length)))
+
+
+def _perpendicular(normals: Float64) -> Float64:
+    """Some unit vector across each normal."""
+    axis = np.eye(3)[np.abs(normals).argmin(axis=1)]
+    across = np.cross(normals, axis)
+    return np.asarray(across / np.linalg.norm(across, axis=1, keepdims=True))

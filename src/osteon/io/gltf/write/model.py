@@ -1,61 +1,66 @@
-"""glTF out: a skinned model as .glb, or as .gltf with its buffer inside, so that one file holds all.
+"""Writing a skinned model as .glb, or as .gltf with an embedded buffer, so that one file holds everything.
 
-Node 0 holds the skinned mesh, node 1 ("armature") the joints; both are roots of the scene. A bone that turns, shifts
-and scales along axes that it keeps is one node, the joint. Any other affine bone is a node (translation, rotation,
-scale) with the joint (a rotation) below it, see `two_nodes`; both are listed as joints. Joints stand at the weighted
-centre of their vertices, or where the skeleton says (`joints.py`). Without animation the file shows the rest pose.
-Corrections are morph targets. All primitives share one set of
-vertices; a vertex of the model is there once for each texture coordinate it has. What differs from engine to engine is
-in `core/engines.py`.
+Node 0 holds the skinned mesh, node 1 ("armature") the joints; both are roots of the scene. A bone that rotates,
+translates and scales along fixed axes is one node, the joint. Any other affine bone is a node (translation, rotation,
+scale) whose child is the joint (a rotation), see `two_nodes`; both are listed as joints. Joints are at the weighted
+centre of their vertices, or where the skeleton defines them (`joints.py`). Without animation the file shows the rest
+pose. Corrections are morph targets. All primitives share one set of vertices; a vertex of the model occurs once for
+each of its texture coordinates. Differences between engines are in `core/engines.py`.
 
-What stock glTF cannot say is in `asset.extras.osteon`; accessors are given by their number:
+Coarse meshes of levels of detail share the joints (MSFT_lod). Each has a node that no scene shows, after all others.
+The model's node lists them in its extension, and in `extras.MSFT_screencoverage` from which part of the screen's height
+on each is used. Players without the extension show the model. Morph targets of coarse meshes exist, at rest, and have
+no channels: Cesium fails on a channel of a node that it does not show. Osteon moves them as it moves the model's own.
 
-    version             1, or 2 where there are `bone_joints`: what knows version 1 only reads such a file as any other
+What stock glTF cannot represent is in `asset.extras.osteon`; accessors are referred to by index:
+
+    version             1, or 2 where there are `bone_joints`: a reader of version 1 then treats the file like any other
     name                of the model
     bone_type           "rigid", "scaled" or "flexible"
-    bone_joints         for each bone the place of its joint in the list of the skin. Absent: the joints are the bones
+    bone_joints         for each bone the index of its joint in the list of the skin. Absent: the joints are the bones
     joint_names         of the skeleton's joints, or of the bones, where nodes have others. Absent: those of the nodes
     influences          columns of the model's bones and weights (v,k); the file has 4 or 8, unused ones are zero
     clips               [{"name", "frames", "fps"}, …] in the order of the animations; frame i is at i / fps seconds.
                         With reduced keys a channel must be sampled there
-    vertices            accessor (scalar, whole numbers): the model's vertex for each one in the file.
-                        Absent: the same. Every vertex of the model occurs
-    triangles           accessor (scalar, whole numbers): the model's triangle for each one in the file, all primitives
-                        one after the other. Absent: the same
-    turns               accessor (scalar, whole numbers): for each triangle of the model how often it must be turned,
-                        first corner last, until its vertices are in their lowest order. Absent: triangles of the file
-                        begin at the same corners as the model's. Compression turns them
-    polygons            accessor (scalar, whole numbers): polygon_of_triangle in the model's order. Absent: None
+    vertices            accessor (scalar integers): the model's vertex for each one in the file. Absent: the same. Every
+                        vertex of the model occurs
+    triangles           accessor (scalar integers): the model's triangle for each one in the file, all primitives one
+                        after the other. Absent: the same
+    turns               accessor (scalar integers): for each triangle of the model how many cyclic shifts, first corner
+                        last, bring its vertices into their lowest order (`corner_shift`). Absent: triangles of the file
+                        begin at the same corners as the model's. Compression shifts them
+    polygons            accessor (scalar integers): polygon_of_triangle in the model's order. Absent: None
     primitives          for each primitive of the mesh the number in primitive_of_triangle. Absent: None
     primitive_names     the names. Absent: none
-    plain               number of a material, the last one, which stands for none: the model's triangle_material is
-                        None. glTF's own default would be metal. Absent: every triangle has a material of the model
-    bones               names of the bones, if a skeleton gave the joints other names. Absent: those of the joints
+    plain               index of a material, the last one, that represents none: the model's triangle_material is None.
+                        glTF's own default would be metal. Absent: every triangle has a material of the model
+    bones               names of the bones, if the joints have other names from a skeleton. Absent: those of the joints
     parents             of the skeleton's joints, -1 at a root. Absent: there is no skeleton
-    joints              accessor (12 scalars a joint, rows first): world_from_joint of the skeleton
+    joints              accessor (12 scalars per joint, row by row): world_from_joint of the skeleton
     dequantize          [scale, x, y, z]: rest = scale POSITION + (x, y, z), basis = scale (morph target). Absent: 1, 0.
-                        The inverse bind matrices hold it already: transform = world_from_joint inverse_bind
+                        The inverse bind matrices include it: transform = world_from_joint inverse_bind
                         (scale p + xyz)^-1
     low, span           a number for each morph target: coefficient = low + span weight, basis = target / span,
                         rest = POSITION - sum low basis, see `morph_range`. Absent: 0 and 1
     normals             true: NORMAL and the targets' NORMAL are the model's own. Absent: they are the smooth ones of
                         its rest pose
     faceted             true: the model has no normals, its triangles are flat. Absent: false
-    deformer            {"kind", "arrays": {name: {"accessor", "shape"}}}: what stock players know nothing of, for the
-                        model's vertices; the skin of the file is then the closest linear blend. Absent: it is the model
+    deformer            {"kind", "arrays": {name: {"accessor", "shape"}}}: a deformer that stock players do not support,
+                        for the model's vertices; the skin of the file is then the closest linear blend. Absent: the
+                        skin is the deformer
     displacements       [{"kind", "columns", "numbers", "arrays"}, …]: displacements whose coefficients follow the
-                        bones, such as EigenSkin. Their columns are the morph targets after those of the corrections, as
-                        many as `columns` says, in this order, or those that `numbers` lists; weights are baked for the
-                        clips; arrays tell those of other poses
-    levels              levels of detail. Absent: there are none. {"header": what `osteon.lod` says, "arrays": as those
-                        of a deformer, with "bits": 64 where two whole numbers are one of 64 bits, "coverage", "coarse":
+                        bones, such as EigenSkin. Their columns are the morph targets after those of the corrections,
+                        `columns` of them each, in this order, or those that `numbers` lists; weights are baked for the
+                        clips; arrays define those of other poses
+    levels              levels of detail. Absent: there are none. {"header": as `osteon.lod` defines, "arrays": as those
+                        of a deformer, with "bits": 64 where two integers form one of 64 bits, "coverage", "coarse":
                         [{"node", …}]}: coarse meshes by their nodes, each with its own influences, vertices, triangles,
-                        turns, polygons, primitives, plain, dequantize, low, span and deformer, see `bodies.py`
+                        turns, polygons, primitives, plain, dequantize, low, span and deformer
 
-Morph targets are in the order of the corrections; those that move normals only come last. Weights of the others lie in
-0 … 1, and those without animation (`mesh.weights`) show the rest pose. A program that leaves out the last targets must
-first add them to POSITION and NORMAL by those weights; then it has the model of the lower rank. Osteon's own
-`model.cut` does, because it cuts the model that was written. Some joints have keys between frames, see `keys_between`.
+Morph targets are in the order of the corrections; those that move normals only come last. Weights of the others are in
+0 … 1, and those without animation (`mesh.weights`) show the rest pose. A program that omits the last targets must first
+add them to POSITION and NORMAL by those weights; then it has the model of the lower rank. Osteon's own truncation of a
+model does, because it truncates the model that was written. Some joints have keys between frames, see `keys_between`.
 
 Notes. pygltflib takes 0.2 s to import and 16 ms to write the JSON of the horse with 30 bones (27 kB); the standard
 library's json takes 6 ms and 1 ms. The dictionaries are as easy to fill.
@@ -63,35 +68,56 @@ library's json takes 6 ms and 1 ms. The dictionaries are as easy to fill.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from osteon import __version__
+from osteon.core.animation import Animation
 from osteon.core.engines import engine_of
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
-from osteon.core.stored_levels import StoredLevels
+from osteon.core.stored_levels import StoredLevels, coarse_model
 from osteon.core.transforms import compose
 from osteon.io.formats.engine_facts import target_attributes, writes_between
 from osteon.io.formats.options import SaveOptions
-from osteon.io.gltf.json_types import JsonObject
-from osteon.io.gltf.morph_range import PackedMesh
-from osteon.io.gltf.write.animations import joint_tracks, write_animations
-from osteon.io.gltf.write.bodies import LOD_EXTENSION, coarse_models, levels_extras, list_coarse, write_bodies
-from osteon.io.gltf.write.buffer import BufferWriter, embed_bytes, glb_bytes
-from osteon.io.gltf.write.compact_form import compact_form
-from osteon.io.gltf.write.compressed_views import EXTENSION
-from osteon.io.gltf.write.fewer_keys import reduce_keys
-from osteon.io.gltf.write.joints import Joints
+from osteon.io.gltf import JsonObject
+from osteon.io.gltf.corner_shift import corner_shift
+from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, PackedMesh
+from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, weights_track, write_animations
+from osteon.io.gltf.write.buffer import MESHOPT, BufferWriter, embed_bytes, glb_bytes, write_arrays, write_deformer
+from osteon.io.gltf.write.influences import store_influences
+from osteon.io.gltf.write.joints import (
+    ARMATURE,
+    Joints,
+    NodeNames,
+    SkinJoints,
+    list_joints,
+    name_nodes,
+    node_entries,
+    shortest,
+    stand_node,
+)
 from osteon.io.gltf.write.keys_between import add_between, key_frames
 from osteon.io.gltf.write.materials import UsableTextures, plain_material, texture_extensions, write_materials
-from osteon.io.gltf.write.names import NodeNames, name_nodes
-from osteon.io.gltf.write.nodes import ARMATURE, SkinJoints, list_joints, node_entries, stand_node
-from osteon.io.metadata.stock import stock_model
-from osteon.io.metadata.without_normals import position_ranks, without_normals
+from osteon.io.gltf.write.mesh import MeshLayout, WrittenMesh, lay_out_mesh, write_mesh
+from osteon.io.gltf.write.precision import CompactForm, compact_form
+from osteon.io.gltf.write.reduce_keys import reduce_keys
+from osteon.io.metadata.baked import column_entry, position_ranks, stock_model, tables_of, without_normals
 
-__all__ = ["EXTRAS_VERSION", "write_gltf"]
+__all__ = [
+    "EXTRAS_VERSION",
+    "LOD_EXTENSION",
+    "Body",
+    "coarse_models",
+    "levels_extras",
+    "list_coarse",
+    "write_bodies",
+    "write_gltf",
+]
+
 
 EXTRAS_VERSION = 2
 MESH_NODE = 0
@@ -158,7 +184,7 @@ def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | Non
 def _extensions(textures: list[JsonObject], options: SaveOptions, has_coarse: bool) -> JsonObject:
     """What a program must know to read the file, and what it may."""
     numbers = ["KHR_mesh_quantization"] if options.whole_numbers else []
-    numbers += [EXTENSION] if options.compress else []
+    numbers += [MESHOPT] if options.compress else []
     used, needed = texture_extensions(textures)
     used += [LOD_EXTENSION] if has_coarse else []
     listed = {"extensionsUsed": numbers + used, "extensionsRequired": numbers + needed}
@@ -204,4 +230,111 @@ def _extras(model: SkinnedModel, buffer: BufferWriter) -> JsonObject:
             found["bones"] = list(model.track.names)
         found["parents"] = model.skeleton.parents.tolist()
         found["joints"] = buffer.add(model.skeleton.world_from_joint.reshape(-1))
+    return found
+
+
+LOD_EXTENSION = "MSFT_lod"
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A mesh as it is written, and what it was made from."""
+
+    model: SkinnedModel  # as stock players show it
+    whole: SkinnedModel
+    layout: MeshLayout
+    mesh: WrittenMesh
+
+    @property
+    def entry(self) -> JsonObject:
+        """The JSON of the mesh, which shows the rest pose without animation."""
+        rest = self.mesh.packed.morph_range.rest
+        return self.mesh.entry | ({"weights": shortest(rest)} if len(rest) else {})
+
+    def tracks(self, node: int, animation: Animation, small: CompactForm) -> list[NodeTrack]:
+        """The motion of its corrections at a node, if it has any; `animation` has a frame for each key."""
+        if animation.coefficients is None or not self.model.n_columns:
+            return []
+        morph_range = self.mesh.packed.morph_range
+        return [weights_track(node, morph_range.weights(animation.coefficients), morph_range.rest, small.precision)]
+
+    def extras(self, buffer: BufferWriter) -> JsonObject:
+        """What stock glTF cannot say of a mesh; the head of `model.py` lists it."""
+        layout, packed, asset = self.layout, self.mesh.packed, self.model.asset
+        found: JsonObject = {"influences": self.model.skin.n_influences}
+        if not np.array_equal(layout.vertices, np.arange(self.model.n_vertices)):
+            found["vertices"] = buffer.add(layout.vertices.astype(np.uint32))
+        if not np.array_equal(layout.triangles, np.arange(len(self.model.faces))):
+            found["triangles"] = buffer.add(layout.triangles.astype(np.uint32))
+        if layout.turned:
+            found["turns"] = buffer.add(corner_shift(self.model.faces).astype(np.uint32))
+        if asset.polygon_of_triangle is not None:
+            found["polygons"] = buffer.add(asset.polygon_of_triangle.astype(np.uint32))
+        if asset.primitive_of_triangle is not None:
+            found["primitives"] = [group.primitive for group in layout.groups]
+        if asset.faceted:
+            found["faceted"] = True
+        elif asset.normals is not None:
+            found["normals"] = True
+        if not layout.has_materials:
+            found["plain"] = len(asset.materials)
+        if packed.dequantize is not None:
+            found["dequantize"] = packed.dequantize.as_list()
+        if not packed.morph_range.changes_nothing:
+            found |= {"low": packed.morph_range.low.tolist(), "span": packed.morph_range.span.tolist()}
+        if self.whole.deformer is not self.model.deformer:
+            found["deformer"] = write_deformer(self.whole.deformer, buffer)
+        if tables := tables_of(self.whole):
+            columns = column_entry(tables, self.model.n_columns)
+            found["displacements"] = [
+                {"kind": one.kind, **entry, "arrays": write_arrays(one.arrays, buffer)}
+                for one, entry in zip(tables, columns, strict=True)
+            ]
+        return found
+
+
+def coarse_models(model: SkinnedModel, levels: StoredLevels | None) -> list[SkinnedModel]:
+    """Every coarse mesh with the motion of the model."""
+    if levels is None:
+        return []
+    levels.check_fit(model)
+    return [coarse_model(model, character) for character in levels.coarse]
+
+
+def write_bodies(
+    models: Sequence[tuple[SkinnedModel, SkinnedModel]],
+    joint_of_bone: Sequence[int],
+    small: CompactForm,
+    buffer: BufferWriter,
+    options: SaveOptions,
+) -> list[Body]:
+    """All meshes of a file, of models and what stock players show of them.
+
+    They share the joints, and the grid on which whole numbers lie.
+    """
+    grid = Grid.of([shown for _, shown in models], small.step) if options.whole_numbers else REAL_NUMBERS
+    bodies = []
+    for whole, model in models:
+        layout = small.order(lay_out_mesh(model))
+        influences = store_influences(model.skin, joint_of_bone, options.quantize, small.weight_bits)
+        bodies.append(Body(model, whole, layout, write_mesh(model, layout, influences, buffer, options, grid)))
+    return bodies
+
+
+def list_coarse(nodes: list[JsonObject], names: NodeNames, levels: StoredLevels) -> None:
+    """Add a node for each coarse mesh, and list them at the model's own, which is the first."""
+    first = len(nodes)
+    nodes += [{"name": name, "mesh": number, "skin": 0} for number, name in enumerate(names.coarse, 1)]
+    nodes[0]["extensions"] = {LOD_EXTENSION: {"ids": list(range(first, len(nodes)))}}
+    nodes[0]["extras"] = {"MSFT_screencoverage": list(levels.coverage)}
+
+
+def levels_extras(
+    levels: StoredLevels, bodies: Sequence[Body], nodes: Sequence[int], buffer: BufferWriter
+) -> JsonObject:
+    """The entry of `asset.extras.osteon.levels`, with the coarse meshes at their nodes."""
+    found: JsonObject = {"header": dict(levels.header), "arrays": write_arrays(levels.arrays, buffer)}
+    if bodies:
+        coarse = [{"node": node} | body.extras(buffer) for node, body in zip(nodes, bodies, strict=True)]
+        found |= {"coverage": list(levels.coverage), "coarse": coarse}
     return found

@@ -1,16 +1,17 @@
-"""How fine the numbers of a compressed file must be: no vertex moves farther than allowed in any frame.
+"""How fine the numbers of a smaller file must be: no vertex moves farther than allowed in any frame.
 
-Every kind of number has a share of the allowance, more for what there is most of, and gets as few bits as keep all
-vertices within it. That is tried, by posing the model with only these numbers rounded: half a step moves vertices half
-as far, so a few trials do. What vertices move by adds up at most, and mostly to less, so shares are first taken larger
-than they are; in the end all is rounded together, in all frames, and the shares shrink until no vertex is too far off.
+For `--compress`, every kind of number has a share of the allowance, more for what there is most of, and gets as few
+bits as keep all vertices within it. That is tried, by posing the model with only these numbers rounded: half a step
+moves vertices half as far, so a few trials suffice. Displacements of vertices add up at most, and mostly to less, so
+shares are first taken larger than they are; in the end all is rounded together, in all frames, and the shares shrink
+until no vertex is too far off.
 
 Notes. Horse, 30 scaled bones, rank 5: weights need 13 bits, 8 bits (gltfpack's) move vertices by 0.3 % of the diagonal.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Literal
 
@@ -19,16 +20,20 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import FloatArray
 from osteon.core.corrections import Corrections
+from osteon.core.engines import engine_of
 from osteon.core.model import SkinnedModel
 from osteon.core.two_nodes import BoolArray
-from osteon.io.gltf.meshopt.encode_filters import MOST_STEPS, Packing, rounded
+from osteon.io.formats.engine_facts import packs_rotations
+from osteon.io.formats.options import SaveOptions
+from osteon.io.gltf.meshopt.filters import MOST_STEPS, Packing, rounded
 from osteon.io.gltf.morph_range import tight_range
 from osteon.io.gltf.quantize import Dequantize
 from osteon.io.gltf.write.keys_between import KeyedModel
-from osteon.io.gltf.write.rounding import EXACT, FINE_ROTATIONS, Precision, Trial
-from osteon.io.gltf.write.short_rotations import short_turns
+from osteon.io.gltf.write.mesh import MeshLayout
+from osteon.io.gltf.write.rounding import EXACT, FINE_ROTATIONS, Precision, Trial, short_rotation_joints
 
-__all__ = ["COMPRESS_ERROR", "choose_precision"]
+__all__ = ["COMPRESS_ERROR", "CompactForm", "choose_precision", "compact_form"]
+
 
 TrackKind = Literal["translations", "scales", "morphs"]
 
@@ -61,7 +66,7 @@ def choose_precision(keyed: KeyedModel, *, short_rotations: bool = True) -> Prec
     some = np.unique(np.linspace(0, every[-1], FRAMES).round().astype(np.int64))
     allowed = COMPRESS_ERROR * Trial(exact, some).diagonal()
     times, found, chosen = MOST_GENEROUS, EXACT, EXACT
-    short_of = cache(partial(_short, keyed))  # shares shrink more often than rotations get more bits
+    short_of = cache(partial(_short_joints, keyed))  # shares shrink more often than rotations get more bits
     while times > LEAST_GENEROUS:
         found = _with_shares(Trial(exact, some), {name: times * part * allowed for name, part in SHARES.items()}, found)
         chosen = replace(found, short=short_of(found.rotations if short_rotations else None))
@@ -73,7 +78,7 @@ def choose_precision(keyed: KeyedModel, *, short_rotations: bool = True) -> Prec
     return chosen
 
 
-def _short(keyed: KeyedModel, packing: Packing | None) -> BoolArray:
+def _short_joints(keyed: KeyedModel, packing: Packing | None) -> BoolArray:
     """(b,) joints whose rotations may be rounded in a way that is none to all players."""
     if packing is None or packing.filter != "QUATERNION":
         return np.zeros(keyed.model.n_bones, bool)
@@ -81,7 +86,7 @@ def _short(keyed: KeyedModel, packing: Packing | None) -> BoolArray:
     def round_turns(turns: FloatArray) -> NDArray[np.int16]:
         return np.asarray(rounded(turns.reshape(-1, 4), packing), np.int16).reshape(turns.shape)
 
-    return short_turns(keyed, round_turns)
+    return short_rotation_joints(keyed, round_turns)
 
 
 def _with_shares(trial: Trial, parts: dict[str, float], last: Precision) -> Precision:
@@ -168,3 +173,50 @@ def _only(name: TrackKind, packing: Packing) -> Precision:
 def _more_bits(moved: float, allowed: float) -> int:
     """How many more bits surely are needed; half a step moves vertices half as far, or little less."""
     return max(1, int(np.log2(moved / allowed))) if np.isfinite(moved) and allowed > 0 else 4
+
+
+@dataclass(frozen=True, slots=True)
+class CompactForm:
+    """How a file is made small."""
+
+    short: BoolArray  # (b,) joints whose rotations are stored in 16 bits
+    precision: Precision | None = None  # of a compressed file
+    step: float | None = None  # of positions and targets; None where 16 bits are used in full, or float32
+    weight_bits: int | None = None  # None likewise
+
+    def order(self, layout: MeshLayout) -> MeshLayout:
+        """The mesh in the order in which it is written."""
+        return layout if self.precision is None else _reordered_layout(layout)
+
+
+def compact_form(keyed: KeyedModel, options: SaveOptions) -> CompactForm:
+    """With both options positions and weights have 16 bits, as `--quantize` alone gives them."""
+    none = np.zeros(keyed.model.n_bones, bool)
+    if not options.compress:
+        return CompactForm(short_rotation_joints(keyed) if options.short_rotations else none)
+    precision = choose_precision(keyed, short_rotations=packs_rotations(engine_of(options.engine)))
+    short = none if precision.short is None else precision.short
+    if options.quantize:
+        return CompactForm(short, precision)
+    return CompactForm(short, precision, precision.step, precision.weights)
+
+
+def _reordered_layout(layout: MeshLayout) -> MeshLayout:
+    """Triangles of each group in runs, vertices in the order of their first use."""
+    from osteon.io.gltf.write.mesh_order import order_triangles, order_vertices  # compiled
+
+    n_vertices = len(layout.vertices)
+    runs = [g.start + order_triangles(layout.corners[g.start : g.stop], n_vertices) for g in layout.groups]
+    triangles = np.concatenate(runs)
+    vertices = order_vertices(layout.corners[triangles], n_vertices)
+    place = np.empty(n_vertices, np.int32)
+    place[vertices] = np.arange(n_vertices)
+    return replace(
+        layout,
+        vertices=layout.vertices[vertices],
+        normals=layout.normals[vertices],
+        triangles=layout.triangles[triangles],
+        corners=place[layout.corners[triangles]],
+        uvs=tuple(uvs[vertices] for uvs in layout.uvs),
+        turned=True,
+    )

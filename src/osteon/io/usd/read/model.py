@@ -29,11 +29,10 @@ from osteon.io.formats.options import LoadOptions
 from osteon.io.load.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
 from osteon.io.native.child import Outlet
-from osteon.io.usd.metadata import MISFITS, read_metadata
-from osteon.io.usd.read.clips import plan_clips, planned_codes
+from osteon.io.usd.metadata import MISFITS, as_bound, read_metadata
 from osteon.io.usd.read.restored import is_written_by_osteon, restore_model
+from osteon.io.usd.read.sequence import plan_clips, planned_codes
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix, read_meshes, sample_codes, skinned_prims
-from osteon.io.usd.skinning_methods import as_bound
 from osteon.io.usd.stage import open_stage
 
 __all__ = ["read_stage_model", "stage_holds_model"]

@@ -18,11 +18,9 @@ from osteon.deform.registry import restore_deformer
 from osteon.io.load.source import Source, as_float32
 from osteon.io.meshes.parts import merge_mesh_parts
 from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
-from osteon.io.usd.joint_tracks import JointTracks, join_bones
-from osteon.io.usd.metadata import restore_asset
+from osteon.io.usd.joints import JointTracks, join_bones
+from osteon.io.usd.metadata import as_bound, read_stored_arrays, restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix
-from osteon.io.usd.skinning_methods import as_bound
-from osteon.io.usd.stored_arrays import read_stored_arrays
 
 __all__ = ["is_written_by_osteon", "restore_model"]
 

@@ -14,17 +14,11 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.options import SaveOptions
 from osteon.io.formats.timeline import frame_times
-from osteon.io.metadata.baked import baked_model, column_entry, tables_of
-from osteon.io.metadata.stock import stock_model
-from osteon.io.metadata.without_normals import without_normals
-from osteon.io.usd.joint_tracks import JointTracks, distinct_identifiers
-from osteon.io.usd.metadata import pack_metadata, write_metadata
-from osteon.io.usd.skinning_methods import CLASSIC, SKINNING_METHODS
-from osteon.io.usd.stage import load_pxr, save_stage
-from osteon.io.usd.stored_arrays import store_arrays
-from osteon.io.usd.write.joints import build_joints, joint_influences
+from osteon.io.metadata.baked import baked_model, column_entry, stock_model, tables_of, without_normals
+from osteon.io.usd.joints import JointTracks, build_joints, distinct_identifiers, joint_influences
+from osteon.io.usd.metadata import CLASSIC, SKINNING_METHODS, pack_metadata, store_arrays, write_metadata
+from osteon.io.usd.stage import load_pxr, picture_names, save_stage
 from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, normal_layout, set_samples, vectors
-from osteon.io.usd.write.pictures import picture_names
 
 __all__ = ["write_usd", "write_usd_sequence"]
 

@@ -1,1 +1,0 @@
-"""A character's own glTF document, changed only where something is added to it."""

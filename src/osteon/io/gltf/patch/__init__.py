@@ -1,0 +1,3 @@
+"""Changing an existing glTF document only where something is added to it."""
+
+__all__ = []
