@@ -162,7 +162,7 @@ class _Trials:
 
     def _is_database(self, name: str) -> bool:
         with closing(sqlite3.connect(self.folder / "work" / name)) as base:
-            return base.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            return bool(base.execute("PRAGMA integrity_check").fetchone() == ("ok",))
 
     def rows(self) -> list[Row]:
         names = ["partial files", "lost folders", "leftovers after the next run"]
@@ -205,7 +205,8 @@ def _power_command() -> list[str]:
 
 def _write_and_copy(folder: Path, image: Path, place: Path) -> tuple[dict[str, bytes], list[Path]]:
     """Run a simulation in a mounted image, and copy the image at some times while the process is stopped."""
-    work, copies = place / "work", []
+    work = place / "work"
+    copies: list[Path] = []
     _write_inputs(work)
     listed = work / "poses" / "poses.json"
     with subprocess.Popen(_power_command(), cwd=work) as process:
