@@ -55,12 +55,13 @@ class FaultServer:
         """Run a command in a folder; the answer has its exit `code`, its `seconds`, and its number of `calls`.
 
         It is killed before its `call`-th fsync or rename, or after `seconds`; it gets SIGTERM when the file `until`
-        exists. Temporary files are in the folder `tmp` beside it.
+        is written. Temporary files are in the folder `tmp` beside it.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         request = {"arguments": arguments, "folder": str(folder), "call": call, "seconds": seconds, "until": until}
-        print(json.dumps(request), file=self._process.stdin, flush=True)
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         return answer
 
@@ -90,16 +91,26 @@ def _wait(pid: int, request: dict[str, Any], began: float) -> int:
     """Wait for a command, or end it as requested; returns its exit code, negative for a signal."""
     limit = PATIENCE if request["seconds"] is None else request["seconds"]
     until = None if request["until"] is None else Path(request["folder"], request["until"])
+    before = _identity(until)
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
         if time.perf_counter() - began > limit:
             os.kill(pid, signal.SIGKILL)
-        elif until is not None and until.exists():
+        elif _identity(until) not in (None, before):
             os.kill(pid, signal.SIGTERM)
             until = None
         time.sleep(0.002)
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    """What changes when a file is replaced; None for no file."""
+    try:
+        about = None if path is None else path.stat()
+    except FileNotFoundError:
+        return None
+    return None if about is None else (about.st_ino, about.st_mtime_ns)
 
 
 def _run_command(request: dict[str, Any], calls: int) -> NoReturn:
