@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 
 __all__ = [
     "ALL_KERNELS",
@@ -70,9 +70,7 @@ LEVEL_KERNELS = (
     "osteon.core.normals",
     "osteon.deform.blending",
     "osteon.lod.mesh.collapse",
-    "osteon.lod.mesh.flips",
-    "osteon.lod.mesh.heap",
-    "osteon.lod.mesh.links",
+    "osteon.lod.mesh.edge_checks",
     "osteon.lod.mesh.placement",
     "osteon.measure.closest_point",
 )

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
+from osteon.core.character import Skin
 from osteon.core.mesh import Mesh
 from osteon.core.normals import vertex_normals
-from osteon.core.skin import Skin
 from osteon.core.topology import bounding_diagonal, triangle_areas
 from osteon.fit.mirror import MirrorPlane, find_mirror_plane
 

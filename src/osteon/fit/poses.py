@@ -17,7 +17,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.frame_blocks import vertex_tracks
+from osteon.core.frames import vertex_tracks
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.sequence import MeshSequence
 

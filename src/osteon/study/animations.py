@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Int32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
