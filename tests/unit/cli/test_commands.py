@@ -140,7 +140,7 @@ def test_interrupt_leaves_nothing_half_written(run, tube_npz, tmp_path: Path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(3)
-    for _ in range(20):  # a library may swallow one while it is being imported
+    for _ in range(100):  # a library may swallow one while it is being imported
         process.send_signal(signal.SIGINT)
         try:
             _, errors = process.communicate(timeout=3)

@@ -32,7 +32,7 @@ class Run:
     def end(self, kill=False):
         if kill:
             self.process.send_signal(signal.SIGKILL)
-        self.process.communicate("" if kill else "\n", timeout=20)
+        self.process.communicate("" if kill else "\n", timeout=300)
 
 
 def test_folders_of_killed_runs_are_removed_by_the_next_run(tmp_path):
