@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -29,6 +27,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.options import check_used, drop_unused, takes_options
 from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.io import SaveOptions, save_model
+from osteon.io.save.atomic import scratch_folder
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.mesh.simplify import MeshLevel, SimplifyOptions, simplify_model
 from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
@@ -305,8 +304,8 @@ def stored_fit(levels: ModelLevels, options: LodOptions) -> LevelsFit:
 def file_sizes(levels: ModelLevels, options: SaveOptions) -> tuple[int, ...]:
     """Bytes of every level alone, as a .glb."""
     used = drop_unused(options, written=".glb")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "level.glb"
+    with scratch_folder() as folder:
+        path = folder / "level.glb"
         sizes = []
         for level in levels.levels:
             save_model(levels.baked(level), path, options=used)
