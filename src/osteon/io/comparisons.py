@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +25,8 @@ from osteon.io.archives.model_npz import write_npz_model
 from osteon.io.archives.sequences import write_npz
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
 from osteon.io.load.source import PathLike, Source, quote
-from osteon.io.save.atomic import atomic_folder
-from osteon.io.save.marks import MARK, MARK_KEY, is_ours
+from osteon.io.save import GENERATOR, GENERATOR_KEY
+from osteon.io.save.atomic import atomic_folder, check_folder
 from osteon.io.skeletons.parsing import JsonValue, read_json
 
 __all__ = [
@@ -103,7 +104,13 @@ class Summary:
 def read_summary(folder: Path) -> Summary | None:
     """The comparison that was saved in a folder; None where none was, or somebody else's file has its name."""
     path = folder / SUMMARY
-    return parse_summary(path) if path.is_file() and is_ours(path) else None
+    if not path.is_file():
+        return None
+    try:
+        found = read_json(Source(path)).named()
+    except FileFormatError:
+        return None
+    return parse_summary(path) if "format" in found and found["format"].value == FORMAT else None
 
 
 def parse_summary(path: Path) -> Summary:
@@ -145,6 +152,7 @@ def _part(found: JsonValue, key: str) -> JsonValue:
 
 
 SOURCE = "source.npz"
+_EXPECTED = re.compile(rf"{re.escape(SUMMARY)}|\w+\.npz")
 
 
 def write_comparison_folder(
@@ -163,7 +171,7 @@ def write_comparison_folder(
             measured[word] = {"file": _facts_of(file), **facts["models"][word]}
         if source is not None:
             write_npz(out / SOURCE, source)
-        stamp = {MARK_KEY: MARK, "format": FORMAT, "format_version": VERSION}
+        stamp = {GENERATOR_KEY: GENERATOR, "format": FORMAT, "format_version": VERSION}
         files = {"source_file": None if source is None else _facts_of(out / SOURCE), "models": measured}
         text = json.dumps({**stamp, **facts, **files}, indent=1, allow_nan=False)
         (out / SUMMARY).write_text(text + "\n", encoding="utf-8")
@@ -181,19 +189,5 @@ def _facts_of(file: Path) -> dict[str, Any]:
 
 
 def check_comparison_folder(path: PathLike) -> None:
-    """Refuse a folder that holds anything but an earlier comparison: it would be lost."""
-    folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise FileFormatError(f"{folder}: is a file, expected a folder or a new name")
-    if not folder.is_dir():
-        return
-    if folder.resolve() == Path.cwd().resolve():
-        raise FileFormatError(f"{folder}: models replace a whole folder, which cannot be the current one; name another")
-    summary = read_summary(folder)
-    ours = {} if summary is None else summary.files
-    for entry in sorted(folder.iterdir()):
-        known = ours.get(entry.name)
-        if not (known.is_in(folder) if known else summary and entry.name == SUMMARY):
-            raise FileFormatError(
-                f"{folder}: holds '{entry.name}', which is no part of a saved comparison; name an empty folder"
-            )
+    """Refuse a folder that holds anything but an earlier comparison: it would be deleted."""
+    check_folder(path, _EXPECTED)

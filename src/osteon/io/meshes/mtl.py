@@ -11,7 +11,6 @@ from pathlib import Path
 from osteon.core.asset import Image, Material
 from osteon.core.errors import FileFormatError
 from osteon.io.load.source import Source, inside
-from osteon.io.save.marks import picture_line
 
 __all__ = ["picture_mime", "picture_name", "plain_name", "rare_picture_mime", "read_materials", "write_materials"]
 
@@ -104,7 +103,6 @@ def write_materials(materials: Sequence[Material], pictures: Mapping[Image, str]
         image = material.texture("base_color")
         if image is not None:
             lines.append(f"map_Kd {pictures[image]}")
-    lines += [picture_line(name, image.data) for image, name in pictures.items()]
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -22,8 +22,8 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal
 from osteon.io.load.source import PathLike, quote
 from osteon.io.poses.bone_pose import BONE_POSE_KEYS, BonePose, SkeletonNames, read_bone_pose, read_twist
+from osteon.io.save import GENERATOR, GENERATOR_KEY
 from osteon.io.save.atomic import atomic_file
-from osteon.io.save.marks import MARK, MARK_KEY
 from osteon.io.skeletons.parsing import JsonValue, Point, nearest_of
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 POSE_KEYS = (*BONE_POSE_KEYS, "lines", "pins")
-FILE_KEYS = (MARK_KEY, "fps", "name", "poses", "lines")
+FILE_KEYS = (GENERATOR_KEY, "fps", "name", "poses", "lines")
 
 
 def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known: dict[str, ControlLine]) -> PoseTrack:
@@ -48,7 +48,7 @@ def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known:
     top, poses = _poses(json_value)
     names = None if skeleton is None else SkeletonNames(skeleton)
     plane = 0.0 if names is None else names.plane
-    alone = (*POSE_KEYS, MARK_KEY, "fps", "name")
+    alone = (*POSE_KEYS, GENERATOR_KEY, "fps", "name")
     fields = [pose.fields((*POSE_KEYS, "name") if pose.path else alone) for pose in poses]
     lines = dict(known)
     if "lines" in top and "poses" in top:
@@ -256,7 +256,7 @@ def save_poses(track: PoseTrack, skeleton: StickSkeleton, path: PathLike, *, nam
     if not str(path).lower().endswith(".json"):
         raise FileFormatError(f"{path}: poses are written as .json")
     with atomic_file(path) as temporary:
-        marked = {MARK_KEY: MARK, **poses_as_json(track, skeleton, name)}
+        marked = {GENERATOR_KEY: GENERATOR, **poses_as_json(track, skeleton, name)}
         temporary.write_text(json.dumps(marked, indent=1) + "\n")
 
 

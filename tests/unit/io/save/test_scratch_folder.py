@@ -1,4 +1,4 @@
-"""The temporary folder of a run, and what killed runs left behind."""
+"""The folder for intermediate files of a run, and those that killed runs left behind."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ import signal
 import subprocess
 import sys
 
-import pytest
-
-pytest.importorskip("fcntl")
-
 HOLD = """
-from osteon.study.animations import temporary_study_folder
-with temporary_study_folder() as folder:
+from osteon.io.save.atomic import scratch_folder
+with scratch_folder() as folder:
     (folder / "a.bin").write_bytes(b"pack")
     print(folder, flush=True)
     input()
@@ -41,13 +37,13 @@ class Run:
 
 def test_folders_of_killed_runs_are_removed_by_the_next_run(tmp_path):
     names = lambda: {entry.name for entry in tmp_path.iterdir()}  # noqa: E731
-    (tmp_path / "osteon-study-notes").write_text("a file is not a folder of packs")
+    (tmp_path / "osteon-notes").write_text("a file of somebody")
     living, killed = Run(tmp_path), Run(tmp_path)
     killed.end(kill=True)
-    assert names() == {"osteon-study-notes", living.name, killed.name}
+    assert names() == {"osteon-notes", living.name, killed.name}
     following = Run(tmp_path)
-    assert names() == {"osteon-study-notes", living.name, following.name}
+    assert names() == {"osteon-notes", living.name, following.name}
     assert (tmp_path / living.name / "a.bin").is_file()
     following.end()
     living.end()
-    assert names() == {"osteon-study-notes"}
+    assert names() == {"osteon-notes"}
