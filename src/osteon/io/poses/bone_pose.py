@@ -140,7 +140,7 @@ def read_axis(json_value: JsonValue, names: SkeletonNames) -> Float64:
         return -along if reverse else along
     axis = np.array(json_value.point())
     if not axis.any():
-        raise json_value.error("an axis needs a direction, got zero")
+        raise json_value.error("expected an axis of non-zero length")
     return axis
 
 
