@@ -16,7 +16,7 @@ from osteon.lod.bone_order import BoneOrder
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.level_curve import LevelCurve, LevelPoint
 from osteon.lod.progressive_skin import ProgressiveSkin
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 
 def shifted(*shifts: float) -> np.ndarray:

@@ -17,7 +17,7 @@ from osteon.lod.level_curve import LevelPoint
 from osteon.lod.model_at_level import model_at_level
 from osteon.lod.search.fit_curve import fit_curve, vertex_operations
 from osteon.synth.baked import RandomOptions, bake_random_model
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import two_clips, with_doubles, with_unused
 from tests.scaled_models import scaled_model, with_tree
 

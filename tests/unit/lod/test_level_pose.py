@@ -14,7 +14,7 @@ from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.level_curve import LevelPoint
 from osteon.lod.level_pose import blend_screws_by, fade_of_count, pose_at_count
 from osteon.lod.model_at_level import model_at_level
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_posed
 from tests.posable import posable_model
 

@@ -11,7 +11,7 @@ from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.level_curve import LevelPoint
 from osteon.lod.matrix_palette import matrix_palette, same_matrices
 from osteon.lod.model_at_level import model_at_level
-from osteon.synth.jointed import make_jointed
+from osteon_bench.subjects import make_jointed
 from tests.posable import posable_model
 
 

@@ -17,7 +17,7 @@ from osteon.elastic.sweep import PlannedPose
 from osteon.io.poses import load_pose_set
 from osteon.pipeline import simulate
 from osteon.pipeline.simulate import SimulationPlan, check_pose_folder, simulate_poses
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 Y = (0.0, 1.0, 0.0)
 LIMITS = (JointLimit("joint1", Y, -30, 30),)
