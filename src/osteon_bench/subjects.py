@@ -1,7 +1,7 @@
 """Test subjects: articulated characters with a known skeleton, skin and motion, and a bar of tetrahedra.
 
-A jointed character has an ellipsoid around every joint of a random tree. Its joints rotate by very different amounts, as
-those of animals do: the largest angle is thirty times the smallest.
+A jointed character has an ellipsoid around every joint of a random tree. Its joints rotate by very different amounts,
+as those of animals do: the largest angle is thirty times the smallest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.character import Skeleton
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
+from osteon.core.sticks import StickSkeleton
 from osteon.deform.linear_blend import linear_blend_model
+from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.synth.baked import anchor_skin, smooth_series
 from osteon.synth.shapes import join_shapes, make_ball
 

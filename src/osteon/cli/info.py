@@ -178,7 +178,7 @@ def _describe_live(model: SkinnedModel) -> dict[str, Any]:
         return {}
     drivers = {tuple(pair) for pair in found.rbf.joints[np.unique(found.rbf.driver)].tolist()}
     pairs = sum(second >= 0 for _, second in drivers)
-    a_vertex = found.columns_a_vertex
+    a_vertex = found.columns_per_vertex
     return {
         "eigenskin": {
             "eigendisplacements": found.rank,

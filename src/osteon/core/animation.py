@@ -80,7 +80,7 @@ def clips_or_one(clips: Iterable[Clip], n_frames: int) -> tuple[Clip, ...]:
 BoneType = Literal["rigid", "scaled", "flexible"]
 
 #: Floats that a bone needs in a frame: quaternion and translation, three scales besides, or all of [A | t].
-FLOATS_A_BONE: dict[BoneType, int] = {"rigid": 7, "scaled": 10, "flexible": 12}
+FLOATS_PER_BONE: dict[BoneType, int] = {"rigid": 7, "scaled": 10, "flexible": 12}
 #: A bone is rigid if no entry of A'A differs from the identity's by more than this: a scale of 1.0005, which is what
 #: scales of 0.9999 or 1.0001, rounded by an exporter, leave at the end of a chain of joints. No vertex moves visibly.
 RIGID = 1e-3
@@ -163,7 +163,7 @@ class Animation:
     @property
     def n_floats(self) -> int:
         """Numbers that the motion needs, without the coefficients of displacements."""
-        return FLOATS_A_BONE[self.track.bone_type] * self.n_frames * self.n_bones
+        return FLOATS_PER_BONE[self.track.bone_type] * self.n_frames * self.n_bones
 
     def take_frames(self, frames: Int32) -> Animation:
         """Only the given frames, as one clip."""

@@ -47,28 +47,28 @@ __all__ = [
 
 
 def depths_of(parents: Sequence[int]) -> list[int]:
-    """How many joints stand above each; a parent of -1 is none."""
+    """The number of ancestors of each joint; a parent of -1 is none."""
     depths = []
-    for above in parents:
+    for parent in parents:
         depth = 0
-        while above >= 0:
-            above, depth = parents[above], depth + 1
+        while parent >= 0:
+            parent, depth = parents[parent], depth + 1
         depths.append(depth)
     return depths
 
 
 def parents_first(parents: Sequence[int]) -> list[int]:
-    """All joints, those nearest the root first, and in their own order at one depth."""
+    """All joints sorted by depth; those of one depth stay in order."""
     return [int(j) for j in np.argsort(depths_of(parents), kind="stable")]
 
 
 def world_from_local(local: Sequence[Float64], parents: Sequence[int], order: Iterable[int]) -> list[Float64]:
-    """Matrices (…,3,4) or (…,4,4) of each joint, from those in its parent; `order` has parents before children."""
+    """World matrices (…,3,4) or (…,4,4) of joints from local ones; `order` has parents before children."""
     world = list(local)
     for j in order:
         if parents[j] >= 0:
-            above = world[parents[j]]
-            world[j] = compose(above, local[j]) if above.shape[-2] == 3 else above @ local[j]
+            parent = world[parents[j]]
+            world[j] = compose(parent, local[j]) if parent.shape[-2] == 3 else parent @ local[j]
     return world
 
 
@@ -79,24 +79,24 @@ def tree_bones(skeleton: StickSkeleton) -> list[int]:
 
 
 def pose_joints(
-    skeleton: StickSkeleton, turns: Mapping[int, Float64], stretch: Mapping[int, float]
+    skeleton: StickSkeleton, rotations: Mapping[int, Float64], stretch: Mapping[int, float]
 ) -> tuple[Float64, Float64]:
-    """(j,3) places and (b,3,3) turns of the bones, from (3,3) turns by joint and stretches by bone."""
+    """(j,3) places of joints and (b,3,3) rotations of bones, from rotations (3,3) by joint and stretches by bone."""
     places = skeleton.joints.copy()
     frames = np.tile(np.eye(3), (skeleton.n_joints, 1, 1))
     for root in np.flatnonzero(skeleton.tree.above < 0).tolist():
-        frames[root] = turns.get(root, frames[root])
+        frames[root] = rotations.get(root, frames[root])
     for b in tree_bones(skeleton):
         head = int(skeleton.tree.head[b])
         joint = int(skeleton.bones[b].sum()) - head
         arm = frames[head] @ (skeleton.joints[joint] - skeleton.joints[head])
         places[joint] = places[head] + stretch.get(b, 1.0) * arm
-        frames[joint] = frames[head] @ turns[joint] if joint in turns else frames[head]
+        frames[joint] = frames[head] @ rotations[joint] if joint in rotations else frames[head]
     return places, frames[skeleton.tree.head]
 
 
 def align_rotations(skeleton: StickSkeleton, joints: Float64, rotations: Float64) -> Float64:
-    """(…,b,3,3) rotations that also take each bone into the direction its posed joints (…,j,3) have."""
+    """(…,b,3,3) rotations that also align each bone with the direction between its posed joints (…,j,3)."""
     posed = joints[..., skeleton.bones[:, 1], :] - joints[..., skeleton.bones[:, 0], :]
     turned = np.einsum("...bik,bk->...bi", rotations, skeleton.vectors)
     out: Float64 = least_rotation(turned, posed) @ rotations
@@ -105,15 +105,19 @@ def align_rotations(skeleton: StickSkeleton, joints: Float64, rotations: Float64
 
 @dataclass(frozen=True, slots=True)
 class PoseRotations:
-    """One pose as turns of joints."""
+    """A pose as joint rotations.
 
-    turns: dict[int, Float64]  # (3,3) by joint, of all that carry a bone
+    Joint j rotates its descendants: R_j = G_P' G_b, where b is the first bone that begins at j and P the bone that ends
+    there.
+    """
+
+    turns: dict[int, Float64]  # (3,3) by joint, for joints where a bone begins
     shift: Float64  # (3,) of the root
-    left_over: Float64  # (j,3) how far each joint is from where turns and shift lead
+    residual: Float64  # (j,3) posed joints minus the positions that rotations and shift reproduce
 
 
 def rotations_of_pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> PoseRotations:
-    """The turns of pose `f`."""
+    """The joint rotations of pose `f`: the inverse of `pose_joints`."""
     turns = _joint_rotations(_bone_rotations(track, f, skeleton), skeleton)
     reached, _ = pose_joints(skeleton, turns, {})
     shift: Float64 = track.joints[f, skeleton.root] - reached[skeleton.root]
@@ -129,25 +133,25 @@ def _bone_rotations(track: PoseTrack, f: int, skeleton: StickSkeleton) -> Float6
 
 
 def _joint_rotations(rotations: Float64, skeleton: StickSkeleton) -> dict[int, Float64]:
-    """(3,3) by joint: how its first bone turns against the bone that the joint hangs on."""
+    """(3,3) by joint: the rotation of its first bone relative to the bone that ends at the joint."""
     tree, turns = skeleton.tree, {}
     for b in tree.order.tolist():
-        joint, above = int(tree.head[b]), int(tree.parent[b])
+        joint, parent = int(tree.head[b]), int(tree.parent[b])
         if joint not in turns:
-            turns[joint] = rotations[b] if above < 0 else rotations[above].T @ rotations[b]
+            turns[joint] = rotations[b] if parent < 0 else rotations[parent].T @ rotations[b]
     return turns
 
 
-#: A half turn to either side; beyond, another angle means the same turn.
+#: Degrees of half a turn: beyond, another angle is the same rotation.
 HALF_TURN = 180.0
 
 
 @dataclass(frozen=True, slots=True)
 class JointLimit:
-    """One way in which a joint turns; a joint with one of them is a hinge."""
+    """A range of rotation about an axis. A joint with one limit is a hinge."""
 
     joint: str
-    axis: tuple[float, float, float]  # in the rest pose, goes along with what the joint hangs on; made a unit vector
+    axis: tuple[float, float, float]  # in the rest pose, moves with the parent; normalised
     low: float  # degrees
     high: float  # degrees, above low
     name: str = ""  # such as `spread`, where a joint has several
@@ -155,26 +159,26 @@ class JointLimit:
     def __post_init__(self) -> None:
         length = math.hypot(*self.axis)
         if len(self.axis) != 3 or not math.isfinite(length) or not length:
-            raise GeometryError(f"limits of joint '{self.joint}': an axis needs a direction, got {self.axis}")
+            raise GeometryError(f"limits of joint '{self.joint}': expected an axis of non-zero length, got {self.axis}")
         object.__setattr__(self, "axis", tuple(float(x) / length for x in self.axis))
         if not -HALF_TURN <= self.low < self.high <= HALF_TURN:
             raise GeometryError(
-                f"limits of joint '{self.joint}': expected degrees [lowest, highest] within a half turn, "
+                f"limits of joint '{self.joint}': expected degrees [lowest, highest] between -180 and 180, "
                 f"got [{self.low:g}, {self.high:g}]"
             )
 
     @property
     def far(self) -> float:
-        """The end that is farther from rest, degrees."""
+        """The end of the range that is farther from rest, degrees."""
         return max(self.high, self.low, key=abs)
 
-    def turn(self, degrees: float) -> Float64:
-        """(3,3) about the axis."""
+    def rotation(self, degrees: float) -> Float64:
+        """(3,3) the rotation about the axis."""
         return rotation_from_axis_angle(np.array(self.axis), np.deg2rad(degrees))
 
 
 def hinge_axes(limits: tuple[JointLimit, ...]) -> dict[str, Float64]:
-    """(3,) by joint: the axis of those that turn in one way only."""
+    """(3,) by joint: the axes of hinges."""
     times: dict[str, list[JointLimit]] = {}
     for limit in limits:
         times.setdefault(limit.joint, []).append(limit)

@@ -65,7 +65,7 @@ class RemainingTime:
         self._stage = ""
         self._begin = self._last = _Moment(0.0, 0.0)
 
-    def hear(self, event: ProgressEvent) -> None:
+    def update(self, event: ProgressEvent) -> None:
         """One step; a fraction that falls back is a stage that starts over."""
         moment = _Moment(self._now(), event.fraction)
         if event.stage != self._stage or event.fraction < self._last.fraction:

@@ -196,12 +196,12 @@ class EigenSkin:
         return ColumnRows.of(self.basis[: self.rank])
 
     @property
-    def columns_a_vertex(self) -> Int32:
+    def columns_per_vertex(self) -> Int32:
         """(v,) how many columns move each vertex: what a vertex shader must hold."""
         return np.asarray(np.any(self.basis, axis=2).sum(axis=0), np.int32)
 
     @property
-    def columns_a_normal(self) -> Int32:
+    def columns_per_normal(self) -> Int32:
         """(n,) how many columns move each normal."""
         if self.normal_basis is None:
             return np.zeros(self.basis.shape[1], np.int32)

@@ -5,8 +5,8 @@ frames a player rotates U and V' along great arcs and interpolates S linearly. T
 from frame to frame, though the singular value decomposition defines them only up to a choice, the gauge;
 `two_nodes_gauge` makes it. A matrix whose columns are orthogonal, such as a rotation, needs no child.
 
-`turn_to_axes` orients joints so that one node holds all that a bone does. A bone's transform T takes the rest pose to a
-frame; its joint is at B in the rest pose and at T B in the frame. The linear part of B is free:
+`orient_joints` orients joints so that one node holds all that a bone does. A transform T of a bone takes the rest pose
+to a frame; its joint is at B in the rest pose and at T B in the frame. The linear part of B is free:
 
     bone        T         B                T B
     rigid       c R       B_s / c          R B_s, a rotation: B_s as the joint was placed
@@ -39,19 +39,19 @@ from osteon.core.kinematics import parents_first
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
 from osteon.core.transforms import compose, invert, nearest_rotation
-from osteon.io.two_nodes_gauge import BoolArray, Gauge, Pieces, begin_gauge, follow_gauge, rest_pieces, settled_gauge
+from osteon.io.two_nodes_gauge import BoolArray, Gauge, Pieces, begin_gauge, fixed_gauge, follow_gauge, rest_pieces
 
 __all__ = [
     "ALONG_AXES",
     "BoolArray",
     "NodeTracks",
+    "are_rotations",
     "join_transforms",
-    "only_turns",
+    "orient_joints",
     "orthogonal_columns",
-    "settle_on_tree",
+    "project_on_tree",
     "split_scale",
     "split_transforms",
-    "turn_to_axes",
 ]
 
 #: Columns that are this part of the longest one from being orthogonal in all frames are so to float32 accuracy.
@@ -88,7 +88,7 @@ def split_transforms(
         one_node = one_node | known
     found = _decompose(linear, one_node)
     begins = {0, *starts}
-    open_bones = np.flatnonzero(~(settled_gauge(found, Gauge(one_node, positive))))
+    open_bones = np.flatnonzero(~(fixed_gauge(found, Gauge(one_node, positive))))
     if len(open_bones):
         _choose_gauge(found, open_bones, begins, Gauge(one_node[open_bones], positive))
     rotations, scales = quaternions_from_matrices(found.left), found.values
@@ -154,7 +154,7 @@ ALONG_AXES = 3e-6
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is beyond float32 is refused when it is written
-def turn_to_axes(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArray]:
+def orient_joints(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArray]:
     """Joints (b,3,4) of bones that move by (f,b,3,4), turned as above; and (b,) which stretch along axes."""
     scale, linear = scale_of_bones(transforms), transforms[..., :3]
     turned = nearest_rotation(rest[..., :3]) / scale
@@ -162,13 +162,13 @@ def turn_to_axes(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArray
     stretches = _off_rotation(linear @ turned) > STRETCHES
     faces_out = np.asarray((np.linalg.det(linear) > 0).all(axis=0))
     along_axes = stretches & faces_out & orthogonal_columns(linear @ axes, ALONG_AXES)
-    turns = ~along_axes & only_turns(linear @ turned)
+    turns = ~along_axes & are_rotations(linear @ turned)
     out = rest.copy()
     out[turns, :, :3], out[along_axes, :, :3] = turned[turns], axes[along_axes]
     return out, along_axes
 
 
-def only_turns(linear: Float64, tolerance: float = RIGID) -> BoolArray:
+def are_rotations(linear: Float64, tolerance: float = RIGID) -> BoolArray:
     """(b,) joints whose linear parts (f,b,3,3) are rotations in all frames, as near as files of others are rigid."""
     return np.asarray((_off_rotation(linear) <= tolerance) & (np.linalg.det(linear) > 0).all(axis=0))
 
@@ -195,7 +195,7 @@ def split_scale(linear: Float64, sign: Float64) -> tuple[Float64, Float64]:
     return rotation, scale
 
 
-def settle_on_tree(transforms: Float64, skeleton: Skeleton, joints: Sequence[int]) -> Float64:
+def project_on_tree(transforms: Float64, skeleton: Skeleton, joints: Sequence[int]) -> Float64:
     """Bones (f,b,3,4) as near as the tree can play them: each of `joints` turns, shifts and scales in its parent.
 
     A joint below one that scales is scaled with it. Other joints move as they did.

@@ -37,9 +37,9 @@ __all__ = [
     "Gauge",
     "Pieces",
     "begin_gauge",
+    "fixed_gauge",
     "follow_gauge",
     "rest_pieces",
-    "settled_gauge",
 ]
 
 BoolArray = NDArray[np.bool_]
@@ -96,7 +96,7 @@ class Gauge:
     positive: bool = False  # only a reflection has negative scales
 
 
-def settled_gauge(raw: Pieces, gauge: Gauge) -> BoolArray:
+def fixed_gauge(raw: Pieces, gauge: Gauge) -> BoolArray:
     """(b,) bones that have no choice in any frame (f,b,…), because one node holds them and no scale may be negative.
 
     Reflections choose between signs, and what has no extent along an axis may turn about it.

@@ -27,7 +27,7 @@ from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.normals import rest_normals, unit_vectors
 from osteon.deform.pose import ColumnMotion, blends_of, pose_points
-from osteon.deform.pose_skeleton import transforms_of_turns
+from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.fit.eigenskin.fit_eigenskin import EigenSkinFit, KnownPoses, fit_eigenskin
 from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.eigenskin.rest_displacements import PoseNormals
@@ -64,7 +64,7 @@ def poses_of_rig(character: Character, poses: PoseSet, chosen: Sequence[int] | I
     hinges = np.zeros((len(skeleton.names), 3))
     for theirs, ours in joints.items():
         turns[:, ours], hinges[ours] = some.turns[:, theirs], some.hinges[theirs]
-    transforms = transforms_of_turns(skeleton, turns, some.shifts)
+    transforms = transforms_of_joint_rotations(skeleton, turns, some.shifts)
     vertices = _vertices(character.mesh, some.mesh)
     return KnownPoses(np.ascontiguousarray(some.frames[:, vertices]), transforms, some.names, hinges)
 

@@ -97,12 +97,12 @@ def _poses(learned: LearnedSkin) -> dict[str, int]:
 
 
 def _a_vertex(learned: LearnedSkin) -> dict[str, float]:
-    counts = learned.displacement.columns_a_vertex[np.unique(learned.model.faces)]
+    counts = learned.displacement.columns_per_vertex[np.unique(learned.model.faces)]
     return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
 
 
 def _a_normal(learned: LearnedSkin) -> dict[str, float]:
-    counts = learned.displacement.columns_a_normal
+    counts = learned.displacement.columns_per_normal
     return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
 
 

@@ -29,7 +29,7 @@ from osteon.fit.skin.bones import bones_of_skin, place_bones, settle_bones
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import Influences, better_of, select_influences
 from osteon.fit.skin.refine import refine_skin
-from osteon.io.two_nodes import settle_on_tree, turn_to_axes
+from osteon.io.two_nodes import orient_joints, project_on_tree
 from osteon.pipeline.presets import cluster_sample, refine_options
 from osteon.pipeline.rig_match import LONGER_EDGES, edge_length, match_vertices, take_vertices
 from osteon.pipeline.stages import SkinTask, Solution, correct_solution, correct_still_skin, shade_solution
@@ -266,7 +266,7 @@ def _with_helpers(
     tree: Int32 = np.array(parents, np.int32)
     placed = np.stack(places).astype(np.float64)
     if n_bones > n_joints:  # a helper that stretches does so along its own axes
-        placed[n_joints:], _ = turn_to_axes(placed[n_joints:], solved.values[:, n_joints:])
+        placed[n_joints:], _ = orient_joints(placed[n_joints:], solved.values[:, n_joints:])
     return names, Skeleton(names, tree, placed.astype(np.float32))
 
 
@@ -287,7 +287,7 @@ def _on_tree(
     found = fit
     for _ in range(TREE_ROUNDS if n_kept == 0 else 1):
         free = problem.to_input(found.transforms)
-        on_tree = InputTransforms(settle_on_tree(free.values, skeleton, range(n_kept, solved.n_bones)))
+        on_tree = InputTransforms(project_on_tree(free.values, skeleton, range(n_kept, solved.n_bones)))
         transforms = problem.from_input(on_tree)
         weighed = select_influences(
             problem, transforms, options.influences, earlier=found.influences, threads=task.threads

@@ -13,7 +13,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.model import SkinnedModel
 from osteon.deform.eigenskin import EigenSkin
-from osteon.deform.joint_rbf import NO_JOINT, JointRbf, joint_turns
+from osteon.deform.joint_rbf import NO_JOINT, JointRbf, joint_rotations
 
 __all__ = ["with_eigenskin"]
 
@@ -53,7 +53,7 @@ def _centres(model: SkinnedModel, parents: Int32, drivers: Int32) -> Float64:
     out[..., 3] = 1.0
     for d, pair in enumerate(drivers):
         known = pair[pair != NO_JOINT].astype(np.int64)
-        out[d, :, : len(known)] = joint_turns(transforms, parents, known)
+        out[d, :, : len(known)] = joint_rotations(transforms, parents, known)
     return out.reshape(-1, 2, 4)
 
 

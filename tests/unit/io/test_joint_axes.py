@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.transforms import compose, identity
-from osteon.io.two_nodes import only_turns, orthogonal_columns, turn_to_axes
+from osteon.io.two_nodes import are_rotations, orient_joints, orthogonal_columns
 from tests.scaled_models import scaled_model
 
 FRAMES = 6
@@ -23,7 +23,7 @@ def moving(linear: np.ndarray) -> np.ndarray:
 
 def test_a_scaled_bone_becomes_rotations_and_scales() -> None:
     transforms = scaled_model().track.transforms.astype(np.float64)
-    rest, along_axes = turn_to_axes(identity(transforms.shape[1]), transforms)
+    rest, along_axes = orient_joints(identity(transforms.shape[1]), transforms)
     assert along_axes.all()
     assert not orthogonal_columns(transforms[..., :3], 1e-3).any()
     assert orthogonal_columns(compose(transforms, rest)[..., :3], 1e-6).all()
@@ -31,21 +31,21 @@ def test_a_scaled_bone_becomes_rotations_and_scales() -> None:
 
 def test_a_bone_that_only_turns_keeps_where_its_joint_points() -> None:
     rest = moving(rotations(1, 3))
-    found, along_axes = turn_to_axes(rest, moving(rotations(2, FRAMES, 3)))
+    found, along_axes = orient_joints(rest, moving(rotations(2, FRAMES, 3)))
     assert not along_axes.any()
     assert np.abs(found - rest).max() <= 1e-12
 
 
 def test_a_joint_that_was_placed_with_a_scale_loses_it() -> None:
     turned = rotations(1, 3)
-    found, _ = turn_to_axes(moving(0.01 * turned), moving(rotations(2, FRAMES, 3)))
+    found, _ = orient_joints(moving(0.01 * turned), moving(rotations(2, FRAMES, 3)))
     assert np.abs(found[..., :3] - turned).max() <= 1e-9
 
 
 def test_a_scale_that_all_bones_carry_goes_into_the_joint() -> None:
     transforms = moving(0.01 * rotations(2, FRAMES, 3))
-    found, _ = turn_to_axes(identity(3), transforms)
-    assert only_turns(compose(transforms, found)[..., :3]).all()
+    found, _ = orient_joints(identity(3), transforms)
+    assert are_rotations(compose(transforms, found)[..., :3]).all()
 
 
 def test_shear_and_reflections_are_left_alone() -> None:
@@ -54,7 +54,7 @@ def test_shear_and_reflections_are_left_alone() -> None:
     linear[3:, 0] = linear[3:, 0] @ np.array([[1, 0, 0.4], [0, 1, 0], [0, 0, 1]])
     linear[:, 1] = linear[:, 1] * [1, 1, -1.5]
     rest = moving(rotations(1, 2))
-    found, along_axes = turn_to_axes(rest, moving(linear))
+    found, along_axes = orient_joints(rest, moving(linear))
     assert not along_axes.any()
     assert np.array_equal(found, rest)
 
@@ -63,6 +63,6 @@ def test_huge_and_tiny_bones_are_no_trouble() -> None:
     transforms = moving(rotations(2, FRAMES, 3))
     transforms[:, 0] *= 1e30
     transforms[:, 1] = 0
-    found, along_axes = turn_to_axes(identity(3), transforms)
+    found, along_axes = orient_joints(identity(3), transforms)
     assert np.isfinite(found).all()
     assert not along_axes[1]

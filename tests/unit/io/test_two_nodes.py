@@ -224,7 +224,7 @@ def test_bones_without_a_choice_come_out_as_if_they_had_been_followed(
     linear[:, 5, :, 1] *= -1
     linear[4, 7, :, 2] = 0
     quick = split_transforms(affine(linear), [0, 5], positive=True)
-    monkeypatch.setattr(two_nodes, "settled_gauge", lambda pieces, gauge: np.zeros(len(gauge.one_node), bool))
+    monkeypatch.setattr(two_nodes, "fixed_gauge", lambda pieces, gauge: np.zeros(len(gauge.one_node), bool))
     slow = split_transforms(affine(linear), [0, 5], positive=True)
     for name in ("translations", "rotations", "scales", "child_rotations", "needs_child"):
         np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name))

@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.deform.joint_rbf import compare_turns, driver_shapes, rotation_vectors
+from osteon.deform.joint_rbf import compare_rotations, driver_shapes, rotation_vectors
 
 __all__ = ["RbfOptions", "SettingsFit", "count_ways", "fit_settings", "smooth_settings"]
 
@@ -71,7 +71,7 @@ def smooth_settings(turns: Float64, values: Float64, sizes: Float64 | None = Non
 
 
 def _kernel(turns: Float64, others: Float64, radius: float) -> Float64:
-    x = compare_turns(turns[:, None], others[None], np.zeros(3))[0] / radius
+    x = compare_rotations(turns[:, None], others[None], np.zeros(3))[0] / radius
     return np.asarray((1 + x + x * x / 3) * np.exp(-x))
 
 
@@ -92,7 +92,7 @@ def _grid(turns: Float64) -> Float64:
     ways = count_ways(turns)
     lines = [np.linspace(low[i], high[i], GRID[i]) if i < ways else np.zeros(1) for i in range(3)]
     grid = Rotation.from_rotvec(np.array(list(product(*lines))) @ axes).as_quat()
-    nearest = compare_turns(grid[:, None], turns[None], np.zeros(3))[0].min(axis=1)
+    nearest = compare_rotations(grid[:, None], turns[None], np.zeros(3))[0].min(axis=1)
     return np.asarray(grid[(nearest > NEAR) & (nearest < FAR)])
 
 

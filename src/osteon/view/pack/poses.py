@@ -72,11 +72,11 @@ def check_use(model: SkinnedModel, shown: ShownPoses, path: str) -> None:
 
 def pose_parts(model: SkinnedModel, shown: ShownPoses) -> tuple[dict[str, Any], Arrays, Float32 | None]:
     """Header and arrays of the poses, and the frames of the source if the model plays exactly these poses."""
-    from osteon.deform.pose_skeleton import turns_of_transforms
+    from osteon.deform.pose_skeleton import joint_rotations_of_transforms
 
     known, skeleton = shown.known, model.skeleton
     assert skeleton is not None  # the poses refer to its joints
-    turns, shifts = turns_of_transforms(skeleton, known.transforms)
+    turns, shifts = joint_rotations_of_transforms(skeleton, known.transforms)
     frames = _played_in(model, known)
     poses = [
         {"name": name, "kind": kind, "frame": int(frame)}

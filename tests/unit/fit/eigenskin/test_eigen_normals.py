@@ -113,8 +113,8 @@ def test_own_coefficients_shade_better_than_shared_ones(rig: Character) -> None:
 
 def test_a_normal_has_at_most_so_many(rig: Character) -> None:
     found = fit_eigenskin(rig, known_poses(rig), options=EigenSkinOptions(per_joint=5, limit=3)).displacement
-    assert found.columns_a_vertex.max() <= 3
-    assert found.columns_a_normal.max() <= 3
+    assert found.columns_per_vertex.max() <= 3
+    assert found.columns_per_normal.max() <= 3
 
 
 @pytest.mark.parametrize(("options", "count"), [({"eigennormals": 1}, 3), ({"total": 5}, 5), ({"eigennormals": 0}, 0)])

@@ -155,7 +155,7 @@ def test_columns_in_all_and_a_bound(rig: Character) -> None:
 
 def test_a_vertex_has_at_most_so_many(rig: Character) -> None:
     fit = fit_eigenskin(rig, known_poses(rig), options=EigenSkinOptions(per_joint=5, limit=3))
-    assert fit.displacement.columns_a_vertex.max() == 3
+    assert fit.displacement.columns_per_vertex.max() == 3
 
 
 def test_the_paper_has_joints_alone(rig: Character) -> None:

@@ -40,10 +40,10 @@ from osteon.io.two_nodes import (
     ALONG_AXES,
     BoolArray,
     NodeTracks,
-    only_turns,
+    are_rotations,
+    orient_joints,
     orthogonal_columns,
     split_transforms,
-    turn_to_axes,
 )
 
 __all__ = [
@@ -136,7 +136,7 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
             f"skeleton: {len(skeleton.names)} joints for {model.n_bones} bones; glTF needs one joint for each bone"
         )
     transforms = model.track.transforms.astype(np.float64)
-    rest, along_axes = turn_to_axes(_standing(model), transforms)
+    rest, along_axes = orient_joints(_standing(model), transforms)
     posed = compose(transforms, rest)
     noise = model.track.bone_type == "rigid" and not orthogonal_columns(posed[..., :3], ALONG_AXES).all()
     world = np.concatenate([_plain_turns(posed, RIGID if noise else ROUNDED), rest[None]])
@@ -144,7 +144,7 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
         raise GeometryError("the bones move farther than float32 reaches; scale the model down")
     names = model.track.names if skeleton is None else skeleton.names
     hand_down = scale_inherited and model.track.bone_type == "flexible"
-    carries = _upright(world).all(axis=0) if hand_down else only_turns(world[:-1, ..., :3]) & ~along_axes
+    carries = _upright(world).all(axis=0) if hand_down else are_rotations(world[:-1, ..., :3]) & ~along_axes
     parents = _parents(skeleton, np.asarray(carries), model.n_bones)
     above = [identity(len(world)) if p < 0 else world[:, p] for p in parents]
     local = compose(invert(np.stack(above, axis=1)), world)
@@ -153,7 +153,7 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
 
 def _plain_turns(world: Float64, tolerance: float) -> Float64:
     """Joints (f,b,3,4), with rotations that were rounded made such again, so that no scale has a track."""
-    turns = only_turns(world[..., :3], tolerance)
+    turns = are_rotations(world[..., :3], tolerance)
     world[:, turns, :, :3] = nearest_rotation(world[:, turns, :, :3])
     return world
 
