@@ -9,7 +9,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.elastic.elements import Material, TetElements
 from osteon.elastic.newton import NewtonOptions, StiffnessSystem, find_equilibrium
-from osteon.synth.shapes import make_bar
+from osteon_bench.subjects import make_bar
 
 FLESH = Material()
 
