@@ -59,7 +59,9 @@ def test_noise_gets_a_ridge_and_clean_numbers_none() -> None:
     clean = np.sin(np.deg2rad(angles))[:, None]
     noisy = clean + 0.2 * rng.normal(size=clean.shape)
     assert fit_settings(settings(list(angles)), clean, HINGE, RbfOptions()).ridge == 0
-    assert fit_settings(settings(list(angles)), noisy, HINGE, RbfOptions()).ridge > 0
+    ridged = fit_settings(settings(list(angles)), noisy, HINGE, RbfOptions())
+    assert ridged.ridge > 0
+    assert np.abs(ridged.at(settings([0.0]))).max() <= 1e-9  # the rest pose has none and stays as it is
 
 
 def test_radius_is_chosen_by_the_numbers_that_count() -> None:
