@@ -62,7 +62,7 @@ def make_moving_tube(size: TubeSize) -> MeshSequence:
 
 def measure_size(size: TubeSize, threads: int) -> dict[str, float]:
     """Fit one size in this process; the least of a few runs, because machines are noisy."""
-    from osteon.measure.report import peak_memory_mb
+    from osteon.core.fit_report import peak_memory_mb
     from osteon.pipeline.skin import skin_sequence
 
     options = SkinOptions(bones=size.bones, threads=threads)

@@ -214,7 +214,7 @@ def _conditioning(sequence: MeshSequence, threads: int) -> float:
     from osteon.pipeline.skin import skin_sequence
 
     report = skin_sequence(sequence, options=_options("flexible", threads, BONES["horse"])).report
-    return report.smallest_singular_value["percentile_1"]
+    return report.quality.smallest_singular_value["percentile_1"]
 
 
 def _first_run_rows(run: BenchRun) -> list[Row]:

@@ -15,7 +15,7 @@ from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import blends_of, pose_frames, pose_points
 from osteon.deform.registry import DEFORMERS, deformer_class, restore_deformer
 from osteon.io import load_model, save_model
-from osteon.measure.size import compression_ratio
+from osteon.measure.skin_report import compression_ratio
 
 from .families import DEFORMER_CASES
 

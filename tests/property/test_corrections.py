@@ -20,7 +20,7 @@ from osteon.fit.corrections.fit_corrections import errors_of_ranks, fit_correcti
 from osteon.fit.problem import pose_problem
 from osteon.fit.skin.bones import seed_bones
 from osteon.fit.skin.influences import select_influences
-from osteon.measure.by_rank import error_percent_by_rank
+from osteon.measure.distortion import error_percent_by_rank
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
 from osteon.synth.shapes import make_ball

@@ -210,12 +210,14 @@ def _describe_mesh(sequence: MeshSequence) -> dict[str, Any]:
     from osteon.core.weld import weld_vertices, welded_shells
 
     unique, _ = weld_vertices(sequence)
+    used = np.zeros(sequence.n_vertices, bool)
+    used[sequence.faces] = True
     return {
         "vertices": sequence.n_vertices,
         "triangles": sequence.n_triangles,
         "shells": welded_shells(sequence.rest, sequence.faces)[0],
         "degenerate_triangles": int(degenerate_triangles(sequence.rest, sequence.faces).sum()),
-        "unreferenced_vertices": sequence.n_vertices - len(np.unique(sequence.faces)),
+        "unreferenced_vertices": int((~used).sum()),
         "duplicate_vertices": sequence.n_vertices - len(unique),
         "size": [float(x) for x in np.ptp(sequence.rest.astype(np.float64), axis=0)],
         "diagonal": sequence.diagonal,

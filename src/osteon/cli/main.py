@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import sys
+import threading
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -85,6 +87,7 @@ def _spare_collector() -> None:
 def main() -> None:
     """Run the command line. Bad input is one line on standard error and exit code 2."""
     _spare_collector()
+    threads_without_memory = _watch_threads()
     LEDGER.clear()
     try:
         cli.main(standalone_mode=False, obj=process_began())
@@ -101,14 +104,49 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
+        if is_out_of_memory(error):
+            _end_without_memory()
         where = f"'{error.filename}': " if error.filename else ""
         click.echo(f"osteon: {where}{error.strerror or error}{LEDGER.if_nothing()}", err=True)
         sys.exit(2)
-    except MemoryError:
-        click.echo(
-            "osteon: not enough memory; fit fewer frames, or a machine with more" + LEDGER.if_nothing(), err=True
-        )
-        sys.exit(2)
+    except Exception as error:
+        if not (is_out_of_memory(error) or threads_without_memory):
+            raise
+        _end_without_memory()
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception, or one that led to it, is about too little memory; systems report that in several ways."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    said = str(error)
+    if isinstance(error, (ImportError, OSError)) and ("failed to map segment" in said or "allocate memory" in said):
+        return True
+    if isinstance(error, RuntimeError) and said == "can't start new thread":
+        return True
+    earlier = error.__cause__ or error.__context__
+    return earlier is not None and is_out_of_memory(earlier)
+
+
+def _watch_threads() -> list[BaseException]:
+    """The list of errors about memory that end a thread, such as one that imports; they are not printed."""
+    found: list[BaseException] = []
+
+    def end_of_thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None and is_out_of_memory(args.exc_value):
+            found.append(args.exc_value)
+        else:
+            threading.__excepthook__(args)
+
+    threading.excepthook = end_of_thread
+    return found
+
+
+def _end_without_memory() -> NoReturn:
+    click.echo(
+        "osteon: not enough memory; use fewer frames, or a machine with more memory" + LEDGER.if_nothing(), err=True
+    )
+    sys.exit(2)
 
 
 # Commands that other packages add, through the entry point group `osteon.commands` (`core/plugins.py`). The benchmarks

@@ -417,7 +417,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[t
     """The report as a table for people; `plays` are rows that tell where the outputs play."""
     from rich.table import Table
 
-    from osteon.measure.verdict import judge
+    from osteon.measure.skin_report import grade_result
 
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim")
@@ -440,7 +440,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[t
         ("RMS", f"{report.rms:.4g}"),
         ("worst", f"{worst['distance']:.4g} at vertex {worst['vertex']}, frame {worst['frame']}"),
         ("shading", _shading_text(report)),
-        ("looks", judge(report.quality, has_rig=report.has_rig).sentence()),
+        ("looks", grade_result(report.quality, has_rig=report.has_rig).sentence()),
         ("near-rigid", f"{report.near_rigid_fraction:.0%} of the triangles at tolerance {report.tolerance:g}"),
         ("held out", "" if report.heldout_error_percent is None else f"{report.heldout_error_percent:.3f} %"),
         ("smaller by", f"{report.compression_ratio:.1f} x (as floats)"),

@@ -1,14 +1,15 @@
-"""What every fit says about itself."""
+"""Reports of fits: stages, seconds and memory."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FitReport", "Stopwatch"]
+__all__ = ["FitReport", "Stopwatch", "peak_memory_mb"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +41,12 @@ class Stopwatch:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def peak_memory_mb() -> float:
+    """Largest resident size of this process so far; 0 on systems that do not report it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

@@ -27,6 +27,8 @@ FLATNESS = 1e-6
 SHORTNESS = 1e-7
 #: What is lower than this in z (over the bounding-box diagonal) is a drawing.
 DRAWING = 1e-9
+#: Triangles that are looked at together: what is computed of them takes about 100 MB.
+BLOCK = 500_000
 
 
 def bounding_diagonal(points: FloatArray) -> float:
@@ -48,11 +50,15 @@ def triangle_areas(vertices: FloatArray, faces: Int32) -> Float64:
 
 def degenerate_triangles(vertices: FloatArray, faces: Int32) -> np.ndarray:
     """(t,) True where a triangle has (nearly) no area, so that it has no orientation."""
-    corners = vertices[faces].astype(np.float64)
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1, initial=0)
     diagonal = bounding_diagonal(vertices)
-    height = 2 * triangle_areas(vertices, faces) / np.maximum(longest, 1e-300)
-    return np.asarray((longest <= SHORTNESS * diagonal) | (height <= FLATNESS * longest))
+    degenerate = np.empty(len(faces), bool)
+    for start in range(0, len(faces), BLOCK):
+        block = faces[start : start + BLOCK]
+        corners = vertices[block].astype(np.float64)
+        longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1, initial=0)
+        height = 2 * triangle_areas(vertices, block) / np.maximum(longest, 1e-300)
+        degenerate[start : start + BLOCK] = (longest <= SHORTNESS * diagonal) | (height <= FLATNESS * longest)
+    return degenerate
 
 
 def triangle_neighbors(faces: Int32) -> Int32:
@@ -85,9 +91,17 @@ def vertex_graph(faces: Int32, n_vertices: int) -> csr_array:
 
 def shells(faces: Int32, n_vertices: int) -> tuple[int, Int32]:
     """How many connected pieces the referenced vertices form, and (v,) which one each is in (-1: unreferenced)."""
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    _, label = connected_components(vertex_graph(faces, n_vertices), directed=False)
+    label = np.arange(n_vertices, dtype=np.int32)
+    count = n_vertices
+    for start in range(0, len(faces), BLOCK):  # pieces are merged block by block; they keep the order of their vertices
+        joined = label[faces[start : start + BLOCK]]
+        ends = joined[:, :2].ravel(), joined[:, 1:].ravel()
+        graph = csr_array((np.ones(len(ends[0]), bool), ends), shape=(count, count))
+        count, merged = connected_components(graph, directed=False)
+        label = merged[label]
     used = np.zeros(n_vertices, bool)
     used[faces] = True
     pieces, renumbered = np.unique(label[used], return_inverse=True)

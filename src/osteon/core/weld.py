@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.arrays import FloatArray, Int32
-from osteon.core.frame_blocks import vertex_tracks
+from osteon.core.arrays import Float32, FloatArray, Int32, Int64
+from osteon.core.frame_blocks import frame_blocks
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import shells
 
@@ -17,20 +17,29 @@ def weld_vertices(sequence: MeshSequence) -> tuple[Int32, Int32]:
 
     Fitted once and copied, such vertices get equal weights, and no crack opens between them.
     """
-    n = sequence.n_vertices
-    rest = np.ascontiguousarray(sequence.rest + np.float32(0))  # -0 becomes 0
-    _, inverse, counts = np.unique(rest, axis=0, return_inverse=True, return_counts=True)
-    inverse = inverse.reshape(-1)
-    shared = np.flatnonzero(counts[inverse] > 1)
-    representative = np.arange(n, dtype=np.int32)
-    if len(shared):
-        tracks = vertex_tracks(sequence.source, shared)
-        tracks = np.concatenate([inverse[shared].astype(np.float32)[:, None], tracks + np.float32(0)], axis=1)
-        # Rows as opaque byte strings, which can be sorted in one go.
-        rows = tracks.view(np.dtype((np.void, tracks.dtype.itemsize * tracks.shape[1]))).ravel()
-        _, first, same = np.unique(rows, return_index=True, return_inverse=True)
-        representative[shared] = shared[first[same.reshape(-1)]]
+    representative = np.arange(sequence.n_vertices, dtype=np.int32)
+    _, group = weld_points(sequence.rest)
+    shared = np.flatnonzero(np.bincount(group)[group] > 1)  # vertices that may still coincide with another
+    group = group[shared]
+    for block in frame_blocks(sequence.source):
+        if not len(shared):
+            break
+        group = _split(group, block.frames, shared)
+        stays = np.bincount(group)[group] > 1
+        shared, group = shared[stays], group[stays]
+    _, first, same = np.unique(group, return_index=True, return_inverse=True)
+    representative[shared] = shared[first[same.reshape(-1)]]
     return _numbered(representative)
+
+
+def _split(group: Int32, frames: Float32, vertices: Int64) -> Int32:
+    """(n,) numbers of the groups of vertices (n,) that were in one group and coincide in all frames (f,v,3)."""
+    columns = [group[:, None]]
+    columns += [(frame[vertices] + np.float32(0)).view(np.int32) for frame in frames]  # -0 becomes 0
+    rows = np.concatenate(columns, axis=1)
+    # Rows as opaque byte strings, which can be sorted in one go.
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    return np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def weld_points(points: FloatArray) -> tuple[Int32, Int32]:

@@ -30,7 +30,7 @@ SKIN_KERNELS = (
     "osteon.fit.skin.scaled_axes",
     "osteon.fit.skin.scaled_bones",
     "osteon.fit.skin.solve_bones",
-    "osteon.measure.by_rank",
+    "osteon.measure.distortion",
 )
 #: Corrections besides.
 CORRECTION_KERNELS = (

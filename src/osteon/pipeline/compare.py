@@ -20,7 +20,7 @@ from osteon.core.character import Character
 from osteon.core.compare_options import CompareOptions
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.errors import GeometryError
-from osteon.core.fit_report import Stopwatch
+from osteon.core.fit_report import Stopwatch, peak_memory_mb
 from osteon.core.option_hints import takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.progress import Progress, report_progress
@@ -45,7 +45,6 @@ from osteon.fit.skin.influences import Influences, select_influences
 from osteon.io.metadata.baked import table_arrays
 from osteon.measure.deviation import measure_deviation
 from osteon.measure.distortion import measure_distortion
-from osteon.measure.report import peak_memory_mb
 from osteon.pipeline.comparison import Comparison, ModelCost, ModelResult, PoseMeasures, place_frames
 from osteon.pipeline.skeleton import rig_sequence
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from osteon import __version__
 from osteon.core.eigenskin_options import EigenSkinOptions
+from osteon.core.fit_report import peak_memory_mb
 from osteon.fit.eigenskin.eigenbasis import choose_counts, left_by_counts
-from osteon.measure.report import peak_memory_mb
 from osteon.pipeline.eigenskin import LearnedSkin
 
 __all__ = ["eigenskin_report", "ladder_of"]

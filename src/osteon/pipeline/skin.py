@@ -37,7 +37,7 @@ from osteon.fit.skin.bones import settle_bones
 from osteon.fit.skin.influences import select_influences
 from osteon.measure.distortion import Distortion, measure_distortion
 from osteon.measure.shading import Shading, measure_facets, measure_shading, source_normals_of, stock_shown
-from osteon.measure.skin_report import FitFacts, SkinReport, cut_skin_report, write_skin_report
+from osteon.measure.skin_report import FitFacts, SkinReport, truncated_skin_report, write_skin_report
 from osteon.pipeline.presets import fit_default, fit_paper
 from osteon.pipeline.rig import default_rig_options, fit_to_rig, limit_bones, posed_by_rig
 from osteon.pipeline.stages import SkinTask, Solution, Start, chosen_normals, joint_options, shade_model
@@ -307,7 +307,7 @@ def shade_fit(fit: SkinFit, sequence: MeshSequence, degrees: float, options: Ski
     if source is None:
         return fit
     model = fit_within(fit.model, source, sequence.source, degrees, threads=options.threads)
-    report = cut_skin_report(fit.report, model, fit.distortion, _shading(sequence, model, options.threads))
+    report = truncated_skin_report(fit.report, model, fit.distortion, _shading(sequence, model, options.threads))
     return replace(fit, model=model, report=report)
 
 
@@ -317,7 +317,7 @@ def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
     if model is fit.model:
         return fit
     distortion = measure_distortion(sequence, sequence.faces, lambda a, b: pose_frames(model, a, b))
-    report = cut_skin_report(fit.report, model, distortion, _shading(sequence, model))
+    report = truncated_skin_report(fit.report, model, distortion, _shading(sequence, model))
     return replace(fit, model=model, report=report, distortion=distortion)
 
 
