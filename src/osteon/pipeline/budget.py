@@ -31,7 +31,7 @@ from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.pipeline.skin import SkinFit, cut_fit, shade_fit, skin_sequence
+from osteon.pipeline.skin import SkinFit, shade_fit, skin_sequence, truncate_fit
 
 __all__ = ["Budget", "BudgetFit", "Try", "fit_to_budget"]
 
@@ -154,11 +154,11 @@ class _Search:
             return fit
         while low < high:
             middle = (low + high) // 2
-            if self._close(cut_fit(fit, self.sequence, middle)):
+            if self._close(truncate_fit(fit, self.sequence, middle)):
                 high = middle
             else:
                 low = middle + 1
-        return cut_fit(fit, self.sequence, high)
+        return truncate_fit(fit, self.sequence, high)
 
     def _close(self, fit: SkinFit) -> bool:
         return self.budget.close_enough(_measured(fit, 0))
@@ -264,7 +264,7 @@ class _Search:
         tried = self.attempt(bones, rank)
         while not self.budget.small_enough(tried) and tried.rank > 0 and self.last is not None:
             over = -(-(tried.bytes - limit) // self.sizes.rank)
-            tried = self._remember(cut_fit(self.last, self.sequence, max(0, tried.rank - max(1, int(over)))))
+            tried = self._remember(truncate_fit(self.last, self.sequence, max(0, tried.rank - max(1, int(over)))))
 
 
 def fit_to_budget(

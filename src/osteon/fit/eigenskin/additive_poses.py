@@ -136,10 +136,10 @@ def _kernels(settings: JointSettings, drivers: tuple[list[int], list[tuple[int, 
     out = []
     for driver in _drivers(*drivers):
         chosen = list(driver)
-        turns, axes = settings.turns[:, chosen], settings.axes[chosen]
-        shapes = driver_shapes(turns[:, None], turns[None], axes, radius if len(driver) == 1 else PAIR_RADIUS)
+        rotations, axes = settings.rotations[:, chosen], settings.axes[chosen]
+        shapes = driver_shapes(rotations[:, None], rotations[None], axes, radius if len(driver) == 1 else PAIR_RADIUS)
         if len(driver) == 1:
-            rest = driver_shapes(turns, np.array([[0.0, 0.0, 0.0, 1.0]]), axes, radius)
+            rest = driver_shapes(rotations, np.array([[0.0, 0.0, 0.0, 1.0]]), axes, radius)
             out.append(shapes - np.outer(rest, rest))
         else:
             out.append(shapes / max(float(np.diag(shapes).mean()), 1e-300))
@@ -188,12 +188,12 @@ def _spread(settings: JointSettings, driver: tuple[int, ...]) -> Int64:
     """Poses whose settings of a driver lie far apart, the farthest from rest first."""
     chosen = list(driver)
     poses = np.flatnonzero(settings.moved[:, chosen].all(axis=1))
-    turns, axes = settings.turns[poses][:, chosen], settings.axes[chosen]
-    shapes = driver_shapes(turns[:, None, :1], turns[None, :, :1], axes[:1], 1.0)
+    rotations, axes = settings.rotations[poses][:, chosen], settings.axes[chosen]
+    shapes = driver_shapes(rotations[:, None, :1], rotations[None, :, :1], axes[:1], 1.0)
     if len(driver) > 1:
-        shapes = shapes * driver_shapes(turns[:, None, 1:], turns[None, :, 1:], axes[1:], 1.0)
+        shapes = shapes * driver_shapes(rotations[:, None, 1:], rotations[None, :, 1:], axes[1:], 1.0)
     rest = np.array([[0.0, 0.0, 0.0, 1.0]])
-    nearest = np.prod([driver_shapes(turns[:, [i]], rest, axes[[i]], 1.0) for i in range(len(driver))], axis=0)
+    nearest = np.prod([driver_shapes(rotations[:, [i]], rest, axes[[i]], 1.0) for i in range(len(driver))], axis=0)
     found: list[int] = []
     while len(found) < min(SAMPLES, len(poses)):
         found.append(int(nearest.argmin()))
@@ -207,4 +207,4 @@ def _field(
 ) -> DriverField:
     chosen = list(driver)
     reach = float(np.sqrt(np.einsum("qvi,qvi->qv", values, values).max(initial=0.0)))
-    return DriverField(driver, settings.turns[poses][:, chosen], settings.axes[chosen], values, reach)
+    return DriverField(driver, settings.rotations[poses][:, chosen], settings.axes[chosen], values, reach)

@@ -148,7 +148,7 @@ def fit_columns(
     """
     fields = _fields(poses, values, places)
     bases = [eigendisplacements(field, threshold) for field in fields if field.reach > 0]
-    functions = [fit_settings(b.field.turns, b.coordinates, b.field.axes, poses.rbf, b.sizes) for b in bases]
+    functions = [fit_settings(b.field.rotations, b.coordinates, b.field.axes, poses.rbf, b.sizes) for b in bases]
     return DriverColumns(bases, choose(bases), functions)
 
 
@@ -198,13 +198,13 @@ def _fields(poses: PosesOfJoints, values: Float64, places: Int64) -> list[Driver
 def _typical(settings: JointSettings, tables: JointRbf) -> Float64:
     """(p,r) coefficients in poses that were seen, and in others that turn every joint as it was seen somewhere."""
     rng = np.random.default_rng(0)
-    turns = np.zeros((IMAGINED, len(settings.joints), 4))
-    turns[..., 3] = 1.0
+    rotations = np.zeros((IMAGINED, len(settings.joints), 4))
+    rotations[..., 3] = 1.0
     for n in range(len(settings.joints)):
         seen = np.flatnonzero(settings.moved[:, n])
         if len(seen):
-            turns[:, n] = settings.turns[rng.choice(seen, IMAGINED), n]
-    both = [tables.values_at(poses, settings.joints) for poses in (settings.turns, turns)]
+            rotations[:, n] = settings.rotations[rng.choice(seen, IMAGINED), n]
+    both = [tables.values_at(poses, settings.joints) for poses in (settings.rotations, rotations)]
     return np.concatenate([a / np.sqrt(len(a)) for a in both])
 
 

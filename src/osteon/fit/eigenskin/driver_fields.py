@@ -55,7 +55,7 @@ class JointSettings:
 
     parents: Int32  # (b,) the bone above each bone, -1 at a root
     joints: Int64  # (n,) bones that hang on another
-    turns: Float64  # (p,n,4) unit quaternions
+    rotations: Float64  # (p,n,4) unit quaternions
     moved: Bool  # (p,n)
     axes: Float64  # (n,3) of hinges, zero where a joint turns freely
     names: tuple[str, ...]  # (p,) of the poses
@@ -63,7 +63,7 @@ class JointSettings:
     def take(self, poses: Int64) -> JointSettings:
         """The same joints in some of the poses."""
         names = tuple(self.names[p] for p in poses)
-        return replace(self, turns=self.turns[poses], moved=self.moved[poses], names=names)
+        return replace(self, rotations=self.rotations[poses], moved=self.moved[poses], names=names)
 
     def moving(self, pose: int) -> tuple[int, ...]:
         """Numbers of the joints that turn in a pose."""
@@ -75,11 +75,13 @@ class JointSettings:
 
     def check_distinct(self) -> None:
         """Refuse two poses with equal settings: no number could follow both."""
-        for p in range(1, len(self.turns)):
+        for p in range(1, len(self.rotations)):
             earlier = np.flatnonzero((self.moved[:p] == self.moved[p]).all(axis=1))
             if not len(earlier):
                 continue
-            apart = compare_turns(self.turns[earlier], self.turns[p], np.zeros((len(self.joints), 3)))[0].max(axis=1)
+            apart = compare_turns(self.rotations[earlier], self.rotations[p], np.zeros((len(self.joints), 3)))[0].max(
+                axis=1
+            )
             if apart.min() < SAME:
                 other = self.names[int(earlier[apart.argmin()])]
                 raise GeometryError(
@@ -90,11 +92,11 @@ class JointSettings:
 def find_settings(transforms: Float64, parents: Int32, names: Sequence[str], hinges: Float64) -> JointSettings:
     """The settings in posed_from_rest transforms (p,b,3,4); `hinges` (b,3) are axes that are known, zero elsewhere."""
     joints = np.flatnonzero(parents != NO_JOINT)
-    turns = joint_turns(transforms, parents, joints)
-    vectors = rotation_vectors(turns)
+    rotations = joint_turns(transforms, parents, joints)
+    vectors = rotation_vectors(rotations)
     moved = np.linalg.norm(vectors, axis=-1) > STILL
     axes = np.stack([_axis(vectors[moved[:, n], n], hinges[j]) for n, j in enumerate(joints)] or [np.zeros(3)])
-    return JointSettings(parents, joints, turns, moved, axes[: len(joints)], tuple(names))
+    return JointSettings(parents, joints, rotations, moved, axes[: len(joints)], tuple(names))
 
 
 def _axis(vectors: Float64, known: Float64) -> Float64:
@@ -113,7 +115,7 @@ class DriverField:
     """Displacements at the settings of a driver."""
 
     joints: tuple[int, ...]  # one or two, by their numbers in the settings
-    turns: Float64  # (q,j,4) at each setting
+    rotations: Float64  # (q,j,4) at each setting
     axes: Float64  # (j,3)
     values: Float64  # (q,v,3)
     reach: float  # the longest displacement that its joints were seen to make: what thresholds are parts of
@@ -131,7 +133,7 @@ class PoseGroups:
 
 def group_poses(settings: JointSettings) -> PoseGroups:
     """Poses by the joints that move."""
-    moving = [settings.moving(p) for p in range(len(settings.turns))]
+    moving = [settings.moving(p) for p in range(len(settings.rotations))]
     by: dict[tuple[int, ...], list[int]] = {}
     for p, joints in enumerate(moving):
         by.setdefault(joints, []).append(p)
@@ -167,8 +169,8 @@ def pair_fields(
         residue = displacements[poses].copy()
         for joint in pair:
             field = known[joint]
-            fit = fit_settings(field.turns, field.values.reshape(len(field.values), -1), field.axes, options)
-            residue -= fit.at(settings.turns[poses][:, [joint]]).reshape(residue.shape)
+            fit = fit_settings(field.rotations, field.values.reshape(len(field.values), -1), field.axes, options)
+            residue -= fit.at(settings.rotations[poses][:, [joint]]).reshape(residue.shape)
         reach = max(known[joint].reach for joint in pair)
         found.append(_field(settings, pair, poses, residue, reach))
     return found
@@ -178,7 +180,7 @@ def _field(
     settings: JointSettings, joints: tuple[int, ...], poses: Int64, values: Float64, reach: float
 ) -> DriverField:
     chosen = list(joints)
-    return DriverField(joints, settings.turns[poses][:, chosen], settings.axes[chosen], values, reach)
+    return DriverField(joints, settings.rotations[poses][:, chosen], settings.axes[chosen], values, reach)
 
 
 def _reach(values: Float64) -> float:

@@ -24,7 +24,7 @@ import numpy as np
 from osteon.core.arrays import Bool, Float64
 from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.fit.eigenskin.driver_fields import DriverField
-from osteon.fit.eigenskin.fit_rbf import count_ways
+from osteon.fit.eigenskin.fit_rbf import count_axes
 
 __all__ = ["Eigenbasis", "choose_counts", "choose_normal_counts", "eigendisplacements", "left_by_counts"]
 
@@ -53,7 +53,7 @@ class Eigenbasis:
     @property
     def ways(self) -> int:
         """Axes about which a joint was seen turning: as many joints in one."""
-        return 1 if self.field.axes.any() else count_ways(self.field.turns[:, 0])
+        return 1 if self.field.axes.any() else count_axes(self.field.rotations[:, 0])
 
     @property
     def sizes(self) -> Float64:

@@ -22,7 +22,7 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.deform.joint_rbf import compare_turns, driver_shapes, rotation_vectors
 
-__all__ = ["RbfOptions", "SettingsFit", "count_ways", "fit_settings", "smooth_settings"]
+__all__ = ["RbfOptions", "SettingsFit", "count_axes", "fit_settings", "smooth_settings"]
 
 
 # Settings between those that were seen, of joints that turn freely: what a smooth kernel foretells there.
@@ -54,24 +54,24 @@ NEAR, FAR = 0.07, 0.6
 SMOOTH_DAMPING = 1e-9
 
 
-def count_ways(turns: Float64) -> int:
+def count_axes(rotations: Float64) -> int:
     """Axes that a joint turns about in settings (q,4), 1 to 3."""
-    along = np.linalg.svd(rotation_vectors(turns), compute_uv=False)
-    return max(1, int((along > WAY * np.sqrt(len(turns))).sum()))
+    along = np.linalg.svd(rotation_vectors(rotations), compute_uv=False)
+    return max(1, int((along > WAY * np.sqrt(len(rotations))).sum()))
 
 
-def smooth_settings(turns: Float64, values: Float64, sizes: Float64 | None = None) -> tuple[Float64, Float64]:
+def smooth_settings(rotations: Float64, values: Float64, sizes: Float64 | None = None) -> tuple[Float64, Float64]:
     """Settings (n,4) of a grid, and numbers (n,k) there, from those (q,k) at settings (q,4), rest among them."""
-    grid = _grid(turns)
+    grid = _grid(rotations)
     known = values if sizes is None else values * sizes
     square = known @ known.T
-    radius = min(SMOOTH_RADII, key=lambda r: _smooth_left_out(_kernel(turns, turns, r), square))
-    system = _kernel(turns, turns, radius) + SMOOTH_DAMPING * np.eye(len(turns))
-    return grid, np.asarray(_kernel(grid, turns, radius) @ np.linalg.solve(system, values))
+    radius = min(SMOOTH_RADII, key=lambda r: _smooth_left_out(_kernel(rotations, rotations, r), square))
+    system = _kernel(rotations, rotations, radius) + SMOOTH_DAMPING * np.eye(len(rotations))
+    return grid, np.asarray(_kernel(grid, rotations, radius) @ np.linalg.solve(system, values))
 
 
-def _kernel(turns: Float64, others: Float64, radius: float) -> Float64:
-    x = compare_turns(turns[:, None], others[None], np.zeros(3))[0] / radius
+def _kernel(rotations: Float64, others: Float64, radius: float) -> Float64:
+    x = compare_turns(rotations[:, None], others[None], np.zeros(3))[0] / radius
     return np.asarray((1 + x + x * x / 3) * np.exp(-x))
 
 
@@ -82,17 +82,17 @@ def _smooth_left_out(system: Float64, square: Float64) -> float:
     return float(missed[1:].sum())
 
 
-def _grid(turns: Float64) -> Float64:
+def _grid(rotations: Float64) -> Float64:
     """(n,4) over the box around the settings, along their principal axes, where something is known and not all."""
     from scipy.spatial.transform import Rotation
 
-    vectors = rotation_vectors(turns)
+    vectors = rotation_vectors(rotations)
     axes = np.linalg.svd(vectors)[2]
     low, high = (vectors @ axes.T).min(axis=0), (vectors @ axes.T).max(axis=0)
-    ways = count_ways(turns)
+    ways = count_axes(rotations)
     lines = [np.linspace(low[i], high[i], GRID[i]) if i < ways else np.zeros(1) for i in range(3)]
     grid = Rotation.from_rotvec(np.array(list(product(*lines))) @ axes).as_quat()
-    nearest = compare_turns(grid[:, None], turns[None], np.zeros(3))[0].min(axis=1)
+    nearest = compare_turns(grid[:, None], rotations[None], np.zeros(3))[0].min(axis=1)
     return np.asarray(grid[(nearest > NEAR) & (nearest < FAR)])
 
 
@@ -125,24 +125,24 @@ class SettingsFit:
     radius: float = RADIUS
     ridge: float = 0.0
 
-    def at(self, turns: Float64) -> Float64:
+    def at(self, rotations: Float64) -> Float64:
         """(p,k) at settings (p,j,4)."""
-        return driver_shapes(turns[:, None], self.centres[None], self.axes, self.radius) @ self.weights
+        return driver_shapes(rotations[:, None], self.centres[None], self.axes, self.radius) @ self.weights
 
 
 def fit_settings(
-    turns: Float64, values: Float64, axes: Float64, options: RbfOptions, sizes: Float64 | None = None
+    rotations: Float64, values: Float64, axes: Float64, options: RbfOptions, sizes: Float64 | None = None
 ) -> SettingsFit:
     """Numbers (q,k) that are known at settings (q,j,4) of a driver, between these settings.
 
     `sizes` (k,) tell how much each number counts where radius and ridge are chosen.
     """
-    centres, known = turns, values
-    if turns.shape[1] > 1:
+    centres, known = rotations, values
+    if rotations.shape[1] > 1:
         radius, ridge = PAIR_RADIUS, 0.0
     else:
         rest = np.array([[[0.0, 0.0, 0.0, 1.0]]])
-        centres, known = np.concatenate([rest, turns]), np.concatenate([np.zeros((1, values.shape[1])), values])
+        centres, known = np.concatenate([rest, rotations]), np.concatenate([np.zeros((1, values.shape[1])), values])
         radius, ridge = _chosen(centres, known if sizes is None else known * sizes, axes, options)
         if options.smooth and not ridge and not axes.any() and len(centres) > LEAST:
             added, foretold = smooth_settings(centres[:, 0], known, sizes)

@@ -41,12 +41,12 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.solve_bones import solve_from_moments
 
-__all__ = ["ANIMATION_SPACE_FIT", "fit_animation_space", "settle_animation_space"]
+__all__ = ["ANIMATION_SPACE_FIT", "fit_animation_space", "refit_animation_space_bones"]
 
 #: u, in the problem's units; not of the bounding box, which depends on how the scene lies.
 OFFSET = 0.1
 #: Rounds that settle the bones of a given deformer, and sweeps of each.
-SETTLE_ROUNDS = 8
+REFIT_ROUNDS = 8
 SWEEPS = 10
 
 
@@ -112,12 +112,14 @@ class _System:
         )
 
 
-def settle_animation_space(problem: FitProblem, deformer: AnimationSpace, transforms: Float64, threads: int) -> Float64:
+def refit_animation_space_bones(
+    problem: FitProblem, deformer: AnimationSpace, transforms: Float64, threads: int
+) -> Float64:
     """Bones (f,b,3,4) of the same kind as `transforms` for weights and offsets that stay as they are."""
     zz, zx = _moments(problem, deformer, transforms.shape[1])
     bone_type = bone_type_of(transforms)
     axes = axes_of_bones(transforms) if bone_type == "scaled" else None
-    for _ in range(SETTLE_ROUNDS):
+    for _ in range(REFIT_ROUNDS):
         transforms = solve_from_moments(zz, zx, transforms, bone_type, axes=axes, sweeps=SWEEPS, threads=threads)
     return transforms
 
@@ -139,9 +141,9 @@ class _AnimationSpaceFit:
     def fit(self, problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
         return fit_given_bones(fit_animation_space, problem, transforms, options)
 
-    def settle(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+    def refit_bones(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
         assert isinstance(deformer, AnimationSpace)
-        return settle_animation_space(problem, deformer, transforms, threads)
+        return refit_animation_space_bones(problem, deformer, transforms, threads)
 
 
 ANIMATION_SPACE_FIT = _AnimationSpaceFit()

@@ -43,7 +43,7 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, select_influences
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_rows
 
-__all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion", "settle_dual_quaternion"]
+__all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion", "refit_dual_quaternion_bones"]
 
 #: Steps of one vertex, and how often a step is halved.
 STEPS = 4
@@ -56,7 +56,7 @@ BLOCK = 256
 #: Candidates besides those that are kept.
 SPARE = 1
 #: Rounds that settle the bones of given weights.
-SETTLE_ROUNDS = 6
+REFIT_ROUNDS = 6
 #: Vertices that take part while the bones move.
 SAMPLE = 2_000
 
@@ -284,12 +284,12 @@ def fit_dual_quaternion(problem: FitProblem, transforms: Float64, options: Model
     return ModelFit(DualQuaternion(skin), moved, whole.errors, report)
 
 
-def settle_dual_quaternion(problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+def refit_dual_quaternion_bones(problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
     """Rigid bones (f,b,3,4) for weights that stay as they are."""
     skin = deformer.bone_weights()
     bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
     state = _State(dual_quaternions_from_transforms(transforms), bones, weights, np.empty(len(bones)))
-    for _ in range(SETTLE_ROUNDS):
+    for _ in range(REFIT_ROUNDS):
         _solve_bones(problem, state, threads)
     return transforms_from_dual_quaternions(state.screws)
 
@@ -387,8 +387,8 @@ class _DualQuaternionFit:
     def fit(self, problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
         return fit_dual_quaternion(problem, transforms, options)
 
-    def settle(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
-        return settle_dual_quaternion(problem, deformer, transforms, threads)
+    def refit_bones(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+        return refit_dual_quaternion_bones(problem, deformer, transforms, threads)
 
 
 DUAL_QUATERNION_FIT = _DualQuaternionFit()

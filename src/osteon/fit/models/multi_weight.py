@@ -155,7 +155,7 @@ class _MultiWeightFit:
     def fit(self, problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
         return fit_given_bones(fit_multi_weight, problem, transforms, options)
 
-    def settle(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+    def refit_bones(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
         """The bones of the linear blend skin stay: weights of entries were fitted to such bones."""
         return transforms
 

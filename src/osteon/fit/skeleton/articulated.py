@@ -44,7 +44,7 @@ from osteon.fit.skeleton.joint_tree import JointTree
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
 
-__all__ = ["ArticulatedFit", "ArticulatedOptions", "Articulation", "fit_articulated", "settle_articulated"]
+__all__ = ["ArticulatedFit", "ArticulatedOptions", "Articulation", "fit_articulated", "fit_articulated_poses"]
 
 #: Pull of joints towards where free sections have them, and how much more of it has one that is known precisely.
 HOLD, PRECISE = 1e-4, 100.0
@@ -60,7 +60,7 @@ SWEEPS = 3
 #: Rounds on all vertices at the end.
 FULL_ROUNDS = 6
 #: Rounds of turns for poses that a finished skeleton is brought to.
-SETTLE_ROUNDS = 12
+REFIT_ROUNDS = 12
 #: The longest step ahead.
 MAX_BETA = 1.0
 
@@ -84,21 +84,21 @@ class Articulation:
 
     parents: Int64  # (b,) parents before children, -1 at the root, which is first
     joints: Float64  # (b,3) in the rest pose
-    turns: Float64  # (f,b,3,3) in the world
+    rotations: Float64  # (f,b,3,3) in the world
     shift: Float64  # (f,3) where the rest pose's origin would be, had it hung on the root
 
     def transforms(self) -> Float64:
         """(f,b,3,4) posed_from_rest of every bone."""
-        out = np.empty((*self.turns.shape[:2], 3, 4))
-        out[..., :3] = self.turns
-        places = np.empty((*self.turns.shape[:2], 3))
+        out = np.empty((*self.rotations.shape[:2], 3, 4))
+        out[..., :3] = self.rotations
+        places = np.empty((*self.rotations.shape[:2], 3))
         for b, parent in enumerate(self.parents.tolist()):
             if parent < 0:
-                places[:, b] = self.shift + self.turns[:, b] @ self.joints[b]
+                places[:, b] = self.shift + self.rotations[:, b] @ self.joints[b]
             else:
                 arm = self.joints[b] - self.joints[parent]
-                places[:, b] = places[:, parent] + self.turns[:, parent] @ arm
-            out[:, b, :, 3] = places[:, b] - self.turns[:, b] @ self.joints[b]
+                places[:, b] = places[:, parent] + self.rotations[:, parent] @ arm
+            out[:, b, :, 3] = places[:, b] - self.rotations[:, b] @ self.joints[b]
         return out
 
 
@@ -113,7 +113,7 @@ class ArticulatedFit:
 
 
 @kernel("f8.2r f8.2r f8.3 i8 i8 i8 f8.3 f8.3")
-def _turn_in_turn(
+def _rotate_in_turn(
     yy: Float64,
     yx: Float64,
     stacked: Float64,
@@ -167,9 +167,9 @@ class _Descent:
         self.hold = HOLD * np.clip((ORDINARY_SLACK / np.maximum(tree.slack, 1e-12)) ** 2, 1, PRECISE)
         self.threads = available_threads(options.threads)
         n_bones = len(parents)
-        self.below = np.eye(n_bones)  # (b,b) 1 where the first hangs on the second, or is it
+        self.subtree = np.eye(n_bones)  # (b,b) 1 where the first hangs on the second, or is it
         for b in range(n_bones - 1, 0, -1):
-            self.below[:, parents[b]] += self.below[:, b]
+            self.subtree[:, parents[b]] += self.subtree[:, b]
         self.targets = problem.targets.astype(np.float64)
         self.tightened = False  # whether joints have been held more strongly since that was asked for
         reach = np.clip(tree.slack / ORDINARY_SLACK, *REACHES)
@@ -178,48 +178,52 @@ class _Descent:
     def arms(self, weights: Float64, joints: Float64) -> Float64:
         """(v,3b+1) y, and a column of ones."""
         n_vertices, n_bones = weights.shape
-        hanging = weights @ self.below
+        carried_weights = weights @ self.subtree
         arms = weights[:, :, None] * self.problem.points[:, None, :3]
         carried = np.zeros((n_bones, n_bones, 3))  # what each bone's own and hanging weights add to every bone's arm
         for b in range(1, n_bones):
             carried[b, b] -= joints[b]
             carried[b, self.parents[b]] += joints[b]
-        arms += (hanging @ carried.reshape(n_bones, -1)).reshape(arms.shape)
+        arms += (carried_weights @ carried.reshape(n_bones, -1)).reshape(arms.shape)
         return np.concatenate([arms.reshape(n_vertices, -1), np.ones((n_vertices, 1))], axis=1)
 
-    def turn(self, weights: Float64, joints: Float64, turns: Float64, shift: Float64) -> tuple[Float64, Float64]:
+    def solve_rotations(
+        self, weights: Float64, joints: Float64, rotations: Float64, shift: Float64
+    ) -> tuple[Float64, Float64]:
         """New turns and shifts for these weights and joints."""
         arms = self.arms(weights, joints)
         yy, yx = arms.T @ arms, arms.T @ self.targets
-        n_frames, n_bones = turns.shape[:2]
+        n_frames, n_bones = rotations.shape[:2]
         stacked = np.empty((n_frames, 3 * n_bones + 1, 3))
-        stacked[:, :-1] = turns.swapaxes(2, 3).reshape(n_frames, -1, 3)
+        stacked[:, :-1] = rotations.swapaxes(2, 3).reshape(n_frames, -1, 3)
         stacked[:, -1] = shift
 
         def work(start: int, stop: int) -> None:
-            _turn_in_turn(yy, yx, stacked, start, stop, SWEEPS, np.empty((2, 3, 3)), np.empty((2, 4, 4)))
+            _rotate_in_turn(yy, yx, stacked, start, stop, SWEEPS, np.empty((2, 3, 3)), np.empty((2, 4, 4)))
 
         for_blocks(work, n_frames, 8, self.threads)
         found = stacked[:, :-1].reshape(n_frames, n_bones, 3, 3).swapaxes(2, 3)
         return np.ascontiguousarray(found), stacked[:, -1].copy()
 
-    def place(self, weights: Float64, turns: Float64, shift: Float64) -> Float64:
+    def solve_joints(self, weights: Float64, rotations: Float64, shift: Float64) -> Float64:
         """Joints (b,3) for these weights and turns; the root's stays where it is."""
-        n_frames, n_bones = turns.shape[:2]
+        n_frames, n_bones = rotations.shape[:2]
         points, parents = self.problem.points[:, :3], self.parents
-        hanging = (weights @ self.below)[:, 1:]
-        apart = turns[:, parents[1:]] - turns[:, 1:]  # (f,j,3,3)
+        carried_weights = (weights @ self.subtree)[:, 1:]
+        apart = rotations[:, parents[1:]] - rotations[:, 1:]  # (f,j,3,3)
         # sum_v s_vj (x_v - t - sum_b w_vb R_b p_v), for all frames
         weighed = (weights[:, :, None] * points[:, None]).reshape(len(points), -1)
-        blended = (hanging.T @ weighed).reshape(-1, n_bones, 3)
-        left = (hanging.T @ self.targets).reshape(-1, n_frames, 3)
-        left -= hanging.sum(axis=0)[:, None, None] * shift
-        left -= np.einsum("fbki,jbi->jfk", turns, blended, optimize=True)
+        blended = (carried_weights.T @ weighed).reshape(-1, n_bones, 3)
+        left = (carried_weights.T @ self.targets).reshape(-1, n_frames, 3)
+        left -= carried_weights.sum(axis=0)[:, None, None] * shift
+        left -= np.einsum("fbki,jbi->jfk", rotations, blended, optimize=True)
         right = np.einsum("fjki,jfk->ji", apart, left, optimize=True)
-        over_vertices = hanging.T @ hanging
+        over_vertices = carried_weights.T @ carried_weights
         flat = np.ascontiguousarray(apart.transpose(1, 3, 0, 2)).reshape(3 * (n_bones - 1), -1)
         normal = flat @ flat.T * np.repeat(np.repeat(over_vertices, 3, axis=0), 3, axis=1)
-        lighter = np.minimum(over_vertices.diagonal(), ((1 - hanging) ** 2).sum(axis=0))  # whichever side is the root's
+        lighter = np.minimum(
+            over_vertices.diagonal(), ((1 - carried_weights) ** 2).sum(axis=0)
+        )  # whichever side is the root's
         joints = self.places.copy()
         for _ in range(TIGHTER):
             hold = self.hold[1:] * n_frames * np.maximum(lighter, NOTHING)
@@ -233,7 +237,9 @@ class _Descent:
             self.tightened = True
         return joints
 
-    def weigh(self, articulation: Articulation, earlier: Influences | None, *, thorough: bool = False) -> Influences:
+    def solve_weights(
+        self, articulation: Articulation, earlier: Influences | None, *, thorough: bool = False
+    ) -> Influences:
         return select_influences(
             self.problem,
             articulation.transforms(),
@@ -246,15 +252,15 @@ class _Descent:
     def round(self, state: Articulation, influences: Influences) -> Articulation:
         """Turns, then joints, for these weights."""
         weights = influences.dense(len(self.parents))
-        turns, shift = self.turn(weights, state.joints, state.turns, state.shift)
-        joints = self.place(weights, turns, shift) if len(self.parents) > 1 else state.joints
-        return Articulation(self.parents, joints, turns, shift)
+        rotations, shift = self.solve_rotations(weights, state.joints, state.rotations, state.shift)
+        joints = self.solve_joints(weights, rotations, shift) if len(self.parents) > 1 else state.joints
+        return Articulation(self.parents, joints, rotations, shift)
 
 
 def _step_ahead(now: Articulation, last: Articulation, beta: float) -> Articulation:
-    turns = rotations_of(now.turns + beta * (now.turns - last.turns))
+    rotations = rotations_of(now.rotations + beta * (now.rotations - last.rotations))
     joints, shift = (a + beta * (a - b) for a, b in ((now.joints, last.joints), (now.shift, last.shift)))
-    return Articulation(now.parents, joints, turns, shift)
+    return Articulation(now.parents, joints, rotations, shift)
 
 
 def fit_articulated(
@@ -276,17 +282,17 @@ def fit_articulated(
         coarse = _Descent(problem.subset(chosen), tree, options)
         some = Influences(influences.bones[chosen], influences.weights[chosen], influences.errors[chosen])
         fit = _descend(coarse, start, some, options.rounds, on_round)
-        fit = replace(fit, influences=descent.weigh(fit.articulation, influences))
+        fit = replace(fit, influences=descent.solve_weights(fit.articulation, influences))
         descent.hold = coarse.hold
     for _ in range(options.thorough):
-        weights = descent.weigh(fit.articulation, fit.influences, thorough=True)
+        weights = descent.solve_weights(fit.articulation, fit.influences, thorough=True)
         more = _descend(descent, fit.articulation, weights, FULL_ROUNDS, on_round)
         fit = replace(more, history=fit.history + more.history)
-    weights = descent.weigh(fit.articulation, fit.influences, thorough=True)
+    weights = descent.solve_weights(fit.articulation, fit.influences, thorough=True)
     return replace(fit, influences=weights, history=(*fit.history, problem.error_percent(weights.errors)))
 
 
-def settle_articulated(
+def fit_articulated_poses(
     problem: FitProblem, parents: Int64, joints: Float64, influences: Influences, start: Float64, *, threads: int = 1
 ) -> Articulation:
     """How a finished skeleton stands in other poses: its turns and shift, from first transforms (f,b,3,4)."""
@@ -294,10 +300,10 @@ def settle_articulated(
     tree = JointTree(np.arange(len(parents)), parents, joints, joints, none, none)
     descent = _Descent(problem, tree, ArticulatedOptions(threads=threads))
     weights = influences.dense(len(parents))
-    turns, shift = np.ascontiguousarray(start[..., :3]), start[:, 0, :, 3].copy()
-    for _ in range(SETTLE_ROUNDS):
-        turns, shift = descent.turn(weights, joints, turns, shift)
-    return Articulation(parents, joints, turns, shift)
+    rotations, shift = np.ascontiguousarray(start[..., :3]), start[:, 0, :, 3].copy()
+    for _ in range(REFIT_ROUNDS):
+        rotations, shift = descent.solve_rotations(weights, joints, rotations, shift)
+    return Articulation(parents, joints, rotations, shift)
 
 
 def _descend(
@@ -314,12 +320,12 @@ def _descend(
     for done in range(rounds):
         solved = descent.round(state, influences)
         ahead = solved if done == 0 else _step_ahead(solved, last, beta)
-        found = descent.weigh(ahead, influences)
+        found = descent.solve_weights(ahead, influences)
         if ahead is not solved:
             beta = min(1.1 * beta, MAX_BETA)
             if found.squared_error > errors[-1] or done == rounds - 1:
                 ahead, beta = solved, beta / 2
-                found = descent.weigh(ahead, influences)
+                found = descent.solve_weights(ahead, influences)
         state, last, influences = ahead, solved, found
         if descent.tightened:  # the error may rise, and falls anew from there
             errors, descent.tightened = [np.inf], False

@@ -23,7 +23,7 @@ from osteon.core.transforms import unit_vectors
 from osteon.fit.mirror import MirrorPlane
 from osteon.fit.skeleton.pair_joints import PairJoints
 
-__all__ = ["JointTree", "Placement", "find_tree", "mirror_tree", "place_joints_along_bones"]
+__all__ = ["JointTree", "Placement", "find_tree", "mirror_tree", "orient_joints"]
 
 
 #: Cost of a diagonal between joint and boundary, and of one between sections that share no vertex.
@@ -40,7 +40,7 @@ class JointTree:
     parents: Int64  # (b,) -1 at the root, which is first
     places: Float64  # (b,3) of the joints in the rest pose; of the root the middle of the joints on it
     boundaries: Float64  # (b,3) where sections meet; of the root its place
-    turns: Float64  # (b,) degrees of the widest turn; 0 at the root
+    angles: Float64  # (b,) degrees of the widest turn; 0 at the root
     slack: Float64  # (b,) how far a turn of a radian takes each joint apart, in diagonals; 0 at the root
 
 
@@ -59,14 +59,14 @@ def find_tree(pairs: PairJoints, centers: Float64, masses: Float64, diagonal: fl
     number = {(int(x), int(y)): n for n, (x, y) in enumerate(pairs.pairs)}
     chosen = [number[min(s, above[s]), max(s, above[s])] for s in order[1:].tolist()]
     places, boundaries = np.zeros((n_sections, 3)), np.zeros((n_sections, 3))
-    turns, slack = np.zeros(n_sections), np.zeros(n_sections)
+    angles, slack = np.zeros(n_sections), np.zeros(n_sections)
     places[1:], boundaries[1:] = pairs.places[chosen], pairs.boundaries[chosen]
-    turns[1:], slack[1:] = pairs.turns[chosen], pairs.slack()[chosen] / diagonal
+    angles[1:], slack[1:] = pairs.angles[chosen], pairs.slack()[chosen] / diagonal
     parents = np.full(n_sections, -1, np.int64)
     parents[1:] = place_of[above[order[1:]]]
     on_root = np.flatnonzero(parents == 0)
     places[0] = boundaries[0] = places[on_root].mean(axis=0) if len(on_root) > 1 else centers[root]
-    return JointTree(order.astype(np.int64), parents, places, boundaries, turns, slack)
+    return JointTree(order.astype(np.int64), parents, places, boundaries, angles, slack)
 
 
 def joint_costs(pairs: PairJoints, diagonal: float) -> Float64:
@@ -120,7 +120,7 @@ def mirror_tree(tree: JointTree, partner: dict[int, int], plane: MirrorPlane) ->
         parents=np.where(above < 0, -1, place_of[above]),
         places=places[order],
         boundaries=tree.boundaries[order],
-        turns=tree.turns[order],
+        angles=tree.angles[order],
         slack=np.full(len(order), SURE),
     )
 
@@ -179,13 +179,11 @@ class Placement:
     ends: Float64  # (b,3) where each bone ends: at a child's joint, or within its last vertices
 
 
-def place_joints_along_bones(
-    joints: Float64, parents: Int64, turns: Float64, points: Float64, weights: Float64
-) -> Placement:
+def orient_joints(joints: Float64, parents: Int64, rotations: Float64, points: Float64, weights: Float64) -> Placement:
     """Frames of joints (b,3), whose bones turn by (f,b,3,3) and move points (v,3) with weights (v,b)."""
     ends = _ends(joints, parents, points, weights)
     along = unit_vectors(ends - joints)
-    across = np.stack([_across(b, parents, turns, along[b]) for b in range(len(joints))])
+    across = np.stack([_across(b, parents, rotations, along[b]) for b in range(len(joints))])
     frames = np.stack([across, along, np.cross(across, along)], axis=2)
     return Placement(np.concatenate([frames, joints[..., None]], axis=2), ends)
 
@@ -223,9 +221,9 @@ def _tip(joint: Float64, parent: int, joints: Float64, points: Float64, weights:
     return out
 
 
-def _across(b: int, parents: Int64, turns: Float64, along: Float64) -> Float64:
+def _across(b: int, parents: Int64, rotations: Float64, along: Float64) -> Float64:
     """The common axis of a joint's turns in the rest pose, square to its bone; another axis where it has none."""
-    relative = turns[:, b] if parents[b] < 0 else np.swapaxes(turns[:, parents[b]], 1, 2) @ turns[:, b]
+    relative = rotations[:, b] if parents[b] < 0 else np.swapaxes(rotations[:, parents[b]], 1, 2) @ rotations[:, b]
     half = np.stack(
         [
             relative[:, 2, 1] - relative[:, 1, 2],

@@ -43,14 +43,14 @@ class PairJoints:
     places: Float64  # (n,3) the joint in the rest pose
     boundaries: Float64  # (n,3) where the sections meet
     residuals: Float64  # (n,) RMS over frames of how far both take the joint apart
-    turns: Float64  # (n,) degrees of the widest turn against each other
+    angles: Float64  # (n,) degrees of the widest turn against each other
     swings: Float64  # (n,) degrees that the vertices of the smaller one see of it: a turn about their line is none
     shared: Float64  # (n,) sum over vertices of w_a w_b
     gaps: Float64  # (n,) distance between sections that share no vertex, else 0
 
     def slack(self) -> Float64:
         """(n,) how far apart a joint is taken by a turn of one radian: large where there is no joint at all."""
-        return self.residuals / np.maximum(np.radians(self.turns), 1e-9)
+        return self.residuals / np.maximum(np.radians(self.angles), 1e-9)
 
     def offsets(self) -> Float64:
         """(n,) how far each joint is from where its sections meet."""
@@ -75,8 +75,8 @@ def measure_pairs(points: Float64, transforms: Float64, weights: Float64, *, dis
     relative = np.einsum("fnji,fnjk->nfik", transforms[:, a, :, :3], transforms[:, b, :, :3])
     mass = weights.sum(axis=0)
     spreads = _spreads(points, weights, np.where(mass[a] <= mass[b], a, b), joints)
-    turns, swings = _widest(relative, np.tile(np.eye(3) / 2, (len(a), 1, 1))), _widest(relative, spreads)
-    return PairJoints(np.stack([a, b], axis=1), joints, boundaries, residuals, turns, swings, common, gaps)
+    angles, swings = _widest(relative, np.tile(np.eye(3) / 2, (len(a), 1, 1))), _widest(relative, spreads)
+    return PairJoints(np.stack([a, b], axis=1), joints, boundaries, residuals, angles, swings, common, gaps)
 
 
 def _between(points: Float64, weights: Float64, a: Int64, b: Int64) -> tuple[Float64, Float64]:

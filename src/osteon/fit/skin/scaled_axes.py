@@ -191,7 +191,7 @@ class AxisSearch:
         self._three, self._four, self._normal = np.empty((3, 3, 3)), np.empty((2, 4, 4)), np.empty((3, 4))
         self._values, self._system, self._residual = np.empty((9, 2)), np.empty((9, 10)), np.empty((3, 3))
 
-    def turn_axes(
+    def rotate_axes(
         self, cross: Float64, moments: Float64, axes: Float64, turns: Float64, scales: Float64, pull: float
     ) -> tuple[Float64, Float64, Float64]:
         """Axes (3,3), turns (f,3,3) and scales (f,3) of one bone after a step; the sum never rises."""

@@ -119,7 +119,9 @@ def _scaled_sweeps(
                     transforms[f, b, j, 3] = t / mass
 
 
-def _turn_axes(zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64) -> tuple[Float64, Float64]:
+def _rotate_axes(
+    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64
+) -> tuple[Float64, Float64]:
     """Axes and transforms after each bone's axes were turned in its turn, with its motion in all frames."""
     n_frames, n_bones = transforms.shape[:2]
     turns, scales = _split(transforms, axes)
@@ -133,7 +135,7 @@ def _turn_axes(zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pul
         others = row @ stacked.reshape(4 * n_bones, -1) - own @ stacked[b]
         left = (zx[4 * b : 4 * b + 4] - others).reshape(4, n_frames, 3)
         cross = left[:3] - (center / mass)[:, None, None] * left[3]
-        axes[b], turns[:, b], scales[:, b] = search.turn_axes(
+        axes[b], turns[:, b], scales[:, b] = search.rotate_axes(
             np.ascontiguousarray(cross), moments[b], axes[b], turns[:, b], scales[:, b], pull[b]
         )
         linear = (turns[:, b] * scales[:, b, None, :]) @ axes[b]
@@ -203,6 +205,6 @@ def solve_scaled(
     if len(light):
         out[:, light] = project_scaled(transforms[:, light], found[light])
     if axes is None:
-        found, out = _turn_axes(zz, zx, out, found, pull)
+        found, out = _rotate_axes(zz, zx, out, found, pull)
     sweep_scaled(zz, zx, out, found, pull, sweeps, threads)
     return out

@@ -10,7 +10,7 @@ from osteon.core.arrays import Float64
 from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.mesh import Mesh
 from osteon.fit.eigenskin.driver_columns import limit_columns
-from osteon.fit.eigenskin.fit_rbf import RbfOptions, count_ways, fit_settings
+from osteon.fit.eigenskin.fit_rbf import RbfOptions, count_axes, fit_settings
 from osteon.fit.eigenskin.rest_displacements import bounded_inverse
 from osteon.fit.eigenskin.stick_rig import rig_of_sticks
 from osteon.fit.skin.bone_weights import distance_weights, heat_weights, strongest_bones
@@ -138,7 +138,7 @@ def test_a_joint_of_two_axes_does_both_at_once() -> None:
         assert np.allclose(fit.at(turned(seen)), values(seen), atol=1e-9)
         missed[smooth] = np.abs(fit.at(turned(unseen)) - values(unseen)).max()
     assert missed[True] < 0.01 < 0.1 * missed[False]
-    assert count_ways(turned(seen)[:, 0]) == 2
+    assert count_axes(turned(seen)[:, 0]) == 2
 
 
 def test_weights_of_a_rig_are_smooth_and_sum_to_one() -> None:

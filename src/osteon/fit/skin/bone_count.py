@@ -19,7 +19,7 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.bones import complete_bones, seed_bones
 from osteon.fit.skin.refine import RefineOptions, refine_skin
 
-__all__ = ["enough_bones"]
+__all__ = ["choose_bone_count"]
 
 #: E % of a quick fit that is enough, and that is enough where bones are cheap: their keys take no more than the part
 #: CHEAP of the vertices.
@@ -36,7 +36,7 @@ VERTICES, FRAMES, ROUNDS = 1_000, 32, 6
 VERTICES_PER_BONE = 8
 
 
-def enough_bones(
+def choose_bone_count(
     problem: FitProblem,
     found: int,
     bone_type: BoneType,
