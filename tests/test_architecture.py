@@ -14,6 +14,7 @@ import pytest
 
 import osteon
 from osteon.core import errors
+from osteon_bench.fuzzing.readers import READERS
 
 from .architecture_picture import FOLDERS, draw_architecture
 from .repeated_lines import repeated_runs
@@ -135,6 +136,12 @@ def test_quick_to_import(module: str) -> None:
     code = f"import sys, {module}; print(*sorted({{'numba', 'llvmlite'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_fuzzed_modules_exist() -> None:
+    named = {module for reader in READERS.values() for module in reader.modules}
+    assert len(named) > 20
+    assert not [module for module in sorted(named) if f"osteon.io.{module}" not in MODULES]
 
 
 def test_public_names_resolve() -> None:

@@ -1,4 +1,4 @@
-"""Which lines of a reader's own functions were run. Python's tracing is slow, so only some inputs are traced."""
+"""Line coverage of a reader's functions. Python's tracing is slow, so only some inputs are traced."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-__all__ = ["LineCount", "own_lines"]
+__all__ = ["LineCoverage", "own_lines"]
 
 Line = tuple[str, int]  # file and line
-#: Functions that write, or make text to be written, are no part of a reader.
+#: Functions that write are not part of a reader.
 WRITERS = ("write", "pack", "_pack", "_write")
 
 
 def own_lines(modules: tuple[str, ...]) -> set[Line]:
-    """Every line of every function of the named modules (of packages: of all in them) below osteon.io."""
+    """All lines of all functions of the named modules and packages of osteon.io."""
     found: set[Line] = set()
     for name in modules:
         spec = find_spec(f"osteon.io.{name}")
-        origin = Path(spec.origin or "") if spec else Path()
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(f"osteon.io.{name}, which a reader of fuzzing/readers.py names, does not exist")
+        origin = Path(spec.origin)
         files = sorted(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
         for file in files:
             code = compile(file.read_text(encoding="utf-8"), str(file), "exec")
@@ -30,11 +32,11 @@ def own_lines(modules: tuple[str, ...]) -> set[Line]:
     return found
 
 
-def _stub() -> None: ...  # as the functions of a protocol, which are never run
+def _stub() -> None: ...  # like the functions of a protocol, which are never executed
 
 
 def _lines_below(code: CodeType) -> set[int]:
-    """Lines of the functions inside; those of the module itself run when it is imported."""
+    """Lines of the functions in `code`; those of the module itself run on import."""
     lines: set[int] = set()
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and not constant.co_name.startswith(WRITERS):
@@ -45,8 +47,8 @@ def _lines_below(code: CodeType) -> set[int]:
     return lines
 
 
-class LineCount:
-    """Lines that were run while `counting`."""
+class LineCoverage:
+    """The lines executed inside `counting()`."""
 
     def __init__(self, modules: tuple[str, ...]) -> None:
         self.own = own_lines(modules)

@@ -1,8 +1,8 @@
-"""Children that parse, kept from one input to the next: what a fork costs is paid once for some hundred inputs.
+"""Parsing children that are reused for several hundred inputs, to pay for a fork only once.
 
-The product takes a new child for each file. Here one is lent to every `NativeChild` in turn, and says all that it
-always says; it is replaced when it died, when it is old, or when it was left in the middle of an answer. Where lines
-are counted, a child is a fork of its own.
+The product starts a new child for each file. Here a pool lends a child to every `NativeChild` in turn. The child is
+replaced when it crashed, when it has read `OLD` files, or when a response was not read to its end. Where line coverage
+is recorded, every child is a new fork.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from osteon.io.native import client
 from osteon.io.native.client import NativeTask, Process
 from osteon.io.native.messages import write_message
 from osteon_bench.fuzzing.forked import Fork, children_by, counting_lines
-from osteon_bench.fuzzing.readers import Door
+from osteon_bench.fuzzing.readers import Loader
 
-__all__ = ["standing", "standing_children"]
+__all__ = ["reuse_child", "reused_children"]
 
-#: Files that a child reads before it is replaced: it keeps what libraries leave behind.
+#: Files that a child reads before it is replaced, because libraries leak memory.
 OLD = 400
-#: Bytes that it may take. The product allows gigabytes; to fill them takes seconds, and small files need none of them.
+#: Bytes that a child may allocate. The product allows gigabytes, which take seconds to fill.
 MEMORY = 256 << 20
 _NUMBERS = count()
 
 
-def standing(door: Door) -> Door:
-    """The same door with children that stay. Each file gets a name of its own: libraries know files by name."""
+def reuse_child(loader: Loader) -> Loader:
+    """The same loader with reused children. Each file gets a unique name, because libraries cache files by name."""
 
     def through(path: Path) -> object:
         own = path.with_stem(f"{path.stem}-{next(_NUMBERS)}")
         own.write_bytes(path.read_bytes())
         try:
-            with standing_children():
-                return door(own)
+            with reused_children():
+                return loader(own)
         finally:
             own.unlink()
 
     return through
 
 
-def standing_children() -> AbstractContextManager[None]:
-    """Inside the block children are lent."""
-    return children_by(_lend)
+def reused_children() -> AbstractContextManager[None]:
+    """Reuse parsing children inside the block."""
+    return children_by(_borrow)
 
 
-class _FarSide:
-    """A child, and how often it was lent."""
+class _PooledChild:
+    """A child, and how often it was borrowed."""
 
     def __init__(self, task: NativeTask, memory: int) -> None:
         self.process, self.lent = Fork(task, memory), 0
 
     def end(self) -> int:
-        """How it ended; the pipes are gone too, whatever is still in them."""
+        """End the process, close its pipes and return its exit code."""
         self.process.kill()
         code = self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -69,44 +69,44 @@ class _FarSide:
         return code
 
 
-_IDLE: dict[NativeTask, list[_FarSide]] = {}
+_IDLE: dict[NativeTask, list[_PooledChild]] = {}
 
 
 @atexit.register
 def _end_idle() -> None:
-    client._end_kept()  # gives back those that wait for another question
+    client._end_kept()  # returns children that are kept for another request
     for idle in _IDLE.values():
         while idle:
             idle.pop().end()
 
 
-def _lend(task: NativeTask, allowed: int) -> Process:
+def _borrow(task: NativeTask, allowed: int) -> Process:
     memory = min(allowed, MEMORY)
     if counting_lines() is not None:
         return Fork(task, memory)
     idle = _IDLE.setdefault(task, [])
-    far = idle.pop() if idle else _FarSide(task, memory)
-    if far.process.poll() is not None:  # nobody asked for too long
-        far.end()
-        far = _FarSide(task, memory)
-    return cast(Process, _Lent(far, idle))
+    child = idle.pop() if idle else _PooledChild(task, memory)
+    if child.process.poll() is not None:  # its idle time is over
+        child.end()
+        child = _PooledChild(task, memory)
+    return cast(Process, _BorrowedChild(child, idle))
 
 
-class _Lent:
-    """A child as one file sees it: a process that was started for it and ends with it."""
+class _BorrowedChild:
+    """A pooled child with the interface of a process that was started for one file."""
 
-    def __init__(self, far: _FarSide, idle: list[_FarSide]) -> None:
-        self._far, self._idle = far, idle
+    def __init__(self, child: _PooledChild, idle: list[_PooledChild]) -> None:
+        self._far, self._idle = child, idle
         self._code: int | None = None
-        self.stdin = _Questions(cast(IO[bytes], far.process.stdin))
-        self.stdout = _Answers(cast(IO[bytes], far.process.stdout), is_new=not far.lent)
-        far.lent += 1
+        self.stdin = _Requests(cast(IO[bytes], child.process.stdin))
+        self.stdout = _Responses(cast(IO[bytes], child.process.stdout), is_new=not child.lent)
+        child.lent += 1
 
     def poll(self) -> int | None:
         return self._far.process.poll() if self._code is None else self._code
 
     def kill(self) -> None:
-        """Back to where it stands, if it is still fit to be lent."""
+        """Return the child to the pool if it is still usable."""
         if self._code is not None:
             return
         answered = self.stdin.asked == self.stdout.answered and not self.stdout.waiting
@@ -122,8 +122,8 @@ class _Lent:
         return self._code
 
 
-class _Questions:
-    """The way in; counts what is asked."""
+class _Requests:
+    """The input pipe; counts requests."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.asked = file, 0
@@ -136,15 +136,15 @@ class _Questions:
         self._file.flush()
 
     def close(self) -> None:
-        """It stays open for the next file."""
+        """The pipe stays open for the next file."""
 
 
-class _Answers:
-    """The way out: begins with the word that the child is ready, and counts what was answered to the end."""
+class _Responses:
+    """The output pipe: starts with the message `ready` and counts complete responses."""
 
     def __init__(self, file: IO[bytes], *, is_new: bool) -> None:
         self._file, self.answered = file, 0
-        self.waiting = 0  # bytes of the message that were not read yet
+        self.waiting = 0  # bytes of the message that are not read yet
         self._ready = io.BytesIO()
         if not is_new:
             write_message(self._ready, "ready")
@@ -152,7 +152,7 @@ class _Answers:
         self._is_head = False
 
     def read(self, n_bytes: int) -> bytes:
-        """The length of a head, then the head itself."""
+        """Read the length of a header, then the header itself."""
         data = self._ready.read(n_bytes) or self._file.read(n_bytes)
         if self._is_head and len(data) == n_bytes:
             kind, _, shapes = json.loads(data)
@@ -169,4 +169,4 @@ class _Answers:
         return n
 
     def close(self) -> None:
-        """It stays open for the next file."""
+        """The pipe stays open for the next file."""

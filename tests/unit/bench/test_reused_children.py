@@ -14,11 +14,11 @@ from osteon.io.alembic.client import ALEMBIC_TASK
 from osteon.io.load.source import Source
 from osteon.io.native import client
 from osteon.io.native.client import FrameRoom, NativeChild
-from osteon_bench.fuzzing import standing as module
+from osteon_bench.fuzzing import reused_children as module
 from osteon_bench.fuzzing.forked import Fork
-from osteon_bench.fuzzing.lines import LineCount
+from osteon_bench.fuzzing.line_coverage import LineCoverage
 from osteon_bench.fuzzing.readers import READERS
-from osteon_bench.fuzzing.standing import standing
+from osteon_bench.fuzzing.reused_children import reuse_child
 
 pytest.importorskip("alembic3d")
 CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
@@ -51,7 +51,7 @@ def file(tmp_path):
 
 def test_one_child_reads_many_files_each_as_it_is(file, forks):
     written, cage, _ = READERS["alembic"].seeds()
-    read = standing(load_sequence)
+    read = reuse_child(load_sequence)
     for data in (written, cage, written, written):
         path = file(data)
         alone, lent = load_sequence(path), read(path)
@@ -63,7 +63,7 @@ def test_one_child_reads_many_files_each_as_it_is(file, forks):
 
 
 def test_one_that_dies_is_replaced(file, forks):
-    read, sound = standing(load_sequence), READERS["alembic"].seeds()[0]
+    read, sound = reuse_child(load_sequence), READERS["alembic"].seeds()[0]
     assert read(file(sound))
     before = Fork.deaths
     with pytest.raises(FileFormatError, match="the library failed on it"):
@@ -77,7 +77,7 @@ def test_an_old_one_is_replaced(file, forks, monkeypatch):
     monkeypatch.setattr(module, "OLD", 2)
     path, before = file(READERS["alembic"].seeds()[0]), Fork.deaths
     for _ in range(4):
-        standing(load_sequence)(path)
+        reuse_child(load_sequence)(path)
     assert len(forks) == 2
     assert Fork.deaths == before
 
@@ -85,7 +85,7 @@ def test_an_old_one_is_replaced(file, forks, monkeypatch):
 def test_one_left_in_the_middle_of_an_answer_is_replaced(file, forks):
     source = Source(file(READERS["alembic"].seeds()[0]))
     asked = {"question": "sequence", "fps": "file", "clips": [], "path": str(source.path)}
-    with module.standing_children():
+    with module.reused_children():
         child = NativeChild(ALEMBIC_TASK, source, 1000)
         child.send(asked)
         child.end()
@@ -101,9 +101,9 @@ def test_one_left_in_the_middle_of_an_answer_is_replaced(file, forks):
 
 def test_lines_are_counted_in_a_fork_of_its_own(file, forks):
     path = file(READERS["alembic"].seeds()[0])
-    count = LineCount(("alembic.read", "alembic.client"))
+    count = LineCoverage(("alembic.read", "alembic.client"))
     with count.counting():
-        standing(load_sequence)(path)
+        reuse_child(load_sequence)(path)
     assert {Path(name).name for name, _ in count.run} == {"read.py", "client.py"}
     assert [fork.poll() is not None for fork in forks] == [True]
 
