@@ -42,7 +42,7 @@ SAME = 0.9999
 ROUNDS = 8
 #: A plane that turns by less (1 - cosine) has been found.
 SETTLED = 1e-12
-#: Vertices that are looked at; of larger meshes every n-th.
+#: Vertices that are considered; of larger meshes every n-th.
 LOOKED_AT = 2000
 
 

@@ -145,7 +145,7 @@ class _Search:
         return tried
 
     def _cut(self, fit: SkinFit) -> SkinFit:
-        """The fewest corrections that keep the error bound; all of them when no error is asked for or none keeps it."""
+        """The fewest corrections that keep the error bound; all of them when no error is requested or none keeps it."""
         budget = self.budget
         if fit.model.rank == 0 or not budget.bounds_error:
             return fit

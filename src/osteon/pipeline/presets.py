@@ -1,6 +1,6 @@
 """Bones, weights and corrections of a sequence: the stages of each preset, in order.
 
-default:  mean shift on a sample (counts bones if no number is asked for) - seed - refine - corrections with the skin
+default:  mean shift on a sample (counts bones if no number is requested) - seed - refine - corrections with the skin
 paper:    rotations - mean shift - bones of core triangles - influences by gamma - weights - SVD of displacements
 """
 

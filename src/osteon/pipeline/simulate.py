@@ -1,4 +1,4 @@
-"""Poses of flesh into a folder: a mesh each and `poses.json`, which lists those that are there.
+"""Poses of flesh into a folder: a mesh each and `poses.json`, which lists those that exist.
 
 The list grows with every pose that is done, so a run that was stopped goes on where it ended: a pose that is listed
 with the same key is not computed again. The key is a sum over all that a shape depends on: solid, skeleton, material,
@@ -103,7 +103,7 @@ class _Book:
     body: ElasticBody
     keys: list[str]  # of each pose
     before: PoseList | None  # what the folder listed when the run began
-    listed: dict[int, ListedPose]  # by number, those that are there
+    listed: dict[int, ListedPose]  # by number, those that exist
     writer: FrameWriter  # of their meshes
     rest: dict[str, bytes]  # files of the rest pose
 

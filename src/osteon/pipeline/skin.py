@@ -270,7 +270,7 @@ def build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> S
 
 
 def _with_names(model: SkinnedModel, prefix: str | None) -> SkinnedModel:
-    """The model with names for its bones, where they are asked for."""
+    """The model with names for its bones, where they are requested."""
     if prefix is None:
         return model
     names = name_bones(model.mesh, model.skin, model.n_bones, prefix)

@@ -46,7 +46,7 @@ from osteon.fit.skin.procrustes import rotation_to, rotations_of
 
 __all__ = ["ArticulatedFit", "ArticulatedOptions", "Articulation", "fit_articulated", "fit_articulated_poses"]
 
-#: Pull of joints towards where free sections have them, and how much more of it has one that is known precisely.
+#: Regularisation of joints towards their places in free sections, and its largest factor for precisely known joints.
 HOLD, PRECISE = 1e-4, 100.0
 #: Slack of a joint, in diagonals a radian, that makes it an ordinary one.
 ORDINARY_SLACK = 0.005
@@ -171,7 +171,7 @@ class _Descent:
         for b in range(n_bones - 1, 0, -1):
             self.subtree[:, parents[b]] += self.subtree[:, b]
         self.targets = problem.targets.astype(np.float64)
-        self.tightened = False  # whether joints have been held more strongly since that was asked for
+        self.tightened = False  # whether joints have been held more strongly since that was requested
         reach = np.clip(tree.slack / ORDINARY_SLACK, *REACHES)
         self.farthest = FARTHEST * reach * float(np.linalg.norm(np.ptp(problem.points[:, :3], axis=0)))
 
@@ -180,7 +180,7 @@ class _Descent:
         n_vertices, n_bones = weights.shape
         carried_weights = weights @ self.subtree
         arms = weights[:, :, None] * self.problem.points[:, None, :3]
-        carried = np.zeros((n_bones, n_bones, 3))  # what each bone's own and hanging weights add to every bone's arm
+        carried = np.zeros((n_bones, n_bones, 3))  # what each bone's own and descendant weights add to every bone's arm
         for b in range(1, n_bones):
             carried[b, b] -= joints[b]
             carried[b, self.parents[b]] += joints[b]

@@ -27,7 +27,7 @@ from osteon.core.arrays import Float64, Int64
 
 __all__ = ["PairJoints", "measure_pairs"]
 
-#: Pull of a joint towards the boundary, a frame, in squares of the problem's unit.
+#: Regularisation of a joint towards the boundary, a frame, in squares of the problem's unit.
 PULL = 3e-3
 #: Frames between which turns are compared.
 TURN_FRAMES = 24

@@ -79,7 +79,7 @@ class Sections:
 
 
 def first_count(found: int, wanted: int) -> int:
-    """Sections to start with, from what mean shift counts or what is asked for."""
+    """Sections to start with, from what mean shift counts or what is requested."""
     return max(round(1.5 * wanted), wanted + 2) if wanted else 2 * found + 8
 
 

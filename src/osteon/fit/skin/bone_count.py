@@ -2,7 +2,7 @@
 
 Mean shift counts the near-rigid parts. Where a motion has few of them (a bird, cloth, a walk whose limbs share a
 cluster) that number leaves most of the motion out. So quick fits of growing numbers of bones are made until E is close,
-or until more bones gain too little. Where a sequence has few frames a bone costs next to nothing beside the mesh,
+or until more bones gain too little. Where a sequence has few frames per bone costs next to nothing beside the mesh,
 and more of them follow until E is small.
 
 Notes, E of the quick fit over that of the whole fit with as many bones, from splitting alone: horse 29: 1.30; flag 32:

@@ -85,11 +85,13 @@ class RefineOptions:
     """How bones and weights are refined."""
 
     bone_type: BoneType = "scaled"
-    influences: int = 4  # bones a vertex, 1 … 8
+    influences: int = 4  # bones per vertex, 1 … 8
     rounds: int = 24
     tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
-    stiffness: float = 5e-3  # pull of scaled and flexible bones towards their rotation, of the data's own weight
-    smooth: float = 0.0  # pull of weights towards their neighbours', 0 … 1
+    stiffness: float = (
+        5e-3  # regularisation of scaled and flexible bones towards their rotation, of the data's own weight
+    )
+    smooth: float = 0.0  # regularisation of weights towards their neighbours', 0 … 1
     moves: int = 1  # tries to move the least useful bones
     sample: int = 4_000  # vertices that take part in the first rounds
     full_rounds: int = FULL_ROUNDS  # on all vertices, after those on a sample

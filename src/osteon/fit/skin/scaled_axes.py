@@ -12,8 +12,9 @@
 
 Turning Q alone is slow: a bone that hardly stretches is R Q, so R holds Q where it is. A turn w of Q with R turned back
 is a shear, L_pq = L_qp = (s_p - s_q) w_pq; with the turns O of the frame, L_pq = s_q O_pq, L_qp = -s_p O_pq, and its
-scales, L_kk, that is a least squares problem of six unknowns a frame and three for all of them. The six are eliminated
-frame by frame, and what is left is a step of Gauss and Newton for w. It, or part of it, is taken if it lowers the sum.
+scales, L_kk, that is a least squares problem of six unknowns per frame and three for all of them. The six are
+eliminated frame by frame, and what is left is a step of Gauss and Newton for w. It, or part of it, is taken if it
+lowers the sum.
 
 Based on: Golub and Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose variables
 separate, 1973.

@@ -15,11 +15,12 @@ One bone on what the others leave: tr(A P A') - 2 tr(A C') with A = R S Q, hence
 
 Based on: the block descent of rigid bones (`solve_bones.py`) with the scales that a node of a scene graph can carry.
 
-Notes: halfway between frames a bone's vertices should be no farther from either than these are apart. One bone of the
-horse strays by 0.25 % of the diagonal between two frames; elasticcow, clothhorse and chicken have none. A pull of all
-bones towards the frames beside, of 0.02 of their own moments, ends that (0.003 %; E 1.124 instead of 1.115), but known
-models are then no longer found exactly (a triangle: 1.7 %). The same pull only in directions that the data tells little
-of, by a bone's own moments or by those left when all others move, does not reach that bone: the data tells it to turn.
+Notes: halfway between frames per bone's vertices should be no farther from either than these are apart. One bone of the
+horse strays by 0.25 % of the diagonal between two frames; elasticcow, clothhorse and chicken have none. A
+regularisation of all bones towards the frames beside, of 0.02 of their own moments, ends that (0.003 %; E 1.124 instead
+of 1.115), but known models are then no longer found exactly (a triangle: 1.7 %). The same pull only in directions that
+the data tells little of, by a bone's own moments or by those left when all others move, does not reach that bone: the
+data tells it to turn.
 """
 
 from __future__ import annotations
