@@ -11,8 +11,7 @@ import click
 from osteon.cli.common import json_option, print_json, write_json
 from osteon.cli.option_flags import options_of
 from osteon.cli.outputs import file_output, plan_outputs
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import option
+from osteon.core.options import check_options, option
 from osteon_bench.registry import BENCHES, find_bench
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import time
 
 import numpy as np
 
-from osteon.core.compare_options import CompareOptions
 from osteon.core.errors import OsteonError
 from osteon.core.sequence import MeshSequence
 from osteon.fit.models.registry import CONTESTANTS
+from osteon.pipeline.options import CompareOptions
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence, horse_or_fox
 

@@ -46,7 +46,7 @@ def shading_rows(case: str, learned: LearnedSkin, poses: PoseSet, threads: int) 
         figure(case, "shading, shared coefficients, degrees, 95th percentile", _p95(once)),
         figure(case, "shading, none, degrees, 95th percentile", own.shading_skin[:, 1].mean()),
         at_most(
-            case, "eigennormals a normal, most", learned.displacement.columns_a_normal.max(), learned.options.limit
+            case, "eigennormals a normal, most", learned.displacement.columns_per_normal.max(), learned.options.limit
         ),
         figure(case, "eigennormals", learned.displacement.n_normals),
     ]

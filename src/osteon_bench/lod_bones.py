@@ -8,7 +8,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
-from osteon.deform.dense_blend import blend_dense
+from osteon.deform.blending import blend_dense
 from osteon.deform.pose import pose_frames
 from osteon.lod.bone_order import BoneForm, BoneOrder
 from osteon.lod.level_pose import pose_at_count

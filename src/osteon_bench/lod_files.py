@@ -26,7 +26,7 @@ from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, save_model
 from osteon_bench.level_characters import level_characters
-from osteon_bench.players.judge import TOLERANCE, Play, Reference, match_corners, worst_deviation
+from osteon_bench.players.deviation import TOLERANCE, Play, Reference, match_corners, worst_deviation
 from osteon_bench.players.tools import why_no_browser, why_no_validator
 from osteon_bench.rows import Row, at_most
 from osteon_bench.run import BenchRun

@@ -25,8 +25,8 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.fit.poses import distinct_poses, pose_distances
 from osteon.lod.mesh.options import SimplifyOptions

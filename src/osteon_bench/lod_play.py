@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.deform.dense_blend import blend_dense
+from osteon.deform.blending import blend_dense
 from osteon.lod.level_player import LevelPlayer, plan_level
 from osteon.lod.level_pose import pose_at_count
 from osteon.lod.local_keys import local_keys

@@ -20,8 +20,8 @@ from statistics import median
 
 from osteon.core.animation import BoneType
 from osteon.core.errors import OsteonError
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon_bench.command import command_rows
 from osteon_bench.dem_bones import (
     DEFAULTS,

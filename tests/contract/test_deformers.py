@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import apply, compose, identity, invert
 from osteon.deform.linear_blend import LinearBlend

@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import lstsq
 from scipy.optimize import minimize
 
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, solve_basis, solve_coefficients
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointRefinementOptions, _Joint
 from osteon.fit.corrections.fit_corrections import displacement_corrections

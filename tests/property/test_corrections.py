@@ -11,8 +11,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import apply
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, order_columns
 from osteon.fit.corrections.corrected_skin import JointRefinementOptions, refine_corrected_skin

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
-from osteon.core.option_checks import change_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import change_options
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import apply, nearest_rotation
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames

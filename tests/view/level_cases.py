@@ -8,9 +8,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.character import Character
+from osteon.core.character import Character, Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.deform.pose import pose_frames
 from osteon.io.metadata.baked import baked_model
 from osteon.lod.bind_pose import BindPose

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import GeometryError
-from osteon.core.stored_levels import StoredLevels
+from osteon.core.model import StoredLevels
 from osteon.io import save_stored_levels
 from osteon.lod.files import save_levels
 from osteon.lod.model_levels import ModelLevels

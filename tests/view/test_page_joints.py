@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skeleton
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io import save_model
 from osteon.synth.baked import anchor_skin

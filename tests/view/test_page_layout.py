@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.io import save_model, save_sequence
 
 from .eigenskin_case import write_arm

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import save_model

@@ -12,8 +12,8 @@ import numpy as np
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.option_flags import options_of, refuse_given, some_of
 from osteon.cli.outputs import file_output, plan_outputs
-from osteon.core.command_text import command_text
-from osteon.core.options import SkinOptions
+from osteon.core.options import command_text
+from osteon.core.skin_options import SkinOptions
 
 if TYPE_CHECKING:
     from osteon.core.animation import BoneType

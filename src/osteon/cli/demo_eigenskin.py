@@ -10,7 +10,7 @@ import numpy as np
 
 from osteon.cli.common import print_json, progress_bar, write_json
 from osteon.cli.outputs import file_output, plan_outputs
-from osteon.core.command_text import command_text
+from osteon.core.options import command_text
 
 if TYPE_CHECKING:
     from osteon.core.progress import Progress
@@ -41,7 +41,7 @@ def eigenskin_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
     with progress_bar(quiet) as progress:
         _simulate(folder / POSES, progress)
         poses = load_pose_set(folder / POSES)
-        from osteon.core.eigenskin_options import EigenSkinOptions
+        from osteon.fit.eigenskin.options import EigenSkinOptions
 
         rig = rig_of_mesh(poses.mesh, poses.skeleton, EigenSkinOptions())
         learned = learn_eigenskin(rig, poses, progress=progress)
@@ -72,7 +72,7 @@ def _simulate(folder: Path, progress: Progress | None) -> None:
     body = ElasticBody.of(lattice_around(rest, float(np.ptp(vertices, axis=0).max()) / CELLS), skeleton)
     planned = plan_sweep(skeleton, bends, SweepOptions(sweep=True, each=EACH, validate=0))
     number = {name: j for j, name in enumerate(skeleton.names)}
-    together = {number[limit.joint]: limit.turn(SHOWN * limit.high) for limit in bends}
+    together = {number[limit.joint]: limit.rotation(SHOWN * limit.high) for limit in bends}
     planned.append(PlannedPose("grasp", "validate", together))
     simulate_poses(body, SimulationPlan(planned, bends, suffix=".ply"), folder, progress=progress)
 

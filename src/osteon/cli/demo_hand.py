@@ -11,7 +11,7 @@ import numpy as np
 
 from osteon.cli.common import print_json, progress_bar, write_json
 from osteon.cli.outputs import file_output, plan_outputs
-from osteon.core.command_text import command_text
+from osteon.core.options import command_text
 
 if TYPE_CHECKING:
     from osteon.core.arrays import Float64, Int32
@@ -73,9 +73,9 @@ def _turns(skeleton: StickSkeleton) -> dict[str, dict[int, Float64]]:
 
     number = {name: j for j, name in enumerate(skeleton.names)}
     bends = {number[limit.joint]: limit for limit in hand_limits() if limit.name != "spread"}
-    fist = {j: limit.turn(FIST * limit.high) for j, limit in bends.items()}
+    fist = {j: limit.rotation(FIST * limit.high) for j, limit in bends.items()}
     joint = number["index.2"]
-    return {"index finger bent": {joint: bends[joint].turn(bends[joint].high)}, "loose fist": fist}
+    return {"index finger bent": {joint: bends[joint].rotation(bends[joint].high)}, "loose fist": fist}
 
 
 def _facts(posed: PosedBody) -> dict[str, Any]:

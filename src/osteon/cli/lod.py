@@ -17,12 +17,11 @@ from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.wall_time import WallTime
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import BoundNotReached, OptionError
-from osteon.core.lod_options import LodOptions
-from osteon.core.option_checks import drop_unused
-from osteon.core.option_fields import option
+from osteon.core.options import drop_unused, option
 from osteon.fit.kernel_modules import LOD_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, save_model
 from osteon.io.models import check_level_output
+from osteon.lod.options import LodOptions
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
@@ -166,7 +165,7 @@ def _check_outputs(files: LodFiles) -> frozenset[str]:
 
 def _fit(file: Path, model: SkinnedModel, files: LodFiles, options: LodOptions, progress: Progress | None) -> LevelsFit:
     """The levels of the file if one of them is to be baked and nothing else is asked for; or else new ones."""
-    from osteon.core.option_checks import change_options
+    from osteon.core.options import change_options
     from osteon.lod.files import load_levels
     from osteon.pipeline.levels import fit_levels, stored_fit
 

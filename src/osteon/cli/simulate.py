@@ -16,12 +16,11 @@ from osteon.cli.info import print_facts
 from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import LEDGER, Wanted, file_output, plan_outputs
 from osteon.core.errors import BoundNotReached, OptionError
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import option
+from osteon.core.options import check_options, option
 from osteon.elastic.options import FleshOptions, SweepOptions
 
 if TYPE_CHECKING:
-    from osteon.core.joint_limits import JointLimit
+    from osteon.core.kinematics import JointLimit
     from osteon.core.sticks import StickSkeleton
     from osteon.elastic.body import ElasticBody
     from osteon.elastic.sweep import PlannedPose

@@ -17,15 +17,11 @@ from osteon.cli.option_flags import is_given, naming_input, optional, options_of
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.skin_clips import ClipRun, write_clips
 from osteon.cli.wall_time import WallTime, time_text
-from osteon.core.budget import Budget, Try
 from osteon.core.compile_kernels import start_compiling
-from osteon.core.engine_options import options_for
-from osteon.core.engines import GLTF
 from osteon.core.errors import BoundNotReached
-from osteon.core.option_checks import drop_unused
-from osteon.core.option_fields import need, option
-from osteon.core.options import SkinOptions
+from osteon.core.options import drop_unused, need, option
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.fit.kernel_modules import kernels_for
 from osteon.io import (
     MODEL_FORMATS,
@@ -36,12 +32,14 @@ from osteon.io import (
     save_model,
     save_played,
 )
+from osteon.io.engines import GLTF
 from osteon.io.formats.options import ClipOptions
 from osteon.io.load.clip_files import PlayedClips, play_on_rig
 from osteon.io.load.rig_files import keeps_rig, open_character, save_on_rig
 from osteon.io.models import note_lost
 from osteon.io.save.output_batch import written_path
 from osteon.io.save.sequences import frames_folder
+from osteon.pipeline.options import Budget, Try, options_for
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel

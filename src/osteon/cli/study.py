@@ -17,8 +17,7 @@ from osteon.cli.option_flags import options_of
 from osteon.cli.outputs import Outputs, file_output, plan_outputs
 from osteon.cli.study_text import answers_text, print_results
 from osteon.core.errors import OptionError
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import option
+from osteon.core.options import check_options, option
 
 if TYPE_CHECKING:
     from osteon.study.answers import AnswerFile

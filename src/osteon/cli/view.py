@@ -13,8 +13,8 @@ import click
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.ending import for_the_owner_only, handling_signals, leave
 from osteon.cli.outputs import Outputs, Wanted, file_output, folder_output, plan_outputs
-from osteon.core.command_text import command_text
 from osteon.core.errors import OptionError
+from osteon.core.options import command_text
 from osteon.core.progress import Progress
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.errors import OsteonError
-from osteon.core.parallel import available_threads, single_threaded_blas
-from osteon.core.processes import end_with
+from osteon.core.parallel import available_threads, end_with, single_threaded_blas
 from osteon.elastic.body import ElasticBody, PosedBody
 
 __all__ = ["DonePose", "PoseTask", "pose_many"]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32, IntArray, checked
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.core.transforms import compose, invert
 
 __all__ = ["BindPose", "offsets_in_pose"]

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32, IntArray, checked, checked_indices
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays, Skin
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.skin import Skin
 
 __all__ = ["BlendOrder", "blend_shares"]
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray, checked, checked_indices
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.transforms import compose, identity
 

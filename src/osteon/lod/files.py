@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from osteon.core.engines import GLTF, engine_of
 from osteon.core.errors import GeometryError
 from osteon.io import SaveOptions, load_model, load_stored_levels, save_stored_levels
+from osteon.io.engines import GLTF, engine_of
 from osteon.io.formats.engine_facts import writes_coarse
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
 from osteon.io.load.source import PathLike

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import SkinnedModel
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
 from osteon.lod.bone_order import BoneForm
 from osteon.lod.progressive_skin import ProgressiveSkin
 from osteon.lod.search.fit_bind_pose import fit_bind_pose

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, checked
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError, OptionError
 
 __all__ = ["LevelCurve", "LevelPoint"]

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
-from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.errors import OptionError
+from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.transforms import compose
 from osteon.lod.bone_order import BoneChain, BoneOrder
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64
-from osteon.core.deformer import Deformer
-from osteon.core.skin import Skin
+from osteon.core.character import Deformer, Skin
 from osteon.deform.pose import blends_of
 from osteon.deform.registry import restore_deformer
 from osteon.lod.bone_order import BoneOrder

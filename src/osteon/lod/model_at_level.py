@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.animation import Animation, BoneTrack, bone_type_of
-from osteon.core.character import Character
-from osteon.core.clips import Clip
-from osteon.core.deformer import Deformer
+from osteon.core.animation import Animation, BoneTrack, Clip, bone_type_of
+from osteon.core.character import Character, Deformer, Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.deform.registry import restore_deformer
 from osteon.io.metadata.baked import baked_model
 from osteon.lod.level_curve import LevelPoint

@@ -17,12 +17,9 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
-from osteon.core.character import Character
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays, Character, Skin
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
-from osteon.core.stored_levels import StoredLevels, coarse_model
+from osteon.core.model import SkinnedModel, StoredLevels, coarse_model
 from osteon.io.load.source import quote
 from osteon.lod.bake import bake_level
 from osteon.lod.blend_order import BlendOrder

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError, OptionError
 from osteon.lod.bind_pose import BindPose
 from osteon.lod.blend_order import BlendOrder

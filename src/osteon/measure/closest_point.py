@@ -22,8 +22,7 @@ import numpy as np
 from osteon.core.arrays import Float64, FloatArray, Int32, checked, checked_indices
 from osteon.core.box_tree import build_boxes
 from osteon.core.errors import GeometryError
-from osteon.core.exact_kernels import Point, inlined
-from osteon.core.kernels import compiled_by
+from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, minus
 from osteon.core.parallel import available_threads, for_blocks
 
 __all__ = ["ClosestPoints", "SurfaceBoxes", "closest_points", "depth_outside", "first_triangles"]
@@ -199,16 +198,16 @@ def _on_triangle(corners: Float64, t: int, q: Point) -> tuple[float, Point]:
     a = (corners[t, 0], corners[t, 1], corners[t, 2])
     b = (corners[t, 3], corners[t, 4], corners[t, 5])
     c = (corners[t, 6], corners[t, 7], corners[t, 8])
-    ab, bc, ca, aq = _minus(b, a), _minus(c, b), _minus(a, c), _minus(q, a)
-    n = _cross(ab, bc)
-    area = _dot(n, n)
+    ab, bc, ca, aq = minus(b, a), minus(c, b), minus(a, c), minus(q, a)
+    n = cross(ab, bc)
+    area = dot(n, n)
     if (
         area > 0
-        and _dot(_cross(n, ab), aq) > 0
-        and _dot(_cross(n, bc), _minus(q, b)) > 0
-        and _dot(_cross(n, ca), _minus(q, c)) > 0
+        and dot(cross(n, ab), aq) > 0
+        and dot(cross(n, bc), minus(q, b)) > 0
+        and dot(cross(n, ca), minus(q, c)) > 0
     ):
-        up = _dot(n, aq)
+        up = dot(n, aq)
         s = up / area
         return up * s, (q[0] - s * n[0], q[1] - s * n[1], q[2] - s * n[2])
     best, point = _on_edge(a, ab, q)
@@ -224,23 +223,8 @@ def _on_triangle(corners: Float64, t: int, q: Point) -> tuple[float, Point]:
 @inlined
 def _on_edge(a: Point, direction: Point, q: Point) -> tuple[float, Point]:
     """Squared distance of a point from an edge that starts at a, and its closest point."""
-    length = _dot(direction, direction)
-    s = min(max(_dot(_minus(q, a), direction) / length, 0.0), 1.0) if length > 0 else 0.0
+    length = dot(direction, direction)
+    s = min(max(dot(minus(q, a), direction) / length, 0.0), 1.0) if length > 0 else 0.0
     point = (a[0] + s * direction[0], a[1] + s * direction[1], a[2] + s * direction[2])
-    off = _minus(q, point)
-    return _dot(off, off), point
-
-
-@inlined
-def _minus(a: Point, b: Point) -> Point:
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
-
-
-@inlined
-def _dot(a: Point, b: Point) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@inlined
-def _cross(a: Point, b: Point) -> Point:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+    off = minus(q, point)
+    return dot(off, off), point

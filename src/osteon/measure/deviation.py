@@ -23,8 +23,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.frame_blocks import FrameBlock, frame_blocks
-from osteon.core.frames import FrameSource
+from osteon.core.frames import FrameBlock, FrameSource, frame_blocks
 from osteon.core.normals import angles_between, vertex_normals
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.core.sequence import MeshSequence, frames_of

@@ -19,8 +19,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.frame_blocks import FrameBlock, frame_blocks, mean_frame
-from osteon.core.frames import FrameSource
+from osteon.core.frames import FrameBlock, FrameSource, frame_blocks, mean_frame
 from osteon.core.kernels import kernel
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between, vertex_normals

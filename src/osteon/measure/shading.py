@@ -13,11 +13,10 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.model import SkinnedModel
-from osteon.core.normals import angles_between
+from osteon.core.normals import SourceNormals, angles_between
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.core.sequence import MeshSequence
-from osteon.core.source_normals import SourceNormals
-from osteon.core.weld import weld_points
+from osteon.core.topology import weld_points
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.normals import NormalForm, pose_normals
 from osteon.deform.pose import pose_vertices

@@ -18,10 +18,10 @@ from typing import Any, Self
 import numpy as np
 
 from osteon import __version__
-from osteon.core.fit_report import FitReport, peak_memory_mb
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
+from osteon.core.progress import FitReport, peak_memory_mb
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.measure.distortion import (
     Conditioning,
     Distortion,

@@ -10,30 +10,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.animation import Animation, BoneTrack, bone_type_of
+from osteon.core.animation import Animation, BoneTrack, Clip, bone_type_of
 from osteon.core.arrays import Float64, FloatArray, Int32, Int64
-from osteon.core.character import Character
-from osteon.core.clips import Clip
+from osteon.core.character import Character, Displacement, Skeleton
 from osteon.core.compile_kernels import compile_kernels
-from osteon.core.deformer import Displacement
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import Stopwatch
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between
-from osteon.core.option_hints import takes_options
+from osteon.core.options import takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
 from osteon.core.sticks import StickSkeleton
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.normals import rest_normals, unit_vectors
 from osteon.deform.pose import ColumnMotion, blends_of, pose_points
-from osteon.deform.pose_skeleton import transforms_of_turns
+from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.fit.eigenskin.fit_eigenskin import EigenSkinFit, KnownPoses, fit_eigenskin
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.eigenskin.rest_displacements import PoseNormals
 from osteon.fit.eigenskin.stick_rig import rig_of_sticks
 from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
@@ -68,7 +64,7 @@ def poses_of_rig(character: Character, poses: PoseSet, chosen: Sequence[int] | I
     hinges = np.zeros((len(skeleton.names), 3))
     for theirs, ours in joints.items():
         turns[:, ours], hinges[ours] = some.turns[:, theirs], some.hinges[theirs]
-    transforms = transforms_of_turns(skeleton, turns, some.shifts)
+    transforms = transforms_of_joint_rotations(skeleton, turns, some.shifts)
     vertices = _vertices(character.mesh, some.mesh)
     return KnownPoses(np.ascontiguousarray(some.frames[:, vertices]), transforms, some.names, hinges)
 

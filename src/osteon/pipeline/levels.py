@@ -25,17 +25,15 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import Stopwatch
-from osteon.core.lod_options import LodOptions
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import check_used, drop_unused
-from osteon.core.option_hints import takes_options
-from osteon.core.progress import Progress, report_progress
+from osteon.core.options import check_used, drop_unused, takes_options
+from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.io import SaveOptions, save_model
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.simplify import MeshLevel, simplify_model
 from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
+from osteon.lod.options import LodOptions
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.skin_motion import read_skin_motion
 from osteon.lod.skin_errors import SkinErrors, skin_errors

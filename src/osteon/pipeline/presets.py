@@ -13,10 +13,9 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
-from osteon.core.fit_report import FitReport
-from osteon.core.options import SkinOptions
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, report_progress
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.core.topology import vertex_graph
 from osteon.fit.clustering.cluster import (
     Clustering,

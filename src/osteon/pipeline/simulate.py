@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from osteon.core.errors import FileFormatError, OsteonError
-from osteon.core.joint_limits import JointLimit, hinge_axes
+from osteon.core.kinematics import JointLimit, hinge_axes
 from osteon.core.progress import Progress, report_progress
 from osteon.elastic.body import IN_BALANCE, ElasticBody, PosedBody
 from osteon.elastic.pose_workers import PoseTask, pose_many

@@ -12,21 +12,18 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
+from osteon.core.character import Skeleton
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
-from osteon.core.option_hints import takes_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import takes_options
 from osteon.core.parallel import single_threaded_blas
-from osteon.core.progress import Progress, report_progress
-from osteon.core.rig_options import RigOptions
+from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
-from osteon.core.topology import triangle_areas
-from osteon.core.weld import weld_vertices
+from osteon.core.skin_options import SkinOptions
+from osteon.core.topology import triangle_areas, weld_vertices
 from osteon.fit.clustering.core_bones import fit_core_bones
 from osteon.fit.kernel_modules import RIG_KERNELS
 from osteon.fit.mirror import MirrorPlane, find_mirror_plane
@@ -39,6 +36,7 @@ from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections
 from osteon.fit.skin.bones import complete_bones, seed_bones
 from osteon.fit.skin.influences import Influences
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, depth_outside
+from osteon.pipeline.options import RigOptions
 from osteon.pipeline.presets import cluster_sample
 from osteon.pipeline.skin import SkinFit, at_play_size, build_model, check_sequence, measure_fit
 from osteon.pipeline.stages import SkinTask, Solution

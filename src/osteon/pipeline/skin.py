@@ -9,21 +9,18 @@ import numpy as np
 
 from osteon.core.arrays import Int32
 from osteon.core.bone_axes import axes_of_bones
-from osteon.core.bone_limits import BoneLimits
+from osteon.core.character import BoneLimits
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import check_used
-from osteon.core.option_hints import takes_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import check_used, takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.play_scale import scale_of_frames
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.core.topology import degenerate_triangles
-from osteon.core.weld import weld_vertices
+from osteon.core.skin_options import SkinOptions
+from osteon.core.topology import degenerate_triangles, weld_vertices
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, solve_coefficients

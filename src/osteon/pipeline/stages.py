@@ -8,17 +8,14 @@ import numpy as np
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Int32
+from osteon.core.character import Deformer, Skeleton, Skin
 from osteon.core.corrections import Corrections
-from osteon.core.deformer import Deformer
-from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
+from osteon.core.normals import SourceNormals
 from osteon.core.parallel import available_threads
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
-from osteon.core.source_normals import SourceNormals
+from osteon.core.skin_options import SkinOptions
 from osteon.fit.corrections.columns import ColumnFit, SkinState
 from osteon.fit.corrections.corrected_skin import JointRefinementOptions, refine_corrected_skin
 from osteon.fit.corrections.fit_corrections import BLOCK_RANK, fit_corrections, without_flat_blends

@@ -12,16 +12,16 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from osteon.core.budget import Try
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import change_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import change_options
 from osteon.core.progress import Progress, ProgressEvent, report_progress
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles, sample_triangles
 from osteon.io import SaveOptions, save_model
 from osteon.measure.skin_report import SkinReport
+from osteon.pipeline.options import Try
 from osteon.pipeline.skin import SkinFit, skin_sequence
 
 __all__ = [

@@ -21,7 +21,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
 from osteon.io.save.marks import MARK
-from osteon.report.numbers import nice_ticks
+from osteon.report.page_parts import nice_ticks
 from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_camera
 
 __all__ = [

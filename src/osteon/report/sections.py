@@ -11,8 +11,7 @@ from osteon.measure.skin_report import SkinReport, far_off_warnings, grade_resul
 from osteon.report.curves import rank_of
 from osteon.report.figures import Figure
 from osteon.report.gallery import Picture, Spot
-from osteon.report.numbers import brief, nice_ticks, number, percent, share
-from osteon.report.page_parts import table
+from osteon.report.page_parts import brief, nice_ticks, number, percent, share, table
 from osteon.report.picture import heat_colors
 
 __all__ = [

@@ -17,9 +17,9 @@ from tempfile import gettempdir, mkdtemp
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Int32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress

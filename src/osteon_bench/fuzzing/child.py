@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from osteon.core.processes import limit_memory
+from osteon.core.parallel import limit_memory
 from osteon_bench.fuzzing.attempt import attempt_file
 from osteon_bench.fuzzing.forked import Fork
 from osteon_bench.fuzzing.line_coverage import LineCoverage

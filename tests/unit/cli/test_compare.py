@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.command_text import command_text
+from osteon.core.options import command_text
 from osteon.io import load_model, load_sequence, save_sequence
 
 from ...subjects import bent_tube

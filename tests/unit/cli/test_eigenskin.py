@@ -93,7 +93,7 @@ def test_the_paper_preset_says_that_it_has_no_pairs(run, poses):
 def test_a_rig_with_weights_of_its_own(run, poses):
     """Also one that holds vertices twice, in another order."""
     known = load_pose_set(poses)
-    from osteon.core.eigenskin_options import EigenSkinOptions
+    from osteon.fit.eigenskin.options import EigenSkinOptions
 
     rig = rig_of_mesh(known.mesh, known.skeleton, EigenSkinOptions())
     save_model(rig, run.folder / "rig.glb")
@@ -115,7 +115,7 @@ def test_a_rig_with_weights_of_its_own(run, poses):
 
 
 def test_options_of_learning_have_an_effect(poses):
-    from osteon.core.eigenskin_options import EigenSkinOptions
+    from osteon.fit.eigenskin.options import EigenSkinOptions
 
     known = load_pose_set(poses)
 

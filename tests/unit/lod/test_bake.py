@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import displaced_rest, pose_frames, pose_points
 from osteon.lod.bake import bake_level

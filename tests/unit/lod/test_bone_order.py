@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.lod.bind_pose import BindPose
 from osteon.lod.blend_order import BlendOrder

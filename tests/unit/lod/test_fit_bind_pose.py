@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.lod.bind_pose import offsets_in_pose
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.level_pose import pose_at_count

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.lod.blend_order import BlendOrder, blend_shares
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.skin_motion import read_skin_motion

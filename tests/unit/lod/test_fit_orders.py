@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skeleton
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.bone_order import BoneOrder
 from osteon.lod.level_pose import pose_at_count

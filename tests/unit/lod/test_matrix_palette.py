@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.deform.pose import blends_of, pose_frames
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.level_curve import LevelPoint

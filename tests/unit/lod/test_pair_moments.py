@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.lod.level_pose import pose_at_count
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.fit_orders import fit_orders, runs_of

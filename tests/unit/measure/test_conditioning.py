@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.core.transforms import identity, rotation_from_axis_angle
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.measure import distortion

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack, BoneType
+from osteon.core.character import Skin
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.measure.skin_report import compression_ratio

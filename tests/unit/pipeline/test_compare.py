@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.compare_options import CompareOptions
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
@@ -20,6 +19,7 @@ from osteon.fit.models import registry as contestants
 from osteon.fit.models.registry import CONTESTANTS, Contestant, ContestantSweep, find_contestants
 from osteon.pipeline.compare import bones_for_comparison, compare_models
 from osteon.pipeline.comparison import Comparison
+from osteon.pipeline.options import CompareOptions
 
 from ...subjects import bent_tube
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.lod_options import LodOptions
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions
+from osteon.lod.options import LodOptions
 from osteon.pipeline.level_measures import measure_costs
 from osteon.pipeline.levels import LevelsFit, bake_found, file_sizes, fit_levels, level_at, stored_fit
 from osteon.synth.jointed import JointedOptions, make_jointed

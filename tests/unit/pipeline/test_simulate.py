@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import FileFormatError
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.elastic.body import ElasticBody
 from osteon.elastic.material import Material
@@ -29,7 +29,7 @@ def body() -> ElasticBody:
 
 
 def plan(*degrees, **changed) -> SimulationPlan:
-    poses = [PlannedPose(f"bend_{d:+d}", "train", {1: LIMITS[0].turn(d)}) for d in degrees]
+    poses = [PlannedPose(f"bend_{d:+d}", "train", {1: LIMITS[0].rotation(d)}) for d in degrees]
     return SimulationPlan(poses, LIMITS, **changed)
 
 
@@ -48,7 +48,7 @@ def test_a_folder_of_poses(tmp_path, body):
     poses = load_pose_set(tmp_path / "poses")
     assert np.array_equal(poses.mesh.rest, body.solid.surface.rest)
     np.testing.assert_allclose(poses.hinge_degrees()[:, 1], [10, -20])
-    direct = body.pose({1: LIMITS[0].turn(-20)}).surface
+    direct = body.pose({1: LIMITS[0].rotation(-20)}).surface
     np.testing.assert_allclose(poses.frames[1], direct, atol=1e-6)
 
 

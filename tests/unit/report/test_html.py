@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.errors import FileFormatError
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.measure.skin_report import Rung, grade_result
 from osteon.pipeline.rig import default_rig_options
 from osteon.pipeline.skin import SkinFit, skin_sequence
@@ -99,7 +99,7 @@ def test_says_what_was_measured(page: _Page, tube: tuple[SkinFit, MeshSequence])
         *wanted,
         f"frame {worst.frame}",
         "held-out E",
-        "What would make it better, or smaller",
+        "How to make it closer, or smaller",
         "Bones found by tolerance",
     ):
         assert part in page.text, part

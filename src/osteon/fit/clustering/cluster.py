@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import FitReport
 from osteon.core.kernels import kernel
 from osteon.core.parallel import available_threads, for_blocks
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import triangle_areas, triangle_neighbors
 from osteon.fit.clustering.core_bones import mean_rotations, triangle_rotations

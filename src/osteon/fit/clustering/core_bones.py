@@ -24,8 +24,7 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Bool, Float32, Float64, FloatArray, Int32
-from osteon.core.frame_blocks import frame_blocks
-from osteon.core.frames import FrameSource
+from osteon.core.frames import FrameSource, frame_blocks
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import triangle_areas
 from osteon.core.transforms import nearest_rotation

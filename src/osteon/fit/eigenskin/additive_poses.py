@@ -27,8 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
+from osteon.core.character import Skeleton, Skin
 from osteon.deform.joint_rbf import driver_shapes
 from osteon.fit.eigenskin.driver_fields import DriverField, JointSettings
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int64
 from osteon.core.character import Character
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.deform.joint_rbf import NO_JOINT, JointRbf
 from osteon.fit.eigenskin.additive_poses import neighbouring_joints, regions_of_joints, split_poses
 from osteon.fit.eigenskin.driver_fields import DriverField, JointSettings, PoseGroups, joint_fields, pair_fields
 from osteon.fit.eigenskin.eigenbasis import Eigenbasis, eigendisplacements
 from osteon.fit.eigenskin.fit_rbf import RADIUS, RbfOptions, SettingsFit, fit_settings
+from osteon.fit.eigenskin.options import EigenSkinOptions
 
 __all__ = ["DriverColumns", "PosesOfJoints", "assemble_columns", "fit_columns", "limit_columns"]
 

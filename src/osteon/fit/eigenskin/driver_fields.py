@@ -21,7 +21,7 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float64, Int32, Int64
 from osteon.core.errors import GeometryError
-from osteon.deform.joint_rbf import NO_JOINT, compare_turns, joint_turns, rotation_vectors
+from osteon.deform.joint_rbf import NO_JOINT, compare_rotations, joint_rotations, rotation_vectors
 from osteon.fit.eigenskin.fit_rbf import RbfOptions, fit_settings
 
 __all__ = [
@@ -79,9 +79,8 @@ class JointSettings:
             earlier = np.flatnonzero((self.moved[:p] == self.moved[p]).all(axis=1))
             if not len(earlier):
                 continue
-            apart = compare_turns(self.rotations[earlier], self.rotations[p], np.zeros((len(self.joints), 3)))[0].max(
-                axis=1
-            )
+            angles, _ = compare_rotations(self.rotations[earlier], self.rotations[p], np.zeros((len(self.joints), 3)))
+            apart = angles.max(axis=1)
             if apart.min() < SAME:
                 other = self.names[int(earlier[apart.argmin()])]
                 raise GeometryError(
@@ -92,7 +91,7 @@ class JointSettings:
 def find_settings(transforms: Float64, parents: Int32, names: Sequence[str], hinges: Float64) -> JointSettings:
     """The settings in posed_from_rest transforms (p,b,3,4); `hinges` (b,3) are axes that are known, zero elsewhere."""
     joints = np.flatnonzero(parents != NO_JOINT)
-    rotations = joint_turns(transforms, parents, joints)
+    rotations = joint_rotations(transforms, parents, joints)
     vectors = rotation_vectors(rotations)
     moved = np.linalg.norm(vectors, axis=-1) > STILL
     axes = np.stack([_axis(vectors[moved[:, n], n], hinges[j]) for n, j in enumerate(joints)] or [np.zeros(3)])

@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.deform.joint_rbf import compare_turns, driver_shapes, rotation_vectors
+from osteon.deform.joint_rbf import compare_rotations, driver_shapes, rotation_vectors
 
 __all__ = ["RbfOptions", "SettingsFit", "count_axes", "fit_settings", "smooth_settings"]
 
@@ -73,7 +73,7 @@ def smooth_settings(rotations: Float64, values: Float64, sizes: Float64 | None =
 
 
 def _kernel(rotations: Float64, others: Float64, radius: float) -> Float64:
-    x = compare_turns(rotations[:, None], others[None], np.zeros(3))[0] / radius
+    x = compare_rotations(rotations[:, None], others[None], np.zeros(3))[0] / radius
     return np.asarray((1 + x + x * x / 3) * np.exp(-x))
 
 
@@ -87,7 +87,7 @@ def _grid(rotations: Float64) -> Float64:
     ways = count_axes(rotations)
     lines = [np.linspace(low[i], high[i], GRID[i]) if i < ways else np.zeros(1) for i in range(3)]
     grid = Rotation.from_rotvec(np.array(list(product(*lines))) @ axes).as_quat()
-    nearest = compare_turns(grid[:, None], rotations[None], np.zeros(3))[0].min(axis=1)
+    nearest = compare_rotations(grid[:, None], rotations[None], np.zeros(3))[0].min(axis=1)
     return np.asarray(grid[(nearest > NEAR) & (nearest < FAR)])
 
 

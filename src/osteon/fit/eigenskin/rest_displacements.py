@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.mesh import Mesh
+from osteon.core.normals import SourceNormals
 from osteon.core.play_scale import scale_of_bones
-from osteon.core.source_normals import SourceNormals
-from osteon.core.weld import weld_points
+from osteon.core.topology import weld_points
 from osteon.deform.normals import rest_normals
 from osteon.deform.pose import blends_of
 

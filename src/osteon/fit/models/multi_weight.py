@@ -31,7 +31,7 @@ from typing import ClassVar
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64, IntArray
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.transforms import apply, compose, identity, invert
 from osteon.deform.multi_weight import WORLD, MultiWeight
 from osteon.fit.models.registry import ModelFit, ModelFitOptions

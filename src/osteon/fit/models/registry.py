@@ -30,11 +30,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.deformer import Deformer, Displacement
+from osteon.core.character import Deformer, Displacement, Skeleton
 from osteon.core.errors import OptionError
-from osteon.core.fit_report import FitReport
-from osteon.core.options import SkinModel
-from osteon.core.skeleton import Skeleton
+from osteon.core.progress import FitReport
+from osteon.core.skin_options import SkinModel
 from osteon.fit.problem import FitProblem
 
 if TYPE_CHECKING:
@@ -244,10 +243,10 @@ def contest_eigenskin(
     Training poses move all joints at once, so `fit/eigenskin/additive_poses.py` splits them by joint.
     """
     from osteon.core.character import Character
-    from osteon.core.eigenskin_options import EigenSkinOptions
     from osteon.core.mesh import Mesh
     from osteon.deform.linear_blend import LinearBlend
     from osteon.fit.eigenskin.fit_eigenskin import KnownPoses, fit_eigenskin
+    from osteon.fit.eigenskin.options import EigenSkinOptions
 
     if options.skeleton is None:
         raise OptionError("eigenskin: it follows joints, and these bones have no skeleton")

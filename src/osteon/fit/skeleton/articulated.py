@@ -5,20 +5,20 @@
 
 | symbol | name |
 | --- | --- |
-| R | turns of the bones in the world (f,b,3,3); t place of the rest pose's origin, had it hung on the root (f,3) |
-| c | joints (b,3) in the rest pose; bone b turns about c_b, which its parent carries; that of the root moves nothing |
-| w, s | weights (v,b), and those of a bone and all that hang on it: s_vb = sum of w_vd, d in the tree below b |
-| y | arms (v,3b): what of a vertex turns with each bone |
-| o, h | places (b,3) that free sections gave the joints, and how strongly they hold: along a hinge nothing else does |
+| R, t | rotations of the bones in the world (f,b,3,3); the rest pose's origin, moved as a child of the root (f,3) |
+| c | joints (b,3) in the rest pose; bone b rotates about c_b, which moves with its parent; the root's has no effect |
+| w, s | weights (v,b), and those of a bone with its descendants: s_vb = sum of w_vd over d in the subtree of b |
+| y | arms (v,3b): the part of a vertex that each bone rotates |
+| o, h | places (b,3) of the joints of free sections, and the strength of the regularisation towards them |
 
-A bone b takes rest points to T_b p = R_b (p - c_b) + x_b with x_b = x_parent + R_parent (c_b - c_parent). Written out,
-all R stand side by side: positions are linear in them, and each bone's turn moves all that hangs on it. Three halves of
-a round, each exact for what it changes:
-- bones in turn, R_b = the rotation closest to what the others leave against its arms, and t their mean;
+A bone b takes rest points to T_b p = R_b (p - c_b) + x_b with x_b = x_parent + R_parent (c_b - c_parent). Expanded,
+positions are linear in all R, and the rotation of a bone moves its descendants. A round has three steps, each an exact
+minimiser:
+- bones in turn: R_b = the rotation closest to the residual of the others against its arms; t is the mean;
 - all joints at once: positions are linear in c with s_vj (R_parent - R_j)^f; the sums over vertices and over frames
   separate, so the matrix is a product of two small ones, entry by entry;
 - weights by `select_influences`.
-Steps ahead as in `fit/skin/refine.py`.
+Extrapolation as in `fit/skin/refine.py`.
 
 Notes, E over that of free sections / joints within 5 % (precision, recall), by what keeps joints in place. Horse, 25
 bones, and Fox: HOLD alone 1e-4 1.22 / 0.72, 0.81, one joint 0.7 diagonals outside the body; 1e-3 1.32 / 0.83, 0.88;
@@ -48,39 +48,39 @@ __all__ = ["ArticulatedFit", "ArticulatedOptions", "Articulation", "fit_articula
 
 #: Regularisation of joints towards their places in free sections, and its largest factor for precisely known joints.
 HOLD, PRECISE = 1e-4, 100.0
-#: Slack of a joint, in diagonals a radian, that makes it an ordinary one.
+#: Slack of an ordinary joint, in diagonals per radian.
 ORDINARY_SLACK = 0.005
-#: Ordinary joints that stray farther than this part of the diagonal are held more strongly, so many times a round at
-#: most; precise ones have less room, slack ones more.
+#: Ordinary joints that move farther than this fraction of the diagonal are regularised more strongly, at most TIGHTER
+#: times per round; precise joints have a smaller range, slack ones a larger one.
 FARTHEST, TIGHTER, REACHES = 0.02, 4, (0.5, 3.0)
-#: Vertices that hold a joint at least as strongly as if they were there: below it there may be none.
+#: Least number of vertices in the regularisation of a joint, which may have none in its subtree.
 NOTHING = 1e-6
 #: Sweeps over the bones in a round.
 SWEEPS = 3
 #: Rounds on all vertices at the end.
 FULL_ROUNDS = 6
-#: Rounds of turns for poses that a finished skeleton is brought to.
+#: Rounds of rotations for new poses of a finished skeleton.
 REFIT_ROUNDS = 12
-#: The longest step ahead.
+#: The largest extrapolation.
 MAX_BETA = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ArticulatedOptions:
-    """How the articulated form is fitted."""
+    """Options of the articulated fit."""
 
     influences: int = 4
     rounds: int = 60
     tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
-    sample: int = 4_000  # vertices that take part in the first rounds
-    thorough: int = 1  # times that weights are searched thoroughly before the last rounds, on all vertices
+    sample: int = 4_000  # vertices in the first rounds
+    thorough: int = 1  # thorough searches for weights before the last rounds, on all vertices
     seed: int = 0
     threads: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Articulation:
-    """A tree of joints and how it moves, in the problem's units."""
+    """A tree of joints and its motion, in problem units."""
 
     parents: Int64  # (b,) parents before children, -1 at the root, which is first
     joints: Float64  # (b,3) in the rest pose
@@ -123,7 +123,7 @@ def _rotate_in_turn(
     three: Float64,
     four: Float64,
 ) -> None:
-    """Turns of frames start … stop, bone after bone, then the shift; stacked (f,3b+1,3) holds R_b' and t'.
+    """Rotations of frames start … stop, bone after bone, then the shift; stacked (f,3b+1,3) holds R_b' and t'.
 
     yy (3b+1,3b+1) and yx (3b+1,3f) are products of the arms, with a last column of ones; three, four: scratch.
     """
@@ -159,7 +159,7 @@ def _rotate_in_turn(
 
 
 class _Descent:
-    """One problem and one tree; what changes is handed around."""
+    """Constants of the descent for one problem and one tree."""
 
     def __init__(self, problem: FitProblem, tree: JointTree, options: ArticulatedOptions) -> None:
         self.problem, self.parents, self.places, self.options = problem, tree.parents, tree.places, options
@@ -167,11 +167,11 @@ class _Descent:
         self.hold = HOLD * np.clip((ORDINARY_SLACK / np.maximum(tree.slack, 1e-12)) ** 2, 1, PRECISE)
         self.threads = available_threads(options.threads)
         n_bones = len(parents)
-        self.subtree = np.eye(n_bones)  # (b,b) 1 where the first hangs on the second, or is it
+        self.subtree = np.eye(n_bones)  # (b,b) 1 where the first is the second or its descendant
         for b in range(n_bones - 1, 0, -1):
             self.subtree[:, parents[b]] += self.subtree[:, b]
         self.targets = problem.targets.astype(np.float64)
-        self.tightened = False  # whether joints have been held more strongly since that was requested
+        self.tightened = False  # whether the regularisation has grown since the last check
         reach = np.clip(tree.slack / ORDINARY_SLACK, *REACHES)
         self.farthest = FARTHEST * reach * float(np.linalg.norm(np.ptp(problem.points[:, :3], axis=0)))
 
@@ -180,7 +180,7 @@ class _Descent:
         n_vertices, n_bones = weights.shape
         carried_weights = weights @ self.subtree
         arms = weights[:, :, None] * self.problem.points[:, None, :3]
-        carried = np.zeros((n_bones, n_bones, 3))  # what each bone's own and descendant weights add to every bone's arm
+        carried = np.zeros((n_bones, n_bones, 3))  # change of every bone's arm per bone's subtree weight
         for b in range(1, n_bones):
             carried[b, b] -= joints[b]
             carried[b, self.parents[b]] += joints[b]
@@ -190,7 +190,7 @@ class _Descent:
     def solve_rotations(
         self, weights: Float64, joints: Float64, rotations: Float64, shift: Float64
     ) -> tuple[Float64, Float64]:
-        """New turns and shifts for these weights and joints."""
+        """New rotations and shifts for these weights and joints."""
         arms = self.arms(weights, joints)
         yy, yx = arms.T @ arms, arms.T @ self.targets
         n_frames, n_bones = rotations.shape[:2]
@@ -206,7 +206,7 @@ class _Descent:
         return np.ascontiguousarray(found), stacked[:, -1].copy()
 
     def solve_joints(self, weights: Float64, rotations: Float64, shift: Float64) -> Float64:
-        """Joints (b,3) for these weights and turns; the root's stays where it is."""
+        """Joints (b,3) for these weights and rotations; that of the root is fixed."""
         n_frames, n_bones = rotations.shape[:2]
         points, parents = self.problem.points[:, :3], self.parents
         carried_weights = (weights @ self.subtree)[:, 1:]
@@ -223,7 +223,7 @@ class _Descent:
         normal = flat @ flat.T * np.repeat(np.repeat(over_vertices, 3, axis=0), 3, axis=1)
         lighter = np.minimum(
             over_vertices.diagonal(), ((1 - carried_weights) ** 2).sum(axis=0)
-        )  # whichever side is the root's
+        )  # of the two sides of the joint
         joints = self.places.copy()
         for _ in range(TIGHTER):
             hold = self.hold[1:] * n_frames * np.maximum(lighter, NOTHING)
@@ -250,7 +250,7 @@ class _Descent:
         )
 
     def round(self, state: Articulation, influences: Influences) -> Articulation:
-        """Turns, then joints, for these weights."""
+        """Rotations, then joints, for these weights."""
         weights = influences.dense(len(self.parents))
         rotations, shift = self.solve_rotations(weights, state.joints, state.rotations, state.shift)
         joints = self.solve_joints(weights, rotations, shift) if len(self.parents) > 1 else state.joints
@@ -272,7 +272,7 @@ def fit_articulated(
     options: ArticulatedOptions | None = None,
     on_round: Callable[[float, float], None] = lambda fraction, error_percent: None,
 ) -> ArticulatedFit:
-    """Turns, joints and weights from a first guess; `on_round` receives the progress and E %."""
+    """Rotations, joints and weights from a first guess; `on_round` receives the progress and E %."""
     options = options or ArticulatedOptions()
     descent = _Descent(problem, tree, options)
     chosen = problem.sampled_vertices(options.sample, options.seed)
@@ -295,7 +295,7 @@ def fit_articulated(
 def fit_articulated_poses(
     problem: FitProblem, parents: Int64, joints: Float64, influences: Influences, start: Float64, *, threads: int = 1
 ) -> Articulation:
-    """How a finished skeleton stands in other poses: its turns and shift, from first transforms (f,b,3,4)."""
+    """A finished skeleton in other poses: its rotations and shift, from initial transforms (f,b,3,4)."""
     none = np.zeros(len(parents))
     tree = JointTree(np.arange(len(parents)), parents, joints, joints, none, none)
     descent = _Descent(problem, tree, ArticulatedOptions(threads=threads))
@@ -313,7 +313,7 @@ def _descend(
     rounds: int,
     on_round: Callable[[float, float], None],
 ) -> ArticulatedFit:
-    """Up to `rounds` rounds from a start and its weights. The last is not a step ahead."""
+    """Up to `rounds` rounds from a start and its weights. The last one is not extrapolated."""
     options, problem = descent.options, descent.problem
     state = last = start
     errors, history, beta, stopped_by = [np.inf], [], MAX_BETA, "rounds"
@@ -327,7 +327,7 @@ def _descend(
                 ahead, beta = solved, beta / 2
                 found = descent.solve_weights(ahead, influences)
         state, last, influences = ahead, solved, found
-        if descent.tightened:  # the error may rise, and falls anew from there
+        if descent.tightened:  # the error may rise with the regularisation
             errors, descent.tightened = [np.inf], False
         errors.append(influences.squared_error)
         history.append(problem.error_percent(influences.errors))

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
-from osteon.core.options import SkinOptions
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import identity
 from osteon.fit.moments import prediction_moments, squared_errors
 from osteon.fit.problem import FitProblem, pose_problem

@@ -44,9 +44,8 @@ from typing import TYPE_CHECKING
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
-from osteon.core.fit_report import FitReport
 from osteon.core.parallel import available_threads
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, report_progress
 from osteon.fit.moments import moment_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.bones import relocate_bones

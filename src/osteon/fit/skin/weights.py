@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.options import SkinOptions, WeightMethod
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
-from osteon.core.weld import weld_vertices
+from osteon.core.skin_options import SkinOptions, WeightMethod
+from osteon.core.topology import weld_vertices
 from osteon.fit.moments import prediction_moments
 from osteon.fit.problem import FitProblem, pose_problem
 from osteon.fit.skin.influences import MAX_INFLUENCES, Influences, select_influences

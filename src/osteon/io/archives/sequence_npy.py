@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.stored_array import open_array, triangulate_faces
 from osteon.io.formats.format_types import SequenceFormat

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
-from osteon.core.command_text import command_text
+from osteon.core.options import command_text
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
 from osteon.io.archives.stored_array import triangulate_faces

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from osteon.core.animation import DEFAULT_FPS, Clip
 from osteon.core.arrays import Float64
-from osteon.core.clips import DEFAULT_FPS, Clip
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.io.poses.bone_pose import BONE_POSE_KEYS, BonePose, SkeletonNames, read_bone_pose

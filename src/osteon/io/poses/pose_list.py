@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.core.sticks import StickSkeleton
 from osteon.io.load.source import Source, quote
 from osteon.io.poses.bone_pose import SkeletonNames, read_axis, read_turns

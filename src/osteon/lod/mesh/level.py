@@ -13,17 +13,16 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32
 from osteon.core.asset import CornerNormals
-from osteon.core.deformer import Deformer, Displacement
+from osteon.core.character import Deformer, Displacement, Skin
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
 from osteon.lod.mesh.level_asset import Ownership, level_asset, numbers
 from osteon.lod.mesh.level_shape import LevelShape
 from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
-from osteon.lod.mesh.tables import carriers_of
+from osteon.lod.mesh.surface import point_influences
 from osteon.lod.mesh.transfer import mix_skin
 
 __all__ = ["LevelDraft"]
@@ -87,7 +86,7 @@ class LevelDraft:
         odd = np.flatnonzero(edge_kinds(corners, cut.wedge_of_corner.reshape(-1)) != PLAIN)
         stiff = np.zeros(self.sequence.corners.n_points, bool)
         stiff[corners[odd]] = stiff[corners[following(odd)]] = True
-        moves = carriers_of(self.source, self.sequence.corners, self.poses)
+        moves = point_influences(self.source, self.sequence.corners, self.poses)
         part = [
             k for k in (self.source.asset.triangle_material, self.source.asset.primitive_of_triangle) if k is not None
         ]
@@ -98,7 +97,7 @@ class LevelDraft:
             np.stack(looks, axis=1).astype(np.int32),
             np.arange(len(corners)).reshape(-1, 3),
             cut.places[points],
-            cut.carriers[points],
+            cut.influences[points],
             cut.weights[points],
             moves.transforms,
             self._shifts(),
@@ -170,9 +169,9 @@ class LevelDraft:
     def _deformer(self, shape: LevelShape) -> Deformer:
         """Mixed weights, or those of single vertices of the source where weights cannot be mixed."""
         if shape.mixes:
-            mixed = Skin(shape.carriers, shape.weights.astype(np.float32))
+            mixed = Skin(shape.influences, shape.weights.astype(np.float32))
             return LinearBlend(self._skin(mixed, self.source.skin))
-        taken = self.sequence.corners.vertex_of_point[shape.carriers[self.point_of_vertex, 0]]
+        taken = self.sequence.corners.vertex_of_point[shape.influences[self.point_of_vertex, 0]]
         return self.source.deformer.take(np.where(self.touched, taken, self.vertices).astype(np.int32))
 
     def _skin(self, of_points: Skin, of_source: Skin) -> Skin:

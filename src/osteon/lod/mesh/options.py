@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import option
+from osteon.core.options import check_options, option
 
 __all__ = ["SimplifyOptions"]
 

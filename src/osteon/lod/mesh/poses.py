@@ -26,8 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32
-from osteon.core.character import Character
-from osteon.core.deformer import Deformer, Displacement
+from osteon.core.character import Character, Deformer, Displacement
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel

@@ -19,9 +19,8 @@ import numpy as np
 from osteon.core.arrays import Int32
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import FitReport
 from osteon.core.model import SkinnedModel
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, report_progress
 from osteon.fit.kernel_modules import LEVEL_KERNELS
 from osteon.lod.mesh.corners import corners_of
 from osteon.lod.mesh.error import LevelError, measure_level
@@ -132,7 +131,15 @@ class _Work:
         corners = corners_of(model.mesh, posed)
         if not len(corners.triangles):
             raise GeometryError(f"'{model.name}': no triangle has three corners apart, so that none can be kept")
-        sequence = collapse_model(model, corners, poses, until, options, progress)
+        sequence = collapse_model(
+            model,
+            corners,
+            poses,
+            until,
+            texture=options.texture,
+            lock_borders=options.lock_borders,
+            progress=progress,
+        )
         measured = np.sort(frames[: options.measured])
         return _Work(model, poses, measured, sequence, SourceShape.of(posed, model.faces), options)
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.core.errors import OsteonError
 
 __all__ = ["OUTLIER", "SCHEMA", "SLOTS", "VERSION", "PackError", "check_pack", "pack_pieces", "read_arrays"]

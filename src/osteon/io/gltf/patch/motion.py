@@ -16,10 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.animation import RIGID
+from osteon.core.animation import RIGID, distinct_names
 from osteon.core.arrays import Float64, FloatArray
-from osteon.core.clips import distinct_names
-from osteon.core.joint_parts import split_scale
 from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import keep_hemisphere, quaternions_from_matrices
 from osteon.core.transforms import nearest_rotation
@@ -29,6 +27,7 @@ from osteon.io.gltf.patch.character import Character
 from osteon.io.gltf.patch.document import PatchedDocument
 from osteon.io.gltf.read.nodes import Placement
 from osteon.io.gltf.write.joints import stand_node
+from osteon.io.two_nodes import split_scale
 
 __all__ = [
     "ClipKeys",

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.errors import GeometryError
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.meshopt.filters import Packing, encode_packed

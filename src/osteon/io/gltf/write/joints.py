@@ -3,7 +3,7 @@
 A bone's transform T takes the rest pose to a frame. Its joint is at B in the rest pose and at T B in the frame, so the
 inverse bind matrix is the inverse of B. B translates to the weighted centre of the bone's vertices (tracks then rotate
 about the centre of what they move), or is the placement that the skeleton defines; its axes are chosen so that one node
-suffices where possible (`core/joint_axes.py`).
+suffices where possible (`io/two_nodes.py`).
 
 A joint that stretches has no children: they would be sheared, which one node cannot represent, and engines that store
 translation, rotation and scale differ in how they inherit scale. Such a joint's children become children of the nearest
@@ -28,16 +28,23 @@ import numpy as np
 
 from osteon.core.animation import RIGID
 from osteon.core.arrays import Float64, FloatArray
+from osteon.core.character import Skeleton
 from osteon.core.errors import GeometryError
-from osteon.core.joint_axes import ALONG_AXES, only_turns, turn_to_axes
 from osteon.core.kinematics import parents_first
 from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import matrices_from_quaternions
-from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.core.two_nodes import BoolArray, NodeTracks, orthogonal_columns, split_transforms
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import Channel, ChannelPath
+from osteon.io.two_nodes import (
+    ALONG_AXES,
+    BoolArray,
+    NodeTracks,
+    are_rotations,
+    orient_joints,
+    orthogonal_columns,
+    split_transforms,
+)
 
 __all__ = [
     "ARMATURE",
@@ -129,7 +136,7 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
             f"skeleton: {len(skeleton.names)} joints for {model.n_bones} bones; glTF needs one joint for each bone"
         )
     transforms = model.track.transforms.astype(np.float64)
-    rest, along_axes = turn_to_axes(_standing(model), transforms)
+    rest, along_axes = orient_joints(_standing(model), transforms)
     posed = compose(transforms, rest)
     noise = model.track.bone_type == "rigid" and not orthogonal_columns(posed[..., :3], ALONG_AXES).all()
     world = np.concatenate([_plain_turns(posed, RIGID if noise else ROUNDED), rest[None]])
@@ -137,7 +144,7 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
         raise GeometryError("the bones move farther than float32 reaches; scale the model down")
     names = model.track.names if skeleton is None else skeleton.names
     hand_down = scale_inherited and model.track.bone_type == "flexible"
-    carries = _upright(world).all(axis=0) if hand_down else only_turns(world[:-1, ..., :3]) & ~along_axes
+    carries = _upright(world).all(axis=0) if hand_down else are_rotations(world[:-1, ..., :3]) & ~along_axes
     parents = _parents(skeleton, np.asarray(carries), model.n_bones)
     above = [identity(len(world)) if p < 0 else world[:, p] for p in parents]
     local = compose(invert(np.stack(above, axis=1)), world)
@@ -146,7 +153,7 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
 
 def _plain_turns(world: Float64, tolerance: float) -> Float64:
     """Joints (f,b,3,4), with rotations that were rounded made such again, so that no scale has a track."""
-    turns = only_turns(world[..., :3], tolerance)
+    turns = are_rotations(world[..., :3], tolerance)
     world[:, turns, :, :3] = nearest_rotation(world[:, turns, :, :3])
     return world
 

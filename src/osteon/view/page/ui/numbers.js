@@ -1,4 +1,4 @@
-/** Numbers as people read them. The rules are those of the report (osteon/report/numbers.py). */
+/** Numbers as people read them. The rules are those of the report (osteon/report/page_parts.py). */
 
 const THIN = "\u00a0";
 
