@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from osteon.core import frames as core_frames
 from osteon.core.frames import frame_source
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.fit.clustering.core_bones import mean_rotations, triangle_rotations
