@@ -107,7 +107,7 @@ class PosableMesh:
 
     def blending(self, poser: Poser) -> Poser:
         """The same mesh with blended bones, which support neither control lines nor pins."""
-        from osteon.simplex.inverse_square import inverse_square_weights
+        from osteon.simplex.poser import inverse_square_weights
 
         if poser.skeleton is None:
             raise GeometryError("SSD blends bones, and there is no skeleton")
