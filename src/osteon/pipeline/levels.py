@@ -29,13 +29,12 @@ from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.io import SaveOptions, save_model
 from osteon.io.save.atomic import scratch_folder
 from osteon.lod.fit_progressive import fit_progressive
-from osteon.lod.mesh.options import SimplifyOptions
-from osteon.lod.mesh.simplify import MeshLevel, simplify_model
+from osteon.lod.mesh.simplify import MeshLevel, SimplifyOptions, simplify_model
 from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
 from osteon.lod.options import LodOptions
 from osteon.lod.search.fit_blends import fit_blends
+from osteon.lod.search.level_errors import SkinErrors, skin_errors
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.lod.skin_errors import SkinErrors, skin_errors
 from osteon.pipeline.level_measures import SkinMeasure, measure_level_skin, measure_models
 
 __all__ = ["BakedLevel", "LevelsFit", "MeshOffer", "bake_found", "file_sizes", "fit_levels", "level_at", "stored_fit"]
