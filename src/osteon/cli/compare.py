@@ -29,15 +29,9 @@ from osteon.io import LoadOptions, load_sequence
 from osteon.pipeline.options import CompareOptions
 
 if TYPE_CHECKING:
+    from osteon.core.sequence import MeshSequence
     from osteon.io.save.overwriting import Output
     from osteon.pipeline.comparison import Comparison, PoseMeasures
-
-if TYPE_CHECKING:
-    from osteon.core.sequence import MeshSequence
-    from osteon.io import LoadOptions
-    from osteon.io.save.overwriting import Output
-    from osteon.pipeline.comparison import Comparison
-
 
 __all__ = ["compare", "print_comparison"]
 
