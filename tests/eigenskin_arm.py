@@ -9,12 +9,12 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64
 from osteon.core.character import Character
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.mesh import Mesh
 from osteon.core.sticks import StickSkeleton
 from osteon.deform.pose import pose_points
-from osteon.deform.pose_skeleton import transforms_of_turns
+from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.eigenskin.stick_rig import rig_of_sticks
 from osteon.io.poses.pose_set import PoseSet
 from osteon.synth.shapes import make_tube
@@ -64,7 +64,7 @@ def known_poses(
     """Meshes of the arm in poses: degrees of the elbow, rotation vector of the wrist in degrees."""
     chosen = all_poses() if poses is None else poses
     assert rig.skeleton is not None
-    transforms = transforms_of_turns(rig.skeleton, np.stack([turns_of(*pose) for pose in chosen]))
+    transforms = transforms_of_joint_rotations(rig.skeleton, np.stack([turns_of(*pose) for pose in chosen]))
     rest = rig.mesh.rest.astype(np.float64)
     moved = np.stack([rest + flesh(rest, np.deg2rad(e), np.deg2rad(w), coupling) for e, w in chosen])
     frames = pose_points(rig.deformer, moved, transforms)

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from osteon.core.character import Character
-from osteon.core.model import SkinnedModel
-from osteon.core.stored_levels import StoredLevels
+from osteon.core.model import SkinnedModel, StoredLevels
 
 ARRAYS = {
     "order": np.array([3, 1, -1, 0], np.int32),

@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.animation import BoneTrack
-from osteon.core.clips import Clip
+from osteon.core.animation import BoneTrack, Clip
+from osteon.core.character import Skeleton, Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
 
 __all__ = ["direct_error", "direct_posed", "two_clips", "with_doubles", "with_unused"]

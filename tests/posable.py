@@ -6,11 +6,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skeleton
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.linear_blend import linear_blend_model
-from osteon.deform.pose_skeleton import transforms_of_turns
+from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.synth.baked import anchor_skin
 from osteon.synth.shapes import join_shapes, make_tube
 
@@ -41,7 +41,7 @@ def posable_model(n_frames: int = 6, *, dual: bool = False) -> SkinnedModel:
     body = join_shapes([trunk, limb])
     skin = anchor_skin(body.vertices, MIDDLES, 3)
     shift = np.linspace(0, 0.4, n_frames)[:, None] * np.array([0.3, 1.0, -0.5])
-    transforms = transforms_of_turns(posable_skeleton(), random_turns(n_frames), shift)
+    transforms = transforms_of_joint_rotations(posable_skeleton(), random_turns(n_frames), shift)
     track = BoneTrack(transforms.astype(np.float32), "rigid", NAMES)
     model = linear_blend_model(body.vertices, body.faces, skin, track, skeleton=posable_skeleton(), name="branch")
     return model.with_character(deformer=DualQuaternion(skin), fallback=skin) if dual else model

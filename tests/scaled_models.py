@@ -6,8 +6,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skeleton
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.synth.baked import RandomOptions, bake_random_model, smooth_series
 
 __all__ = ["scaled_model", "split_along_axes", "with_tree"]

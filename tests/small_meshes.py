@@ -9,15 +9,13 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
 from osteon.core.asset import Asset
+from osteon.core.character import Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.mesh.corners import Corners, corners_of
-from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import Poses
-from osteon.lod.mesh.state import Room, Tables, make_room
-from osteon.lod.mesh.tables import tables_of
+from osteon.lod.mesh.surface import Surface, Workspace, make_surface, make_workspace
 
 #: One triangle; two of a square; the least closed surface; six vertices and eight triangles.
 TRIANGLE = ([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
@@ -69,17 +67,17 @@ def bending(shape, degrees=(0.0, 30.0, 80.0), axis=(0.0, 1.0, 0.0), **asset) -> 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A model as collapsing begins with it."""
+    """A model before the first collapse."""
 
     corners: Corners
     poses: Poses
-    tables: Tables
-    room: Room
+    surface: Surface
+    workspace: Workspace
 
 
-def start(model: SkinnedModel, options: SimplifyOptions | None = None) -> Started:
+def start(model: SkinnedModel, *, lock_borders: bool = False) -> Started:
     """All frames are poses, and the rest pose besides."""
     poses = Poses.of(model, np.arange(model.n_frames, dtype=np.int32))
     corners = corners_of(model.mesh, poses.posed(model.deformer, model.character.displacements, model.rest))
-    tables = tables_of(model, corners, poses, options or SimplifyOptions())
-    return Started(corners, poses, tables, make_room(tables, 3 * len(model.faces)))
+    surface = make_surface(model, corners, poses, lock_borders=lock_borders)
+    return Started(corners, poses, surface, make_workspace(surface, 3 * len(model.faces)))

@@ -5,6 +5,7 @@ The names below are imported when they are first used, so that `import osteon` i
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,11 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "BoneTrack": "osteon.core.animation",
-    "Clip": "osteon.core.clips",
-    "CompareOptions": "osteon.core.compare_options",
-    "EigenSkinOptions": "osteon.core.eigenskin_options",
+    "Clip": "osteon.core.animation",
+    "CompareOptions": "osteon.pipeline.options",
+    "EigenSkinOptions": "osteon.fit.eigenskin.options",
     "LoadOptions": "osteon.io",
-    "LodOptions": "osteon.core.lod_options",
+    "LodOptions": "osteon.lod.options",
     "MeshSequence": "osteon.core.sequence",
     "OsteonError": "osteon.core.errors",
     "PoseSet": "osteon.io.poses",
@@ -25,10 +26,10 @@ _HOMES = {
     "PoserOptions": "osteon.simplex.poser",
     "ProgressiveSkin": "osteon.lod.progressive_skin",
     "RigFit": "osteon.pipeline.skeleton",
-    "RigOptions": "osteon.core.rig_options",
-    "Skin": "osteon.core.skin",
+    "RigOptions": "osteon.pipeline.options",
+    "Skin": "osteon.core.character",
     "SkinFit": "osteon.pipeline.skin",
-    "SkinOptions": "osteon.core.options",
+    "SkinOptions": "osteon.core.skin_options",
     "SkinnedModel": "osteon.core.model",
     "StickSkeleton": "osteon.core.sticks",
     "compare_models": "osteon.pipeline.compare",
@@ -39,7 +40,7 @@ _HOMES = {
     "join_clips": "osteon.core.sequence",
     "linear_blend_model": "osteon.deform.linear_blend",
     "learn_eigenskin": "osteon.pipeline.eigenskin",
-    "load_levels": "osteon.lod.files",
+    "load_levels": "osteon.lod.model_levels",
     "load_model": "osteon.io",
     "load_pose_set": "osteon.io.poses",
     "load_poses": "osteon.io.poses",
@@ -47,57 +48,54 @@ _HOMES = {
     "load_skeleton": "osteon.io.skeletons",
     "measure_deviation": "osteon.measure.deviation",
     "measure_distortion": "osteon.measure.distortion",
-    "model_at_level": "osteon.lod.model_at_level",
+    "model_at_level": "osteon.lod.model_levels",
     "pose_character": "osteon.deform.pose",
     "pose_frames": "osteon.deform.pose",
     "pose_model": "osteon.pipeline.pose_model",
     "pose_vertices": "osteon.deform.pose",
     "rig_of_mesh": "osteon.pipeline.eigenskin",
     "rig_sequence": "osteon.pipeline.skeleton",
-    "save_levels": "osteon.lod.files",
+    "save_levels": "osteon.lod.model_levels",
     "save_model": "osteon.io",
     "save_pose_set": "osteon.io.poses",
     "save_sequence": "osteon.io",
     "save_skeleton": "osteon.io.skeletons",
     "skin_sequence": "osteon.pipeline.skin",
     "sticks_for": "osteon.pipeline.pose_model",
-    "transforms_of_turns": "osteon.deform.pose_skeleton",
-    "turns_of_transforms": "osteon.deform.pose_skeleton",
+    "transforms_of_joint_rotations": "osteon.deform.pose_skeleton",
+    "joint_rotations_of_transforms": "osteon.deform.pose_skeleton",
 }
 
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
-    from osteon.core.animation import BoneTrack
-    from osteon.core.clips import Clip
-    from osteon.core.compare_options import CompareOptions
-    from osteon.core.eigenskin_options import EigenSkinOptions
+    from osteon.core.animation import BoneTrack, Clip
+    from osteon.core.character import Skin
     from osteon.core.errors import OsteonError
-    from osteon.core.lod_options import LodOptions
     from osteon.core.model import SkinnedModel
-    from osteon.core.options import SkinOptions
     from osteon.core.pose_track import PoseTrack
-    from osteon.core.rig_options import RigOptions
     from osteon.core.sequence import MeshSequence, join_clips
-    from osteon.core.skin import Skin
+    from osteon.core.skin_options import SkinOptions
     from osteon.core.sticks import StickSkeleton
     from osteon.deform.linear_blend import linear_blend_model
     from osteon.deform.pose import pose_character, pose_frames, pose_vertices
-    from osteon.deform.pose_skeleton import transforms_of_turns, turns_of_transforms
+    from osteon.deform.pose_skeleton import joint_rotations_of_transforms, transforms_of_joint_rotations
+    from osteon.fit.eigenskin.options import EigenSkinOptions
     from osteon.fit.skin.bones import fit_bones
     from osteon.fit.skin.weights import fit_weights
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
     from osteon.io.poses import PoseSet, load_pose_set, load_poses, save_pose_set
     from osteon.io.skeletons import load_skeleton, save_skeleton
-    from osteon.lod.files import load_levels, save_levels
     from osteon.lod.fit_progressive import fit_progressive
-    from osteon.lod.model_at_level import model_at_level
+    from osteon.lod.model_levels import load_levels, model_at_level, save_levels
+    from osteon.lod.options import LodOptions
     from osteon.lod.progressive_skin import ProgressiveSkin
     from osteon.measure.deviation import measure_deviation
     from osteon.measure.distortion import measure_distortion
     from osteon.pipeline.compare import compare_models
     from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
     from osteon.pipeline.levels import fit_levels
+    from osteon.pipeline.options import CompareOptions, RigOptions
     from osteon.pipeline.pose_model import pose_model, sticks_for
     from osteon.pipeline.skeleton import RigFit, rig_sequence
     from osteon.pipeline.skin import SkinFit, skin_sequence
@@ -107,6 +105,11 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    from osteon.deprecated import RENAMED
+
+    if name in RENAMED:
+        warnings.warn(f"osteon.{name} is now osteon.{RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        return __getattr__(RENAMED[name])
     raise AttributeError(f"module 'osteon' has no attribute '{name}'")
 
 

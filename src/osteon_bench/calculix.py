@@ -1,4 +1,4 @@
-"""CalculiX as a judge of our elements: the same tetrahedra, held nodes and loads, solved by `ccx`.
+"""CalculiX as the reference of the finite elements: the same tetrahedra, held nodes and loads, solved by `ccx`.
 
 Based on: G. Dhondt, CalculiX CrunchiX user's manual, 2.20; elements C3D4, static step with NLGEOM.
 """
@@ -21,7 +21,7 @@ from osteon.elastic.material import Material
 __all__ = ["LoadedSolid", "find_calculix", "solve_with_calculix", "why_no_calculix"]
 
 #: Seconds that a small solid may take.
-PATIENCE = 300
+START_TIMEOUT = 300
 _ROW = re.compile(r"^ *(\d+) +(\S+) +(\S+) +(\S+)$", re.MULTILINE)
 
 
@@ -43,7 +43,7 @@ def find_calculix() -> Path | None:
 
 
 def why_no_calculix() -> str:
-    """Why CalculiX cannot judge here; empty if it can."""
+    """Why CalculiX is not available; empty if it is."""
     return "" if find_calculix() else "CalculiX is not installed; install the package calculix-ccx, or set OSTEON_CCX"
 
 
@@ -61,7 +61,7 @@ def solve_with_calculix(solid: LoadedSolid) -> Float64:
             env=alone,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=START_TIMEOUT,
             check=False,
         )
         results = Path(folder) / "solid.dat"

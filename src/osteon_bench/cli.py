@@ -11,8 +11,7 @@ import click
 from osteon.cli.common import json_option, print_json, write_json
 from osteon.cli.option_flags import options_of
 from osteon.cli.outputs import file_output, plan_outputs
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import option
+from osteon.core.options import check_options, option
 from osteon_bench.registry import BENCHES, find_bench
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def _measure(name: str, run: BenchRun, record: Path | None, json_file: str | Non
         check_record(record_path(record, name))
     outputs = plan_outputs(
         (path for path in run.data.rglob("*") if path.suffix.lower() in FORMATS),
-        file_output("--record", None if record is None else record_path(record, name)),
+        file_output("--record", None if record is None else record_path(record, name), resumes=True),
         file_output("--json", json_file),
     )
     stamp = stamp_run()

@@ -12,10 +12,10 @@ import time
 
 import numpy as np
 
-from osteon.core.compare_options import CompareOptions
 from osteon.core.errors import OsteonError
 from osteon.core.sequence import MeshSequence
-from osteon.fit.models.contestants import CONTESTANTS
+from osteon.fit.models.registry import CONTESTANTS
+from osteon.pipeline.options import CompareOptions
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence, horse_or_fox
 
@@ -52,8 +52,7 @@ def bench_compare(run: BenchRun) -> list[Row]:
 
 
 def _others(run: BenchRun, sequence: MeshSequence) -> list[Row]:
-    from osteon.fit.poses.distances import pose_distances
-    from osteon.fit.poses.distinct import LEAST_UNSEEN, distinct_poses
+    from osteon.fit.poses import LEAST_UNSEEN, distinct_poses, pose_distances
 
     training = min(TRAINING, len(distinct_poses(pose_distances(sequence))) - LEAST_UNSEEN)
     return _models(run, sequence, training, 1) if training >= LEAST_TRAINING else []

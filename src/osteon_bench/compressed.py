@@ -18,11 +18,11 @@ from scipy.spatial import cKDTree
 
 from osteon.core.arrays import Float32
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.io import load_sequence, save_model
 from osteon.io.formats.options import SaveOptions
-from osteon_bench.players.judge import TOLERANCE, read_reference, worst_deviation
+from osteon_bench.players.deviation import TOLERANCE, read_reference, worst_deviation
 from osteon_bench.players.tools import PACKAGES, why_no_browser
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox

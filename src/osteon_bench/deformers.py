@@ -13,8 +13,8 @@ from typing import get_args
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.options import SkinModel, SkinOptions
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
+from osteon.core.skin_options import SkinModel, SkinOptions
 from osteon.deform.registry import DEFORMERS, deformer_class
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox

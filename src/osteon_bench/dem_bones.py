@@ -23,9 +23,9 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64
+from osteon.core.character import Skin
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
 
 __all__ = [

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.io.formats.options import SaveOptions
 from osteon.io.poses.pose_set import PoseSet
 from osteon.pipeline.eigenskin import LearnedSkin, learn_eigenskin, rig_of_mesh
@@ -106,7 +106,7 @@ def _validation_rows(case: str, usual: LearnedSkin, printed: LearnedSkin) -> lis
     assert printed.validation is not None
     removed, limit = 100 * usual.validation.removed, 100 * usual.validation.limit
     as_printed = 100 * printed.validation.removed.mean()
-    a_vertex = usual.displacement.columns_a_vertex
+    a_vertex = usual.displacement.columns_per_vertex
     return [
         at_least(case, "paper, two a joint, % of the skin's error removed", as_printed, PAPER),
         at_least(case, "default, two a joint, % removed", removed.mean(), DEFAULT),
@@ -168,7 +168,7 @@ def _cost_rows(case: str, learned: LearnedSkin, threads: int) -> list[Row]:
         at_most(case, "five a joint: time of posing / of the skin alone", ratio, COST),
         figure(case, "five a joint: ns a vertex", per_vertex * quickest["eigenskin"]),
         figure(case, "skin alone: ns a vertex", per_vertex * quickest["skin"]),
-        figure(case, "five a joint: eigendisplacements a vertex, mean", learned.displacement.columns_a_vertex.mean()),
+        figure(case, "five a joint: eigendisplacements a vertex, mean", learned.displacement.columns_per_vertex.mean()),
     ]
 
 

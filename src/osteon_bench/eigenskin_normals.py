@@ -5,7 +5,7 @@ one weight for both. They are fitted to all poses that were learned from:
 
     minimise over N:   sum_p || d_v^p - sum_r a_r^p N_rv ||^2 + damping
 
-d is what is missing from the normals in the rest pose (`fit/eigenskin/eigen_normals.py`), a the coefficients.
+d is what is missing from the normals in the rest pose (`fit/eigenskin/rest_displacements.py`), a the coefficients.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.character import Character
 from osteon.deform.eigenskin import EigenSkin
-from osteon.fit.eigenskin.eigen_normals import normal_differences
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
+from osteon.fit.eigenskin.rest_displacements import normal_differences
 from osteon.io.poses.pose_set import PoseSet
-from osteon.pipeline.eigenskin import LearnedSkin, PoseErrors, measure_poses
-from osteon.pipeline.rig_poses import poses_of_rig
+from osteon.pipeline.eigenskin import LearnedSkin, PoseErrors, measure_poses, poses_of_rig
 from osteon_bench.rows import Row, at_most, figure
 
 __all__ = ["shading_rows", "share_coefficients"]
@@ -47,7 +46,7 @@ def shading_rows(case: str, learned: LearnedSkin, poses: PoseSet, threads: int) 
         figure(case, "shading, shared coefficients, degrees, 95th percentile", _p95(once)),
         figure(case, "shading, none, degrees, 95th percentile", own.shading_skin[:, 1].mean()),
         at_most(
-            case, "eigennormals a normal, most", learned.displacement.columns_a_normal.max(), learned.options.limit
+            case, "eigennormals a normal, most", learned.displacement.columns_per_normal.max(), learned.options.limit
         ),
         figure(case, "eigennormals", learned.displacement.n_normals),
     ]

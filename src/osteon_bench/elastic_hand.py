@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.core.sticks import StickSkeleton
 from osteon.elastic.body import ElasticBody, PosedBody
 from osteon.elastic.options import FleshOptions, SweepOptions

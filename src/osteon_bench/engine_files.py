@@ -12,16 +12,15 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from osteon.core.animation import BoneType
-from osteon.core.clips import Clip
+from osteon.core.animation import BoneType, Clip
+from osteon.core.character import Skeleton
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
+from osteon.core.skin_options import SkinOptions
 from osteon_bench.players.cases import Case, jointed
+from osteon_bench.players.deviation import Play, measure_deviation
 from osteon_bench.players.engines import ENGINES
-from osteon_bench.players.judge import Play, measure_deviation
 from osteon_bench.players.tools import why_no_browser
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
@@ -50,7 +49,7 @@ def file_rows(run: BenchRun) -> list[Row]:
                 continue
             for case, path in files:
                 run.say(f"{engine.name}: {case.name}")
-                rows += _rows(engine.name, case, path, engine.play(path, case.model), engine.lacks(case.model))
+                rows += _rows(engine.name, case, path, engine.play(path, case.model), engine.limitation(case.model))
     return rows
 
 

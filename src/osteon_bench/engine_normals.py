@@ -1,7 +1,7 @@
 """By which matrix players turn normals, and whether they show morph targets of normals, held to the table of engines.
 
 The plates and what they tell are in players/normal_plates.py. A row of a plate that bones move is how far the
-shaded normal is from the form that `core/engines.py` states for the engine. A row of a plate with morph targets is 1
+shaded normal is from the form that `io/engines.py` states for the engine. A row of a plate with morph targets is 1
 if the player shows it as the file says; it has a bound where the table says that the player does.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from osteon.core.engines import ENGINES, Engine
+from osteon.io.engines import ENGINES, Engine
 from osteon_bench.players.normal_plates import CASES, PlateCase
 from osteon_bench.players.normal_players import ANGLE_TOLERANCE, NORMAL_PLAYERS, NormalPlayer, PlateReading
 from osteon_bench.rows import Row, at_least, at_most, figure

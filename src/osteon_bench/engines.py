@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from statistics import median
 
 from osteon.core.animation import BoneType
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon_bench.compressed import compress_rows
 from osteon_bench.dem_bones import PeerFit, run_dem_bones
 from osteon_bench.engine_files import file_rows

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.io import load_model, save_model
 from osteon.io.formats.options import SaveOptions
 from osteon_bench.players.cases import Case, make_cases
-from osteon_bench.players.judge import TOLERANCE, read_reference, worst_detour, worst_deviation
+from osteon_bench.players.deviation import TOLERANCE, read_reference, worst_detour, worst_deviation
 from osteon_bench.players.tools import why_no_browser, why_no_usd, why_no_validator
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox

@@ -1,11 +1,11 @@
-"""Damaged files: every reader reads them, or refuses them with an error of ours on one line that names the file.
+"""Fuzz every reader with damaged files: it reads them or raises an `OsteonError` of one line that names the file.
 
-For each reader: valid seeds, written by hand and by Osteon, spoiled inside their own structure (`fuzzing/`). A crash is
-any other error, a warning, a message that names no file, and a process that dies; a hang an input of more than 10 s.
-Coverage is the part of the lines of the reader's own functions (writers aside) that were run, counted on some of the
-inputs: it is a lower bound. USD, FBX and Alembic are parsed by libraries of others in a child, as always; an input that
-brings one down, or that it never comes back from, must be refused like any other, and is counted besides. A trial with
-fewer `--inputs` misses the bound on their number, and says so.
+For each reader, valid seeds written by hand and by Osteon are mutated inside their structure (`fuzzing/`). Any other
+error, a warning, a message that names no file or a process that dies is a crash; an input that takes more than 10 s is
+a hang. Coverage is the fraction of executed lines of the reader's functions (without writers), recorded for some of the
+inputs, so it is a lower bound. Third-party libraries parse USD, FBX and Alembic in a child process, as in the product;
+an input that crashes one, or on which it does not return, must be rejected like any other and is counted separately. A
+trial with fewer `--inputs` misses the bound on their number and reports that.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ INPUTS = 100_000
 
 
 def bench_fuzz(run: BenchRun) -> list[Row]:
-    """Some rows a reader; as many readers at a time as there are threads."""
-    there = [reader for reader in READERS.values() if is_installed(reader)]
+    """Several rows per reader; one thread per reader at a time."""
+    installed = [reader for reader in READERS.values() if is_installed(reader)]
     for reader in READERS.values():
-        if reader not in there:
+        if reader not in installed:
             run.miss(f"the package {reader.package} is not installed, so files of {reader.suffix} are not fuzzed")
     with ThreadPoolExecutor(max(1, run.threads)) as pool:
-        found = pool.map(lambda reader: _fuzzed(run, reader), there)
+        found = pool.map(lambda reader: _fuzzed(run, reader), installed)
         return [row for campaign in found for row in _rows(campaign)]
 
 
@@ -38,7 +38,7 @@ def _fuzzed(run: BenchRun, reader: FuzzReader) -> Campaign:
     found = fuzz_reader(reader, run.inputs or INPUTS)
     run.say(
         f"{reader.name}: {found.inputs} inputs in {found.seconds:.0f} s, {found.crashes} crashes, {found.hangs} hangs, "
-        f"{found.coverage:.0%} of its lines run" + (f", the library died {found.deaths} times" if found.deaths else "")
+        f"{found.coverage:.0%} of its lines run" + (f", {found.deaths} crashes of the library" if found.deaths else "")
     )
     for one in found.failed[:3]:
         run.say(f"  input {one.number}: {one.failure.what}")

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from osteon.core.errors import OsteonError
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 
@@ -62,7 +62,7 @@ def make_moving_tube(size: TubeSize) -> MeshSequence:
 
 def measure_size(size: TubeSize, threads: int) -> dict[str, float]:
     """Fit one size in this process; the least of a few runs, because machines are noisy."""
-    from osteon.measure.report import peak_memory_mb
+    from osteon.core.progress import peak_memory_mb
     from osteon.pipeline.skin import skin_sequence
 
     options = SkinOptions(bones=size.bones, threads=threads)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from osteon.io import atomic_file
 from osteon.report.charts import Axis, Mark, Series, legend, line_chart
-from osteon.report.numbers import number
-from osteon.report.page_parts import whole_page
+from osteon.report.page_parts import number, whole_page
 from osteon_bench.history import BenchHistory, MetricHistory, run_name
 from osteon_bench.rows import Row
 from osteon_bench.stamp import RunStamp

@@ -1,4 +1,4 @@
-"""Characters whose files with levels are judged: those of others, and built-in ones for what they lack."""
+"""Characters of `bench lod`: third-party ones, and built-in ones for cases that these do not cover."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from osteon.core.model import SkinnedModel
-from osteon.core.weld import weld_points
+from osteon.core.topology import weld_points
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.mesh.transfer import barycentric, mix_skin
 from osteon.measure.closest_point import SurfaceBoxes, closest_points

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from osteon.core.animation import BoneType
-from osteon.core.options import SkinOptions, WeightMethod
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions, WeightMethod
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 

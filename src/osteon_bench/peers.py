@@ -20,8 +20,8 @@ from statistics import median
 
 from osteon.core.animation import BoneType
 from osteon.core.errors import OsteonError
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon_bench.command import command_rows
 from osteon_bench.dem_bones import (
     DEFAULTS,
@@ -214,7 +214,7 @@ def _conditioning(sequence: MeshSequence, threads: int) -> float:
     from osteon.pipeline.skin import skin_sequence
 
     report = skin_sequence(sequence, options=_options("flexible", threads, BONES["horse"])).report
-    return report.smallest_singular_value["percentile_1"]
+    return report.quality.smallest_singular_value["percentile_1"]
 
 
 def _first_run_rows(run: BenchRun) -> list[Row]:
@@ -224,7 +224,7 @@ def _first_run_rows(run: BenchRun) -> list[Row]:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(Path(folder) / "cache")}
         for name in ("first run, compiling included", "later run"):
             run.say(name)
-            command = [sys.executable, "-m", "osteon", "demo", "--quiet", "-o", str(Path(folder) / "demo")]
+            command = [sys.executable, "-m", "osteon", "demo", "--quiet", "--force", "-o", str(Path(folder) / "demo")]
             start = time.perf_counter()
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:

@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
-from osteon.core.rig_options import RigOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import apply
+from osteon.pipeline.options import RigOptions
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence, horse_or_fox
 from osteon_bench.skeleton_score import TrueSkeleton, reduce_skeleton, score_skeleton, true_skeleton

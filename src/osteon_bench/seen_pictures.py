@@ -108,18 +108,18 @@ class Studio:
 
     def file_picture(self, clip: int, seconds: float, view: View) -> Picture:
         """The file that is open, at some seconds of a clip."""
-        return _picture(self._player.ask("picture", [clip, seconds, view.to_json()]))
+        return _picture(self._player.call("picture", [clip, seconds, view.to_json()]))
 
     def open_surface(self, surface: SeenSurface) -> None:
         """The surface whose places and normals `surface_picture` gets."""
         layout, data = surface.packed()
-        self._player.ask("openSurface", ["/surface.bin", layout], {"surface.bin": self._stored("surface.bin", data)})
+        self._player.call("openSurface", ["/surface.bin", layout], {"surface.bin": self._stored("surface.bin", data)})
 
     def surface_picture(self, places: FloatArray, normals: FloatArray, view: View) -> Picture:
         """The surface at places (n,3) with normals (n,3)."""
         both: Float32 = np.stack([places, normals]).astype("<f4")
         stored = {"pose.bin": self._stored("pose.bin", both.tobytes())}
-        return _picture(self._player.ask("surfacePicture", ["/pose.bin", view.to_json()], stored))
+        return _picture(self._player.call("surfacePicture", ["/pose.bin", view.to_json()], stored))
 
     def _stored(self, name: str, data: bytes) -> Path:
         path = self._folder / name

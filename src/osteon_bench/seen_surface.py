@@ -8,8 +8,8 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.model import SkinnedModel
+from osteon.core.normals import SourceNormals
 from osteon.core.sequence import MeshSequence
-from osteon.core.source_normals import SourceNormals
 from osteon.io.gltf.write.mesh import lay_out_mesh
 from osteon.measure.shading import source_normals_of
 

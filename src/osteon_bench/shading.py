@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from osteon.core.animation import BoneType
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 

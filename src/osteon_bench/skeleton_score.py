@@ -19,8 +19,7 @@ from scipy.optimize import linear_sum_assignment
 
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64, Int64
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
+from osteon.core.character import Skeleton, Skin
 from osteon.core.transforms import nearest_rotation
 
 __all__ = ["SkeletonScore", "TrueSkeleton", "reduce_skeleton", "score_skeleton", "true_skeleton"]

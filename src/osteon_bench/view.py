@@ -14,8 +14,8 @@ from statistics import median
 
 from osteon.core.errors import FileFormatError
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.io import save_model
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.export import export_view

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.compare_options import CompareOptions
 from osteon.deform.pose import pose_frames
 from osteon.deform.registry import DEFORMERS
-from osteon.fit.models.contestants import CONTESTANTS
+from osteon.fit.models.registry import CONTESTANTS
 from osteon.io import load_model, save_sequence
 from osteon.io.comparisons.folder import write_comparison_folder
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison
+from osteon.pipeline.options import CompareOptions
 from osteon.view.pack.schema import read_arrays
 from osteon.view.server.collection import Collection, prepare_models
 from osteon.view.server.model_files import find_models, method_name

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import apply, compose, identity, invert
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import blends_of, pose_frames, pose_points
 from osteon.deform.registry import DEFORMERS, deformer_class, restore_deformer
 from osteon.io import load_model, save_model
-from osteon.measure.size import compression_ratio
+from osteon.measure.skin_report import compression_ratio
 
 from .families import DEFORMER_CASES
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.deformer import Displacement
+from osteon.core.character import Displacement
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import displaced_rest, pose_frames
 from osteon.deform.registry import DISPLACEMENTS, displacement_class, restore_displacement

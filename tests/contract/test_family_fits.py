@@ -7,8 +7,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from osteon.core.options import SkinModel, SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinModel, SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.fit.models.registry import FAMILY_FITS
 from osteon.pipeline.skin import SkinFit, skin_sequence

@@ -9,11 +9,10 @@ import pytest
 from scipy.linalg import lstsq
 from scipy.optimize import minimize
 
-from osteon.core.options import SkinOptions
-from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
+from osteon.core.skin_options import SkinOptions
+from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, solve_basis, solve_coefficients
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, JointRefinementOptions, _Joint
-from osteon.fit.corrections.displacements import displacement_corrections
-from osteon.fit.corrections.solve_columns import solve_basis, solve_coefficients
+from osteon.fit.corrections.fit_corrections import displacement_corrections
 from osteon.fit.moments import add_blend_moments
 from osteon.fit.problem import FitProblem
 from osteon.pipeline.skin import skin_sequence

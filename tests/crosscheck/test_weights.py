@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import lsq_linear, nnls
 
 from osteon.fit.problem import FitProblem
-from osteon.fit.skin.solve_weights import solve_weights
+from osteon.fit.skin.weights import solve_weights
 
 from ..subjects import direct_errors, predictions, random_problem
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.animation import Clip
 from osteon.core.asset import Asset, Image, Material
-from osteon.core.clips import Clip
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_sequence, save_sequence

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from osteon.core.asset import Asset, Image, Material
-from osteon.core.lod_options import LodOptions
 from osteon.core.model import SkinnedModel
 from osteon.io import SaveOptions, load_model, load_sequence, save_model, save_sequence
 from osteon.io.models import note_lost, note_lost_sets
+from osteon.lod.options import LodOptions
 from osteon.pipeline.levels import fit_levels
 
 from ..subjects import bent_tube

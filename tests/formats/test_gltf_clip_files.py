@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skeleton
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, load_model, load_sequence, save_model
 from osteon.io.formats.options import ClipOptions

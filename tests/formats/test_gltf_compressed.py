@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skeleton, Skin
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, load_sequence, save_model

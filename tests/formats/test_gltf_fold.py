@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import BoneTrack, Clip
 from osteon.core.asset import Asset, Material
-from osteon.core.clips import Clip
+from osteon.core.character import Skin
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.normals import rest_normals
 from osteon.deform.pose import pose_frames

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.animation import BoneTrack, bone_type_of
-from osteon.core.clips import Clip
+from osteon.core.animation import BoneTrack, Clip, bone_type_of
 from osteon.core.corrections import Corrections
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model
 from osteon.io.gltf.patch.character import Character

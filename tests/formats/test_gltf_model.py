@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import OptionError
 from osteon.io import LoadOptions, holds_model, load_model, load_sequence
 from tests.formats.agreement import assert_readers_agree

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.animation import Clip
 from osteon.core.asset import Asset, Image, Material
-from osteon.core.clips import Clip
+from osteon.core.character import Skeleton
 from osteon.core.corrections import Corrections
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, holds_model, load_model, load_sequence, save_model
 from osteon.synth.baked import RandomOptions, bake_random_model

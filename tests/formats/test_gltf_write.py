@@ -10,14 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import BoneTrack, Clip
 from osteon.core.asset import Asset, Image, Material
-from osteon.core.clips import Clip
+from osteon.core.character import Skeleton, Skin
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model

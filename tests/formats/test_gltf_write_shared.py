@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_sequence, save_model
 from osteon.pipeline.skin import skin_sequence

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
-from osteon.core.stored_levels import MOST_COARSE, StoredLevels, coarse_model
+from osteon.core.model import MOST_COARSE, StoredLevels, coarse_model
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, load_stored_levels, save_model, save_stored_levels
 from tests.contract.families import dual_quaternion

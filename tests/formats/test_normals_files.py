@@ -9,8 +9,8 @@ import pytest
 
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, load_sequence, save_model, save_sequence

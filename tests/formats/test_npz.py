@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_sequence, save_sequence

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.io.poses import load_poses

@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.animation import BoneTrack
-from osteon.core.clips import Clip
+from osteon.core.animation import BoneTrack, Clip
+from osteon.core.character import Skeleton, Skin
 from osteon.core.errors import GeometryError, OptionError, OsteonError
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.core.transforms import identity, rotation_from_axis_angle
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io import load_model, save_model

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.pose_track import Domain
 from osteon.core.sticks import StickSkeleton

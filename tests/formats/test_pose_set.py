@@ -12,7 +12,7 @@ import pytest
 import osteon
 from osteon.core.asset import Asset, Material
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
-from osteon.core.joint_limits import JointLimit, hinge_axes
+from osteon.core.kinematics import JointLimit, hinge_axes
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
@@ -132,7 +132,7 @@ def test_one_file_for_all_poses(tmp_path):
         ({"poses": [{"file": "a.obj", "kind": "trian"}]}, "did you mean 'train'"),
         ({"poses": [{"file": "a.obj"}, {"file": "sub/a.obj"}]}, "two poses are called 'a'"),
         ({"poses": [{"file": "a.obj", "translate": [0, 1]}]}, "a place [x, y, z]"),
-        ({"hinges": {"knee": [0, 0, 0]}}, "needs a direction"),
+        ({"hinges": {"knee": [0, 0, 0]}}, "expected an axis of non-zero length"),
         ({"pose": 1}, "the key 'pose' is unknown"),
         ({"poses": [{"file": "a.obj", "simulation": 3}]}, "an object"),
         ({"poses": [{"file": "none.obj"}]}, "there is no such file"),
@@ -185,7 +185,7 @@ def test_limits(tmp_path, refused):
     limits = (JointLimit("knee", (2, 0, 0), -5, 80), JointLimit("hip", (1, 0, 0), -20, 70, "bend"))
     limits += (JointLimit("hip", (0, 0, 1), -30, 30, "spread"),)
     assert limits[0].axis == (1, 0, 0)
-    np.testing.assert_allclose(limits[0].turn(40), rotation_from_axis_angle(X, np.radians(40)))
+    np.testing.assert_allclose(limits[0].rotation(40), rotation_from_axis_angle(X, np.radians(40)))
     assert list(hinge_axes(limits)) == ["knee"]
     path = tmp_path / "limits.json"
     path.write_text(json.dumps({"limits": limits_as_json(limits)}))

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.animation import Clip
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.usd.joints import FINE, build_joints, distinct_identifiers, join_bones, joint_influences
 from osteon.synth.baked import RandomOptions, bake_random_model

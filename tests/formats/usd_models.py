@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.animation import Clip
 from osteon.core.asset import Asset, Image, Material
-from osteon.core.clips import Clip
+from osteon.core.character import Skeleton
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 
 pytest.importorskip("pxr")

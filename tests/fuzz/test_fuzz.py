@@ -26,21 +26,21 @@ def reader(request):
 
 
 def _beside(reader, folder):
-    for name, data in reader.beside().items():
+    for name, data in reader.companions().items():
         (folder / name).write_bytes(data)
 
 
-def test_every_seed_is_read_by_some_door(reader, tmp_path):
+def test_every_seed_is_read_by_some_loader(reader, tmp_path):
     _beside(reader, tmp_path)
     for number, data in enumerate(reader.seeds()):
         path = tmp_path / f"seed{reader.suffix}" if reader.name != "mtl" else tmp_path / "input.mtl"
         path.write_bytes(data)
-        assert any(_opens(door, path) for door in reader.doors()), number
+        assert any(_opens(loader, path) for loader in reader.loaders()), number
 
 
-def _opens(door, path):
+def _opens(loader, path):
     try:
-        door(path)
+        loader(path)
     except OsteonError:
         return False
     return True
@@ -76,4 +76,4 @@ def test_what_once_did_harm(kept, tmp_path):
     _beside(reader, tmp_path)
     path = tmp_path / f"input{reader.suffix}"
     path.write_bytes(kept.read_bytes())
-    assert attempt_file(reader.doors(), path) is None
+    assert attempt_file(reader.loaders(), path) is None

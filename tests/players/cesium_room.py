@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from osteon.core.engines import engine_of
 from osteon.io import SaveOptions, load_model, save_model
+from osteon.io.engines import engine_of
 from osteon.io.formats.engine_facts import file_facts
 
 

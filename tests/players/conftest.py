@@ -1,4 +1,4 @@
-"""Players for the whole session, and the files they judge, written once."""
+"""Players for the whole session, and the files that they play, written once."""
 
 from __future__ import annotations
 

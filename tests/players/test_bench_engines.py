@@ -13,7 +13,7 @@ from osteon.synth.baked import bake_cylinder
 from osteon_bench import engine_files, engines
 from osteon_bench.dem_bones import PeerFit
 from osteon_bench.players.cases import Case, make_cases
-from osteon_bench.players.engines import EngineJudge
+from osteon_bench.players.engines import ReferenceEngine
 from osteon_bench.run import BenchRun
 
 CASE = next(case for case in make_cases() if case.name == "rigid")
@@ -39,13 +39,13 @@ def broken(path, model):
 
 @pytest.fixture
 def rows(monkeypatch, tmp_path):
-    judges = (
-        EngineJudge("here", lambda: "", exact),
-        EngineJudge("limited", lambda: "", exact, lambda model: "it stands between frames"),
-        EngineJudge("broken", lambda: "", broken),
-        EngineJudge("absent", lambda: "it is not here", exact),
+    engines = (
+        ReferenceEngine("here", lambda: "", exact),
+        ReferenceEngine("limited", lambda: "", exact, lambda model: "it stands between frames"),
+        ReferenceEngine("broken", lambda: "", broken),
+        ReferenceEngine("absent", lambda: "it is not here", exact),
     )
-    monkeypatch.setattr(engine_files, "ENGINES", judges)
+    monkeypatch.setattr(engine_files, "ENGINES", engines)
     monkeypatch.setattr(engine_files, "default_files", lambda run: [CASE, Case("again", CASE.model)])
     monkeypatch.setattr(engine_files, "why_no_browser", lambda names: "no browser")
     run = BenchRun(tmp_path, 1)

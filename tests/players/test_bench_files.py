@@ -47,7 +47,7 @@ def test_sizes_and_errors_without_players(monkeypatch, bench_run):
     assert "kB, .usdc" not in {row.metric for row in rows}
 
 
-def test_players_judge_every_case(monkeypatch, bench_run, messages, usd, players):
+def test_players_play_every_case(monkeypatch, bench_run, messages, usd, players):
     both = {engine: players[engine] for engine in browser.BOTH}
     monkeypatch.setattr(browser, "start_players", lambda: nullcontext(both))  # one browser a process
     cases = [case for case in make_cases() if case.name in ("rigid", "eight influences")]

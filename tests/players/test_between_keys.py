@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 from osteon.synth import SUBJECTS
 from osteon_bench.players.cases import Case
-from osteon_bench.players.judge import TOLERANCE, read_reference, worst_detour, worst_deviation
+from osteon_bench.players.deviation import TOLERANCE, read_reference, worst_detour, worst_deviation
 
 BONES = 12
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model
 from osteon.io.gltf.write.precision import COMPRESS_ERROR
 from osteon_bench.players.cases import make_cases
-from osteon_bench.players.judge import TOLERANCE, Reference, read_reference, worst_detour, worst_deviation
+from osteon_bench.players.deviation import TOLERANCE, Reference, read_reference, worst_detour, worst_deviation
 from osteon_bench.players.usd_player import play_usd, validate_usd
 
 from ..tolerance import diagonal

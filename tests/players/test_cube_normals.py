@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.io import save_model
 from osteon.pipeline.skin import skin_sequence

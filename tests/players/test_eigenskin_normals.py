@@ -11,11 +11,11 @@ import pytest
 
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.asset import CornerNormals
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.model import SkinnedModel
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.io import load_model, save_model
 from osteon.io.formats.options import SaveOptions
 from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import OsteonError
-from osteon_bench.players import far_players, tools
+from osteon_bench.players import engine_process, tools
 from osteon_bench.players.cases import Case, make_cases
+from osteon_bench.players.deviation import TOLERANCE, measure_deviation
+from osteon_bench.players.engine_process import play_in_process
 from osteon_bench.players.engines import ENGINES
-from osteon_bench.players.far_players import play_far
-from osteon_bench.players.judge import TOLERANCE, measure_deviation
 from osteon_bench.players.tools import why_no_raylib
 
 from .cesium_room import for_cesium
@@ -95,7 +95,7 @@ def test_engines_play_by_hand(tmp_path, players, engine):
 def test_raylib_shows_the_same(name, saved, raylib):
     """Bones of one node, at a rate that divides 60."""
     case = at_sixty(name)
-    found = measure_deviation(saved(case), play_far("raylib_player", saved(case)))
+    found = measure_deviation(saved(case), play_in_process("raylib_player", saved(case)))
     if case.model.track.bone_type == "flexible":
         assert found.at_frames > 100 * TOLERANCE  # two nodes a bone: it keeps translation, rotation and scale of one
     else:
@@ -104,14 +104,14 @@ def test_raylib_shows_the_same(name, saved, raylib):
 
 def test_raylib_has_no_morph_targets(saved, raylib):
     case = named("scaled corrections")
-    judge = next(engine for engine in ENGINES if engine.name == "raylib")
-    assert "morph" in judge.lacks(case.model)
-    assert measure_deviation(saved(case), judge.play(saved(case), case.model)).at_frames > 100 * TOLERANCE
+    reference = next(engine for engine in ENGINES if engine.name == "raylib")
+    assert "morph" in reference.limitation(case.model)
+    assert measure_deviation(saved(case), reference.play(saved(case), case.model)).at_frames > 100 * TOLERANCE
 
 
 def test_an_engine_that_fails_says_so_in_one_line(tmp_path, raylib):
     with pytest.raises(OsteonError, match="raylib_player failed") as caught:
-        play_far("raylib_player", tmp_path / "absent.glb")(0, [0.0])
+        play_in_process("raylib_player", tmp_path / "absent.glb")(0, [0.0])
     assert "\n" not in str(caught.value)
 
 
@@ -122,19 +122,19 @@ def test_missing_engines_say_so(monkeypatch):
     reasons = [engine.why_not() for engine in ENGINES]
     assert len(reasons) >= 6
     assert all("not installed" in reason for reason in reasons)
-    assert far_players.LONGEST > 0
+    assert engine_process.LONGEST > 0
 
 
 def test_what_an_engine_lacks_has_a_cure_beside_it():
     """Every engine whose defaults cannot show a plain file stands there once more, cured."""
     model = at_sixty("rigid").model
-    lacking = {engine.name for engine in ENGINES if engine.lacks(model)}
-    cured = {engine.name.partition(",")[0] for engine in ENGINES if not engine.lacks(model)}
+    lacking = {engine.name for engine in ENGINES if engine.limitation(model)}
+    cured = {engine.name.partition(",")[0] for engine in ENGINES if not engine.limitation(model)}
     assert lacking
     assert lacking <= cured
 
 
-def test_scripts_are_beside_the_judges():
+def test_scripts_are_beside_the_players():
     for name in ("godot_dump.gd", "playcanvas.html", "cesium.html", "blend.mjs"):
         assert (Path(tools.SCRIPTS) / name).is_file()
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 from osteon.io.load.clip_files import play_on_rig, save_clips_on_rig
 from osteon.io.load.rig_files import open_character, save_on_rig
 from osteon.io.save.played import played_sequence

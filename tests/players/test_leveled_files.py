@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.core.engines import ENGINES
-from osteon.core.lod_options import LodOptions
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions
-from osteon.lod.files import save_levels
+from osteon.io.engines import ENGINES
+from osteon.lod.model_levels import save_levels
+from osteon.lod.options import LodOptions
 from osteon.pipeline.levels import fit_levels
 from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon_bench.level_characters import corrected_model, joint_driven_model
 from osteon_bench.lod_files import BAKED, COARSE, MODEL, level_files, measure_file
-from osteon_bench.players.judge import TOLERANCE, Reference, match_corners, worst_deviation
+from osteon_bench.players.deviation import TOLERANCE, Reference, match_corners, worst_deviation
 from osteon_bench.players.tools import why_no_raylib
 
 from .cesium_room import for_cesium
@@ -31,7 +31,7 @@ def files(levels, tmp_path_factory):
     return list(level_files(levels, tmp_path_factory.mktemp("levels")))
 
 
-def test_every_kind_of_file_is_judged(files):
+def test_every_kind_of_file_is_played(files):
     assert {file.kind for file in files} == {MODEL, COARSE, BAKED}
     assert len(files) == 3 * (1 + 2 + 3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.engines import ENGINES
+from osteon.io.engines import ENGINES
 from osteon_bench import engine_normals
 from osteon_bench.engine_normals import bench_engine_normals
 from osteon_bench.players.normal_plates import CASES, FAN, direction, fan_places, write_fan, write_plate

@@ -1,4 +1,4 @@
-"""The judges themselves: they see what is wrong, agree on files others made, and say why they are missing."""
+"""The players themselves: they detect deviations, agree on third-party files, and report why they are missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from osteon.core.errors import OsteonError
 from osteon.io import load_sequence
 from osteon_bench.players import tools
-from osteon_bench.players.judge import TOLERANCE
+from osteon_bench.players.deviation import TOLERANCE
 from osteon_bench.players.validator import validate, validate_all
 
 CHARACTERS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "characters"

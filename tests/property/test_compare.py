@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.compare_options import CompareOptions
 from osteon.core.sequence import MeshSequence
-from osteon.fit.models.contestants import CONTESTANTS
+from osteon.fit.models.registry import CONTESTANTS
 from osteon.measure.deviation import measure_deviation
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison
+from osteon.pipeline.options import CompareOptions
 from osteon.synth.baked import bake_cylinder
 
 OPTIONS = CompareOptions(train=4, bones=3, threads=1)

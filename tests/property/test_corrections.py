@@ -11,17 +11,16 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import apply
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, order_columns
 from osteon.fit.corrections.corrected_skin import JointRefinementOptions, refine_corrected_skin
-from osteon.fit.corrections.fit_corrections import fit_corrections
-from osteon.fit.corrections.progressive import errors_of_ranks
+from osteon.fit.corrections.fit_corrections import errors_of_ranks, fit_corrections
 from osteon.fit.problem import pose_problem
+from osteon.fit.skin.bones import seed_bones
 from osteon.fit.skin.influences import select_influences
-from osteon.fit.skin.seed import seed_bones
-from osteon.measure.by_rank import error_percent_by_rank
+from osteon.measure.distortion import error_percent_by_rank
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model
 from osteon.synth.shapes import make_ball

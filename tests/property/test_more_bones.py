@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from osteon.core.animation import BoneType
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.cloth import ClothOptions, make_cloth
 

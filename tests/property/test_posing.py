@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from osteon.core.errors import GeometryError, OsteonError
-from osteon.core.option_checks import change_options
+from osteon.core.options import change_options
 from osteon.core.pose_track import ControlLine, Domain, LineTrack, PinTrack, PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import identity, least_rotation, rotation_from_axis_angle

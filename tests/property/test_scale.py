@@ -9,9 +9,9 @@ import pytest
 
 from osteon.core.animation import BoneTrack, bone_type_of
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import nearest_rotation
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model

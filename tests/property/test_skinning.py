@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
-from osteon.core.option_checks import change_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import change_options
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import apply, nearest_rotation
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
-from osteon.fit.clustering.rotations import triangle_rotations
+from osteon.fit.clustering.core_bones import triangle_rotations
 from osteon.fit.problem import pose_problem
+from osteon.fit.skin.bones import seed_bones
 from osteon.fit.skin.procrustes import rotations_of
 from osteon.fit.skin.refine import RefineOptions, refine_skin
-from osteon.fit.skin.seed import seed_bones
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_chain, bake_random_model
 from osteon.synth.shapes import make_ball

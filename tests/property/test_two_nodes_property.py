@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from osteon.core.two_nodes import NodeTracks, join_transforms, split_transforms
+from osteon.io.two_nodes import NodeTracks, join_transforms, split_transforms
 
 NUMBERS = st.one_of(
     st.floats(-2, 2, width=32),

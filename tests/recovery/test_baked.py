@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import (
     Baked,

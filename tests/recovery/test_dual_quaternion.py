@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.fit.skin.weights import fit_weights

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth import SUBJECTS
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.io import load_sequence, save_model
 from osteon.pipeline.skin import skin_sequence
 from osteon_bench.engines import FITS

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.option_checks import change_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import change_options
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.shapes import make_sphere
 

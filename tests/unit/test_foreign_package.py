@@ -12,7 +12,7 @@ import pytest
 MODULE = """
 import numpy as np
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.sequence import MeshSequence
 from osteon.deform.linear_blend import LinearBlend
 from osteon.io.formats.format_types import SequenceFormat

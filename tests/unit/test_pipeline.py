@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from osteon.core.animation import Clip
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import change_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import change_options
 from osteon.core.progress import ProgressEvent
 from osteon.core.sequence import MeshSequence, join_clips
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model, bake_shells

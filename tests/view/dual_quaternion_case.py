@@ -15,10 +15,8 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.arrays import Float32, Float64
-from osteon.core.character import Character
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays, Character, Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 
 from .engine_cases import models
 

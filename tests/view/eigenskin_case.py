@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import Animation, BoneTrack
+from osteon.core.animation import Animation, BoneTrack, Clip
 from osteon.core.arrays import Float32
 from osteon.core.character import Character
-from osteon.core.clips import Clip
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import matrices_from_quaternions
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_character
-from osteon.deform.pose_skeleton import transforms_of_turns
+from osteon.deform.pose_skeleton import transforms_of_joint_rotations
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.io import save_model
 from osteon.io.poses.pose_set import PoseSet, save_pose_set
 from osteon.pipeline.eigenskin import LearnedSkin, learn_eigenskin, rig_of_mesh
@@ -60,7 +59,7 @@ def with_clip(model: SkinnedModel) -> SkinnedModel:
     turns[:, 1, 1, 1] = turns[:, 1, 2, 2] = np.cos(angles)
     turns[:, 1, 2, 1], turns[:, 1, 1, 2] = np.sin(angles), -np.sin(angles)
     assert model.skeleton is not None
-    transforms = transforms_of_turns(model.skeleton, turns).astype(np.float32)
+    transforms = transforms_of_joint_rotations(model.skeleton, turns).astype(np.float32)
     return SkinnedModel(
         model.character, Animation(BoneTrack(transforms, "rigid", model.track.names), (Clip("nod", 0, 3, 30.0),))
     )
@@ -80,5 +79,5 @@ def posed_by_osteon(character: Character, pose: dict[str, Any]) -> Float32:
     """(v,3) the turns that the page tells, by the library."""
     turns = matrices_from_quaternions(np.array(pose["turns"]).reshape(-1, 4))
     assert character.skeleton is not None
-    transforms = transforms_of_turns(character.skeleton, turns[None], np.array(pose["shift"])[None])
+    transforms = transforms_of_joint_rotations(character.skeleton, turns[None], np.array(pose["shift"])[None])
     return pose_character(character, transforms)[0]

@@ -6,9 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import BoneTrack, Clip
 from osteon.core.arrays import Float32
-from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames

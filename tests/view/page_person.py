@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.synth.creature import CreatureOptions, make_creature
 from osteon.view import bundle

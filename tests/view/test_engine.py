@@ -7,8 +7,7 @@ import pytest
 
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
-from osteon.measure.by_rank import error_percent_by_rank
-from osteon.measure.distortion import measure_distortion
+from osteon.measure.distortion import error_percent_by_rank, measure_distortion
 from osteon.report.picture import bone_colors, heat_colors
 
 from .engine_cases import models, pack_of, source_of

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import OptionError
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 from osteon.io import load_model, save_sequence
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import bake_cylinder

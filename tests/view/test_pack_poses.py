@@ -14,9 +14,9 @@ import pytest
 from osteon.cli.main import main
 from osteon.core.errors import OptionError
 from osteon.core.quaternions import matrices_from_quaternions
-from osteon.deform.pose_skeleton import transforms_of_turns
+from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.io import save_model
-from osteon.pipeline.rig_poses import poses_of_rig
+from osteon.pipeline.eigenskin import poses_of_rig
 from osteon.view.pack.model_pack import pack_model
 from osteon.view.pack.poses import holds_poses, load_poses_of
 from osteon.view.server.collection import Collection, prepare_item, prepare_models
@@ -45,7 +45,7 @@ def test_a_model_that_plays_its_poses_has_their_meshes_as_its_source(files: tupl
     turns = matrices_from_quaternions(arrays["pose_turns"].astype(np.float64))
     known = poses_of_rig(learned.model.character, poses, range(poses.n_poses))
     assert learned.model.skeleton is not None
-    again = transforms_of_turns(learned.model.skeleton, turns, arrays["pose_shifts"].astype(np.float64))
+    again = transforms_of_joint_rotations(learned.model.skeleton, turns, arrays["pose_shifts"].astype(np.float64))
     np.testing.assert_allclose(again, known.transforms, atol=1e-6)
 
 

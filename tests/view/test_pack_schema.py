@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from osteon.core.asset import Asset, Image, Material
-from osteon.core.joint_limits import JointLimit
+from osteon.core.character import Skeleton
+from osteon.core.kinematics import JointLimit
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.measure.distortion import measure_distortion
 from osteon.synth.baked import bake_cylinder

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.sequence import MeshSequence
 from osteon.io import save_model, save_sequence
 from osteon.view.export import export_view

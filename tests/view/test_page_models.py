@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from osteon.core.compare_options import CompareOptions
 from osteon.deform.pose import pose_frames
-from osteon.fit.models.contestants import CONTESTANTS
+from osteon.fit.models.registry import CONTESTANTS
 from osteon.io import load_model, save_sequence
 from osteon.io.comparisons.folder import write_comparison_folder
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison
+from osteon.pipeline.options import CompareOptions
 from osteon.view.export import export_view
 from osteon.view.server.collection import Collection, prepare_models
 from osteon.view.server.model_files import METHOD_NAMES, find_models
@@ -28,10 +28,11 @@ from .test_page_panels import assert_layout, drawn
 WORDS = list(CONTESTANTS)
 #: All that must be as it was when another model takes the place of one.
 PLACE = """() => {
-  const { engine, store, page } = window.osteon, { eye } = engine;
+  const { engine, store, page } = window.osteon, { orbitCamera } = engine;
   const { mode, swipe, heatMax, paint, panel, skeleton } = store.state;
   return { mode, swipe, heatMax, paint, panel, skeleton, frame: page.timeline.frame, scrub: page.timeline.scrub.value,
-    camera: eye.camera.position.toArray(), target: eye.controls.target.toArray(), marked: engine.marked };
+    camera: orbitCamera.camera.position.toArray(), target: orbitCamera.controls.target.toArray(),
+    marked: engine.marked };
 }"""
 
 

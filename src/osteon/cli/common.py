@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from osteon.cli.outputs import force_option
-from osteon.core.progress import Progress, ProgressEvent
-from osteon.core.progress_time import RemainingTime, duration_text
+from osteon.core.progress import Progress, ProgressEvent, RemainingTime, duration_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +88,7 @@ def progress_bar(quiet: bool) -> Iterator[Progress | None]:
         task = bar.add_task("start", total=1.0, error="", left=_TimeLeft(remaining))
 
         def listen(event: ProgressEvent) -> None:
-            remaining.hear(event)
+            remaining.update(event)
             error = "" if event.error_percent is None else f"E {event.error_percent:.3f} %"
             bar.update(task, description=event.stage, completed=event.fraction, error=error)
 
@@ -112,10 +111,10 @@ def write_json(value: dict[str, Any], target: str | None) -> None:
     if target is None or target == "-":
         return
     from osteon.io import atomic_file
-    from osteon.io.save.marks import MARK, MARK_KEY
+    from osteon.io.save import GENERATOR, GENERATOR_KEY
 
     with atomic_file(target) as temporary:
-        temporary.write_text(_json_text({MARK_KEY: MARK, **value}))
+        temporary.write_text(_json_text({GENERATOR_KEY: GENERATOR, **value}))
 
 
 def print_json(value: dict[str, Any], target: str | None) -> None:
@@ -169,7 +168,7 @@ class ProgressLines:
 
     def listen(self, event: ProgressEvent) -> None:
         """One step of the work."""
-        self._remaining.hear(event)
+        self._remaining.update(event)
         self._last = event
         stage = re.sub(r"\d+", "#", event.stage)  # "compiling 3 of 20" is the stage that "compiling 2 of 20" was
         if stage not in self._seen:

@@ -9,23 +9,24 @@ import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, say_lost, size_text, write_json
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused, some_of
-from osteon.cli.outputs import Wanted, file_output, folder_output, plan_outputs
+from osteon.cli.outputs import file_output, folder_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
-from osteon.core.command_text import command_text
-from osteon.core.compare_options import CompareOptions
 from osteon.core.compile_kernels import start_compiling
-from osteon.core.option_fields import option
+from osteon.core.options import command_text, option
 from osteon.core.progress import report_progress
 from osteon.fit.kernel_modules import COMPARE_KERNELS
-from osteon.fit.models.contestants import find_contestants
+from osteon.fit.models.registry import find_contestants
 from osteon.io import LoadOptions, load_sequence
+from osteon.pipeline.options import CompareOptions
 
 if TYPE_CHECKING:
+    from osteon.io.save.overwriting import Output
     from osteon.pipeline.comparison import Comparison, PoseMeasures
 
 if TYPE_CHECKING:
     from osteon.core.sequence import MeshSequence
     from osteon.io import LoadOptions
+    from osteon.io.save.overwriting import Output
     from osteon.pipeline.comparison import Comparison
 
 
@@ -118,7 +119,7 @@ def compare(
 
 def _words(found: Comparison) -> dict[str, Any]:
     """The verdict as the page and the table tell it."""
-    from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
+    from osteon.report.compare_figures import best_choice, compare_verdict, verdict_lines
 
     return {"best_choice": best_choice(found).word, "verdict": [compare_verdict(found), *verdict_lines(found)]}
 
@@ -127,7 +128,7 @@ def print_comparison(found: Comparison, seconds: dict[str, float], page: str | N
     """The verdict, a table of all measures and what was done, for people."""
     from rich.table import Table
 
-    from osteon.report.compare_verdict import compare_verdict, verdict_lines
+    from osteon.report.compare_figures import compare_verdict, verdict_lines
 
     out = console()
     out.print(f"[bold]{compare_verdict(found)}[/]")
@@ -178,7 +179,7 @@ def _cells(measured: PoseMeasures) -> list[str]:
 # `osteon compare --save`: every fitted model as a file of its own, and the command that shows them side by side.
 
 
-def save_output(path: str | None) -> Wanted | None:
+def save_output(path: str | None) -> Output | None:
     """The folder of the models, if it was asked for."""
     if path is None:
         return None

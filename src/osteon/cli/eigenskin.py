@@ -13,16 +13,14 @@ from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_js
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
-from osteon.core.command_text import command_text
 from osteon.core.compile_kernels import start_compiling
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.errors import BoundNotReached, OptionError
-from osteon.core.option_checks import drop_unused
-from osteon.core.option_fields import option
+from osteon.core.options import command_text, drop_unused, option
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io import MODEL_FORMATS, SaveOptions, holds_model, load_model, save_model
 from osteon.io.metadata.baked import has_stock_form
-from osteon.io.save.output_batch import written_path
+from osteon.io.save.atomic import written_path
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from osteon.core.engine_play import Played, played_rows, where_it_plays
-from osteon.core.engines import GLTF, USD, EngineName, engine_of
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import drop_unused
+from osteon.core.options import drop_unused
+from osteon.io.engines import GLTF, USD, EngineName, Played, engine_of, played_rows, where_it_plays
 from osteon.io.formats.engine_facts import file_facts, target_attributes
 from osteon.io.formats.options import SaveOptions
 from osteon.io.meshes.corner_normals import single_normals

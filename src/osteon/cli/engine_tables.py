@@ -1,4 +1,4 @@
-"""The table of docs/engines.md and its remarks, written from `core/engines.py`: `scripts/write-options`.
+"""The table of docs/engines.md and its remarks, written from `io/engines.py`: `scripts/write-options`.
 
 It stands between `<!-- engines -->` and `<!-- end -->`; what is between them is replaced.
 """
@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from osteon.core.engines import ENGINES, Engine
+from osteon.io.engines import ENGINES, Engine
 
 __all__ = ["write_engine_table"]
 

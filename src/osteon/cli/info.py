@@ -19,8 +19,8 @@ from osteon.io.load.source import numbered
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from osteon.core.animation import Clip
     from osteon.core.asset import Asset
-    from osteon.core.clips import Clip
     from osteon.core.model import SkinnedModel
     from osteon.core.sequence import MeshSequence
     from osteon.io.formats.outline import Outline
@@ -129,7 +129,7 @@ def describe_sequence(sequence: MeshSequence) -> dict[str, Any]:
     """Facts about a sequence, with what may surprise."""
     import numpy as np
 
-    from osteon.core.frame_blocks import frame_centers
+    from osteon.core.frames import frame_centers
 
     steps = np.linalg.norm(np.diff(frame_centers(sequence.source), axis=0), axis=1)
     return {
@@ -178,7 +178,7 @@ def _describe_live(model: SkinnedModel) -> dict[str, Any]:
         return {}
     drivers = {tuple(pair) for pair in found.rbf.joints[np.unique(found.rbf.driver)].tolist()}
     pairs = sum(second >= 0 for _, second in drivers)
-    a_vertex = found.columns_a_vertex
+    a_vertex = found.columns_per_vertex
     return {
         "eigenskin": {
             "eigendisplacements": found.rank,
@@ -206,16 +206,17 @@ def _describe_mesh(sequence: MeshSequence) -> dict[str, Any]:
     """Facts about the rest pose and the triangles."""
     import numpy as np
 
-    from osteon.core.topology import degenerate_triangles
-    from osteon.core.weld import weld_vertices, welded_shells
+    from osteon.core.topology import degenerate_triangles, weld_vertices, welded_shells
 
     unique, _ = weld_vertices(sequence)
+    used = np.zeros(sequence.n_vertices, bool)
+    used[sequence.faces] = True
     return {
         "vertices": sequence.n_vertices,
         "triangles": sequence.n_triangles,
         "shells": welded_shells(sequence.rest, sequence.faces)[0],
         "degenerate_triangles": int(degenerate_triangles(sequence.rest, sequence.faces).sum()),
-        "unreferenced_vertices": sequence.n_vertices - len(np.unique(sequence.faces)),
+        "unreferenced_vertices": int((~used).sum()),
         "duplicate_vertices": sequence.n_vertices - len(unique),
         "size": [float(x) for x in np.ptp(sequence.rest.astype(np.float64), axis=0)],
         "diagonal": sequence.diagonal,

@@ -17,19 +17,17 @@ from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.wall_time import WallTime
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import BoundNotReached, OptionError
-from osteon.core.lod_options import LodOptions
-from osteon.core.option_checks import drop_unused
-from osteon.core.option_fields import option
+from osteon.core.options import drop_unused, option
 from osteon.fit.kernel_modules import LOD_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, save_model
 from osteon.io.models import check_level_output
+from osteon.lod.options import LodOptions
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
     from osteon.core.progress import Progress
     from osteon.lod.model_levels import Level
-    from osteon.pipeline.baked_levels import BakedLevel
-    from osteon.pipeline.levels import LevelsFit
+    from osteon.pipeline.levels import BakedLevel, LevelsFit
 
 __all__ = ["LodFiles", "lod"]
 
@@ -167,10 +165,9 @@ def _check_outputs(files: LodFiles) -> frozenset[str]:
 
 def _fit(file: Path, model: SkinnedModel, files: LodFiles, options: LodOptions, progress: Progress | None) -> LevelsFit:
     """The levels of the file if one of them is to be baked and nothing else is asked for; or else new ones."""
-    from osteon.core.option_checks import change_options
-    from osteon.lod.files import load_levels
-    from osteon.pipeline.baked_levels import stored_fit
-    from osteon.pipeline.levels import fit_levels
+    from osteon.core.options import change_options
+    from osteon.lod.model_levels import load_levels
+    from osteon.pipeline.levels import fit_levels, stored_fit
 
     if files.bake is not None and not is_any_given("options", besides=("threads",)) and not is_any_given("load"):
         stored = load_levels(file)
@@ -183,7 +180,7 @@ def _fit(file: Path, model: SkinnedModel, files: LodFiles, options: LodOptions, 
 
 def _baked_level(found: LevelsFit, files: LodFiles) -> Level | None:
     """The level that is written alone, if one is."""
-    from osteon.pipeline.baked_levels import level_at
+    from osteon.pipeline.levels import level_at
 
     if files.bake is None:
         return None
@@ -200,7 +197,7 @@ class _Result:
 
     @staticmethod
     def of(found: LevelsFit, level: Level | None, save: SaveOptions) -> _Result:
-        from osteon.pipeline.baked_levels import bake_found, file_sizes
+        from osteon.pipeline.levels import bake_found, file_sizes
 
         return _Result(found, file_sizes(found.levels, save), None if level is None else bake_found(found, level))
 
@@ -215,7 +212,7 @@ class _Result:
 
     def write(self, outputs: tuple[str, ...], save: SaveOptions) -> None:
         """Every output, with the options that its format has."""
-        from osteon.lod.files import save_levels
+        from osteon.lod.model_levels import save_levels
 
         for path in outputs:
             used = drop_unused(save, written=Path(path).suffix.lower())

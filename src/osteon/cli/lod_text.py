@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from osteon.lod.model_levels import Level
-    from osteon.pipeline.baked_levels import BakedLevel
-    from osteon.pipeline.levels import LevelsFit
+    from osteon.pipeline.levels import BakedLevel, LevelsFit
 
 __all__ = ["describe_levels", "print_levels"]
 

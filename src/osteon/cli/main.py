@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
+import os
 import sys
+import threading
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from osteon import __version__
-from osteon.cli.outputs import LEDGER
+from osteon.cli.outputs import WRITTEN, handling_signals, stop
 from osteon.cli.wall_time import process_began
 from osteon.core.errors import OptionError, OsteonError
 from osteon.core.plugins import find_plugins, load_plugin, package_of
@@ -83,32 +86,94 @@ def _spare_collector() -> None:
 
 
 def main() -> None:
-    """Run the command line. Bad input is one line on standard error and exit code 2."""
+    """Run the command line. Errors of users are one line on standard error and exit code 2."""
     _spare_collector()
-    LEDGER.clear()
+    WRITTEN.clear()
+    with handling_signals(stop) as received:
+        code = _run(received, _watch_threads())
+    if code:
+        sys.exit(code)
+
+
+def _run(received: list[int], thread_errors: list[BaseException]) -> int:
+    """Run a command and return its exit code.
+
+    `received` lists the signals that have ended it, `thread_errors` errors about memory that have ended its threads.
+    """
     try:
         cli.main(standalone_mode=False, obj=process_began())
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo(f"osteon: stopped; {LEDGER.told()}", err=True)
-        sys.exit(130)
+        return _failed(f"stopped; {WRITTEN.summary()}", 130)
+    except SystemExit as error:
+        if received:
+            _failed(f"stopped; {WRITTEN.summary()}")
+        return error.code if isinstance(error.code, int) else 0
     except OsteonError as error:
-        click.echo(f"osteon: {error}{LEDGER.if_nothing()}", err=True)
-        sys.exit(error.exit_code)
+        return _failed(f"{error}{WRITTEN.after_error()}", error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
-        where = f"'{error.filename}': " if error.filename else ""
-        click.echo(f"osteon: {where}{error.strerror or error}{LEDGER.if_nothing()}", err=True)
-        sys.exit(2)
-    except MemoryError:
-        click.echo(
-            "osteon: not enough memory; fit fewer frames, or a machine with more" + LEDGER.if_nothing(), err=True
-        )
-        sys.exit(2)
+        if is_out_of_memory(error):
+            return _out_of_memory()
+        return _failed(f"{_place_of(error)}{error.strerror or error}{WRITTEN.after_error()}")
+    except Exception as error:
+        if not (is_out_of_memory(error) or thread_errors):
+            raise
+        return _out_of_memory()
+    return 0
+
+
+def _failed(message: str, code: int = 2) -> int:
+    click.echo(f"osteon: {message}", err=True)
+    return code
+
+
+def _out_of_memory() -> int:
+    return _failed("not enough memory; use fewer frames, or a machine with more memory" + WRITTEN.after_error())
+
+
+def _place_of(error: OSError) -> str:
+    """The file that an error of the operating system is about; standard output if its disk is full."""
+    if error.filename:
+        return f"'{error.filename}': "
+    if error.errno in (errno.ENOSPC, errno.EFBIG):
+        try:
+            os.write(sys.stdout.fileno(), b"\n")
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered is flushed at exit
+            return "standard output: "
+    return ""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception, or one that led to it, is about too little memory; systems report that in several ways."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    said = str(error)
+    if isinstance(error, (ImportError, OSError)) and ("failed to map segment" in said or "allocate memory" in said):
+        return True
+    if isinstance(error, RuntimeError) and said == "can't start new thread":
+        return True
+    earlier = error.__cause__ or error.__context__
+    return earlier is not None and is_out_of_memory(earlier)
+
+
+def _watch_threads() -> list[BaseException]:
+    """The list of errors about memory that end a thread, such as one that imports; they are not printed."""
+    found: list[BaseException] = []
+
+    def end_of_thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None and is_out_of_memory(args.exc_value):
+            found.append(args.exc_value)
+        else:
+            threading.__excepthook__(args)
+
+    threading.excepthook = end_of_thread
+    return found
 
 
 # Commands that other packages add, through the entry point group `osteon.commands` (`core/plugins.py`). The benchmarks

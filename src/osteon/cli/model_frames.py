@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from osteon.core.command_text import command_text
 from osteon.core.errors import FileFormatError
+from osteon.core.options import command_text
 from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model
 from osteon.io.load.frame_choice import clips_of_frames, parse_frames
 

@@ -19,10 +19,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from osteon.core.command_text import command_text
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.option_checks import first_unused, make_options
-from osteon.core.option_fields import OptionField, Place, options_in
+from osteon.core.options import OptionField, Place, command_text, first_unused, make_options, options_in
 
 __all__ = [
     "FlagGroup",

@@ -17,17 +17,14 @@ from osteon.cli.rig import RigFiles
 from osteon.cli.simulate import SimulateFiles
 from osteon.cli.skin import SkinFiles
 from osteon.cli.study import StudyReportFiles, StudyServing
-from osteon.core.budget import Budget
-from osteon.core.compare_options import CompareOptions
-from osteon.core.eigenskin_options import EigenSkinOptions
-from osteon.core.lod_options import LodOptions
-from osteon.core.option_checks import needed_flags
-from osteon.core.option_fields import Need, OptionField, options_in
-from osteon.core.options import SkinOptions
-from osteon.core.rig_options import RigOptions
+from osteon.core.options import Need, OptionField, needed_flags, options_in
+from osteon.core.skin_options import SkinOptions
 from osteon.elastic.options import FleshOptions, SweepOptions
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.io import LoadOptions, SaveOptions
 from osteon.io.formats.options import ClipOptions
+from osteon.lod.options import LodOptions
+from osteon.pipeline.options import Budget, CompareOptions, RigOptions
 from osteon.simplex.options import PoserOptions
 
 __all__ = ["write_tables"]

@@ -17,8 +17,7 @@ from osteon.cli.option_flags import options_of, refuse_unused, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output
 from osteon.cli.pose_skinned import is_posed_by_its_skin, pose_skinned
 from osteon.core.errors import OptionError
-from osteon.core.option_checks import change_options
-from osteon.core.option_fields import GIVEN, need, option
+from osteon.core.options import GIVEN, change_options, need, option
 from osteon.core.sequence import MeshSequence
 from osteon.io import (
     LoadOptions,
@@ -261,7 +260,7 @@ SHOWN = 3
 
 def place_warnings(skeleton: StickSkeleton, vertices: Float64, name: str) -> list[str]:
     """A sentence if the skeleton does not seem to belong where the mesh is."""
-    from osteon.core.skeleton_place import measure_place
+    from osteon.core.sticks import measure_place
 
     place = measure_place(skeleton, vertices)
     if place.has_other_units:

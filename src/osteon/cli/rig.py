@@ -15,12 +15,12 @@ from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.skin import print_report, write_outputs
 from osteon.cli.wall_time import WallTime
 from osteon.core.compile_kernels import start_compiling
-from osteon.core.option_fields import option
-from osteon.core.rig_options import RigOptions
+from osteon.core.options import option
 from osteon.fit.kernel_modules import RIG_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, load_sequence
 from osteon.io.models import note_lost
-from osteon.io.save.output_batch import written_path
+from osteon.io.save.atomic import written_path
+from osteon.pipeline.options import RigOptions
 
 if TYPE_CHECKING:
     from osteon.pipeline.skeleton import RigFit

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,15 +16,11 @@ from osteon.cli.option_flags import is_given, naming_input, optional, options_of
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.skin_clips import ClipRun, write_clips
 from osteon.cli.wall_time import WallTime, time_text
-from osteon.core.budget import Budget, Try
 from osteon.core.compile_kernels import start_compiling
-from osteon.core.engine_options import options_for
-from osteon.core.engines import GLTF
 from osteon.core.errors import BoundNotReached
-from osteon.core.option_checks import drop_unused
-from osteon.core.option_fields import need, option
-from osteon.core.options import SkinOptions
+from osteon.core.options import drop_unused, need, option
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.fit.kernel_modules import kernels_for
 from osteon.io import (
     MODEL_FORMATS,
@@ -36,12 +31,14 @@ from osteon.io import (
     save_model,
     save_played,
 )
+from osteon.io.engines import GLTF
 from osteon.io.formats.options import ClipOptions
 from osteon.io.load.clip_files import PlayedClips, play_on_rig
 from osteon.io.load.rig_files import keeps_rig, open_character, save_on_rig
 from osteon.io.models import note_lost
-from osteon.io.save.output_batch import written_path
+from osteon.io.save.atomic import scratch_folder, written_path
 from osteon.io.save.sequences import frames_folder
+from osteon.pipeline.options import Budget, Try, options_for
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
@@ -367,8 +364,8 @@ def _sizer(path: str, options: SaveOptions, kept: Character | None = None) -> Ca
     used = drop_unused(options, written=suffix)
 
     def size_of(model: SkinnedModel) -> int:
-        with TemporaryDirectory() as folder:
-            target = Path(folder) / f"model{suffix}"
+        with scratch_folder() as folder:
+            target = folder / f"model{suffix}"
             if kept is not None and keeps_rig(kept, model, target):
                 save_on_rig(model, kept, target)
             else:
@@ -417,7 +414,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[t
     """The report as a table for people; `plays` are rows that tell where the outputs play."""
     from rich.table import Table
 
-    from osteon.measure.verdict import judge
+    from osteon.measure.skin_report import grade_result
 
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim")
@@ -440,7 +437,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[t
         ("RMS", f"{report.rms:.4g}"),
         ("worst", f"{worst['distance']:.4g} at vertex {worst['vertex']}, frame {worst['frame']}"),
         ("shading", _shading_text(report)),
-        ("looks", judge(report.quality, has_rig=report.has_rig).sentence()),
+        ("looks", grade_result(report.quality, has_rig=report.has_rig).sentence()),
         ("near-rigid", f"{report.near_rigid_fraction:.0%} of the triangles at tolerance {report.tolerance:g}"),
         ("held out", "" if report.heldout_error_percent is None else f"{report.heldout_error_percent:.3f} %"),
         ("smaller by", f"{report.compression_ratio:.1f} x (as floats)"),

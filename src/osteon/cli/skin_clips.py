@@ -11,13 +11,13 @@ from osteon.cli.engine_rows import file_plays, plays_json, plays_rows
 from osteon.cli.option_flags import refuse_given, refuse_unused
 from osteon.cli.outputs import Outputs
 from osteon.cli.wall_time import WallTime, time_text
-from osteon.core.engines import GLTF
 from osteon.core.errors import OptionError
-from osteon.core.option_checks import drop_unused
+from osteon.core.options import drop_unused
 from osteon.io import MODEL_FORMATS, SaveOptions, save_model, save_played
+from osteon.io.engines import GLTF
 from osteon.io.load.clip_files import PlayedClips, save_clips_on_rig
 from osteon.io.load.source import numbered
-from osteon.io.save.output_batch import written_path
+from osteon.io.save.atomic import written_path
 
 __all__ = ["ClipRun", "write_clips"]
 
@@ -58,7 +58,7 @@ def write_clips(played: PlayedClips, run: ClipRun) -> None:
 
 def _size(played: PlayedClips) -> float:
     from osteon.io.gltf.read.bones import rest_pose
-    from osteon.pipeline.clip_size import size_of_rest
+    from osteon.pipeline.rig_match import size_of_rest
 
     return size_of_rest(played.model, rest_pose(played.character.scene))
 

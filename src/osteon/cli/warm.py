@@ -56,7 +56,7 @@ def pose_figure() -> None:
 
 def fit_screws() -> None:
     """Fit dual quaternions to a ring that tumbles."""
-    from osteon.core.options import SkinOptions
+    from osteon.core.skin_options import SkinOptions
     from osteon.pipeline.skin import skin_sequence
     from osteon.synth import SUBJECTS
 
@@ -65,7 +65,7 @@ def fit_screws() -> None:
 
 def simplify_ring() -> None:
     """Take a few triangles from a ring that tumbles."""
-    from osteon.core.options import SkinOptions
+    from osteon.core.skin_options import SkinOptions
     from osteon.lod.mesh.simplify import simplify_model
     from osteon.pipeline.skin import skin_sequence
     from osteon.synth import SUBJECTS

@@ -1,7 +1,8 @@
-"""What makes a character move: bone transforms of every frame in named clips, coefficients of stored displacements."""
+"""Animations: the bone transforms of every frame, named clips, and coefficients of stored displacements."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -9,17 +10,77 @@ import numpy as np
 
 from osteon.core.arrays import Float32, FloatArray, Int32, checked
 from osteon.core.bone_axes import off_axes
-from osteon.core.clips import Clip, clips_or_one
 from osteon.core.errors import GeometryError
 from osteon.core.play_scale import scale_of_bones
 
-__all__ = ["Animation", "BoneTrack", "BoneType", "bone_type_of", "wider_type"]
+__all__ = [
+    "DEFAULT_FPS",
+    "Animation",
+    "BoneTrack",
+    "BoneType",
+    "Clip",
+    "bone_type_of",
+    "check_clips",
+    "clips_or_one",
+    "distinct_names",
+    "wider_type",
+]
+
+DEFAULT_FPS = 24.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """A named run of consecutive frames, start <= f < stop."""
+
+    name: str
+    start: int
+    stop: int
+    fps: float = DEFAULT_FPS  # frames per second
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.stop:
+            raise GeometryError(f"clip '{self.name}': frames {self.start} … {self.stop} are empty or negative")
+        if not (np.isfinite(self.fps) and self.fps > 0):
+            raise GeometryError(f"clip '{self.name}': frame rate must be positive, got {self.fps}")
+
+    @property
+    def n_frames(self) -> int:
+        return self.stop - self.start
+
+
+def check_clips(clips: tuple[Clip, ...], n_frames: int) -> None:
+    """Refuse clips that leave gaps, overlap, or do not end with the last frame."""
+    stops = [0, *(c.stop for c in clips)]
+    if [c.start for c in clips] != stops[:-1] or stops[-1] != n_frames:
+        raise GeometryError(f"clips must follow each other and cover all {n_frames} frames")
+
+
+def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, each that came before with one to three _ added, or else a number: `a`, `a_`, …, `a_4`."""
+    taken: dict[str, None] = {}
+    times: dict[str, int] = {}
+    for name in names:
+        candidate = name
+        while candidate in taken:
+            times[name] = times.get(name, 0) + 1
+            candidate = name + "_" * times[name] if times[name] <= 3 else f"{name}_{times[name]}"
+        taken[candidate] = None
+    return tuple(taken)
+
+
+def clips_or_one(clips: Iterable[Clip], n_frames: int) -> tuple[Clip, ...]:
+    """The clips, or, where there are none, one that holds all frames; refused if they do not cover the frames."""
+    found = tuple(clips) or (Clip("clip", 0, n_frames),)
+    check_clips(found, n_frames)
+    return found
+
 
 #: What a bone can do, each all that those before it can.
 BoneType = Literal["rigid", "scaled", "flexible"]
 
 #: Floats that a bone needs in a frame: quaternion and translation, three scales besides, or all of [A | t].
-FLOATS_A_BONE: dict[BoneType, int] = {"rigid": 7, "scaled": 10, "flexible": 12}
+FLOATS_PER_BONE: dict[BoneType, int] = {"rigid": 7, "scaled": 10, "flexible": 12}
 #: A bone is rigid if no entry of A'A differs from the identity's by more than this: a scale of 1.0005, which is what
 #: scales of 0.9999 or 1.0001, rounded by an exporter, leave at the end of a chain of joints. No vertex moves visibly.
 RIGID = 1e-3
@@ -102,7 +163,7 @@ class Animation:
     @property
     def n_floats(self) -> int:
         """Numbers that the motion needs, without the coefficients of displacements."""
-        return FLOATS_A_BONE[self.track.bone_type] * self.n_frames * self.n_bones
+        return FLOATS_PER_BONE[self.track.bone_type] * self.n_frames * self.n_bones
 
     def take_frames(self, frames: Int32) -> Animation:
         """Only the given frames, as one clip."""

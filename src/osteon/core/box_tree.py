@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.exact_kernels import exact, inlined
-from osteon.core.kernels import compiled_by
+from osteon.core.kernels import compiled_by, exact, inlined
 
 __all__ = ["BoxTree", "build_boxes"]
 

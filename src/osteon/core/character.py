@@ -1,16 +1,228 @@
-"""A character: its mesh, how it is deformed, what is added to the rest pose, and its joints. Nothing of it moves."""
+"""A character: its mesh, how it is deformed, what is added to the rest pose, and its joints. None of it moves.
+
+A deformer is a family of skinning methods. Every family is affine in the rest position of a vertex once the bones are
+given:
+
+    x_v = A_v(bones) [p_v + d_v; 1],   A_v (3,4)
+
+so a family defines only its blend A_v. Posing, normals (the linear part of A_v), conditioning, errors by rank and the
+corrections are written once for all families (`osteon.deform`). A displacement defines d_v. `osteon.deform.registry`
+finds both by their kind.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from osteon.core.deformer import Deformer, Displacement
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.animation import Animation, BoneType
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked, checked_indices
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 
-__all__ = ["Character"]
+__all__ = ["Arrays", "BoneLimits", "Character", "Deformer", "Displacement", "Skeleton", "Skin", "VertexColumns"]
+
+#: Weights may miss a sum of one by what float32 rounding of a few terms leaves.
+WEIGHT_SUM_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Skin:
+    """Bones and weights of every vertex. Unused slots hold weight 0."""
+
+    bones: Int32  # (v,k) bone indices
+    weights: Float32  # (v,k) sum to one over k
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", checked("weights", self.weights, (None, None)))
+        object.__setattr__(
+            self, "bones", checked_indices("bones", self.bones, self.weights.shape, np.iinfo(np.int32).max)
+        )
+        sums = self.weights.sum(axis=1, dtype=np.float64)
+        if sums.size and np.abs(sums - 1).max() > WEIGHT_SUM_TOLERANCE:
+            v = int(np.abs(sums - 1).argmax())
+            raise GeometryError(f"weights: vertex {v} sums to {sums[v]:.6f}, expected 1; normalise the weights")
+
+    @property
+    def n_vertices(self) -> int:
+        return int(self.weights.shape[0])
+
+    @property
+    def n_influences(self) -> int:
+        return int(self.weights.shape[1])
+
+    def dense(self, n_bones: int) -> Float64:
+        """(v,b) weights with a column for every bone."""
+        out = np.zeros((len(self.weights), n_bones))
+        np.add.at(out, (np.arange(len(out))[:, None], self.bones), self.weights)
+        return out
+
+    def take(self, vertices: Int32) -> Skin:
+        """The skin of some vertices, in that order."""
+        return Skin(self.bones[vertices], self.weights[vertices])
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """Joints in a tree, where they stand in the rest pose."""
+
+    names: tuple[str, ...]
+    parents: Int32  # (j,) index of the parent joint, -1 at a root
+    world_from_joint: Float32  # (j,3,4) rest pose
+
+    def __post_init__(self) -> None:
+        parents = checked("parents", self.parents, (len(self.names),), np.int32)
+        object.__setattr__(self, "parents", parents)
+        object.__setattr__(
+            self, "world_from_joint", checked("world_from_joint", self.world_from_joint, (len(self.names), 3, 4))
+        )
+        if parents.size and (parents.min() < -1 or parents.max() >= len(parents)):
+            raise GeometryError(f"parents: expected -1 … {len(parents) - 1}")
+        _check_tree(parents)
+
+
+def _check_tree(parents: Int32) -> None:
+    """Refuse joints that are their own ancestors; every joint is visited once."""
+    walk_of = np.full(len(parents), -1, np.int64)
+    up = parents.tolist()
+    for start in range(len(up)):
+        j = start
+        while j >= 0 and walk_of[j] < 0:
+            walk_of[j] = start
+            j = up[j]
+        if j >= 0 and walk_of[j] == start:
+            raise GeometryError(f"parents: joint {j} is its own ancestor")
+
+
+@dataclass(frozen=True, slots=True)
+class BoneLimits:
+    """Vertices in groups, one for each mesh of the character."""
+
+    group: Int32  # (v,) of each vertex
+    bones: tuple[tuple[int, ...], ...]  # of each group: the bones that its vertices may follow
+    fixed: tuple[bool, ...]  # of each group: its vertices follow a node and take no other bone, added ones included
+
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@runtime_checkable
+class Deformer(Protocol):
+    """Takes vertices of the rest pose along with the bones: frozen data and its run time."""
+
+    kind: ClassVar[str]
+    bone_types: ClassVar[tuple[BoneType, ...]]  # what kinds of bones it can blend
+
+    @property
+    def n_vertices(self) -> int: ...
+
+    @property
+    def n_bones(self) -> int:
+        """The least number of bones that it needs."""
+        ...
+
+    @property
+    def n_floats(self) -> int:
+        """Numbers that it needs besides rest pose and motion; indices do not count (James and Twigg, table 1)."""
+        ...
+
+    def palette(self, transforms: FloatArray) -> Float64:
+        """(f,b,…) what a vertex reads of each bone, from posed_from_rest transforms (f,b,3,4)."""
+        ...
+
+    def blend(self, palette: Float64, vertices: Int64, out: Float64) -> None:
+        """out (n,3,4) = A of the given vertices (n,) for the palette of one frame (b,…). Thread-safe."""
+        ...
+
+    def arrays(self) -> Arrays:
+        """All of its data by name: files and packs need no code for a family."""
+        ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The inverse of `arrays`; refuses what does not fit."""
+        ...
+
+    @classmethod
+    def from_skin(cls, skin: Skin) -> Self:
+        """The family with the bones and weights of a linear blend skin, where a fit of its own begins."""
+        ...
+
+    def bone_weights(self) -> Skin:
+        """How much each vertex belongs to which bone, for colours, lists of bones and shares of the error."""
+        ...
+
+    def stock_skin(self) -> Skin | None:
+        """The skin with which a stock player shows exactly this deformer, if there is one."""
+        ...
+
+    def take(self, vertices: Int32) -> Self:
+        """The deformer of some vertices, in that order."""
+        ...
+
+    def placed(self, new_from_old: FloatArray) -> Self:
+        """The deformer of a scene that was turned, moved and scaled by (3,4), with it the rest pose and the bones."""
+        ...
+
+
+class VertexColumns(Protocol):
+    """Columns of which each moves few vertices, by vertex."""
+
+    def add(self, coefficients: Float32, first: int, out: Float32) -> None:
+        """Add to out (n,3,f) what moves the vertices from `first` on, with coefficients (r,f). Thread-safe."""
+        ...
+
+
+@runtime_checkable
+class Displacement(Protocol):
+    """Moves vertices of the rest pose before the deformer does: p + sum_r q_r U_r, normals likewise by N_r."""
+
+    kind: ClassVar[str]
+
+    @property
+    def basis(self) -> Float32:
+        """(r,v,3) U; zero in columns that move normals only, which come last."""
+        ...
+
+    @property
+    def normal_basis(self) -> Float32 | None:
+        """(r,n,3) N, if it moves normals."""
+        ...
+
+    def coefficients(self, animation: Animation) -> Float32:
+        """(f,r) q of every frame: stored in the animation, or found from where the bones are."""
+        ...
+
+    def position_coefficients(self, animation: Animation) -> Float32:
+        """(f,p) q of the columns that move positions; those that move normals only come after them."""
+        ...
+
+    def by_vertex(self) -> VertexColumns | None:
+        """Columns that move positions, by vertex, where each moves few of them; None where they move all."""
+        ...
+
+    def arrays(self) -> Arrays: ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self: ...
+
+    def take(self, vertices: Int32) -> Self: ...
+
+    def truncate(self, rank: int) -> Self:
+        """Only the first `rank` columns that move positions, and all that move normals only."""
+        ...
+
+    def without_normals(self, rank: int) -> Self:
+        """Only the first `rank` columns, without what they do to normals."""
+        ...
+
+    def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
+        """The same columns of another mesh: as many, with the same coefficients, stored as precisely."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

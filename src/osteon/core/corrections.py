@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
 from osteon.core.arrays import Float32, Int32, Int64, checked
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError
 
 __all__ = ["Corrections", "StoredDisplacement", "kept_columns", "position_rank"]

@@ -1,4 +1,4 @@
-"""Everything Osteon raises on purpose.
+"""The exceptions that Osteon raises on purpose.
 
 OsteonError                what a caller may catch to catch all of it
 ├── InputError             a file or an array cannot be used (exit code 2)

@@ -1,245 +1,386 @@
-"""Options of skinning, checked on construction; the command line, the page and docs/options.md are made from them.
+"""Options of fits and commands: each is one field of a dataclass with its default, range, help text and flag.
 
-A new option is one field here and the code that uses it.
+    bones: int = option(0, help="Exactly this many.", flags=("--bones", "-b"), minimum=0, page="Bones")
+
+The fields define the checks on construction (`check_options`), the flags of the command line
+(`cli/option_flags.py`), the form of the page (`view/server/fit_form.py`) and the tables in `docs/options.md`
+(`cli/option_tables.py`). The type of a field defines what a value may be: a number, a word of a Literal, a file, yes
+or no.
+
+An option that has no effect is refused, never ignored. `needs` lists what must hold for it: values of other fields, or
+circumstances that only the caller can pass, such as whether there is a rig (`check_used`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import math
+import os
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from functools import cache, wraps
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from osteon.core.animation import BoneType
 from osteon.core.errors import OptionError
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import GIVEN, need, option
 
-__all__ = ["NormalChoice", "Preset", "SkinModel", "SkinOptions", "WeightMethod"]
+__all__ = [
+    "CIRCUMSTANCES",
+    "GIVEN",
+    "Kind",
+    "Need",
+    "Option",
+    "OptionField",
+    "Place",
+    "Unused",
+    "change_options",
+    "check_options",
+    "check_used",
+    "command_text",
+    "default_of",
+    "drop_unused",
+    "first_unused",
+    "make_options",
+    "need",
+    "needed_flags",
+    "option",
+    "options_in",
+    "takes_options",
+]
 
-Preset = Literal["default", "paper"]
-SkinModel = Literal["lbs", "dqs", "as", "mwe"]
-WeightMethod = Literal["tsvd", "nnls", "bounded"]
-NormalChoice = Literal["keep", "smooth", "faceted"]
+T = TypeVar("T")
+#: Where a field lies: its name, below the names of the options that hold it.
+Place = tuple[str, ...]
 
-LONGEST_PREFIX = 40
-#: Models that a linear blend skin is refitted for.
-_FITTED = ("dqs", "as", "mwe")
-_KEPT = "the rig brings the motion of every frame"
+_OPTION = "osteon option"
+#: Any value but the default.
+GIVEN = object()
+#: What conditions may name besides options of the same class: facts that the caller passes, and options around it.
+CIRCUMSTANCES = frozenset(
+    {"bound", "clips", "corrected", "given", "input", "kept", "listed", "method", "model", "motion", "moving"}
+    | {"rest_pose", "rig", "shaded", "skeleton", "solid", "sticks", "stock", "written"}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class SkinOptions:
-    """How a sequence is skinned.
+class Need:
+    """What must hold for an option to have an effect: one of these fields or circumstances with one of its values."""
 
-    Circumstances that `needs` speak of: `rig` (one is given), `motion` ("kept" as the rig brings it, or "found"),
-    `bound` (bones and rank are searched for).
-    """
+    any_of: tuple[tuple[str, tuple[Any, ...]], ...]
+    says: str = ""  # why it has none otherwise, and what to do; "": which options it needs
+    only_for: tuple[Any, ...] = ()  # values of the option that need it; (): all
 
-    preset: Preset = option(
-        "default",
-        help="'paper': Skinning Mesh Animations (2005) step by step.",
-        flags=("--preset",),
-        needs=(
-            need(bound=False, only_for=("paper",), says="has no search for a bound; use the default preset"),
-            need(rig=False, only_for=("paper",), says="finds its own bones; use the default preset with a rig"),
-        ),
-    )
-    model: SkinModel = option(
-        "lbs",
-        help="How bones are blended: linearly; (dqs) as dual quaternions, which keep their volume when they twist; "
-        "(as) in Animation Space or (mwe) by Multi-Weight Enveloping, with more numbers a bone, closer on new poses.",
-        flags=("--model",),
-        page="Model",
-        needs=(
-            need(bone_type="rigid", only_for=("dqs", "mwe"), says="blends rigid bones; add --bone-type rigid"),
-            need(preset="default", only_for=_FITTED, says="the paper preset blends linearly; use the default preset"),
-            need(bound=False, only_for=_FITTED, says="a bound is searched for with linear blending; omit it"),
-        ),
-    )
-    bones: int = option(
-        0,
-        help="Exactly this many; 0 finds the number.",
-        flags=("--bones", "-b"),
-        minimum=0,
-        expected="1 or more (or 0 to find the number)",
-        shown_default="as many as make the motion close, at most 64 beyond what mean shift finds",
-        page="Bones",
-        needs=(
-            need(bound=False, says="a bound finds the number of bones itself; omit --bones"),
-            need(rig=False, says="a rig brings its own number; add to it with --helpers N"),
-        ),
-    )
-    bone_type: BoneType = option(
-        "scaled",
-        help="Rigid bones turn and move, scaled ones also stretch along axes of their own, flexible ones also shear.",
-        flags=("--bone-type",),
-        page="Bone type",
-        needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones are what they are; omit it"),),
-    )
-    influences: int = option(
-        4,
-        help="Bones a vertex, 1 to 8; as and mwe add as many again, to 8 at most.",
-        flags=("--influences", "-k"),
-        minimum=1,
-        maximum=8,
-        page="Influences a vertex",
-    )
-    rank: int = option(
-        0,
-        help="Progressive corrections: morph targets that bring the skin closer.",
-        flags=("--rank", "-r"),
-        minimum=0,
-        page="Rank of corrections",
-        needs=(
-            need(bound=False, says="a bound finds the rank itself; omit --rank"),
-            need(model="lbs", says="corrections are fitted on top of linear blending only; omit --model"),
-        ),
-    )
-    shading: float = option(
-        3.0,
-        help="How much E may grow so that a player's shading follows the source; 0 fits positions alone, as the paper"
-        " does, and writes the normals of the rest pose.",
-        flags=("--shading",),
-        metavar="PERCENT",
-        minimum=0,
-        maximum=100,
-        unit="percent of E",
-        page="Shading",
-        needs=(
-            need(preset="default", says="the paper preset fits positions alone; omit it"),
-            need(normals=("keep", "smooth"), says="facets have no normals to fit; omit it"),
-        ),
-    )
-    normal_rank: int = option(
-        -1,
-        help="Morph targets that correct normals only; -1 takes as many as the shading needs, at most 5.",
-        flags=("--normal-rank",),
-        metavar="N",
-        minimum=-1,
-        shown_default="0 to 5, as the shading needs",
-        page="Rank of normal corrections",
-        needs=(need(normals=("keep", "smooth"), says="facets have no normals to correct; omit it"),),
-    )
-    normals: NormalChoice = option(
-        "keep",
-        help="Keep the normals of the input (hard edges and custom normals; smooth where it has none), smooth all, or"
-        " write none, which players show as facets.",
-        flags=("--normals",),
-    )
-    helpers: int = option(
-        0,
-        help="Bones to add to the rig.",
-        flags=("--helpers",),
-        minimum=0,
-        needs=(need(rig=True, says="adds bones to a rig; name one with --rig FILE"),),
-    )
-    tolerance: float = option(
-        0.05,
-        help="eps of mean shift; larger gives fewer bones.",
-        flags=("--tolerance", "--eps"),
-        above=0,
-        below=2,
-        unit="entries of a rotation matrix",
-        needs=(
-            need(
-                preset="default",
-                bones=0,
-                says="the paper preset finds the one that gives the asked number of bones; leave it or --bones away",
-            ),
-        ),
-    )
-    weights: WeightMethod = option(
-        "nnls",
-        help="Least squares of the paper preset.",
-        flags=("--weights",),
-        needs=(need(preset="paper", says="needs --preset paper; the default preset keeps weights >= 0"),),
-    )
-    delta: float = option(
-        0.0,
-        help="Weights >= -delta, with 'bounded'.",
-        flags=("--delta",),
-        minimum=0,
-        maximum=1e6,
-        needs=(need(weights="bounded"),),
-    )
-    tsvd_threshold: float = option(
-        1e-5,
-        help="Singular values dropped, with 'tsvd'.",
-        flags=("--tsvd-threshold",),
-        minimum=0,
-        maximum=1,
-        unit="of the largest",
-        needs=(need(weights="tsvd"),),
-    )
-    rounds: int = option(
-        24,
-        help="Rounds of refinement.",
-        flags=("--rounds",),
-        minimum=0,
-        maximum=1e6,
-        page="Refining rounds",
-        needs=(
-            need(preset="default", says="the paper preset does not refine; use the default preset"),
-            need(motion="found", says=f"{_KEPT}, so nothing is refined; omit it"),
-        ),
-    )
-    stiffness: float = option(
-        5e-3,
-        help="Pull of scaled and flexible bones towards rotations.",
-        flags=("--stiffness",),
-        minimum=0,
-        maximum=1e6,
-        unit="of the data's own weight",
-        needs=(
-            need(
-                bone_type=("scaled", "flexible"),
-                says="rigid bones are rotations already; use --bone-type scaled or flexible",
-            ),
-            need(
-                preset="default",
-                holdout=GIVEN,
-                says="the paper preset takes its bones as they come; use the default preset",
-            ),
-            need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so no bone is solved for; omit it"),
-        ),
-    )
-    smooth_weights: float = option(
-        0.0,
-        help="Pull of weights towards their neighbours'; try 0.01.",
-        flags=("--smooth-weights",),
-        minimum=0,
-        maximum=1e6,
-        page="Smooth weights",
-        needs=(
-            need(preset="default", says="the paper preset has no smoothness term; use the default preset"),
-            need(model="lbs", says="smooths weights of linear blending only; omit --model"),
-            need(rig=False, says="weights for a rig are not smoothed; omit it"),
-        ),
-    )
-    prefix: str | None = option(
-        None,
-        help="Name bones PREFIX and a region of the source or a number; pairs of a symmetric shape end in _L and _R.",
-        flags=("--prefix",),
-        metavar="TEXT",
-        shown_default="bone_0, bone_1, …",
-        needs=(need(rig=False, says="a rig keeps the names of its joints; omit it"),),
-    )
-    holdout: int = option(
-        0,
-        help="Leave every K-th frame out of the fit and report its error.",
-        flags=("--holdout",),
-        metavar="K",
-        minimum=0,
-        but=(1,),
-        expected="0 (none) or 2 and more",
-        needs=(
-            need(bound=False, says="not together with a bound; fit again with the bones and rank it finds"),
-            need(rig=False, says="not with a rig; its joints are given for all frames"),
-        ),
-    )
-    seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)
-    threads: int = option(0, help="0: all there are.", flags=("--threads",), minimum=0)
 
-    def __post_init__(self) -> None:
-        check_options(self)
-        if self.prefix is not None and not (self.prefix.isprintable() and len(self.prefix) <= LONGEST_PREFIX):
-            raise OptionError(f"prefix: expected at most {LONGEST_PREFIX} printable characters, got {self.prefix!r}")
+def need(*, says: str = "", only_for: tuple[Any, ...] = (), **any_of: Any) -> Need:
+    """`need(weights="bounded")`, `need(holdout=GIVEN)`, `need(rig=False, says="…")`; several: one of them will do."""
+    wanted = tuple((name, value if isinstance(value, tuple) else (value,)) for name, value in any_of.items())
+    return Need(wanted, says, only_for)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is known of an option besides its type and default."""
+
+    help: str
+    flags: tuple[str, ...] = ()  # (): not on the command line
+    metavar: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None  # the same, without the number itself
+    below: float | None = None
+    but: tuple[Any, ...] = ()  # values within that are refused
+    expected: str = ""  # the range in words, where numbers do not tell it
+    unit: str = ""
+    shown_default: str = ""  # what the default means, where it is not what it says
+    scale: float = 1.0  # of the number on the command line: 100 for a part that is told in percent
+    parse: Callable[[str], Any] | None = None  # from text; OptionError for what cannot be read
+    required: bool = False
+    page: str = ""  # its name in the form of the page; "": not there
+    needs: tuple[Need, ...] = ()
+
+
+def option(default: T, *, help: str, **known: Any) -> T:
+    """A field of an options class; the keywords are those of `Option`."""
+    made: T = field(default=default, metadata={_OPTION: Option(help, **known)})
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a value may be."""
+
+    base: type | None  # int, float, bool, str, a path; None: only one of the choices
+    choices: tuple[Any, ...] = ()  # words of a Literal
+    many: bool = False  # any number of them
+
+
+@dataclass(frozen=True, slots=True)
+class OptionField:
+    """An option of a class, or of one that it holds."""
+
+    path: Place
+    kind: Kind
+    default: Any
+    option: Option
+
+    @property
+    def name(self) -> str:
+        return self.path[-1]
+
+    @property
+    def flag(self) -> str:
+        """How the command line calls it."""
+        return next((flag for flag in self.option.flags if flag.startswith("--")), self.name)
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """What to choose from, the default first."""
+        return tuple(sorted(self.kind.choices, key=lambda choice: bool(choice != self.default)))
+
+    def expected(self) -> str:
+        """What a value must be, in words."""
+        known = self.option
+        if known.expected:
+            return known.expected
+        if self.kind.base is None:
+            *most, last = map(str, self.kind.choices)
+            return f"{', '.join(most)} or {last}"
+        if known.above is not None:
+            return (
+                "a positive number" if known.below is None else f"a number between {known.above:g} and {known.below:g}"
+            )
+        if known.minimum is not None:
+            return f"{known.minimum:g} or more" if known.maximum is None else f"{known.minimum:g} … {known.maximum:g}"
+        return {int: "a whole number", float: "a number", bool: "true or false"}.get(self.kind.base, "a word")
+
+    def check(self, value: Any) -> None:
+        """Refuse a value of another kind or out of range."""
+        if (value is None and self.default is None) or (not isinstance(value, bool) and value in self.kind.choices):
+            return
+        if self.kind.base is None:
+            raise OptionError(f"{self.name}: expected {self.expected()}, got {value!r}")
+        if self.kind.base in (int, float):
+            self._check_number(value)
+
+    def _check_number(self, value: Any) -> None:
+        known = self.option
+        if isinstance(value, bool) or not isinstance(value, Integral if self.kind.base is int else Real):
+            plain = "a whole number" if self.kind.base is int else "a number"
+            raise OptionError(f"{self.name}: expected {self.expected() if self.kind.choices else plain}, got {value!r}")
+        number: int | float = (
+            int(value) if isinstance(value, Integral) else float(value)
+        )  # whole numbers may be too large for a float
+        inside = (isinstance(number, int) or math.isfinite(number)) and value not in known.but
+        inside = inside and (known.minimum is None or number >= known.minimum)
+        inside = inside and (known.maximum is None or number <= known.maximum)
+        inside = inside and (known.above is None or number > known.above)
+        if not (inside and (known.below is None or number < known.below)):
+            raise OptionError(f"{self.name}: expected {self.expected()}, got {value}")
+
+
+@cache
+def options_in(cls: type[Any]) -> tuple[OptionField, ...]:
+    """All options of a class, with those of the options that it holds."""
+    hints = get_type_hints(cls)
+    return tuple(found for f in fields(cls) for found in _options_of(f, hints[f.name], default_of(f), ()))
+
+
+def _options_of(of: Field[Any], hint: Any, default: Any, above: Place) -> Iterable[OptionField]:
+    path = (*above, of.name)
+    if _OPTION in of.metadata:
+        yield OptionField(path, _kind_of(hint), default, of.metadata[_OPTION])
+    elif is_dataclass(default):
+        hints = get_type_hints(type(default))
+        for inner in fields(default):
+            yield from _options_of(inner, hints[inner.name], getattr(default, inner.name), path)
+
+
+def default_of(of: Field[Any]) -> Any:
+    """The default of a field, made anew where a factory makes it."""
+    return of.default if of.default_factory is MISSING else of.default_factory()
+
+
+def _kind_of(hint: Any) -> Kind:
+    if get_origin(hint) is tuple:
+        return Kind(get_args(hint)[0], many=True)
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    choices = tuple(word for part in parts if get_origin(part) is Literal for word in get_args(part))
+    bases = [part for part in parts if part is not NoneType and get_origin(part) is not Literal]
+    return Kind(bases[0] if bases else None, choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """An option that has no effect."""
+
+    of: OptionField
+    value: str  # the only value that has none; "": no value has any
+    why: str
+
+    def sentence(self, called: str) -> str:
+        return f"{called} {self.value}: {self.why}" if self.value else f"{called}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """All that conditions may speak of."""
+
+    options: Mapping[Place, OptionField]
+    values: Mapping[Place, Any]
+    circumstances: Mapping[str, Any]
+
+    def met(self, wanted: Need, path: Place) -> bool:
+        """Whether one of the conditions holds; an unknown one may hold."""
+        if wanted.only_for and self.values[path] not in wanted.only_for:
+            return True
+        return any(self._holds(name, accepted, path) for name, accepted in wanted.any_of)
+
+    def _holds(self, name: str, accepted: tuple[Any, ...], path: Place) -> bool:
+        other = _beside(path, name, self.options)
+        if other is None and name not in self.circumstances:
+            if name not in CIRCUMSTANCES:
+                raise LookupError(f"'{path[-1]}' needs '{name}', which is neither an option nor a circumstance")
+            return True
+        value = self.circumstances[name] if other is None else self.values[other.path]
+        if GIVEN in accepted and (bool(value) if other is None else value != other.default):
+            return True
+        return any(one in accepted for one in (value if isinstance(value, frozenset) else (value,)))
+
+
+def check_options(options: Any) -> None:
+    """Refuse values out of range, and values that have no effect beside the others."""
+    cls: type = type(options)
+    for of, value in zip(options_in(cls), _values(options).values(), strict=True):
+        of.check(value)
+    check_used(options)
+
+
+def check_used(options: Any, **circumstances: Any) -> None:
+    """Refuse values other than the default that have no effect, as far as the circumstances tell."""
+    unused = first_unused(type(options), _values(options), circumstances)
+    if unused is not None:
+        raise OptionError(unused.sentence(unused.of.name))
+
+
+def first_unused(
+    cls: type, values: Mapping[Place, Any], circumstances: Mapping[str, Any], chosen: Iterable[Place] | None = None
+) -> Unused | None:
+    """The first of the chosen options (those that are not at their default) that has no effect."""
+    known = _Known({of.path: of for of in options_in(cls)}, values, circumstances)
+    if chosen is None:
+        chosen = [path for path, of in known.options.items() if values[path] != of.default]
+    for path in chosen:
+        of = known.options[path]
+        for wanted in of.option.needs:
+            if not known.met(wanted, path):
+                value = str(values[path]) if wanted.only_for else ""
+                return Unused(of, value, wanted.says or f"needs {needed_flags(wanted, path, cls)}")
+    return None
+
+
+def _beside(path: Place, name: str, known: Mapping[Place, OptionField]) -> OptionField | None:
+    """The option of that name in the same options, or in those around them."""
+    places = ((*path[:depth], name) for depth in range(len(path) - 1, -1, -1))
+    return next((known[place] for place in places if place in known), None)
+
+
+def needed_flags(wanted: Need, path: Place, cls: type) -> str:
+    """`--weights bounded`: the flags that would give an option its effect."""
+    known = {of.path: of for of in options_in(cls)}
+    flags = []
+    for name, accepted in wanted.any_of:
+        other = _beside(path, name, known)
+        flag = f"--{name}" if other is None else other.flag
+        flags += [flag if value is GIVEN else f"{flag} {value}" for value in accepted]
+    return " or ".join(flags)
+
+
+def change_options(options: T, **changes: Any) -> T:
+    """The options with some changed; what then has no effect goes back to its default."""
+    return _settled(options, {(name,): value for name, value in changes.items()}, {})
+
+
+def drop_unused(options: T, **circumstances: Any) -> T:
+    """The options with what has no effect under these circumstances at its default."""
+    return _settled(options, {}, circumstances)
+
+
+def _settled(options: T, changed: dict[Place, Any], circumstances: Mapping[str, Any]) -> T:
+    values = _values(options) | changed
+    while (unused := first_unused(type(options), values, circumstances)) is not None:
+        changed[unused.of.path] = values[unused.of.path] = unused.of.default
+    return _changed(options, changed)
+
+
+def make_options(cls: type[T], values: Mapping[Place, Any]) -> T:
+    """Options with the values that are given, and defaults."""
+    defaults = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
+    return cls(**_keywords(values, lambda name: default_of(defaults[name])))
+
+
+def _changed(options: T, changes: Mapping[Place, Any]) -> T:
+    changed: T = replace(options, **_keywords(changes, lambda name: getattr(options, name)))  # type: ignore[type-var]
+    return changed
+
+
+def _keywords(changes: Mapping[Place, Any], held: Callable[[str], Any]) -> dict[str, Any]:
+    """Values by field; what belongs into options that are held goes there."""
+    keywords = {path[0]: value for path, value in changes.items() if len(path) == 1}
+    for name in {path[0] for path in changes if len(path) > 1}:
+        keywords[name] = _changed(held(name), {path[1:]: v for path, v in changes.items() if path[0] == name})
+    return keywords
+
+
+def _values(options: Any) -> dict[Place, Any]:
+    cls: type = type(options)
+    found: dict[Place, Any] = {}
+    for of in options_in(cls):
+        value = options
+        for name in of.path:
+            value = getattr(value, name)
+        found[of.path] = value
+    return found
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def takes_options(options: type[Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """For a function whose argument `options` is of this class."""
+    known = {field.name for field in fields(options)}
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        arguments = set(function.__code__.co_varnames[: _n_arguments(function)])
+
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            meant = {name: value for name, value in kwargs.items() if name in known - arguments}
+            if meant:
+                listed = ", ".join(f"{name}={value!r}" for name, value in meant.items())
+                name = function.__name__
+                raise TypeError(
+                    f"{name} has no argument '{next(iter(meant))}'; it is an option: "
+                    f"{name}(…, options={options.__name__}({listed}))"
+                )
+            return function(*args, **kwargs)
+
+        return called
+
+    return decorate
+
+
+def _n_arguments(function: Callable[..., Any]) -> int:
+    code = function.__code__
+    return code.co_argcount + code.co_kwonlyargcount
+
+
+def command_text(*words: object) -> str:
+    """The words of a command, quoted where a shell would split or change them: osteon view 'my walk.glb'."""
+    named = [str(word) for word in words]
+    if os.name != "nt":
+        return shlex.join(named)
+    from subprocess import list2cmdline  # slow to import, and needed on Windows only
+
+    return list2cmdline(named)

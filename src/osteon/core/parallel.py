@@ -1,21 +1,32 @@
-"""Work on blocks of fixed size by several threads.
+"""Threads for blocks of work, and limits of child processes.
 
-The blocks do not depend on the number of threads and every block writes its own part of the result,
-so the answer is the same on one thread and on many. BLAS gets one thread for the same reason.
+The blocks of `for_blocks` do not depend on the number of threads and every block writes its own part of the result, so
+results are the same on one thread and on many. BLAS runs on one thread for the same reason.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 
 from osteon.core.errors import OptionError
 
-__all__ = ["available_threads", "for_blocks", "single_threaded_blas"]
+__all__ = [
+    "available_threads",
+    "end_group",
+    "end_with",
+    "for_blocks",
+    "leave_no_dump",
+    "limit_memory",
+    "single_threaded_blas",
+]
 
 
 def available_threads(asked: int = 0) -> int:
@@ -68,3 +79,45 @@ def single_threaded_blas() -> Iterator[None]:
 
     with threadpool_limits(limits=1, user_api="blas"):
         yield
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with(parent: int) -> None:
+    """Have this process killed when `parent`, which started it, ends; at once if it has ended already."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if sys.platform != "win32" and os.getppid() != parent:
+        os._exit(1)
+
+
+def leave_no_dump() -> None:
+    """No picture of this process on the disk when it crashes."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def limit_memory(n_bytes: int) -> None:
+    """Let this process, for good, take only so many addresses more than it has; beyond, allocations fail."""
+    held = Path("/proc/self/statm")
+    if not held.exists():
+        return
+    import resource
+
+    limit = int(held.read_text().split()[0]) * resource.getpagesize() + n_bytes
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+
+def end_group(leader: int) -> None:
+    """End a process and all that it started, at once; nothing if they are gone or it leads no group."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)

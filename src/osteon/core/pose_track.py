@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import DEFAULT_FPS, Clip, check_clips
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
-from osteon.core.clips import DEFAULT_FPS, Clip, check_clips
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import FARTHEST
 

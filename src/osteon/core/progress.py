@@ -1,11 +1,30 @@
-"""Progress of long work, as events. The library never prints: the command line and the page draw these."""
+"""Progress of long work as events, the time that remains, and reports of fits.
+
+The library never prints: the command line and the page draw progress events. The remaining time of a stage follows
+from the part of it that is done:
+
+    left = (1 - fraction) (now - begin) / (fraction - fraction at begin) - time since the last event
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["Progress", "ProgressEvent", "report_progress"]
+__all__ = [
+    "FitReport",
+    "Progress",
+    "ProgressEvent",
+    "RemainingTime",
+    "Stopwatch",
+    "duration_text",
+    "peak_memory_mb",
+    "report_progress",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +44,89 @@ def report_progress(progress: Progress | None, stage: str, fraction: float, erro
     """Send an event if anybody listens."""
     if progress is not None:
         progress(ProgressEvent(stage, min(1.0, max(0.0, fraction)), error_percent))
+
+
+#: Part of a stage that must be done, and seconds that must have passed, before the rest is worth telling.
+ENOUGH_DONE = 0.02
+ENOUGH_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    seconds: float
+    fraction: float
+
+
+class RemainingTime:
+    """Listens to the events of long work and tells how much of the current stage is left."""
+
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        self._now = now
+        self._stage = ""
+        self._begin = self._last = _Moment(0.0, 0.0)
+
+    def update(self, event: ProgressEvent) -> None:
+        """One step; a fraction that falls back is a stage that starts over."""
+        moment = _Moment(self._now(), event.fraction)
+        if event.stage != self._stage or event.fraction < self._last.fraction:
+            self._stage, self._begin = event.stage, moment
+        self._last = moment
+
+    def left(self) -> float | None:
+        """Seconds until the current stage is done; None where that cannot be told."""
+        done, spent = self._last.fraction - self._begin.fraction, self._last.seconds - self._begin.seconds
+        if done < ENOUGH_DONE or spent < ENOUGH_SECONDS or self._last.fraction >= 1:
+            return None
+        whole = spent * (1 - self._last.fraction) / done
+        return max(0.0, whole - (self._now() - self._last.seconds))
+
+
+def duration_text(seconds: float) -> str:
+    """A time for people, as exact as an estimate is: '8 s', '1 min 20 s', '2 h 5 min'."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        tens = round(seconds / 10) * 10
+        return f"{tens // 60} min" + (f" {tens % 60} s" if tens % 60 else "")
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class FitReport:
+    """How a fit went."""
+
+    stage: str
+    seconds: float
+    iterations: int = 0
+    converged: bool = True
+    stopped_by: str = ""  # why the iteration ended
+    history: tuple[float, ...] = ()  # E % after each round
+    warnings: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    full_problem: bool = True  # False for rounds on a sample of the vertices
+
+
+class Stopwatch:
+    """Seconds by stage; entering a stage twice adds up."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def peak_memory_mb() -> float:
+    """Largest resident size of this process so far; 0 on systems that do not report it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

@@ -14,12 +14,11 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from osteon.core.animation import DEFAULT_FPS, Clip, clips_or_one, distinct_names
 from osteon.core.arrays import Float32, Int32, checked
 from osteon.core.asset import Asset
-from osteon.core.clips import DEFAULT_FPS, Clip, clips_or_one, distinct_names
 from osteon.core.errors import GeometryError
-from osteon.core.frame_blocks import FrameBlock, frame_blocks
-from osteon.core.frames import FrameSource, frame_source, join_frames
+from osteon.core.frames import FrameBlock, FrameSource, frame_blocks, frame_source, join_frames
 from osteon.core.mesh import Mesh
 from osteon.core.play_scale import scale_of_frames
 

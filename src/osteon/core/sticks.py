@@ -1,7 +1,8 @@
-"""A stick skeleton: straight bones between joints, nothing else (Simplex Transformations, section 3.2).
+"""Stick skeletons: straight bones between joints (Simplex Transformations, section 3.2).
 
-Unlike `core.model.Skeleton` it has no joint frames, and its bones may form cycles or several pieces. A joint with one
-bone is a free end. A 2D skeleton is one whose joints share their z.
+Unlike a `Skeleton` a stick skeleton has no joint frames, and its bones may form cycles or several pieces. A joint with
+one bone is a free end. The joints of a 2D skeleton share their z. `measure_place` compares a skeleton with the bounding
+box of a mesh, to detect other units or another position.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 from osteon.core.topology import bounding_diagonal
 
-__all__ = ["StickSkeleton", "StickTree", "project_on_segments"]
+__all__ = ["SkeletonPlace", "StickSkeleton", "StickTree", "measure_place", "project_on_segments"]
 
 #: A bone this short (over the extent of the joints) has no direction.
 SHORTEST = 1e-9
@@ -145,3 +147,46 @@ def project_on_segments(points: Float64, starts: Float64, vectors: Float64) -> t
     squared = np.einsum("...i,...i->...", vectors, vectors)
     along = np.clip(np.einsum("...i,...i->...", away, vectors) / squared, 0, 1)
     return along, np.linalg.norm(away - along[..., None] * vectors, axis=-1)
+
+
+#: Joints this far outside of the mesh's box, over its diagonal, are likely a mistake.
+FAR = 0.25
+#: A skeleton that many times larger or smaller than the mesh is likely in other units.
+UNITS = 4.0
+#: A skeleton smaller than this part of the mesh's diagonal cannot pose it.
+SMALLEST = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SkeletonPlace:
+    """A skeleton beside a mesh."""
+
+    n_joints: int
+    far: NDArray[np.intp]  # joints that lie far outside the box of the mesh
+    extent: float  # diagonal of the joints
+    diagonal: float  # of the mesh
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Most of its joints are far from the mesh."""
+        return 2 * len(self.far) > self.n_joints
+
+    @property
+    def is_tiny(self) -> bool:
+        """It is too small to be a skeleton of this mesh."""
+        return self.extent < SMALLEST * self.diagonal
+
+    @property
+    def has_other_units(self) -> bool:
+        """It is several times larger or smaller than the mesh."""
+        return not self.diagonal / UNITS <= self.extent <= self.diagonal * UNITS
+
+
+def measure_place(skeleton: StickSkeleton, vertices: Float64) -> SkeletonPlace:
+    """How the joints lie to the box of the vertices (v,3)."""
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    axes = slice(0, 2) if low[2] == high[2] else slice(0, 3)  # a drawing's skeleton is put into its plane
+    diagonal = float(np.linalg.norm(high - low))
+    beyond = np.maximum(low - skeleton.joints, skeleton.joints - high)[:, axes].max(axis=1)
+    extent = float(np.linalg.norm(np.ptp(skeleton.joints[:, axes], axis=0)))
+    return SkeletonPlace(skeleton.n_joints, np.flatnonzero(beyond > FAR * diagonal), extent, diagonal)

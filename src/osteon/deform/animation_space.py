@@ -1,11 +1,11 @@
-"""Animation Space: every bone carries a rest position of its own of a vertex, and their places are summed.
+"""Animation Space: every bone has its own rest position of a vertex, and the posed positions are summed.
 
     x_v = sum_k M_k q_k,   q_k = w_k [p_v; 1] + [delta_k; 0],   sum_k w_k = 1,   sum_k delta_k = 0
 
     A_v = sum_k w_k M_k + [0 | sum_k L_k delta_k]        L_k: the 3x3 part of M_k
 
-Without offsets it is linear blending. Weights may be negative. Bones at rest leave the rest pose, a rigid motion of all
-bones moves the mesh rigidly, and the offsets turn with the scene: it does not matter how the scene lies.
+Without offsets it is linear blending. Weights may be negative. Bones at rest keep the rest pose, a rigid motion of all
+bones moves the mesh rigidly, and the offsets rotate with the scene, so results do not depend on its orientation.
 
 | symbol | name |
 | --- | --- |
@@ -15,8 +15,8 @@ bones moves the mesh rigidly, and the offsets turn with the scene: it does not m
 
 Based on: B. Merry, P. Marais, J. Gain, Animation space: a truly linear framework for character animation, 2006;
 Reid and Jacka, Mesh Approximation for Animated Characters, section 2.1.3, where p_i = T_i q_i of the rest pose.
-Differs from the paper: q is held relative to the rest position, so that displacements of the rest pose go along, and so
-do models whose parts are moved to another origin.
+Differs from the paper: q is relative to the rest position, so that displacements of the rest pose apply as well, and
+models whose parts are moved to another origin need no change.
 """
 
 from __future__ import annotations
@@ -30,12 +30,32 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked, checked_indices
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays, Skin
+from osteon.core.errors import GeometryError
 from osteon.core.kernels import kernel
-from osteon.core.skin import Skin
-from osteon.deform.slot_weights import check_sums, shares
 
-__all__ = ["AnimationSpace"]
+__all__ = ["AnimationSpace", "check_sums", "shares"]
+
+#: Sums over slots may miss by what float32 rounding of the terms leaves, of the sum of their sizes.
+SUM_TOLERANCE = 1e-5
+
+
+def check_sums(name: str, values: Float32, expected: float) -> None:
+    """Refuse values (v,k,…) whose sums over the slots are not as expected: bones at rest would move the mesh."""
+    if not values.size:
+        return
+    sums = values.sum(axis=1, dtype=np.float64)
+    sizes = np.abs(values).sum(axis=1, dtype=np.float64)
+    off = np.abs(sums - expected) - SUM_TOLERANCE * (sizes + abs(expected))
+    if off.max() > 0:
+        at = np.unravel_index(int(off.argmax()), off.shape)
+        raise GeometryError(f"{name}: vertex {int(at[0])} sums to {sums[at]:.6f}, expected {expected:g}")
+
+
+def shares(bones: Int32, weights: FloatArray) -> Skin:
+    """How much of a vertex belongs to each bone, by the size of weights (v,k) of any sign."""
+    sizes: Float64 = np.abs(weights, dtype=np.float64)
+    return Skin(bones, (sizes / sizes.sum(axis=1, keepdims=True)).astype(np.float32))
 
 
 @kernel("i4.2r f4.2r f4.3r f8.3r i8.1r f8.3")

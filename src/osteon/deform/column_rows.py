@@ -1,17 +1,17 @@
-"""Columns of displacements that move few vertices each, vertex by vertex, and the loop that adds them up.
+"""Columns of displacements that move few vertices each, stored per vertex, and the kernels that add them up.
 
     d_v^f = sum over entries n of vertex v   q_column(n)^f U_n
 
 Several frames are summed at once: an entry is read once and multiplies a row of coefficients, which fills vector
-registers. What is summed is single precision, a displacement of a few percent of the body's size.
+registers. Sums are in single precision: displacements are a few percent of the body's size.
 
-Notes, hand of 4,780 vertices, 48 columns, 5 entries a vertex, one core, ns a vertex and frame: one frame at a time
+Notes, hand of 4,780 vertices, 48 columns, 5 entries per vertex, one core, ns per vertex and frame: one frame at a time
 10.8, the same by supports of joints 9 to 12 (a list of vertices for each joint and five columns at once), 4 frames in
 twelve sums 5.3, 8 frames as here 4.2, 16 frames 2.6, 32 frames 2.6; all columns with all vertices 40. Blending four
 matrices takes 23.5, applying them 2.4.
-Built-in hand, 6,846 vertices, 145 columns, 9 entries a vertex, 240 frames, two cores, ms of posing (of the skin alone):
-blocks of 2,048 vertices and 16 frames 40.4 (30.5), of 1,024 and 48 36.5 (28.2), of which 3.3 are coefficients, found by
-one core: in blocks of frames by two they take longer. Sums of a frame kept in an array of their own, or 8 frames in 24
+Built-in hand, 6,846 vertices, 145 columns, 9 entries per vertex, 240 frames, two cores, ms of posing (of the skin
+alone): blocks of 2,048 vertices and 16 frames 40.4 (30.5), of 1,024 and 48 36.5 (28.2), of which 3.3 are coefficients,
+found by one core: in blocks of frames by two they take longer. Sums of a frame in a separate array, or 8 frames in 24
 variables, are five times slower than the loop here: compilers fill vector registers with neither.
 """
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray
-from osteon.core.dual_quaternions import dual_quaternions_from_transforms
+from osteon.core.character import Skin
 from osteon.core.kernels import kernel_as_met
-from osteon.core.skin import Skin
-from osteon.deform.skin_family import SkinFamily
+from osteon.core.quaternions import dual_quaternions_from_transforms
+from osteon.deform.linear_blend import SkinFamily
 
 __all__ = ["DualQuaternion", "blend_screws", "transform_of_screw"]
 

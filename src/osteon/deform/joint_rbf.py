@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked, checked_indices
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError
 from osteon.core.quaternions import quaternions_from_matrices
 from osteon.core.transforms import nearest_rotation
@@ -44,10 +44,10 @@ from osteon.core.transforms import nearest_rotation
 __all__ = [
     "NO_JOINT",
     "JointRbf",
-    "compare_turns",
+    "compare_rotations",
     "driver_shapes",
     "hinge_angles",
-    "joint_turns",
+    "joint_rotations",
     "rotation_vectors",
 ]
 
@@ -55,7 +55,7 @@ __all__ = [
 NO_JOINT = -1
 
 
-def joint_turns(transforms: FloatArray, parents: Int32, joints: Int64, *, rigid: bool = False) -> Float64:
+def joint_rotations(transforms: FloatArray, parents: Int32, joints: Int64, *, rigid: bool = False) -> Float64:
     """(f,n,4) unit quaternions of some joints: their bones against those above, from posed_from_rest (f,b,3,4).
 
     Bones that are `rigid`, up to one scale, need not be decomposed.
@@ -70,7 +70,7 @@ def joint_turns(transforms: FloatArray, parents: Int32, joints: Int64, *, rigid:
     return quaternions_from_matrices(turns)
 
 
-def compare_turns(turns: Float64, centres: Float64, axes: FloatArray) -> tuple[Float64, Float64]:
+def compare_rotations(turns: Float64, centres: Float64, axes: FloatArray) -> tuple[Float64, Float64]:
     """(…) the angle between turns (…,4) and centres (…,4), and the product of both as rotation vectors.
 
     Where an axis (…,3) is not zero both are turns of a hinge, and only what is about the axis counts.
@@ -139,7 +139,7 @@ def _turn_products(turns: Float64, _axes: FloatArray, joints: Int64, centres: Fl
 
 def driver_shapes(turns: Float64, centres: Float64, axes: FloatArray, radius: FloatArray | float) -> Float64:
     """(…) what weights multiply: turns (…,j,4) of the joints of a driver against centres (…,j,4), with axes (…,j,3)."""
-    apart, product = compare_turns(turns, centres, axes)
+    apart, product = compare_rotations(turns, centres, axes)
     out: Float64 = np.exp(-apart.sum(axis=-1) / radius)
     return out if apart.shape[-1] == 1 else out * product.prod(axis=-1)
 
@@ -192,7 +192,7 @@ class JointRbf:
             return np.zeros((len(transforms), self.n_columns))
         if transforms.shape[1] <= max(int(used.max()), int(self.parents[used].max())):
             raise GeometryError(f"bones: joint {int(used.max())} has no bone; there are {transforms.shape[1]}")
-        return self.values_at(joint_turns(transforms, self.parents, used, rigid=rigid), used)
+        return self.values_at(joint_rotations(transforms, self.parents, used, rigid=rigid), used)
 
     def values_at(self, turns: Float64, joints: Int64) -> Float64:
         """(f,r) a where joints, ascending, all that drivers name among them, are turned (f,n,4)."""

@@ -7,27 +7,64 @@ Based on: James and Twigg, Skinning Mesh Animations, 2005, eq. 1 and 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from osteon.core.animation import Animation, BoneTrack, BoneType
-from osteon.core.arrays import Float64, FloatArray, Int64
+from osteon.core.animation import Animation, BoneTrack, BoneType, Clip
+from osteon.core.arrays import Float64, FloatArray, Int32, Int64
 from osteon.core.asset import Asset
-from osteon.core.character import Character
-from osteon.core.clips import Clip
+from osteon.core.character import Arrays, Character, Skeleton, Skin
 from osteon.core.corrections import Corrections
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.deform.blending import blend_matrices
-from osteon.deform.skin_family import SkinFamily
 
-__all__ = ["LinearBlend", "linear_blend_model"]
+__all__ = ["LinearBlend", "SkinFamily", "linear_blend_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class SkinFamily:
+    """Bones and weights of every vertex; a family adds how they are blended."""
+
+    skin: Skin
+
+    @property
+    def n_vertices(self) -> int:
+        return self.skin.n_vertices
+
+    @property
+    def n_bones(self) -> int:
+        return int(self.skin.bones.max(initial=-1)) + 1
+
+    @property
+    def n_floats(self) -> int:
+        return int(self.skin.weights.size)
+
+    def arrays(self) -> Arrays:
+        """(v,k) `bones` and `weights`."""
+        return {"bones": self.skin.bones, "weights": self.skin.weights}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        return cls(Skin(arrays["bones"], arrays["weights"]))
+
+    @classmethod
+    def from_skin(cls, skin: Skin) -> Self:
+        return cls(skin)
+
+    def bone_weights(self) -> Skin:
+        return self.skin
+
+    def take(self, vertices: Int32) -> Self:
+        return type(self)(self.skin.take(vertices))
+
+    def placed(self, new_from_old: FloatArray) -> Self:
+        """Itself: weights have no place and no length."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,11 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked, checked_indices
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays, Skin
 from osteon.core.errors import GeometryError
 from osteon.core.kernels import kernel, part
-from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
-from osteon.deform.slot_weights import check_sums, shares
+from osteon.deform.animation_space import check_sums, shares
 
 __all__ = ["WORLD", "MultiWeight"]
 

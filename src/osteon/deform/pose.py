@@ -15,9 +15,8 @@ import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64
-from osteon.core.character import Character
+from osteon.core.character import Character, Deformer, Displacement, VertexColumns
 from osteon.core.corrections import StoredDisplacement
-from osteon.core.deformer import Deformer, Displacement, VertexColumns
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.parallel import available_threads, for_blocks

@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from osteon.core.deformer import Deformer, Displacement
+from osteon.core.character import Deformer, Displacement
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.plugins import find_plugins, load_plugin, package_of
 

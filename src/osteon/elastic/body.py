@@ -17,9 +17,9 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.errors import OptionError
 from osteon.core.kinematics import pose_joints
+from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import compose, invert
 from osteon.elastic.attachment import BoneRoom, bone_room, hold_nodes

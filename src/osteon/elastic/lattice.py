@@ -22,8 +22,7 @@ from osteon.core.arrays import Float64, Int64
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
 from osteon.core.normals import vertex_normals
-from osteon.core.topology import shells, triangle_areas, triangle_neighbors
-from osteon.core.weld import weld_points
+from osteon.core.topology import shells, triangle_areas, triangle_neighbors, weld_points
 from osteon.elastic.inside import Axes, GridCuts
 from osteon.elastic.lattice_copies import NodeBoxes, SampledBody, element_copies
 from osteon.elastic.solid import Solid, in_order

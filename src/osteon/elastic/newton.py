@@ -23,8 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import option
+from osteon.core.options import check_options, option
 from osteon.elastic.material import Material
 from osteon.elastic.system import StiffnessSystem
 

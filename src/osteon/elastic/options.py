@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import GIVEN, need, option
+from osteon.core.options import GIVEN, check_options, need, option
 
 __all__ = ["ElementsWord", "FleshOptions", "KindWord", "SweepOptions"]
 

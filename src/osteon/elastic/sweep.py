@@ -27,14 +27,13 @@ from itertools import combinations, product
 
 import numpy as np
 
+from osteon.core.animation import distinct_names
 from osteon.core.arrays import Float64
-from osteon.core.clips import distinct_names
 from osteon.core.errors import OptionError
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit, rotations_of_pose
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal
-from osteon.core.track_turns import turns_of_pose
 from osteon.elastic.options import SweepOptions
 from osteon.io.poses.pose_list import PoseKind
 
@@ -82,9 +81,9 @@ def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions)
     for f in range(track.n_frames):
         clip = next(clip for clip in track.clips if clip.start <= f < clip.stop)
         name = clip.name if clip.n_frames == 1 else f"{clip.name}_{f - clip.start}"
-        found = turns_of_pose(track, f, skeleton)
+        found = rotations_of_pose(track, f, skeleton)
         _refuse_special(track, f, name)
-        off = np.linalg.norm(found.left_over, axis=1)
+        off = np.linalg.norm(found.residual, axis=1)
         if off.max() > 1e-6 * size:
             joint = skeleton.names[int(off.argmax())]
             raise OptionError(
@@ -121,7 +120,7 @@ def _single(limit: JointLimit, number: Mapping[str, int], each: int) -> list[Pla
     angles = np.delete(angles, np.abs(angles).argmin())
     way = f"_{limit.name}" if limit.name else ""
     return [
-        PlannedPose(f"{limit.joint}{way}_{angle:+.4g}", "train", {number[limit.joint]: limit.turn(angle)})
+        PlannedPose(f"{limit.joint}{way}_{angle:+.4g}", "train", {number[limit.joint]: limit.rotation(angle)})
         for angle in angles.tolist()
     ]
 
@@ -134,7 +133,7 @@ def _both_ways(ways: list[JointLimit], number: Mapping[str, int]) -> list[Planne
         far, other = sorted(two, key=lambda way: -abs(way.far))
         for part, end in product(PARTS, (other.low, other.high)):
             degrees = {far: part * far.far, other: end}
-            turn = two[1].turn(degrees[two[1]]) @ two[0].turn(degrees[two[0]])
+            turn = two[1].rotation(degrees[two[1]]) @ two[0].rotation(degrees[two[0]])
             name = f"{far.joint}_{far.name}{degrees[far]:+.4g}_{other.name}{end:+.4g}"
             poses += [PlannedPose(name, "train", {number[far.joint]: turn})] if end else []
     return poses
@@ -146,7 +145,7 @@ def _pairs(skeleton: StickSkeleton, ways: Mapping[int, list[JointLimit]]) -> lis
     poses = []
     for one, other in _neighbours(skeleton, sorted(farthest)):
         for part, word in zip(PARTS, ("half", "full"), strict=True):
-            turns = {j: farthest[j].turn(part * farthest[j].far) for j in (one, other)}
+            turns = {j: farthest[j].rotation(part * farthest[j].far) for j in (one, other)}
             poses.append(PlannedPose(f"{skeleton.names[one]}+{skeleton.names[other]}_{word}", "pair", turns))
     return poses
 
@@ -175,7 +174,7 @@ def _random(limits: tuple[JointLimit, ...], number: Mapping[str, int], options: 
         turns: dict[int, Float64] = {}
         for limit in limits:
             j = number[limit.joint]
-            turns[j] = limit.turn(rng.uniform(limit.low, limit.high)) @ turns.get(j, np.eye(3))
+            turns[j] = limit.rotation(rng.uniform(limit.low, limit.high)) @ turns.get(j, np.eye(3))
         poses.append(PlannedPose(f"random_{k + 1:02d}", "validate", turns))
     return poses
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 
 __all__ = [
     "ALL_KERNELS",
@@ -30,18 +30,17 @@ SKIN_KERNELS = (
     "osteon.fit.skin.scaled_axes",
     "osteon.fit.skin.scaled_bones",
     "osteon.fit.skin.solve_bones",
-    "osteon.measure.by_rank",
+    "osteon.measure.distortion",
 )
 #: Corrections besides.
 CORRECTION_KERNELS = (
-    "osteon.fit.corrections.blends",
+    "osteon.fit.corrections.columns",
     "osteon.fit.corrections.corrected_skin",
-    "osteon.fit.corrections.solve_columns",
 )
 #: What another model than linear blending calls besides.
 MODEL_KERNELS = {
-    "as": ("osteon.deform.animation_space", "osteon.fit.corrections.blends"),
-    "mwe": ("osteon.deform.multi_weight", "osteon.fit.corrections.blends"),
+    "as": ("osteon.deform.animation_space", "osteon.fit.corrections.columns"),
+    "mwe": ("osteon.deform.multi_weight", "osteon.fit.corrections.columns"),
 }
 #: Skeletons besides.
 RIG_KERNELS = (
@@ -71,9 +70,7 @@ LEVEL_KERNELS = (
     "osteon.core.normals",
     "osteon.deform.blending",
     "osteon.lod.mesh.collapse",
-    "osteon.lod.mesh.flips",
-    "osteon.lod.mesh.heap",
-    "osteon.lod.mesh.links",
+    "osteon.lod.mesh.edge_checks",
     "osteon.lod.mesh.placement",
     "osteon.measure.closest_point",
 )
@@ -82,7 +79,7 @@ LOD_KERNELS = (
     "osteon.deform.blending",
     "osteon.fit.skin.procrustes",
     "osteon.lod.level_player",
-    "osteon.lod.search.offset_fit",
+    "osteon.lod.search.pair_moments",
     *LEVEL_KERNELS,
 )
 ALL_KERNELS = tuple(

@@ -38,7 +38,7 @@ import numpy as np
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray
 from osteon.core.errors import GeometryError
-from osteon.core.frame_blocks import frame_centers, vertex_tracks
+from osteon.core.frames import frame_centers, vertex_tracks
 from osteon.core.sequence import MeshSequence
 
 __all__ = ["FitProblem", "InputTransforms", "NormalRows", "pose_problem"]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from osteon.core.asset import PLAIN_PICTURES, Asset
 from osteon.core.errors import FileFormatError, OptionError
-from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import check_used
-from osteon.core.stored_levels import StoredLevels
+from osteon.core.model import SkinnedModel, StoredLevels
+from osteon.core.options import check_used
 from osteon.io.formats.format_types import LevelFiles
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
 from osteon.io.formats.registry import MODEL_FORMATS, model_format_of

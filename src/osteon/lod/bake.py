@@ -38,12 +38,10 @@ import numpy as np
 from osteon.core.animation import Animation, BoneTrack, bone_type_of, wider_type
 from osteon.core.arrays import Bool, Float32, Float64, Int32, Int64
 from osteon.core.asset import Asset
+from osteon.core.character import Deformer, Displacement, Skeleton, Skin
 from osteon.core.corrections import StoredDisplacement
-from osteon.core.deformer import Deformer, Displacement
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
 from osteon.deform.normals import unit_vectors
 from osteon.deform.pose import blends_of, displaced_rest, pose_points

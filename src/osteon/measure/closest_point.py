@@ -1,16 +1,16 @@
-"""The closest point on a surface, for many points: a walk through a tree of boxes, the nearer child first.
+"""Closest points on a triangle mesh for many queries: traversal of a bounding volume hierarchy, nearer child first.
 
     d(q) = min over triangles t and points x of t of || q - x ||
 
-A triangle's closest point is the foot of the perpendicular where that lies inside, else the nearest of its three edges.
-Edges are asked one by one instead of by the regions of a plane: a triangle without area has no plane, and its edges
-still give the right answer. A walk ends early if it starts with a small bound: `near`, a triangle that is likely to be
-close, costs one test and saves most of the walk.
+The closest point of a triangle is the foot of the perpendicular if that is inside, else the nearest point of its three
+edges. The edges are tested one by one instead of by the Voronoi regions of the plane: a triangle without area has no
+plane, but its edges still have a closest point. A small initial bound shortens the traversal: `near`, a triangle that
+is likely to be close, costs one test and saves most of the nodes.
 
-The tree of one pose serves the others: `SurfaceBoxes.moved` keeps its shape and fits its boxes to the new vertices.
+The tree of one pose serves all others: `SurfaceBoxes.moved` keeps its structure and refits its boxes to the vertices.
 
-Notes, horse, 16,843 triangles, its 8,431 vertices moved by 0.2 % of the diagonal, one thread: tree 20 ms, boxes for
-another pose 2 ms, points 11 ms; libigl 40 … 60 ms on two threads for tree and points. Distances agree to 1e-16.
+Notes, horse, 16,843 triangles, its 8,431 vertices moved by 0.2 % of the diagonal, one thread: tree 20 ms, refit 2 ms,
+points 11 ms; libigl 40 … 60 ms on two threads for tree and points. Distances agree to 1e-16.
 """
 
 from __future__ import annotations
@@ -22,43 +22,42 @@ import numpy as np
 from osteon.core.arrays import Float64, FloatArray, Int32, checked, checked_indices
 from osteon.core.box_tree import build_boxes
 from osteon.core.errors import GeometryError
-from osteon.core.exact_kernels import Point, inlined
-from osteon.core.kernels import compiled_by
+from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, minus
 from osteon.core.parallel import available_threads, for_blocks
 
 __all__ = ["ClosestPoints", "SurfaceBoxes", "closest_points", "depth_outside", "first_triangles"]
 
-#: Points that one thread asks for at a time.
+#: Queries per block of a thread.
 BLOCK = 1024
-#: Nodes that may wait: the depth of the tree. It is cut by surface, so that it may be far from balanced.
-DEEPEST = 4096
+#: Size of the stack of nodes, the depth of the tree. It is split by surface area and may be far from balanced.
+MAX_DEPTH = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class SurfaceBoxes:
-    """A triangle mesh and the tree of boxes around its triangles."""
+    """A triangle mesh and the bounding volume hierarchy of its triangles."""
 
     faces: Int32  # (t,3) of the mesh
     order: Int32  # (t,) its triangles in the order of the tree
     corners: Float64  # (t,9) in that order
     bounds: Float64  # (n,6) lowest and highest corner of every box
-    links: Int32  # (n,3) the box that follows the subtree of each; first triangle and number of triangles of a leaf
+    links: Int32  # (n,3) the node after the subtree; first triangle and number of triangles of a leaf
 
     @staticmethod
     def of(vertices: FloatArray, faces: Int32) -> SurfaceBoxes:
-        """The tree of a mesh; vertices (v,3), faces (t,3)."""
+        """Build the tree of a mesh; vertices (v,3), faces (t,3)."""
         points = checked("vertices", vertices, (None, 3), np.float64)
         triangles = checked_indices("faces", faces, (None, 3), len(points))
         if not len(triangles):
             raise GeometryError("faces: a surface without triangles has no closest point")
-        around = points[triangles]
-        tree = build_boxes(np.concatenate([around.min(axis=1), around.max(axis=1)], axis=1))
-        corners = np.ascontiguousarray(around[tree.order].reshape(-1, 9))
+        triangle_points = points[triangles]
+        tree = build_boxes(np.concatenate([triangle_points.min(axis=1), triangle_points.max(axis=1)], axis=1))
+        corners = np.ascontiguousarray(triangle_points[tree.order].reshape(-1, 9))
         links = np.stack([tree.after, tree.first, tree.held], axis=1)
         return SurfaceBoxes(triangles, tree.order, corners, tree.bounds, links)
 
     def moved(self, vertices: FloatArray) -> SurfaceBoxes:
-        """The same triangles in another pose, in a tree of the same shape."""
+        """The same triangles in another pose, in a refitted tree of the same structure."""
         points = np.asarray(vertices, np.float64)
         corners = np.ascontiguousarray(points[self.faces[self.order]].reshape(-1, 9))
         bounds = np.empty_like(self.bounds)
@@ -68,7 +67,7 @@ class SurfaceBoxes:
 
 @dataclass(frozen=True, slots=True)
 class ClosestPoints:
-    """What is closest to each point that was asked for."""
+    """The closest point on the surface for each query."""
 
     distances: Float64  # (n,)
     points: Float64  # (n,3) on the surface
@@ -80,26 +79,26 @@ def closest_points(
 ) -> ClosestPoints:
     """The closest point on the surface to each of queries (n,3).
 
-    `near` (n,) are triangles that are likely to be close, -1 where none is known; they change the time, not the answer.
+    `near` (n,) holds triangles that are likely to be close, or -1; they change the time, not the result.
     """
-    asked = np.ascontiguousarray(queries, np.float64)
-    place = np.full(len(asked), -1, np.int32)
+    points = np.ascontiguousarray(queries, np.float64)
+    place = np.full(len(points), -1, np.int32)
     if near is not None:
         position = np.empty(len(surface.order), np.int32)
         position[surface.order] = np.arange(len(surface.order), dtype=np.int32)
         place = np.where(near >= 0, position[near], np.int32(-1)).astype(np.int32)
-    answer = np.empty((len(asked), 4))
+    answer = np.empty((len(points), 4))
 
     def work(start: int, stop: int) -> None:
-        now, waiting = slice(start, stop), np.empty((DEEPEST, 2))
-        _search(asked[now], surface.corners, surface.bounds, surface.links, waiting, place[now], answer[now])
+        block, stack = slice(start, stop), np.empty((MAX_DEPTH, 2))
+        _search(points[block], surface.corners, surface.bounds, surface.links, stack, place[block], answer[block])
 
-    for_blocks(work, len(asked), BLOCK, available_threads(threads))
+    for_blocks(work, len(points), BLOCK, available_threads(threads))
     return ClosestPoints(np.sqrt(answer[:, 0]), answer[:, 1:], surface.order[place])
 
 
 def first_triangles(faces: Int32, n_vertices: int) -> Int32:
-    """(v,) a triangle that holds each vertex, -1 where there is none."""
+    """(v,) one triangle of each vertex, -1 for vertices without triangles."""
     out = np.full(n_vertices, -1, np.int32)
     out[faces[::-1].ravel()] = np.repeat(np.arange(len(faces), dtype=np.int32)[::-1], 3)
     return out
@@ -123,7 +122,7 @@ def depth_outside(points: Float64, vertices: Float64, faces: np.ndarray, distanc
 
 @compiled_by({"_nrt": False}, "f8.2r i4.2r f8.2")
 def _fit_boxes(corners: Float64, links: Int32, bounds: Float64) -> None:
-    """Boxes of the leaves from their triangles, then of all others from their two children, from the end."""
+    """Compute the boxes of leaves from their triangles and of inner nodes from their children, last node first."""
     for node in range(links.shape[0] - 1, -1, -1):
         if links[node, 2]:
             for k in range(3):
@@ -146,33 +145,33 @@ def _search(
     corners: Float64,
     bounds: Float64,
     links: Int32,
-    waiting: Float64,
+    stack: Float64,
     place: Int32,
     answer: Float64,
 ) -> None:
-    """Fills place (n,) with the triangle closest to each query, answer (n,4) with its squared distance and the point.
+    """Fill place (n,) with the triangle closest to each query, answer (n,4) with its squared distance and the point.
 
-    Before, place holds a triangle to start with, or -1. Boxes that wait (m,2) keep how far off they are.
+    On entry, place holds a triangle to start with, or -1. The stack (m,2) holds nodes and their squared distances.
     """
     for n in range(queries.shape[0]):
         q = (queries[n, 0], queries[n, 1], queries[n, 2])
         best, point = np.inf, q
         if place[n] >= 0:
             best, point = _on_triangle(corners, place[n], q)
-        waiting[0, 0], waiting[0, 1], n_waiting = 0, _off_box(bounds, 0, q), 1
-        while n_waiting:
-            n_waiting -= 1
-            if waiting[n_waiting, 1] >= best:
+        stack[0, 0], stack[0, 1], depth = 0, _off_box(bounds, 0, q), 1
+        while depth:
+            depth -= 1
+            if stack[depth, 1] >= best:
                 continue
-            node = int(waiting[n_waiting, 0])
-            while not links[node, 2]:  # down to a leaf by the nearer child; the other waits
+            node = int(stack[depth, 0])
+            while not links[node, 2]:  # descend to a leaf by the nearer child; push the other
                 one, other = node + 1, int(links[node + 1, 0])
                 a, b = _off_box(bounds, one, q), _off_box(bounds, other, q)
                 if b < a:
                     one, other, a, b = other, one, b, a
                 if b < best:
-                    waiting[n_waiting, 0], waiting[n_waiting, 1] = other, b
-                    n_waiting += 1
+                    stack[depth, 0], stack[depth, 1] = other, b
+                    depth += 1
                 node = one
                 if a >= best:
                     break
@@ -185,7 +184,7 @@ def _search(
 
 @inlined
 def _off_box(bounds: Float64, node: int, q: Point) -> float:
-    """Squared distance of a point from a box, 0 inside."""
+    """Squared distance of a point from a box; 0 inside."""
     x = max(max(bounds[node, 0] - q[0], q[0] - bounds[node, 3]), 0.0)
     y = max(max(bounds[node, 1] - q[1], q[1] - bounds[node, 4]), 0.0)
     z = max(max(bounds[node, 2] - q[2], q[2] - bounds[node, 5]), 0.0)
@@ -195,20 +194,20 @@ def _off_box(bounds: Float64, node: int, q: Point) -> float:
 
 @inlined
 def _on_triangle(corners: Float64, t: int, q: Point) -> tuple[float, Point]:
-    """Squared distance of a point from a triangle, and the point of it that is closest."""
+    """Squared distance of a point from a triangle, and its closest point."""
     a = (corners[t, 0], corners[t, 1], corners[t, 2])
     b = (corners[t, 3], corners[t, 4], corners[t, 5])
     c = (corners[t, 6], corners[t, 7], corners[t, 8])
-    ab, bc, ca, aq = _minus(b, a), _minus(c, b), _minus(a, c), _minus(q, a)
-    n = _cross(ab, bc)
-    area = _dot(n, n)
+    ab, bc, ca, aq = minus(b, a), minus(c, b), minus(a, c), minus(q, a)
+    n = cross(ab, bc)
+    area = dot(n, n)
     if (
         area > 0
-        and _dot(_cross(n, ab), aq) > 0
-        and _dot(_cross(n, bc), _minus(q, b)) > 0
-        and _dot(_cross(n, ca), _minus(q, c)) > 0
+        and dot(cross(n, ab), aq) > 0
+        and dot(cross(n, bc), minus(q, b)) > 0
+        and dot(cross(n, ca), minus(q, c)) > 0
     ):
-        up = _dot(n, aq)
+        up = dot(n, aq)
         s = up / area
         return up * s, (q[0] - s * n[0], q[1] - s * n[1], q[2] - s * n[2])
     best, point = _on_edge(a, ab, q)
@@ -222,25 +221,10 @@ def _on_triangle(corners: Float64, t: int, q: Point) -> tuple[float, Point]:
 
 
 @inlined
-def _on_edge(a: Point, way: Point, q: Point) -> tuple[float, Point]:
-    """The same for an edge that starts at a."""
-    length = _dot(way, way)
-    s = min(max(_dot(_minus(q, a), way) / length, 0.0), 1.0) if length > 0 else 0.0
-    point = (a[0] + s * way[0], a[1] + s * way[1], a[2] + s * way[2])
-    off = _minus(q, point)
-    return _dot(off, off), point
-
-
-@inlined
-def _minus(a: Point, b: Point) -> Point:
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
-
-
-@inlined
-def _dot(a: Point, b: Point) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@inlined
-def _cross(a: Point, b: Point) -> Point:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+def _on_edge(a: Point, direction: Point, q: Point) -> tuple[float, Point]:
+    """Squared distance of a point from an edge that starts at a, and its closest point."""
+    length = dot(direction, direction)
+    s = min(max(dot(minus(q, a), direction) / length, 0.0), 1.0) if length > 0 else 0.0
+    point = (a[0] + s * direction[0], a[1] + s * direction[1], a[2] + s * direction[2])
+    off = minus(q, point)
+    return dot(off, off), point

@@ -1,15 +1,16 @@
-"""How far the surface of an approximation is from its source: distances to the surface, and angles of normals.
+"""Deviation of an approximated surface from its source: distances to the surface, and angles between normals.
 
     geometric deviation of a vertex = its distance to the closest point on the source's surface in the same frame
     normal deviation of a vertex    = the angle between its normal and that of the same vertex of the source
 
 A vertex that slides along the surface has no geometric deviation, while RMS and E (`distortion.py`) count it: they
-compare vertex with vertex. What is seen is the surface and how it is lit.
+compare vertex with vertex. Viewers see the surface and its shading.
 
 Based on: Reid and Jacka, Mesh Approximation for Animated Characters, section 3.2.1; the figures of merit are
 those of Silva, Madeira and Santos, PolyMeCo, 2005.
 
-Differs from the paper: vertices of no triangle have no deviation, and those of no triangle with an area no normal one.
+Differs from the paper: vertices without triangles have no deviation, those without a triangle that has an area have no
+normal deviation.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.frame_blocks import FrameBlock, frame_blocks
-from osteon.core.frames import FrameSource
+from osteon.core.frames import FrameBlock, FrameSource, frame_blocks
 from osteon.core.normals import angles_between, vertex_normals
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.core.sequence import MeshSequence, frames_of
@@ -32,7 +32,7 @@ from osteon.measure.distortion import Worst
 
 __all__ = ["Deviation", "SourceSurface", "measure_deviation", "normal_deviations", "surface_deviations"]
 
-#: Values of a block of frames; the tree of each frame, its distances and its normals stand beside it.
+#: Values per block of frames; the tree, distances and normals of each frame take more memory.
 BLOCK_VALUES = 1_000_000
 
 
@@ -43,7 +43,7 @@ class Deviation:
     mean: float  # distance to the surface, units of the input
     rms: float
     worst: Worst
-    diagonal: float  # of the rest pose, what percentages are of
+    diagonal: float  # of the rest pose, the unit of percentages
     normal_mean: float  # degrees
     normal_worst: Worst  # its distance is in degrees
     per_frame: Float64  # (f,) mean distance of each frame
@@ -56,7 +56,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class SourceSurface:
-    """The mesh that deviations are measured against: its tree in one pose, and a triangle a vertex to start with."""
+    """The mesh that deviations are measured against: its tree in one pose, and one start triangle per vertex."""
 
     surface: SurfaceBoxes
     near: Int32  # (v,)
@@ -69,7 +69,7 @@ class SourceSurface:
 def surface_deviations(against: SourceSurface, source: FloatArray, result: FloatArray, *, threads: int = 1) -> Float64:
     """(v,) distances from the vertices of the result (v,3) to the surface of the source (v,3).
 
-    NaN for vertices of no triangle: they are on no surface.
+    NaN for vertices without triangles, which are on no surface.
     """
     found = closest_points(against.surface.moved(source), result, against.near, threads=threads)
     return np.where(against.near >= 0, found.distances, np.nan)
@@ -90,9 +90,9 @@ def measure_deviation(
     *,
     threads: int = 0,
 ) -> Deviation:
-    """Compare frames (f,v,3) with approximate(start, stop), which gives the same frames of the result."""
+    """Compare frames (f,v,3) with approximate(start, stop), which returns the same frames of the result."""
     source = frames_of(frames)
-    sums = _Sums.of(source.n_frames)
+    sums = _Sums(*np.zeros((8, source.n_frames)))
     against = SourceSurface.of(source.read(0, 1)[0], faces)
     for block in frame_blocks(source, BLOCK_VALUES):
         result = approximate(block.start, block.stop)
@@ -118,20 +118,16 @@ def measure_deviation(
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What the vertices of each frame add up to, (f,) each."""
+    """Sums over the vertices of each frame, (f,) each."""
 
     distance: Float64
     squared: Float64
     farthest: Float64
     where: Float64  # the vertex of the farthest
     angle: Float64
-    angles: Float64  # how many there are
+    angles: Float64  # number of normals
     largest_angle: Float64
     where_angle: Float64
-
-    @staticmethod
-    def of(n_frames: int) -> _Sums:
-        return _Sums(*(np.zeros(n_frames) for _ in range(8)))
 
 
 def _measure_frames(

@@ -1,8 +1,8 @@
-"""Shading as players show it: the angle between the normals of a played model and those of its source.
+"""Shading as players show it: the angle between the shading normals of a model and those of its source.
 
 A stock player shades with the linear part of the blend times the stored normal, L n (`deform/normals.py`). That is not
-the angle between the two surfaces, which `distortion.py` measures: on a sheet the surface may be right while L turns
-its normals anywhere.
+the angle between the two surfaces, which `distortion.py` measures: on a sheet the surface may be exact while L rotates
+its normals arbitrarily.
 """
 
 from __future__ import annotations
@@ -13,24 +13,23 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.model import SkinnedModel
-from osteon.core.normals import angles_between
+from osteon.core.normals import SourceNormals, angles_between
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.core.sequence import MeshSequence
-from osteon.core.source_normals import SourceNormals
-from osteon.core.weld import weld_points
+from osteon.core.topology import weld_points
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.normals import NormalForm, pose_normals
 from osteon.deform.pose import pose_vertices
 
 __all__ = ["Shading", "measure_facets", "measure_shading", "source_normals_of", "stock_shown"]
 
-#: Frames, evenly spread, on which shading is compared.
+#: Number of evenly spaced frames on which shading is compared.
 FRAMES = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Shading:
-    """Degrees between the shading that a player shows and the source's, over normals and frames."""
+    """Degrees between the shading normals of a player and those of the source, over normals and frames."""
 
     mean: float
     p95: float  # 95th percentile
@@ -46,7 +45,7 @@ def source_normals_of(sequence: MeshSequence, *, authored: bool = True) -> Sourc
 
 
 def stock_shown(model: SkinnedModel) -> SkinnedModel:
-    """The model as stock players show it: with its fallback skin where its own deformer has no stock form."""
+    """The model as stock players show it: with its fallback skin if its deformer has no stock form."""
     skin = model.character.stock_skin()
     return (
         model
@@ -64,14 +63,14 @@ def measure_shading(
     form: NormalForm = "linear",
     threads: int = 0,
 ) -> Shading:
-    """Compare on some frames; the normals of the model are those of the source's groups of corners, or of vertices."""
+    """Compare normals on evenly spaced frames; normals belong to the source's groups of corners, or to vertices."""
     chosen = _some_frames(sequence, frames)
     angles, vertex = _angles(model, sequence, source, chosen, form, available_threads(threads))
     return _summary(angles, vertex, chosen)
 
 
 def measure_facets(model: SkinnedModel, sequence: MeshSequence, *, frames: int = FRAMES) -> Shading:
-    """Compare the facets of both surfaces on some frames: what players show of a mesh without normals."""
+    """Compare the facet normals of both surfaces, which players show for a mesh without normals."""
     chosen = _some_frames(sequence, frames)
     angles = np.empty((len(chosen), len(model.faces)))
     for i, frame in enumerate(chosen.tolist()):
@@ -81,7 +80,7 @@ def measure_facets(model: SkinnedModel, sequence: MeshSequence, *, frames: int =
 
 
 def _facets(points: Float32, faces: Int32) -> Float64:
-    """(t,3) unit normals of triangles, or zero."""
+    """(t,3) unit normals of triangles; zero for triangles without area."""
     corners = points.astype(np.float64)[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(normals, axis=1, keepdims=True)
@@ -93,7 +92,7 @@ def _some_frames(sequence: MeshSequence, count: int) -> Int32:
 
 
 def _summary(angles: Float64, vertex: Int32, chosen: Int32) -> Shading:
-    """Of degrees (c,n), those below zero left out."""
+    """Statistics of degrees (c,n), without negative ones."""
     counted = angles[angles >= 0]
     if not len(counted):
         return Shading(0.0, 0.0, 0.0, 0, 0)
@@ -110,7 +109,7 @@ def _summary(angles: Float64, vertex: Int32, chosen: Int32) -> Shading:
 def _angles(
     model: SkinnedModel, sequence: MeshSequence, source: SourceNormals, chosen: Int32, form: NormalForm, threads: int
 ) -> tuple[Float64, Int32]:
-    """(c,n) degrees, -1 where a frame of the source has no normal, and the vertex of each (n,)."""
+    """(c,n) degrees, -1 where a frame of the source has no normal, and (n,) the vertex of each normal."""
     pairs = _matching_corners(model, source)
     angles = np.empty((len(chosen), len(pairs)))
 
@@ -125,7 +124,7 @@ def _angles(
 
 
 def _matching_corners(model: SkinnedModel, source: SourceNormals) -> np.ndarray:
-    """(n,2) each normal of the model with that of the source at the same corners."""
+    """(n,2) pairs of a normal of the model and a normal of the source at the same corners."""
     own = model.asset.normals
     ours = (model.faces if own is None else own.of_corner).reshape(-1).astype(np.int64)
     keys = np.unique(ours * source.count + source.of_corner.reshape(-1))

@@ -1,47 +1,135 @@
-"""What `osteon skin --json` writes. Other programs read these keys: add, but do not rename.
+"""The report of a skinned result, which `osteon skin --json` writes. Other programs read its keys: do not rename them.
 
-The sections of every report (`report.py`) are there, and their figures once more at the top, where they always were.
+| section | contents |
+| --- | --- |
+| quality | E, Karni-Gotsman, RMS, worst vertex and frame, normals, conditioning, held-out frames, size |
+| method  | the kind of deformer, its options, every stage with its iterations and the reason why it stopped |
+| ladder  | the error of the same result truncated to lower ranks |
+
+The figures of the section `quality` are repeated at the top level.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from operator import attrgetter
+from typing import Any, Self
 
 import numpy as np
 
-from osteon.core.arrays import Int32
-from osteon.core.fit_report import FitReport
+from osteon import __version__
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
+from osteon.core.progress import FitReport, peak_memory_mb
 from osteon.core.sequence import MeshSequence
-from osteon.measure.by_rank import error_percent_by_rank
-from osteon.measure.conditioning import Conditioning, measure_conditioning
-from osteon.measure.distortion import Distortion
-from osteon.measure.report import Method, Quality, Report, Rung, measured_quality, peak_memory_mb
+from osteon.core.skin_options import SkinOptions
+from osteon.measure.distortion import (
+    Conditioning,
+    Distortion,
+    error_percent_by_rank,
+    measure_conditioning,
+)
 from osteon.measure.shading import Shading
-from osteon.measure.size import compression_ratio
-from osteon.measure.verdict import judge
 
-__all__ = ["FitFacts", "SkinReport", "cut_skin_report", "far_off_warnings", "write_skin_report"]
+__all__ = [
+    "GRADES",
+    "FitFacts",
+    "Method",
+    "Quality",
+    "Rung",
+    "SkinReport",
+    "Verdict",
+    "compression_ratio",
+    "far_off_warnings",
+    "grade_result",
+    "shown_ranks",
+    "truncated_skin_report",
+    "write_skin_report",
+]
 
 #: Below this near-rigid fraction the paper calls a sequence a poor candidate for skinning (section 7).
 LOW_NEAR_RIGID = 0.5
-#: Above this E % the motion is hardly there.
+#: Above this E % the result shows little of the motion.
 FAR_OFF = 50.0
 
 
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How far a result is from its source, and how large it is."""
+
+    error_percent: float  # E
+    karni_gotsman_percent: float
+    rms: float  # units of the input
+    worst: dict[str, float | int]  # distance, vertex and frame
+    normal_deviation_degrees: dict[str, float]  # of the surfaces
+    shading_deviation_degrees: dict[str, float]  # of the normals that players shade with: mean and 95th percentile
+    smallest_singular_value: dict[str, float]  # of the blended transforms
+    heldout_error_percent: float | None  # also None if the held-out frames do not differ
+    fallback_error_percent: float | None  # E of the fallback that stock players show; None if there is no fallback
+    compression_ratio: float  # floats of the source over floats of the result
+    output_bytes: int | None = None  # of the first file written
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How a result was made."""
+
+    kind: str  # of the deformer
+    options: dict[str, Any]
+    stages: tuple[FitReport, ...]
+
+    @property
+    def last(self) -> FitReport:
+        """The last stage that iterated on the full problem, or else the last stage.
+
+        Shading does not count: it refines a finished fit in a fixed number of rounds.
+        """
+        rounds = [s for s in self.stages if s.iterations and s.full_problem and s.stage != "shade"]
+        return (rounds or list(self.stages))[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """The error of the result truncated to a lower rank."""
+
+    of: str  # "rank"
+    value: int
+    error_percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class FitFacts:
+    """The figures of a report that only the fit provides."""
+
+    near_rigid_fraction: float
+    tolerance: float
+    stages: tuple[FitReport, ...]
+    n_degenerate: int  # triangles without area in the rest pose
+    shading: Shading
+    heldout_error_percent: float | None = None
+    fallback_error_percent: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkinReport(Report):
+class SkinReport:
     """How a sequence was skinned and how close the result is."""
 
+    input: dict[str, int]
+    quality: Quality
+    method: Method
+    ladder: tuple[Rung, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_memory_mb: float = 0.0
+    seed: int = 0
+    version: str = __version__
     preset: str
     bones: int
     bone_type: str
     influences: int
     rank: int  # columns of corrections
     normal_rank: int  # columns that correct normals only
-    normal_bytes: int | None = None  # of the first file written, that these take
+    normal_bytes: int | None = None  # size of these in the first file written
     weights: str
     near_rigid_fraction: float  # eta
     tolerance: float  # eps
@@ -54,79 +142,40 @@ class SkinReport(Report):
     def error_percent_by_rank(self) -> dict[str, float]:
         return {str(rung.value): rung.error_percent for rung in self.ladder if rung.of == "rank"}
 
-    @property
-    def karni_gotsman_percent(self) -> float:
-        return self.quality.karni_gotsman_percent
-
-    @property
-    def rms(self) -> float:
-        return self.quality.rms
-
-    @property
-    def normal_deviation_degrees(self) -> dict[str, float]:
-        return self.quality.normal_deviation_degrees
-
-    @property
-    def shading_deviation_degrees(self) -> dict[str, float]:
-        return self.quality.shading_deviation_degrees
-
-    @property
-    def smallest_singular_value(self) -> dict[str, float]:
-        return self.quality.smallest_singular_value
-
-    @property
-    def compression_ratio(self) -> float:
-        return self.quality.compression_ratio
-
-    @property
-    def worst(self) -> dict[str, float | int]:
-        return self.quality.worst
-
-    @property
-    def heldout_error_percent(self) -> float | None:
-        return self.quality.heldout_error_percent
-
-    @property
-    def output_bytes(self) -> int | None:
-        return self.quality.output_bytes
-
-    @property
-    def rounds(self) -> int:
-        return self.method.last.iterations
-
-    @property
-    def stopped_by(self) -> str:
-        return self.method.last.stopped_by
+    karni_gotsman_percent = property(attrgetter("quality.karni_gotsman_percent"))
+    rms = property(attrgetter("quality.rms"))
+    normal_deviation_degrees = property(attrgetter("quality.normal_deviation_degrees"))
+    shading_deviation_degrees = property(attrgetter("quality.shading_deviation_degrees"))
+    smallest_singular_value = property(attrgetter("quality.smallest_singular_value"))
+    compression_ratio = property(attrgetter("quality.compression_ratio"))
+    worst = property(attrgetter("quality.worst"))
+    heldout_error_percent = property(attrgetter("quality.heldout_error_percent"))
+    output_bytes = property(attrgetter("quality.output_bytes"))
+    rounds = property(attrgetter("method.last.iterations"))
+    stopped_by = property(attrgetter("method.last.stopped_by"))
 
     @property
     def has_rig(self) -> bool:
-        """Whether the bones are those of a rig that was given."""
+        """Whether the bones are those of a given rig."""
         return any(stage.stage == "rig" for stage in self.method.stages)
 
+    def with_output_bytes(self, count: int) -> Self:
+        """The same report of a result that has been written."""
+        return replace(self, quality=replace(self.quality, output_bytes=count))
+
+    def with_seconds(self, more: dict[str, float]) -> Self:
+        """The same report with the seconds of further stages."""
+        return replace(self, seconds={**self.seconds, **more})
+
     def to_json(self) -> dict[str, Any]:
-        sections = asdict(self)
         flat = asdict(self.quality) | {
             "error_percent_by_rank": self.error_percent_by_rank,
-            "rounds": self.rounds,
-            "stopped_by": self.stopped_by,
+            "rounds": self.method.last.iterations,
+            "stopped_by": self.method.last.stopped_by,
             "converged": self.method.last.converged,
-            "verdict": asdict(judge(self.quality, has_rig=self.has_rig)),
+            "verdict": asdict(grade_result(self.quality, has_rig=self.has_rig)),
         }
-        return flat | sections
-
-
-@dataclass(frozen=True, slots=True)
-class FitFacts:
-    """What only the fit can tell about a result."""
-
-    near_rigid_fraction: float
-    tolerance: float
-    stages: tuple[FitReport, ...]
-    n_degenerate: int  # triangles without area in the rest pose
-    shading: Shading
-    heldout_error_percent: float | None = None
-    fallback_error_percent: float | None = None
-    warnings: tuple[str, ...] = ()
+        return flat | asdict(self)
 
 
 def write_skin_report(
@@ -138,7 +187,7 @@ def write_skin_report(
     facts: FitFacts,
     seconds: dict[str, float],
 ) -> SkinReport:
-    """Gather what is known about a fit."""
+    """The report of a fit."""
     by_rank = error_percent_by_rank(model, sequence, threads=options.threads) if model.rank else np.zeros(1)
     by_rank[-1] = distortion.error_percent  # of the vertices as they are stored, which are rounded once more
     return SkinReport(
@@ -168,25 +217,10 @@ def write_skin_report(
     )
 
 
-def _quality(model: SkinnedModel, distortion: Distortion, conditioning: Conditioning, facts: FitFacts) -> Quality:
-    return measured_quality(
-        distortion,
-        conditioning,
-        shading=_shading_degrees(facts.shading, model.rank),
-        heldout_error_percent=facts.heldout_error_percent,
-        fallback_error_percent=facts.fallback_error_percent,
-        compression_ratio=compression_ratio(model),
-    )
-
-
-def _shading_degrees(shading: Shading, rank: int) -> dict[str, float]:
-    """Mean and 95th percentile; corrections of positions do not change it, so every rank has the mean."""
-    return {"mean": shading.mean, "p95": shading.p95, "rank_0": shading.mean, f"rank_{rank}": shading.mean}
-
-
-def cut_skin_report(report: SkinReport, model: SkinnedModel, distortion: Distortion, shading: Shading) -> SkinReport:
-    """The report of the same fit cut to the rank of `model`."""
-    old = report.quality.smallest_singular_value
+def truncated_skin_report(
+    report: SkinReport, model: SkinnedModel, distortion: Distortion, shading: Shading
+) -> SkinReport:
+    """The report of the same fit truncated to the rank of `model`."""
     facts = FitFacts(
         report.near_rigid_fraction,
         report.tolerance,
@@ -196,6 +230,7 @@ def cut_skin_report(report: SkinReport, model: SkinnedModel, distortion: Distort
         report.quality.heldout_error_percent,
         report.quality.fallback_error_percent,
     )
+    old = report.quality.smallest_singular_value
     kept = tuple(rung for rung in report.ladder if rung.value < model.rank)
     return replace(
         report,
@@ -206,17 +241,51 @@ def cut_skin_report(report: SkinReport, model: SkinnedModel, distortion: Distort
     )
 
 
+def _quality(model: SkinnedModel, distortion: Distortion, conditioning: Conditioning, facts: FitFacts) -> Quality:
+    shading = facts.shading
+    return Quality(
+        error_percent=distortion.error_percent,
+        karni_gotsman_percent=distortion.karni_gotsman_percent,
+        rms=distortion.rms,
+        worst=asdict(distortion.worst),
+        normal_deviation_degrees={"mean": distortion.normal_mean, "max": distortion.normal_max},
+        shading_deviation_degrees={
+            "mean": shading.mean,
+            "p95": shading.p95,
+            "rank_0": shading.mean,  # corrections of positions do not change the shading, so every rank has the mean
+            f"rank_{model.rank}": shading.mean,
+        },
+        smallest_singular_value={"min": conditioning.smallest, "percentile_1": conditioning.first_percentile},
+        heldout_error_percent=facts.heldout_error_percent,
+        fallback_error_percent=facts.fallback_error_percent,
+        compression_ratio=compression_ratio(model),
+    )
+
+
+def compression_ratio(model: SkinnedModel) -> float:
+    """Floats of the model's frames over floats of the model.
+
+    3 N S / (3 N + k N + c S B) for rest pose, weights and bones, with c = 12 for a flexible bone and 7 for a rigid one
+    (quaternion and translation): James and Twigg 2005, table 1. Displacements of rank r add r (3 N + S). Other
+    deformers define their number of floats in place of k N.
+    """
+    frames, vertices = model.n_frames, model.n_vertices
+    out = 3 * vertices + model.deformer.n_floats + model.animation.n_floats
+    rank = sum(len(displacement.basis) for displacement in model.character.displacements)
+    return 3 * vertices * frames / (out + rank * (3 * vertices + frames))
+
+
 def shown_ranks(rank: int) -> list[int]:
-    """Ranks worth a line: every one up to 20, then about twenty to a decade, and the last."""
+    """Ranks to list: all up to 20, then about twenty per decade, and the last."""
     dense = list(range(min(rank, 20) + 1))
     sparse = [int(r) for r in np.geomspace(20, rank, 1 + int(20 * np.log10(rank / 20)))] if rank > 20 else []
     return sorted({*dense, *sparse, rank})
 
 
 def far_off_warnings(measured: Distortion | Quality) -> tuple[str, ...]:
-    """A result that has little to do with its source is never silent."""
+    """Warnings about a result that has little in common with its source."""
     if measured.karni_gotsman_percent >= 100:
-        return ("the result is farther off than the middle of every frame; look at the input with osteon view",)
+        return ("the result is farther off than the centroid of every frame; inspect the input with osteon view",)
     if measured.error_percent > FAR_OFF:
         return (f"E is {measured.error_percent:.0f} %: the result shows little of the motion",)
     return ()
@@ -226,17 +295,70 @@ def _warnings(sequence: MeshSequence, facts: FitFacts, options: SkinOptions) -> 
     out = []
     if facts.n_degenerate:
         out.append(f"{facts.n_degenerate} triangles have no area in the rest pose and took no part in finding bones")
-    unused = sequence.n_vertices - len(_used_vertices(sequence.faces))
+    unused = sequence.n_vertices - len(np.unique(sequence.faces))
     if unused:
-        out.append(f"{unused} vertices belong to no triangle; they were skinned all the same")
+        out.append(f"{unused} vertices belong to no triangle; they were skinned nevertheless")
     if options.rank > sequence.n_frames:
-        out.append(f"rank {options.rank} asked for, but {sequence.n_frames} frames need no more than as many")
+        out.append(f"--rank {options.rank} exceeds the number of frames; a rank of {sequence.n_frames} is exact")
     if facts.near_rigid_fraction < LOW_NEAR_RIGID:
-        advice = "" if options.bones else "; ask for a number with --bones"
+        advice = "" if options.bones else "; choose a number with --bones"
         share = f"{facts.near_rigid_fraction:.0%}"
         out.append(f"only {share} of the triangles move nearly rigidly: expect to need many bones{advice}")
     return tuple(out)
 
 
-def _used_vertices(faces: Int32) -> Int32:
-    return np.unique(faces)
+# One word for a result: each figure gets a grade, and the worst grade is the verdict.
+
+#: The words, best first, and the largest figure that each allows.
+GRADES = ("Nearly exact", "Close", "Fair", "Rough", "Poor")
+ERROR_PERCENT = (0.1, 1.5, 5.0, 15.0, 50.0)
+MEAN_DEGREES = (1.0, 4.0, 8.0, 15.0, 30.0)  # between the normals that a stock player shades with and the source's
+P95_DEGREES = (4.0, 15.0, 25.0, 45.0, 90.0)
+WORST = "Far off"
+#: From this grade on the verdict comes with advice.
+FAIR = 2
+#: Bounds that lead to a close result.
+GOOD_ERROR, GOOD_SHADING = 1, 3
+#: Advice for a rig, with which bounds are refused: helper bones, and columns of normals.
+MORE_HELPERS, MORE_NORMALS = 4, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A word for a result, the figure that decided, and advice."""
+
+    word: str  # one of GRADES, or WORST
+    because: str  # "E" or "shading"
+    advice: str = ""  # options to try, for a result that is fair or worse
+
+    @property
+    def is_good(self) -> bool:
+        return self.word in GRADES[:FAIR]
+
+    @property
+    def is_bad(self) -> bool:
+        return self.word in (GRADES[-1], WORST)
+
+    def sentence(self) -> str:
+        """For a table: `rough: try --max-error 1`."""
+        return self.word.lower() + (f": try {self.advice}" if self.advice else "")
+
+
+def grade_result(quality: Quality, *, has_rig: bool = False) -> Verdict:
+    """The verdict on a result; with a rig the advice contains no bounds, which need free bones."""
+    error = _grade(quality.error_percent, ERROR_PERCENT)
+    if quality.karni_gotsman_percent >= 100:
+        error = len(GRADES)
+    degrees = quality.shading_deviation_degrees
+    shading = max(_grade(degrees.get("mean", 0.0), MEAN_DEGREES), _grade(degrees.get("p95", 0.0), P95_DEGREES))
+    worst = max(error, shading)
+    word = GRADES[worst] if worst < len(GRADES) else WORST
+    closer = f"--helpers {MORE_HELPERS}" if has_rig else f"--max-error {GOOD_ERROR}"
+    smoother = f"--normal-rank {MORE_NORMALS}" if has_rig else f"--max-shading {GOOD_SHADING}"
+    advice = [closer] * (error >= FAIR) + [smoother] * (shading >= FAIR)
+    return Verdict(word, "E" if error >= shading else "shading", " ".join(advice))
+
+
+def _grade(value: float, limits: tuple[float, ...]) -> int:
+    """The first grade whose limit is not exceeded; the number of grades if all are exceeded."""
+    return next((i for i, limit in enumerate(limits) if value <= limit), len(limits))

@@ -21,16 +21,15 @@ from time import perf_counter
 
 import numpy as np
 
-from osteon.core.animation import BoneTrack
-from osteon.core.budget import Budget, Try
-from osteon.core.clips import distinct_names
+from osteon.core.animation import BoneTrack, distinct_names
 from osteon.core.corrections import Corrections
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.progress import Progress
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import rotation_from_axis_angle
+from osteon.pipeline.options import Budget, Try
 from osteon.pipeline.skin import SkinFit, cut_fit, shade_fit, skin_sequence
 
 __all__ = ["Budget", "BudgetFit", "Try", "fit_to_budget"]

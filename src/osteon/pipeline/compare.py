@@ -16,31 +16,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.character import Character
-from osteon.core.compare_options import CompareOptions
+from osteon.core.character import Character, Skeleton
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.errors import GeometryError
-from osteon.core.fit_report import Stopwatch
-from osteon.core.option_hints import takes_options
+from osteon.core.options import takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
-from osteon.core.progress import Progress, report_progress
-from osteon.core.rig_options import RigOptions
+from osteon.core.progress import Progress, Stopwatch, peak_memory_mb, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
-from osteon.core.weld import weld_vertices
+from osteon.core.topology import weld_vertices
 from osteon.deform.pose import pose_character
 from osteon.fit.kernel_modules import COMPARE_KERNELS
-from osteon.fit.models.contestants import Contestant, find_contestants
-from osteon.fit.poses.distances import PoseDistances, pose_distances
-from osteon.fit.poses.distinct import check_count, check_pose_list, choose_training_poses, distinct_poses
+from osteon.fit.models.registry import Contestant, find_contestants
+from osteon.fit.poses import (
+    PoseDistances,
+    check_count,
+    check_pose_list,
+    choose_training_poses,
+    distinct_poses,
+    pose_distances,
+)
 from osteon.fit.problem import FitProblem, InputTransforms, pose_problem
 from osteon.fit.skeleton.articulated import settle_articulated
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.io.metadata.baked import table_arrays
 from osteon.measure.deviation import measure_deviation
 from osteon.measure.distortion import measure_distortion
-from osteon.measure.report import peak_memory_mb
 from osteon.pipeline.comparison import Comparison, ModelCost, ModelResult, PoseMeasures, place_frames
+from osteon.pipeline.options import CompareOptions, RigOptions
 from osteon.pipeline.skeleton import rig_sequence
 
 __all__ = ["bones_for_comparison", "compare_models"]

@@ -9,22 +9,19 @@ from typing import Any
 import numpy as np
 
 from osteon import __version__
-from osteon.core.animation import Animation, BoneTrack
+from osteon.core.animation import Animation, BoneTrack, Clip
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.character import Character
-from osteon.core.clips import Clip
-from osteon.core.compare_options import CompareOptions
-from osteon.core.deformer import Deformer
-from osteon.core.frame_blocks import frame_centers
+from osteon.core.character import Character, Deformer, Skeleton
+from osteon.core.frames import frame_centers
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, identity
 from osteon.deform.pose import pose_character
-from osteon.fit.models.contestants import BASELINE, ContestantSweep
-from osteon.fit.poses.distances import PoseDistances
+from osteon.fit.models.registry import BASELINE, ContestantSweep
+from osteon.fit.poses import PoseDistances
 from osteon.measure.deviation import Deviation
 from osteon.measure.distortion import Distortion, Worst
+from osteon.pipeline.options import CompareOptions
 
 __all__ = ["Comparison", "ModelCost", "ModelResult", "PoseMeasures", "place_frames"]
 

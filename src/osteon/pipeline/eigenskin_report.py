@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from osteon import __version__
-from osteon.core.eigenskin_options import EigenSkinOptions
+from osteon.core.progress import peak_memory_mb
 from osteon.fit.eigenskin.eigenbasis import choose_counts, left_by_counts
-from osteon.measure.report import peak_memory_mb
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.pipeline.eigenskin import LearnedSkin
 
 __all__ = ["eigenskin_report", "ladder_of"]
@@ -97,12 +97,12 @@ def _poses(learned: LearnedSkin) -> dict[str, int]:
 
 
 def _a_vertex(learned: LearnedSkin) -> dict[str, float]:
-    counts = learned.displacement.columns_a_vertex[np.unique(learned.model.faces)]
+    counts = learned.displacement.columns_per_vertex[np.unique(learned.model.faces)]
     return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
 
 
 def _a_normal(learned: LearnedSkin) -> dict[str, float]:
-    counts = learned.displacement.columns_a_normal
+    counts = learned.displacement.columns_per_normal
     return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
 
 

@@ -13,26 +13,27 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
-from osteon.core.fit_report import FitReport
-from osteon.core.options import SkinOptions
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, report_progress
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.core.topology import vertex_graph
-from osteon.fit.clustering.cluster import Clustering, ClusterOptions, cluster_triangles
-from osteon.fit.clustering.cluster_count import cluster_exactly, sample_triangles
+from osteon.fit.clustering.cluster import (
+    Clustering,
+    ClusterOptions,
+    cluster_exactly,
+    cluster_triangles,
+    sample_triangles,
+)
 from osteon.fit.clustering.core_bones import fit_core_bones
 from osteon.fit.corrections.columns import SkinState
-from osteon.fit.corrections.displacements import displacement_corrections
+from osteon.fit.corrections.fit_corrections import displacement_corrections
 from osteon.fit.problem import FitProblem, InputTransforms
+from osteon.fit.skin.bones import complete_bones, removal_costs, seed_bones
 from osteon.fit.skin.enough_bones import enough_bones
 from osteon.fit.skin.influences import select_influences
 from osteon.fit.skin.refine import FULL_ROUNDS, RefineOptions, refine_skin
-from osteon.fit.skin.relocate import removal_costs
-from osteon.fit.skin.seed import complete_bones, seed_bones
 from osteon.fit.skin.weights import weigh_bones
-from osteon.pipeline.correct import correct_solution
-from osteon.pipeline.shade import shade_solution
-from osteon.pipeline.task import SkinTask, Solution, Start
+from osteon.pipeline.stages import SkinTask, Solution, Start, correct_solution, shade_solution
 
 __all__ = [
     "cluster_sample",

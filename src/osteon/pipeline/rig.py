@@ -13,34 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import BoneType, bone_type_of, wider_type
+from osteon.core.animation import BoneType, bone_type_of, distinct_names, wider_type
 from osteon.core.arrays import Float64, Int32
-from osteon.core.bone_limits import BoneLimits
-from osteon.core.clips import distinct_names
+from osteon.core.character import BoneLimits, Skeleton, Skin
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import FitReport
-from osteon.core.joint_axes import turn_to_axes
-from osteon.core.joint_parts import settle_on_tree
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import change_options, check_used, drop_unused
-from osteon.core.options import SkinOptions
-from osteon.core.progress import report_progress
+from osteon.core.options import change_options, check_used, drop_unused
+from osteon.core.progress import FitReport, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import compose, invert
 from osteon.deform.linear_blend import LinearBlend
 from osteon.fit.problem import FitProblem, InputTransforms
-from osteon.fit.skin.bones import bones_of_skin, settle_bones
+from osteon.fit.skin.bones import bones_of_skin, place_bones, settle_bones
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import Influences, better_of, select_influences
 from osteon.fit.skin.refine import refine_skin
-from osteon.fit.skin.relocate import place_bones
-from osteon.pipeline.correct import correct_solution, correct_still_skin
+from osteon.io.two_nodes import orient_joints, project_on_tree
 from osteon.pipeline.presets import cluster_sample, refine_options
 from osteon.pipeline.rig_match import LONGER_EDGES, edge_length, match_vertices, take_vertices
-from osteon.pipeline.shade import shade_solution
-from osteon.pipeline.task import SkinTask, Solution
+from osteon.pipeline.stages import SkinTask, Solution, correct_solution, correct_still_skin, shade_solution
 
 __all__ = ["default_rig_options", "fit_to_rig", "limit_bones", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
 
@@ -274,7 +266,7 @@ def _with_helpers(
     tree: Int32 = np.array(parents, np.int32)
     placed = np.stack(places).astype(np.float64)
     if n_bones > n_joints:  # a helper that stretches does so along its own axes
-        placed[n_joints:], _ = turn_to_axes(placed[n_joints:], solved.values[:, n_joints:])
+        placed[n_joints:], _ = orient_joints(placed[n_joints:], solved.values[:, n_joints:])
     return names, Skeleton(names, tree, placed.astype(np.float32))
 
 
@@ -295,7 +287,7 @@ def _on_tree(
     found = fit
     for _ in range(TREE_ROUNDS if n_kept == 0 else 1):
         free = problem.to_input(found.transforms)
-        on_tree = InputTransforms(settle_on_tree(free.values, skeleton, range(n_kept, solved.n_bones)))
+        on_tree = InputTransforms(project_on_tree(free.values, skeleton, range(n_kept, solved.n_bones)))
         transforms = problem.from_input(on_tree)
         weighed = select_influences(
             problem, transforms, options.influences, earlier=found.influences, threads=task.threads

@@ -20,13 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float64, Int32
+from osteon.core.arrays import Float64, FloatArray, Int32
 from osteon.core.frames import ArrayFrames, ReaderFrames
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.deform.pose import pose_frames
 
-__all__ = ["edge_length", "match_vertices", "take_vertices"]
+__all__ = ["edge_length", "match_vertices", "size_of_rest", "take_vertices"]
+
 
 #: Vertices nearer than this part of the mesh's radius are in one place.
 SAME_PLACE = 1e-4
@@ -216,3 +218,23 @@ def _spread(found: IntArray, choices: list[set[int]], mine: dict[int, set[int]],
 def _keeps_edges(sequence: MeshSequence, rig: SkinnedModel, found: IntArray) -> bool:
     ours, theirs = edge_length(sequence.rest[found], rig.faces), edge_length(rig.rest, rig.faces)
     return ours < LONGER_EDGES * theirs and theirs < LONGER_EDGES * ours
+
+
+# How large a body is while it plays, beside how large it stands: bones of other lengths tear it apart.
+
+#: Frames of each clip that are looked at, spread over it.
+FRAMES = 48
+
+
+def size_of_rest(model: SkinnedModel, rest: FloatArray) -> float:
+    """The largest diagonal of the bounds in a frame over that of `rest` (v,3)."""
+    standing = _diagonal(rest)
+    largest = 0.0
+    for clip in model.clips:
+        for f in np.unique(np.linspace(clip.start, clip.stop - 1, FRAMES).astype(np.int64)).tolist():
+            largest = max(largest, _diagonal(pose_frames(model, f, f + 1)[0]))
+    return largest / standing if standing > 0 else float("inf")
+
+
+def _diagonal(points: FloatArray) -> float:
+    return float(np.linalg.norm(np.ptp(points.astype(np.float64), axis=0)))

@@ -12,39 +12,34 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
+from osteon.core.character import Skeleton
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
-from osteon.core.option_hints import takes_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import takes_options
 from osteon.core.parallel import single_threaded_blas
-from osteon.core.progress import Progress, report_progress
-from osteon.core.rig_options import RigOptions
+from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
-from osteon.core.topology import triangle_areas
-from osteon.core.weld import weld_vertices
+from osteon.core.skin_options import SkinOptions
+from osteon.core.topology import triangle_areas, weld_vertices
 from osteon.fit.clustering.core_bones import fit_core_bones
 from osteon.fit.kernel_modules import RIG_KERNELS
-from osteon.fit.naming.bone_names import mirror_pairs, sparse_weights
-from osteon.fit.naming.joint_names import name_joints
-from osteon.fit.naming.mirror import MirrorPlane, find_mirror_plane
+from osteon.fit.mirror import MirrorPlane, find_mirror_plane
+from osteon.fit.naming import mirror_pairs, name_joints, sparse_weights
 from osteon.fit.problem import pose_problem
 from osteon.fit.skeleton.articulated import ArticulatedOptions, Articulation, fit_articulated
-from osteon.fit.skeleton.joint_tree import JointTree, find_tree
-from osteon.fit.skeleton.mirrored import mirror_tree
+from osteon.fit.skeleton.joint_tree import JointTree, find_tree, mirror_tree, place_joints_along_bones
 from osteon.fit.skeleton.pair_joints import measure_pairs
-from osteon.fit.skeleton.placement import place_joints_along_bones
 from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
+from osteon.fit.skin.bones import complete_bones, seed_bones
 from osteon.fit.skin.influences import Influences
-from osteon.fit.skin.seed import complete_bones, seed_bones
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, depth_outside
+from osteon.pipeline.options import RigOptions
 from osteon.pipeline.presets import cluster_sample
 from osteon.pipeline.skin import SkinFit, at_play_size, build_model, check_sequence, measure_fit
-from osteon.pipeline.task import SkinTask, Solution
+from osteon.pipeline.stages import SkinTask, Solution
 
 __all__ = ["RigFit", "rig_sequence"]
 

@@ -9,42 +9,35 @@ import numpy as np
 
 from osteon.core.arrays import Int32
 from osteon.core.bone_axes import axes_of_bones
-from osteon.core.bone_limits import BoneLimits
+from osteon.core.character import BoneLimits
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import FitReport, Stopwatch
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import check_used
-from osteon.core.option_hints import takes_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import check_used, takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.play_scale import scale_of_frames
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.core.topology import degenerate_triangles
-from osteon.core.weld import weld_vertices
+from osteon.core.skin_options import SkinOptions
+from osteon.core.topology import degenerate_triangles, weld_vertices
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
-from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
+from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, solve_coefficients
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
 from osteon.fit.corrections.normals import fit_within, normal_rows
-from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.kernel_modules import kernels_for
-from osteon.fit.models.model_fit import ModelFitOptions
-from osteon.fit.models.registry import family_fit
-from osteon.fit.naming.bone_names import name_bones
+from osteon.fit.models.registry import ModelFitOptions, family_fit
+from osteon.fit.naming import name_bones
 from osteon.fit.problem import InputTransforms, pose_problem
 from osteon.fit.skin.bones import settle_bones
 from osteon.fit.skin.influences import select_influences
 from osteon.measure.distortion import Distortion, measure_distortion
 from osteon.measure.shading import Shading, measure_facets, measure_shading, source_normals_of, stock_shown
-from osteon.measure.skin_report import FitFacts, SkinReport, cut_skin_report, write_skin_report
-from osteon.pipeline.correct import joint_options
+from osteon.measure.skin_report import FitFacts, SkinReport, truncated_skin_report, write_skin_report
 from osteon.pipeline.presets import fit_default, fit_paper
 from osteon.pipeline.rig import default_rig_options, fit_to_rig, limit_bones, posed_by_rig
-from osteon.pipeline.shade import chosen_normals, shade_model
-from osteon.pipeline.task import SkinTask, Solution, Start
+from osteon.pipeline.stages import SkinTask, Solution, Start, chosen_normals, joint_options, shade_model
 
 __all__ = [
     "SkinFit",
@@ -311,7 +304,7 @@ def shade_fit(fit: SkinFit, sequence: MeshSequence, degrees: float, options: Ski
     if source is None:
         return fit
     model = fit_within(fit.model, source, sequence.source, degrees, threads=options.threads)
-    report = cut_skin_report(fit.report, model, fit.distortion, _shading(sequence, model, options.threads))
+    report = truncated_skin_report(fit.report, model, fit.distortion, _shading(sequence, model, options.threads))
     return replace(fit, model=model, report=report)
 
 
@@ -321,7 +314,7 @@ def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
     if model is fit.model:
         return fit
     distortion = measure_distortion(sequence, sequence.faces, lambda a, b: pose_frames(model, a, b))
-    report = cut_skin_report(fit.report, model, distortion, _shading(sequence, model))
+    report = truncated_skin_report(fit.report, model, distortion, _shading(sequence, model))
     return replace(fit, model=model, report=report, distortion=distortion)
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from osteon.report.numbers import log_ticks, nice_ticks, number
+from osteon.report.page_parts import log_ticks, nice_ticks, number
 
 __all__ = [
     "Axis",

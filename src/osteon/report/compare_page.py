@@ -15,11 +15,17 @@ from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
 from osteon.measure.deviation import SourceSurface, normal_deviations, surface_deviations
 from osteon.pipeline.comparison import Comparison
-from osteon.report.compare_figures import cost_table, measure_table, poses_figure, sweep_figures
-from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
+from osteon.report.compare_figures import (
+    best_choice,
+    compare_verdict,
+    cost_table,
+    measure_table,
+    poses_figure,
+    sweep_figures,
+    verdict_lines,
+)
 from osteon.report.gallery import Picture, Shot, UpAxis, draw_shots, round_up
-from osteon.report.numbers import brief, number
-from osteon.report.page_parts import section, whole_page
+from osteon.report.page_parts import brief, number, section, whole_page
 from osteon.report.picture import heat_colors
 from osteon.report.raster import DrawOptions, frame_camera
 from osteon.report.sections import ScaleWords, charts, heat_scale, picture_row

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from osteon.core.budget import Try
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import change_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import change_options
 from osteon.core.progress import Progress, ProgressEvent, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
-from osteon.fit.clustering.cluster_count import sample_triangles
+from osteon.core.skin_options import SkinOptions
+from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles, sample_triangles
 from osteon.io import SaveOptions, save_model
+from osteon.io.save.atomic import scratch_folder
 from osteon.measure.skin_report import SkinReport
+from osteon.pipeline.options import Try
 from osteon.pipeline.skin import SkinFit, skin_sequence
 
 __all__ = [
@@ -101,8 +99,8 @@ class Trial:
 
 def file_bytes(model: SkinnedModel, suffix: str = ".glb", options: SaveOptions | None = None) -> int:
     """Bytes of the file that a model becomes."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"model{suffix}"
+    with scratch_folder() as folder:
+        path = folder / f"model{suffix}"
         save_model(model, path, options=options or SaveOptions())
         return path.stat().st_size
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.character import Skin
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
 from osteon.measure.distortion import Distortion
 from osteon.measure.skin_report import SkinReport
+from osteon.report.advice import BoneShare
 from osteon.report.charts import Axis, Bar, Mark, Series, bar_chart, legend, line_chart
 from osteon.report.curves import ReportCurves
-from osteon.report.evidence import BoneShare
-from osteon.report.numbers import number, percent, share
+from osteon.report.page_parts import number, percent, share
 from osteon.report.picture import bone_colors
 
 __all__ = [

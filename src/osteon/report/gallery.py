@@ -22,7 +22,7 @@ from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_vertices
 from osteon.measure.shading import source_normals_of, stock_shown
 from osteon.pipeline.skin import SkinFit
-from osteon.report.evidence import bone_shares
+from osteon.report.advice import bone_shares
 from osteon.report.picture import Image, bone_colors, heat_colors
 from osteon.report.raster import Camera, DrawOptions, Paper, draw_on_papers, frame_camera
 from osteon.report.views import both_sides, centering_shifts, distinct_frames, visible_vertices

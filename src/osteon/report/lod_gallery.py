@@ -13,23 +13,22 @@ from typing import Literal
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32
+from osteon.core.character import Skeleton
 from osteon.core.model import SkinnedModel
 from osteon.core.parallel import available_threads
-from osteon.core.skeleton import Skeleton
+from osteon.core.topology import weld_points
 from osteon.core.transforms import apply
-from osteon.core.weld import weld_points
 from osteon.deform.pose import pose_frames, pose_vertices
 from osteon.io.gltf.write.joints import bone_centres
 from osteon.io.skeletons.rig_files import tips_of_joints
 from osteon.lod.model_levels import Level, ModelLevels
 from osteon.report.gallery import NEUTRAL, Picture, UpAxis, data_uri
-from osteon.report.lod_figures import blends_word
 from osteon.report.pose_picture import PALE
 from osteon.report.raster import Camera, DrawOptions, Image, draw_on_papers, frame_camera
 from osteon.report.stick_overlay import BoneStyle, draw_bones, draw_edges
 from osteon.report.views import visible_vertices
 
-__all__ = ["LevelGallery", "draw_levels"]
+__all__ = ["LevelGallery", "blends_word", "draw_levels"]
 
 #: Levels that get pictures.
 MOST_SHOWN = 5
@@ -219,3 +218,7 @@ def _drawn_image(scene: _Scene, level: Level) -> tuple[Image, Image]:
         points, faces, np.asarray(NEUTRAL), ("light", "dark"), options=scene.options, camera=scene.camera
     )
     return light, dark
+
+
+def blends_word(blends: int) -> str:
+    return f"{blends} blend{'' if blends == 1 else 's'}"

@@ -19,7 +19,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal, is_flat
 from osteon.measure.strain import flipped, triangle_distortion
-from osteon.report.numbers import number
+from osteon.report.page_parts import number
 from osteon.report.picture import HeatScale, PanelOptions, bone_colors, draw_heat_scale, heat_colors, panel_grid
 from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_camera
 from osteon.report.stick_overlay import BoneStyle, draw_bones, draw_edges

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from html import escape
 
 from osteon.core.sequence import MeshSequence
-from osteon.measure.skin_report import SkinReport, far_off_warnings
-from osteon.measure.verdict import judge
+from osteon.measure.skin_report import SkinReport, far_off_warnings, grade_result
 from osteon.report.curves import rank_of
 from osteon.report.figures import Figure
 from osteon.report.gallery import Picture, Spot
-from osteon.report.numbers import brief, nice_ticks, number, percent, share
-from osteon.report.page_parts import table
+from osteon.report.page_parts import brief, nice_ticks, number, percent, share, table
 from osteon.report.picture import heat_colors
 
 __all__ = [
@@ -35,7 +33,7 @@ CONSPICUOUS = 0.03
 
 def verdict(report: SkinReport, diagonal: float) -> str:
     """One sentence in plain words, in the colour of what it says."""
-    error, worst, found = report.error_percent, report.worst, judge(report.quality, has_rig=report.has_rig)
+    error, worst, found = report.error_percent, report.worst, grade_result(report.quality, has_rig=report.has_rig)
     off = worst["distance"] / max(diagonal, 1e-300)
     word, look = found.word, "good" if found.is_good else "bad" if found.is_bad else "fair"
     if found.is_good and off > CONSPICUOUS:

@@ -15,7 +15,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import StickSkeleton, project_on_segments
-from osteon.core.weld import weld_points
+from osteon.core.topology import weld_points
 from osteon.simplex.boundaries.cut import cut_boundaries
 from osteon.simplex.options import GroupOptions
 from osteon.simplex.segmentation.segment import Segmentation, SegmentOptions, segment_mesh

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from osteon.core.errors import OptionError
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import need, option
+from osteon.core.options import check_options, need, option
 
 __all__ = [
     "BoneOptions",

@@ -18,15 +18,13 @@ from scipy.spatial import cKDTree
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.fit_report import Stopwatch
-from osteon.core.option_checks import check_used
+from osteon.core.options import check_used
 from osteon.core.pose_track import ControlLine, PoseTrack
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
-from osteon.core.topology import DRAWING, bounding_diagonal
+from osteon.core.topology import DRAWING, bounding_diagonal, weld_points
 from osteon.core.transforms import apply
-from osteon.core.weld import weld_points
-from osteon.deform.dense_blend import blend_dense
+from osteon.deform.blending import blend_dense
 from osteon.simplex.groups import Groups, group_triangles, segment_bones
 from osteon.simplex.inverse_square import inverse_square_weights
 from osteon.simplex.motion import Motion, at_height, motion_of, twist_transforms

@@ -13,10 +13,10 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64
+from osteon.core.character import Skin
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.synth.shapes import Shape, join_shapes, make_ball, make_sphere, make_torus, make_tube

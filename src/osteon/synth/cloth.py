@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float64
 from osteon.core.asset import Asset, Material
-from osteon.core.clips import Clip
 from osteon.core.errors import OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.synth.shapes import make_grid

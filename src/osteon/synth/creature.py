@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float64, Int32
 from osteon.core.asset import Asset, Material
-from osteon.core.clips import Clip
 from osteon.core.errors import OptionError
 from osteon.core.normals import vertex_normals
 from osteon.core.sequence import MeshSequence

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
+from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.sticks import project_on_segments
 from osteon.fit.skin.bone_weights import heat_weights
 from osteon.synth.rig import BONES, Pose

@@ -11,7 +11,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import OptionError
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.core.pose_track import Point
 from osteon.core.sticks import StickSkeleton
 from osteon.synth.implicit import Grid, Station, Sweep, sample_field

@@ -13,11 +13,11 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float64
+from osteon.core.character import Skeleton
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.deform.linear_blend import linear_blend_model
-from osteon.deform.pose_skeleton import transforms_of_turns
+from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.synth.baked import anchor_skin, smooth_series
 from osteon.synth.shapes import join_shapes, make_ball
 
@@ -57,7 +57,7 @@ def make_jointed(seed: int = 0, options: JointedOptions = DEFAULT_JOINTED) -> Sk
     body = join_shapes(eggs)
     skin = anchor_skin(body.vertices, places, min(options.influences, options.joints))
     shift = 0.2 * smooth_series(rng, options.frames, (options.roots, 3))
-    transforms = transforms_of_turns(skeleton, _turns(rng, options), shift)
+    transforms = transforms_of_joint_rotations(skeleton, _turns(rng, options), shift)
     track = BoneTrack(transforms.astype(np.float32), "rigid", skeleton.names)
     return linear_blend_model(body.vertices, body.faces, skin, track, skeleton=skeleton, name="jointed")
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float64
-from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import Point, PoseTrack
 from osteon.core.sticks import StickSkeleton

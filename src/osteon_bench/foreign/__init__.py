@@ -1,1 +1,1 @@
-"""Files that others made: found in a tree, tried through the command line, judged by what a person would see."""
+"""Third-party files: found in a folder tree, run through the command line, and checked for what a user sees."""

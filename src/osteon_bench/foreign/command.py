@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from osteon.core.processes import end_group
+from osteon.core.parallel import end_group
 
 __all__ = ["CommandRun", "run_command"]
 

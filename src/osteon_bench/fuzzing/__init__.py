@@ -1,1 +1,1 @@
-"""Fuzzing of the readers: valid seeds of every kind, spoiled inside their own structure, read or refused."""
+"""Fuzzing of the readers: valid files of every format are mutated and must be read or rejected."""

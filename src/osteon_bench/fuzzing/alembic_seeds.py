@@ -1,4 +1,4 @@
-"""Alembic files: one that Osteon wrote, a cage below transforms, an outline alone; and how their blocks are spoiled."""
+"""Alembic files: one that Osteon wrote, a cage below transforms, an outline alone; and how their blocks are mutated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One input: read, or refused with an error of ours, in one line, that names a file. Anything else is a failure."""
+"""Run the loaders on one input: each reads it or raises an `OsteonError` of one line that names a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from osteon.core.errors import OsteonError
-from osteon_bench.fuzzing.readers import Door
+from osteon_bench.fuzzing.readers import Loader
 
 __all__ = ["SLOWEST", "Failure", "attempt_file"]
 
@@ -23,31 +23,31 @@ LONGEST_MESSAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong with an input."""
+    """How one input failed."""
 
     kind: str  # "crash" or "hang"
     what: str  # one line: the error and where it was raised
 
 
 class _TooSlow(BaseException):
-    """Not an Exception, so that no reader takes it for one of its own."""
+    """Derived from BaseException, so that readers do not catch it."""
 
 
-def attempt_file(doors: tuple[Door, ...], path: Path) -> Failure | None:
-    """Send a file through all doors; the first thing that is wrong."""
-    for door in doors:
-        found = _attempt(door, path)
+def attempt_file(loaders: tuple[Loader, ...], path: Path) -> Failure | None:
+    """Run all loaders on a file and return the first failure."""
+    for loader in loaders:
+        found = _attempt(loader, path)
         if found is not None:
             return found
     return None
 
 
-def _attempt(door: Door, path: Path) -> Failure | None:
+def _attempt(loader: Loader, path: Path) -> Failure | None:
     started = time.monotonic()
     try:
         with _limited(SLOWEST), warnings.catch_warnings():
-            warnings.simplefilter("error")  # what would reach a person's terminal is a failure too
-            door(path)
+            warnings.simplefilter("error")  # a warning printed to the terminal is a failure too
+            loader(path)
     except OsteonError as error:
         found = _message_fault(str(error), path)
         if found:
@@ -62,11 +62,11 @@ def _attempt(door: Door, path: Path) -> Failure | None:
 
 
 def _message_fault(message: str, path: Path) -> str:
-    """What is wrong with a refusal; nothing if it names a file of the folder on one short line that can be shown."""
+    """The fault of an error message; empty if it is one short printable line that names a file of the folder."""
     if len(message) > LONGEST_MESSAGE + 3 * len(str(path)):
         return "a message that is too long"
     if not message.isprintable():
-        return "a message that cannot be shown on one line"
+        return "a message that is not printable on one line"
     return "" if str(path.parent) in message else "a message that names no file"
 
 
@@ -74,13 +74,13 @@ def _where(error: BaseException) -> str:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "osteon" in f.filename]
     last = frames[-1] if frames else None
     place = f" at {Path(last.filename).name}:{last.lineno}" if last else ""
-    said = str(error).strip().splitlines()[-1:]  # of what went wrong in a child, the error itself
-    return f"{type(error).__name__}{place}: {''.join(said)[:200]!r}"
+    message = str(error).strip().splitlines()[-1:]  # the last line of a child's traceback is the error itself
+    return f"{type(error).__name__}{place}: {''.join(message)[:200]!r}"
 
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Stop Python code that takes longer; where there is no such clock, whoever started this process watches it."""
+    """Interrupt Python code that takes longer. Without interval timers, the parent process enforces the limit."""
     if not hasattr(signal, "setitimer"):
         yield
         return

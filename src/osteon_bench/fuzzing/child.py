@@ -1,10 +1,10 @@
-"""What runs in a process of its own: inputs FIRST to STOP of a reader, one after the other, through its doors in turn.
+"""The child process of fuzzing: run inputs FIRST to STOP of a reader, each by the next of its loaders.
 
     python -m osteon_bench.fuzzing.child READER SEED FIRST STOP SECONDS FOLDER
 
-FOLDER/progress holds the number of the input that is being read (-1 before the first) and how many children died so
-far, FOLDER/failures a line of JSON for each failure, FOLDER/lines the lines that were run. Whoever started this process
-watches the number: a native library may take the process with it, or never come back.
+FOLDER/progress holds the number of the current input (-1 before the first) and the number of children that crashed so
+far, FOLDER/failures one line of JSON per failure, FOLDER/lines the executed lines. The parent process monitors the
+number, because a native library may crash this process or never return.
 """
 
 from __future__ import annotations
@@ -19,71 +19,71 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from osteon.core.processes import limit_memory
+from osteon.core.parallel import limit_memory
 from osteon_bench.fuzzing.attempt import attempt_file
 from osteon_bench.fuzzing.forked import Fork
-from osteon_bench.fuzzing.lines import LineCount
-from osteon_bench.fuzzing.readers import READERS, Door, FuzzReader, make_input
+from osteon_bench.fuzzing.line_coverage import LineCoverage
+from osteon_bench.fuzzing.readers import READERS, FuzzReader, Loader, make_input
 
 __all__ = ["Batch", "fuzz_batch"]
 
-#: Of so many inputs the lines of one are counted, besides those of the seeds: it takes ten times as long. No multiple
-#: of a number of doors. They are written down less often.
+#: Line coverage is recorded for the seeds and for one of `TRACED` inputs, because tracing takes ten times as long
+#: (not a multiple of a number of loaders), and written to disk every `NOTED` inputs.
 TRACED, NOTED = 101, 500
-MEMORY = 4 << 30  # bytes that the process may take beyond what it has when it begins
+MEMORY = 4 << 30  # bytes that the process may allocate beyond its size at the start
 _PROGRESS = struct.Struct("<qq")
 
 
 class Batch:
-    """Files of a run in its folder."""
+    """The files of one run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.progress, self.failures, self.lines = folder / "progress", folder / "failures", folder / "lines"
 
     def begin(self, reader: FuzzReader) -> Path:
-        """Where inputs go, beside the files that lie beside each."""
+        """Create the folder of the inputs with the companion files of the reader, and return the path of the input."""
         self.progress.write_bytes(_PROGRESS.pack(-1, 0))
         self.lines.write_text("[]")
         inner = self.folder / "files"
         inner.mkdir(exist_ok=True)
-        for name, data in reader.beside().items():
+        for name, data in reader.companions().items():
             (inner / name).write_bytes(data)
         return inner / f"input{reader.suffix}"
 
     def reached(self) -> tuple[int, int]:
-        """The input that is being read, and deaths of children."""
+        """The number of the current input and the number of crashed children."""
         data = self.progress.read_bytes() if self.progress.exists() else b""
         number, deaths = _PROGRESS.unpack(data) if len(data) == _PROGRESS.size else (-1, 0)
         return int(number), int(deaths)
 
 
 def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: float, folder: Path) -> None:
-    """Read the inputs until `stop`, or until the time is over."""
+    """Read the inputs until `stop` or until the time has passed."""
     batch = Batch(folder)
     path = batch.begin(reader)
-    seeds, doors = reader.seeds(), reader.doors()
-    count = LineCount(reader.modules)
-    _read_seeds(seeds, doors, path)  # compiles and imports, so that no input is blamed for it
+    seeds, loaders = reader.seeds(), reader.loaders()
+    count = LineCoverage(reader.modules)
+    _read_seeds(seeds, loaders, path)  # imports and compiles everything, so that this time counts for no input
     with count.counting():
-        _read_seeds(seeds, doors, path)
-    limit_memory(MEMORY)  # an input that asks for gigabytes shall fail here, not on a smaller machine
+        _read_seeds(seeds, loaders, path)
+    limit_memory(MEMORY)  # an input that allocates gigabytes must fail here, not only on a smaller machine
     until, before, parent = time.monotonic() + seconds, Fork.deaths, os.getppid()
     with batch.progress.open("r+b") as file, mmap.mmap(file.fileno(), _PROGRESS.size) as shown:
         for number in range(first, stop):
             path.write_bytes(make_input(reader, seeds, seed, number))
             shown[:] = _PROGRESS.pack(number, Fork.deaths - before)
-            chosen = (doors[number % len(doors)],)
+            chosen = (loaders[number % len(loaders)],)
             if number % TRACED == 0:
                 with count.counting():
                     failure = attempt_file(chosen, path)
             else:
                 failure = attempt_file(chosen, path)
             if failure is not None:
-                _note(batch.failures, {"number": number, "kind": failure.kind, "what": failure.what})
+                _append_failure(batch.failures, {"number": number, "kind": failure.kind, "what": failure.what})
             if number % NOTED == 0:
                 batch.lines.write_text(json.dumps(sorted(count.run)))
-            if os.getppid() != parent:  # nobody watches any more
+            if os.getppid() != parent:  # the parent process is gone
                 return
             if time.monotonic() > until:
                 stop = number + 1
@@ -92,16 +92,16 @@ def fuzz_batch(reader: FuzzReader, seed: int, first: int, stop: int, seconds: fl
         shown[:] = _PROGRESS.pack(stop, Fork.deaths - before)
 
 
-def _read_seeds(seeds: list[bytes], doors: tuple[Door, ...], path: Path) -> None:
-    """All of them through all doors, however long that takes."""
+def _read_seeds(seeds: list[bytes], loaders: tuple[Loader, ...], path: Path) -> None:
+    """Run all loaders on all seeds, without a time limit."""
     for data in seeds:
         path.write_bytes(data)
-        for door in doors:
-            with suppress(Exception):  # what a seed does is seen when it is its turn
-                door(path)
+        for loader in loaders:
+            with suppress(Exception):  # a failure of a seed is reported when it is the input
+                loader(path)
 
 
-def _note(path: Path, failure: dict[str, Any]) -> None:
+def _append_failure(path: Path, failure: dict[str, Any]) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(failure) + "\n")
 

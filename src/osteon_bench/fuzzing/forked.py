@@ -1,7 +1,7 @@
-"""Children that parse USD and FBX, forked from this process instead of started anew: a hundred times as many a second.
+"""Child processes that parse USD and FBX, forked instead of spawned: a hundred times as many per second.
 
-Both sides are those of `io/native/client.py` and do all they always do; only the interpreter and its imports are
-there already. Lines that the child runs are counted here if this process counts.
+Client and child are those of `io/native`; only the start of the interpreter and its imports are skipped. Lines that
+the child executes are added to the coverage of this process.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import IO, Any, ClassVar, NoReturn
 
 from osteon.io.native import child, client
 from osteon.io.native.client import NativeTask, Process
-from osteon_bench.fuzzing.lines import LineCount
+from osteon_bench.fuzzing.line_coverage import LineCoverage
 
 __all__ = ["Fork", "children_by", "counting_lines", "forked_children"]
 
 
 @contextmanager
 def children_by(start: Callable[[NativeTask, int], Process]) -> Iterator[None]:
-    """Inside the block children that parse are started so, where the system has forks."""
+    """Start parsing children by the given function inside the block, on systems with fork."""
     before = client.start_process
     client.start_process = start if hasattr(os, "fork") else before
     try:
@@ -38,24 +38,24 @@ def children_by(start: Callable[[NativeTask, int], Process]) -> Iterator[None]:
 
 
 def forked_children() -> AbstractContextManager[None]:
-    """Inside the block children are forks."""
+    """Fork parsing children inside the block."""
     return children_by(Fork)
 
 
 class Fork:
-    """A copy of this process, with two pipes to it."""
+    """A forked copy of this process, connected by two pipes."""
 
-    deaths: ClassVar[int] = 0  # of copies that a library took down, or that their clock ended
+    deaths: ClassVar[int] = 0  # copies that a library crashed or that exceeded their time
 
     def __init__(self, task: NativeTask, memory: int) -> None:
-        far = import_module(task.module)  # before the fork, so that the copy has all of it
-        far.prepare()
+        parser = import_module(task.module)  # before the fork, so that the copy has imported everything
+        parser.prepare()
         self._counted = counting_lines()
         self._lines = tempfile.TemporaryFile() if self._counted is not None else None  # noqa: SIM115
         (their_in, my_out), (my_in, their_out) = os.pipe(), os.pipe()
         self._code: int | None = None
         self._killed = False
-        self._waiting = threading.Lock()  # two threads may ask for the end of one process
+        self._waiting = threading.Lock()  # two threads may wait for the same process
         self._pid = os.fork()
         if not self._pid:
             os.close(my_out)
@@ -70,21 +70,21 @@ class Fork:
         try:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            faulthandler.disable()  # what brings it down is no news
+            faulthandler.disable()  # crashes are expected
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
-            far = import_module(task.module)
-            sys.modules["fuzzed child"] = SimpleNamespace(answer=self._counting_answer(far))  # type: ignore[assignment]
+            parser = import_module(task.module)
+            sys.modules["fuzzed child"] = SimpleNamespace(answer=self._counting_answer(parser))  # type: ignore[assignment]
             pipes = os.fdopen(requests, "rb"), os.fdopen(answers, "wb")
             child.serve("fuzzed child", *pipes, memory, task.silence)
         finally:
             os._exit(70)
 
-    def _counting_answer(self, far: Any) -> Any:
+    def _counting_answer(self, parser: Any) -> Any:
         def answer(request: Any, outlet: Any) -> Any:
             try:
-                return far.answer(request, outlet)
+                return parser.answer(request, outlet)
             finally:
                 if self._counted is not None and self._lines is not None:
                     self._lines.write(json.dumps(sorted(self._counted.seen)).encode() + b"\n")
@@ -122,7 +122,7 @@ class Fork:
         return code
 
 
-def counting_lines() -> LineCount | None:
-    """Who counts the lines that this process runs, if anyone does."""
+def counting_lines() -> LineCoverage | None:
+    """The active line coverage of this process; None without one."""
     found = getattr(sys.gettrace(), "__self__", None)
-    return found if isinstance(found, LineCount) else None
+    return found if isinstance(found, LineCoverage) else None

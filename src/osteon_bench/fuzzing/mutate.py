@@ -1,4 +1,4 @@
-"""Bytes and words, spoiled. A mutation takes a source of chance and a file, and gives another file."""
+"""Mutations of bytes and words: functions of a random generator and a file that return another file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Mutation", "mutate_bytes", "mutate_numbers", "mutate_text"]
 
 Mutation = Callable[[Random, bytes], bytes]
 
-#: Words that readers of text trip over.
+#: Words that text readers often mishandle.
 WORDS = [
     *(
         b"nan",
@@ -61,7 +61,7 @@ _BLANK = re.compile(rb"\s+")
 
 
 def mutate_bytes(rng: Random, data: bytes) -> bytes:
-    """A few bytes flipped, cut out, put in or said twice."""
+    """Flip, delete, insert or repeat a few bytes."""
     out = bytearray(data)
     for _ in range(rng.randint(1, 3)):
         at = rng.randint(0, len(out))
@@ -83,7 +83,7 @@ def mutate_bytes(rng: Random, data: bytes) -> bytes:
 
 
 def mutate_numbers(rng: Random, data: bytes) -> bytes:
-    """A few stored numbers replaced by ones at the ends of their range; the length stays."""
+    """Replace a few stored numbers by extreme values; the length stays."""
     out = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         number = rng.choice(NUMBERS)
@@ -97,7 +97,7 @@ def mutate_numbers(rng: Random, data: bytes) -> bytes:
 
 
 def mutate_text(rng: Random, data: bytes) -> bytes:
-    """A few words or lines replaced, moved, dropped or said again."""
+    """Replace, move, delete or repeat a few words or lines."""
     tokens = _TOKENS.findall(data)
     for _ in range(rng.randint(1, 3)):
         if not tokens:
@@ -113,7 +113,7 @@ def _replace(rng: Random, tokens: list[bytes]) -> list[bytes]:
 
 
 def _nudge(rng: Random, tokens: list[bytes]) -> list[bytes]:
-    """A whole number, one more or less, negative, or a thousand times as large."""
+    """Change an integer by one, negate it or multiply it by a thousand."""
     places = [i for i, token in enumerate(tokens) if token.isdigit() and len(token) < 12]
     if places:
         at = rng.choice(places)
@@ -135,7 +135,7 @@ def _drop(rng: Random, tokens: list[bytes]) -> list[bytes]:
 
 
 def _repeat(rng: Random, tokens: list[bytes]) -> list[bytes]:
-    """A line, or a part of one, said again."""
+    """Repeat a line or a part of one."""
     at = rng.randrange(len(tokens))
     stop = min(len(tokens), at + rng.choice((1, 2, 6, 20)))
     tokens[at:at] = tokens[at:stop] * rng.choice((1, 1, 3, 200))
@@ -143,7 +143,7 @@ def _repeat(rng: Random, tokens: list[bytes]) -> list[bytes]:
 
 
 def _break(rng: Random, tokens: list[bytes]) -> list[bytes]:
-    """Another kind of blank, or one where there was none."""
+    """Replace or insert white space."""
     at = rng.randrange(len(tokens))
     blank = rng.choice((b"\n", b"\r", b"\r\n", b"\\\n", b"\t", b"\v\f", b" " * 2000, b"", b"\xc2\xa0", b"\xe2\x80\xa8"))
     if _BLANK.fullmatch(tokens[at]):

@@ -1,4 +1,4 @@
-"""Files of several parts, spoiled in one of them and put together again with sizes and sums that fit."""
+"""Mutations of container files: one part is changed, and sizes and checksums are rewritten to match."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SIZES = ("0", "1", "2", "3", "4", "-1", "True", "3L", "999999999999", "9" * 30,
 
 
 def mutate_npy(rng: Random, data: bytes) -> bytes:
-    """An array whose header lies, with a length that fits it, or whose numbers are at the ends of their range."""
+    """Change the header of an array, with a matching header length, or replace numbers by extreme values."""
     if len(data) < 10 or rng.random() < 0.1:
         return mutate_bytes(rng, data)
     length = struct.unpack_from("<H", data, 8)[0]
@@ -73,7 +73,7 @@ def _other_shape(rng: Random, header: bytes) -> bytes:
 
 
 def mutate_npz(rng: Random, data: bytes) -> bytes:
-    """An archive with one member changed, missing, doubled or renamed, packed again by any method; or raw bytes."""
+    """Change, delete, duplicate or rename one member of an archive and pack it by any method; or change raw bytes."""
     if rng.random() < 0.15:
         return mutate_bytes(rng, data)
     try:
@@ -83,10 +83,10 @@ def mutate_npz(rng: Random, data: bytes) -> bytes:
         return mutate_bytes(rng, data)
     for _ in range(rng.choice((1, 1, 1, 2))):
         if members:
-            _spoil_member(rng, members)
+            _mutate_member(rng, members)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of two members of one name
+        warnings.simplefilter("ignore")  # two members of the same name
         for name, content in members:
             info = zipfile.ZipInfo(name)
             info.compress_type = rng.choice(_METHODS) if rng.random() < 0.1 else zipfile.ZIP_STORED
@@ -95,12 +95,12 @@ def mutate_npz(rng: Random, data: bytes) -> bytes:
     return mutate_numbers(rng, packed) if rng.random() < 0.1 else packed
 
 
-def _spoil_member(rng: Random, members: list[tuple[str, bytes]]) -> None:
+def _mutate_member(rng: Random, members: list[tuple[str, bytes]]) -> None:
     at = rng.randrange(len(members))
     name, content = members[at]
     how = rng.random()
     if name == "header.npy" and how < 0.7:
-        members[at] = (name, _spoil_header(rng, content))
+        members[at] = (name, _mutate_header(rng, content))
     elif how < 0.6:
         members[at] = (name, mutate_npy(rng, content))
     elif how < 0.7:
@@ -113,14 +113,14 @@ def _spoil_member(rng: Random, members: list[tuple[str, bytes]]) -> None:
         members[at] = (rng.choice((f"x{name}", name.removesuffix(".npy"), "../a.npy", "fps.npy", "uvs.npy")), content)
 
 
-def _spoil_header(rng: Random, content: bytes) -> bytes:
-    """The JSON text in an array of letters, changed as JSON."""
+def _mutate_header(rng: Random, content: bytes) -> bytes:
+    """Mutate the JSON text stored in a string array."""
     try:
         text = str(np.load(io.BytesIO(content), allow_pickle=False).item())
     except (ValueError, EOFError, SyntaxError, TypeError):
         return mutate_npy(rng, content)
-    spoiled = mutate_json(rng, text.encode("utf-8", "replace")).decode("utf-8", "replace")
-    return _saved(np.array(spoiled))
+    mutated = mutate_json(rng, text.encode("utf-8", "replace")).decode("utf-8", "replace")
+    return _saved(np.array(mutated))
 
 
 def _small_array(rng: Random) -> bytes:
@@ -136,7 +136,7 @@ def _saved(array: np.ndarray) -> bytes:
 
 
 def mutate_glb(rng: Random, data: bytes) -> bytes:
-    """A .glb with its JSON changed as JSON or its numbers changed as numbers; the chunks fit again, mostly."""
+    """Mutate the JSON or the numbers of a .glb; chunk sizes are mostly rewritten to match."""
     if len(data) < 28 or rng.random() < 0.05:
         return mutate_bytes(rng, data)
     size = struct.unpack_from("<I", data, 12)[0]
@@ -152,22 +152,22 @@ def mutate_glb(rng: Random, data: bytes) -> bytes:
 
 
 def mutate_gltf(rng: Random, data: bytes) -> bytes:
-    """A .gltf with its JSON changed, or the numbers inside its data addresses."""
+    """Mutate the JSON of a .gltf or the numbers in its data URIs."""
     if rng.random() < 0.7:
         return mutate_json(rng, data)
     try:
         root = json.loads(data)
         buffer = rng.choice(root["buffers"])
         head, _, body = buffer["uri"].partition(",")
-        spoiled = mutate_numbers(rng, base64.b64decode(body))
+        mutated = mutate_numbers(rng, base64.b64decode(body))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return mutate_json(rng, data)
-    buffer["uri"] = head + "," + base64.b64encode(spoiled).decode()
+    buffer["uri"] = head + "," + base64.b64encode(mutated).decode()
     return json.dumps(root).encode()
 
 
 def mutate_ply(rng: Random, data: bytes) -> bytes:
-    """A header that lies, or a body that does not fit it."""
+    """Mutate the header or the body of a .ply."""
     end = data.find(b"end_header\n") + len(b"end_header\n")
     header, body = data[:end], data[end:]
     if rng.random() < 0.6:

@@ -1,4 +1,4 @@
-"""JSON spoiled as JSON: the text stays one that parses, and a value in it is not what it should be."""
+"""Mutations of JSON values: the text still parses, with unexpected values in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from osteon_bench.fuzzing.mutate import mutate_text
 
 __all__ = ["mutate_json", "mutate_tree"]
 
-#: Stands for lists in lists, too deep to be made as objects.
+#: Placeholder of nested lists that are too deep to be created as objects.
 _DEEP = "@deep@"
 VALUES: list[Any] = [
     *(None, True, False, 0, 1, -1, 2, 3, 1.5, -0.0, 1e300, 1e-320, 1e400, float("nan"), 255, 65535, 65536, 2**31 - 1),
@@ -35,7 +35,7 @@ VALUES: list[Any] = [
 
 
 def mutate_json(rng: Random, data: bytes) -> bytes:
-    """A JSON text with some of its values changed; now and then the text itself."""
+    """Change some values of a JSON text, and sometimes the text itself."""
     if rng.random() < 0.15:
         return mutate_text(rng, data)
     try:
@@ -49,7 +49,7 @@ def mutate_json(rng: Random, data: bytes) -> bytes:
 
 
 def mutate_tree(rng: Random, root: Any) -> Any:
-    """The value with a few of its parts changed in place."""
+    """Change a few parts of the value in place and return it."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         places = _places(root)
         if not places:
@@ -60,7 +60,7 @@ def mutate_tree(rng: Random, root: Any) -> Any:
 
 
 def _places(root: Any) -> list[tuple[Any, Any]]:
-    """Every value as its owner and its key there."""
+    """Every value as its container and its key."""
     found: list[tuple[Any, Any]] = []
     waiting = [root]
     while waiting and len(found) < 4000:

@@ -1,4 +1,4 @@
-"""Every reader: its seeds, how they are spoiled, the doors through which a file comes in, and its own modules."""
+"""The readers to fuzz: seeds, mutations, loaders and modules of each."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from osteon_bench.fuzzing.mutate import Mutation, mutate_bytes, mutate_numbers, 
 from osteon_bench.fuzzing.mutate_files import mutate_glb, mutate_gltf, mutate_npy, mutate_npz, mutate_ply
 from osteon_bench.fuzzing.mutate_json import mutate_json
 
-__all__ = ["READERS", "Door", "FuzzReader", "is_installed", "make_input"]
+__all__ = ["READERS", "FuzzReader", "Loader", "is_installed", "make_input"]
 
-Door = Callable[[Path], object]
-#: Part of the inputs that are spoiled as bytes besides, or are bytes of chance.
+Loader = Callable[[Path], object]
+#: Fraction of the inputs whose bytes are mutated in addition, and of inputs of random bytes.
 ALSO_BYTES, ONLY_BYTES = 0.08, 0.01
 
 
@@ -33,16 +33,16 @@ class FuzzReader:
 
     name: str
     suffix: str
-    doors: Callable[[], tuple[Door, ...]]
+    loaders: Callable[[], tuple[Loader, ...]]
     seeds: Callable[[], list[bytes]]
     mutations: tuple[Mutation, ...]
-    modules: tuple[str, ...]  # below osteon.io, all of a package where it is one
-    beside: Callable[[], Mapping[str, bytes]] = field(default=dict)  # files that lie beside each input
-    package: str = ""  # what must be installed
+    modules: tuple[str, ...]  # modules or packages of osteon.io
+    companions: Callable[[], Mapping[str, bytes]] = field(default=dict)  # files in the folder of each input
+    package: str = ""  # a package that must be installed
 
 
 def make_input(reader: FuzzReader, seeds: list[bytes], seed: int, number: int) -> bytes:
-    """Input `number` of a run; the first ones are the seeds as they are."""
+    """Input `number` of a run; the first inputs are the unchanged seeds."""
     if number < len(seeds):
         return seeds[number]
     rng = Random(f"{reader.name}/{seed}/{number}")
@@ -52,39 +52,39 @@ def make_input(reader: FuzzReader, seeds: list[bytes], seed: int, number: int) -
     return mutate_bytes(rng, data) if rng.random() < ALSO_BYTES else data
 
 
-def _frame_doors() -> tuple[Door, ...]:
-    """A file as the first frame, and as one that comes after a sound frame."""
+def _frame_loaders() -> tuple[Loader, ...]:
+    """Load a file as the first frame, and as a later frame after a valid one."""
     from osteon.io import load_sequence
 
     return (load_sequence, lambda path: load_sequence([path.with_stem("a-first"), path]))
 
 
-def _model_doors() -> tuple[Door, ...]:
+def _model_loaders() -> tuple[Loader, ...]:
     from osteon.io import holds_model, load_model, load_sequence
-    from osteon.lod.files import load_levels
+    from osteon.lod.model_levels import load_levels
 
     return (load_sequence, load_model, holds_model, load_levels)
 
 
-def _scene_doors() -> tuple[Door, ...]:
+def _scene_loaders() -> tuple[Loader, ...]:
     from osteon.io.skeletons import load_skeleton
 
-    return (*_model_doors(), load_skeleton, *_pose_doors()[:1])
+    return (*_model_loaders(), load_skeleton, *_pose_loaders()[:1])
 
 
-def _skeleton_doors() -> tuple[Door, ...]:
+def _skeleton_loaders() -> tuple[Loader, ...]:
     from osteon.io.skeletons import load_skeleton
 
-    return (load_skeleton, *_pose_doors())
+    return (load_skeleton, *_pose_loaders())
 
 
-def _comparison_doors() -> tuple[Door, ...]:
+def _comparison_loaders() -> tuple[Loader, ...]:
     from osteon.io.comparisons.summary import parse_summary
 
     return (parse_summary,)
 
 
-def _pose_doors() -> tuple[Door, ...]:
+def _pose_loaders() -> tuple[Loader, ...]:
     from osteon.core.sticks import StickSkeleton
     from osteon.io.poses import load_poses
 
@@ -93,7 +93,7 @@ def _pose_doors() -> tuple[Door, ...]:
     return (lambda path: load_poses([path], leg), lambda path: load_poses([path], None))
 
 
-def _pose_set_doors() -> tuple[Door, ...]:
+def _pose_set_loaders() -> tuple[Loader, ...]:
     from osteon.core.sticks import StickSkeleton
     from osteon.io.poses import load_pose_set
     from osteon.io.poses.limits import load_limits
@@ -103,8 +103,8 @@ def _pose_set_doors() -> tuple[Door, ...]:
     return (load_pose_set, lambda path: load_limits(path, leg))
 
 
-def _array_doors() -> tuple[Door, ...]:
-    """An array of frames with triangles from another, and the other way round."""
+def _array_loaders() -> tuple[Loader, ...]:
+    """Load the file as frames with valid triangles, and as triangles of valid frames."""
     from osteon.io import LoadOptions, load_sequence
 
     return (
@@ -113,8 +113,8 @@ def _array_doors() -> tuple[Door, ...]:
     )
 
 
-def _library_doors() -> tuple[Door, ...]:
-    """The mesh that names the library, and the library alone."""
+def _library_loaders() -> tuple[Loader, ...]:
+    """Load a mesh that references the material library, and the library alone."""
     from osteon.io import load_sequence
     from osteon.io.load.source import Source
     from osteon.io.meshes.mtl import read_materials
@@ -125,36 +125,36 @@ def _library_doors() -> tuple[Door, ...]:
     )
 
 
-def _standing(doors: tuple[Door, ...]) -> tuple[Door, ...]:
-    """The same with children that stay: to start one for each input takes too long."""
-    from osteon_bench.fuzzing.standing import standing
+def _reusing(loaders: tuple[Loader, ...]) -> tuple[Loader, ...]:
+    """The same loaders with reused children: starting one per input takes too long."""
+    from osteon_bench.fuzzing.reused_children import reuse_child
 
-    return tuple(standing(door) for door in doors)
+    return tuple(reuse_child(loader) for loader in loaders)
 
 
-def _draco_doors() -> tuple[Door, ...]:
+def _draco_loaders() -> tuple[Loader, ...]:
     from osteon.io import load_model, load_sequence
 
-    return _standing((load_sequence, load_model))
+    return _reusing((load_sequence, load_model))
 
 
-def _usd_doors() -> tuple[Door, ...]:
-    return _standing(_model_doors())
+def _usd_loaders() -> tuple[Loader, ...]:
+    return _reusing(_model_loaders())
 
 
-def _alembic_doors() -> tuple[Door, ...]:
-    """The whole reader, and the walk through the outline alone."""
+def _alembic_loaders() -> tuple[Loader, ...]:
+    """The complete reader, and the structure check alone."""
     from osteon.io import load_sequence
     from osteon.io.alembic.ogawa import check_ogawa
     from osteon.io.load.source import Source
 
-    return (*_standing((load_sequence,)), lambda path: check_ogawa(Source(path)))
+    return (*_reusing((load_sequence,)), lambda path: check_ogawa(Source(path)))
 
 
-def _fbx_doors() -> tuple[Door, ...]:
+def _fbx_loaders() -> tuple[Loader, ...]:
     from osteon.io import load_outline, load_sequence
 
-    return _standing((load_sequence, lambda path: load_outline([path])))
+    return _reusing((load_sequence, lambda path: load_outline([path])))
 
 
 def _saved(array: Any) -> bytes:
@@ -182,16 +182,16 @@ def _glbs() -> list[bytes]:
 
 
 def _frames(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: Mutation, *modules: str) -> FuzzReader:
-    def beside() -> dict[str, bytes]:
+    def companions() -> dict[str, bytes]:
         return {f"a-first{suffix}": seeds()[0]}
 
     own = (*modules, "meshes.mesh", "load.sequences")
-    return FuzzReader(name, suffix, _frame_doors, seeds, (mutation,), own, beside)
+    return FuzzReader(name, suffix, _frame_loaders, seeds, (mutation,), own, companions)
 
 
 def _usd(name: str, suffix: str, seeds: Callable[[], list[bytes]], mutation: Mutation) -> FuzzReader:
-    own = ("usd.read", "usd.stage", "usd.metadata", "usd.joint_tracks", "usd.client")
-    return FuzzReader(name, suffix, _usd_doors, seeds, (mutation,), own, package="pxr")
+    own = ("usd.read", "usd.stage", "usd.metadata", "usd.client")
+    return FuzzReader(name, suffix, _usd_loaders, seeds, (mutation,), own, package="pxr")
 
 
 def _texts(values: list[Any]) -> Callable[[], list[bytes]]:
@@ -202,23 +202,23 @@ _GLTF = ("gltf.read", "gltf.channels", "skeletons.rig", "skeletons.rig_files", "
 _ARCHIVES = ("archives", "metadata.asset", "metadata.families")
 _JSON = ("skeletons.checked_json", "skeletons.build")
 _READERS = (
-    FuzzReader("npz", ".npz", _model_doors, _archives, (mutate_npz,), _ARCHIVES),
+    FuzzReader("npz", ".npz", _model_loaders, _archives, (mutate_npz,), _ARCHIVES),
     FuzzReader(
-        *("npy", ".npy", _array_doors, lambda: list(_arrays().values()), (mutate_npy,)),
+        *("npy", ".npy", _array_loaders, lambda: list(_arrays().values()), (mutate_npy,)),
         *(("archives.array_header", "archives.stored_array", "archives.sequence_npy"), _arrays),
     ),
-    FuzzReader("glb", ".glb", _scene_doors, _glbs, (mutate_glb,), (*_GLTF, "metadata.asset")),
+    FuzzReader("glb", ".glb", _scene_loaders, _glbs, (mutate_glb,), (*_GLTF, "metadata.asset")),
     FuzzReader(
-        *("gltf", ".gltf", _scene_doors, lambda: [*text_seeds.GLTF, *packed_seeds.MESHOPT], (mutate_gltf,), _GLTF),
+        *("gltf", ".gltf", _scene_loaders, lambda: [*text_seeds.GLTF, *packed_seeds.MESHOPT], (mutate_gltf,), _GLTF),
     ),
     FuzzReader(
-        *("draco", ".gltf", _draco_doors, lambda: list(packed_seeds.DRACO), (mutate_gltf,)),
-        ("gltf.read.draco", "gltf.read.draco_child", "gltf.read.attributes", "gltf.read.primitives"),
+        *("draco", ".gltf", _draco_loaders, lambda: list(packed_seeds.DRACO), (mutate_gltf,)),
+        ("gltf.read.draco", "gltf.read.draco_child", "gltf.read.primitives"),
         package="DracoPy",
     ),
     _frames("obj", ".obj", lambda: list(text_seeds.OBJ), mutate_text, "meshes.obj", "meshes.text"),
     FuzzReader(
-        *("mtl", ".mtl", _library_doors, lambda: list(text_seeds.MTL), (mutate_text,), ("meshes.mtl",)),
+        *("mtl", ".mtl", _library_loaders, lambda: list(text_seeds.MTL), (mutate_text,), ("meshes.mtl",)),
         lambda: {"mesh.obj": text_seeds.OBJ[0], "picture.png": b"\x89PNG\r\n\x1a\n"},
     ),
     _frames(
@@ -228,32 +228,32 @@ _READERS = (
     _frames("off", ".off", lambda: list(text_seeds.OFF), mutate_text, "meshes.off", "meshes.text"),
     _frames("medit", ".mesh", lambda: list(text_seeds.TETRAHEDRON), mutate_text, "meshes.medit", "meshes.text"),
     FuzzReader(
-        *("tgf", ".tgf", _skeleton_doors, lambda: list(text_seeds.TGF), (mutate_text,)),
+        *("tgf", ".tgf", _skeleton_loaders, lambda: list(text_seeds.TGF), (mutate_text,)),
         ("skeletons.tgf", "skeletons.text_lines", "skeletons.build", "poses.other_skeleton"),
     ),
     FuzzReader(
-        *("skel", ".skel", _skeleton_doors, lambda: list(text_seeds.SKEL), (mutate_text,)),
+        *("skel", ".skel", _skeleton_loaders, lambda: list(text_seeds.SKEL), (mutate_text,)),
         ("skeletons.skel", "skeletons.text_lines", "skeletons.build", "poses.other_skeleton"),
     ),
     FuzzReader(
-        *("skeleton", ".json", _skeleton_doors, _texts(text_seeds.SKELETON), (mutate_json,)),
+        *("skeleton", ".json", _skeleton_loaders, _texts(text_seeds.SKELETON), (mutate_json,)),
         ("skeletons.skeleton_json", *_JSON),
     ),
     FuzzReader(
-        *("pose", ".json", _pose_doors, _texts(text_seeds.POSES), (mutate_json,)),
+        *("pose", ".json", _pose_loaders, _texts(text_seeds.POSES), (mutate_json,)),
         ("poses.pose_json", "poses.line_pose", "poses.bone_pose", "poses.join", "poses.load", *_JSON),
     ),
     FuzzReader(
-        *("comparison", ".json", _comparison_doors, _texts(text_seeds.COMPARISONS), (mutate_json,)),
+        *("comparison", ".json", _comparison_loaders, _texts(text_seeds.COMPARISONS), (mutate_json,)),
         ("comparisons.summary",),
     ),
     FuzzReader(
-        *("poseset", ".json", _pose_set_doors, _texts(text_seeds.POSE_SETS), (mutate_json,)),
+        *("poseset", ".json", _pose_set_loaders, _texts(text_seeds.POSE_SETS), (mutate_json,)),
         ("poses.pose_set", "poses.pose_list", "poses.limits", *_JSON),
         lambda: {f"{name}.obj": text_seeds.OBJ[1] for name in ("rest", "bent")},
     ),
     FuzzReader(
-        *("alembic", ".abc", _alembic_doors, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),
+        *("alembic", ".abc", _alembic_loaders, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),
         ("alembic.ogawa", "alembic.read", "alembic.meshes", "alembic.asset", "alembic.client", "alembic.child"),
         package="alembic3d",
     ),
@@ -262,7 +262,7 @@ _READERS = (
     FuzzReader(
         "fbx",
         ".fbx",
-        _fbx_doors,
+        _fbx_loaders,
         fbx_seeds,
         (mutate_text, mutate_numbers),
         ("fbx.read", "fbx.child"),
@@ -273,5 +273,5 @@ READERS: dict[str, FuzzReader] = {reader.name: reader for reader in _READERS}
 
 
 def is_installed(reader: FuzzReader) -> bool:
-    """Whether the package is there that the reader needs."""
+    """Whether the package that the reader needs is installed."""
     return not reader.package or find_spec(reader.package) is not None

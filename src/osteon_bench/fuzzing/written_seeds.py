@@ -8,14 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import BoneTrack, Clip
 from osteon.core.asset import Asset, Image, Material
-from osteon.core.clips import Clip
+from osteon.core.character import Skeleton, Skin
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.io import save_model, save_sequence
 from osteon.io.formats.options import SaveOptions
@@ -96,9 +94,8 @@ def written_model(suffix: str, options: tuple[SaveOptions, ...] = (SaveOptions()
 
 def written_levels(suffix: str) -> bytes:
     """The rich model with levels, one of them a coarser mesh."""
-    from osteon.lod.files import save_levels
     from osteon.lod.fit_progressive import fit_progressive
-    from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels
+    from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, save_levels
 
     model = small_model(rich=True)
     skin = fit_progressive(model).skin

@@ -1,6 +1,6 @@
-"""Players that others made, as judges of our files: Khronos' validator, engines of the web, USD, and engines of games.
+"""Reference players and validators of the files: the Khronos validator, web engines, UsdSkel, and game engines.
 
-None of them is needed to use Osteon. `scripts/install-players` puts the packages of the web's engines and the validator
-into `tests/players` of a checkout and looks for Chromium; `scripts/test-engines` installs those that are too large for
-that. Where a player is missing, its `why_no_…` says so in one line.
+None of them is needed to use Osteon. `scripts/install-players` installs the packages of the web engines and the
+validator into `tests/players` of a checkout and Chromium; `scripts/test-engines` installs the larger engines. Where a
+player is missing, its function `why_no_…` returns the reason in one line.
 """

@@ -1,7 +1,7 @@
-"""assimp (Debian's `assimp-utils` brings the library): what it imports, posed here, because it has no player.
+"""assimp (the library of Debian's `assimp-utils`): its imported scene, posed here because it has no player.
 
-Bones have offset matrices and lists of vertices with weights; morph targets hold whole positions; node and morph tracks
-have keys in ticks. Nothing is read from the file itself.
+Bones have offset matrices and lists of weighted vertices; morph targets store absolute positions; the keys of node and
+morph tracks are in ticks. Nothing is read from the file itself.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from osteon.core.arrays import Float32, Float64
 from osteon_bench.players.assimp_scene import import_file, listed
-from osteon_bench.players.judge import Play
-from osteon_bench.players.plain_skin import HeldMesh
+from osteon_bench.players.deviation import Play
+from osteon_bench.players.imported_mesh import ImportedMesh
 
 __all__ = ["open_file"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A node of the scene and its place among the others."""
+    """A node of the scene."""
 
     name: str
     parent: int
@@ -55,8 +55,8 @@ def _nodes(node: Any, parent: int, found: list[_Node]) -> list[_Node]:
     return found
 
 
-def _held(mesh: Any) -> HeldMesh:
-    """A mesh with its bones by vertex."""
+def _held(mesh: Any) -> ImportedMesh:
+    """The mesh with bones and weights per vertex."""
     points = _points(mesh.vertices, mesh.n_vertices)
     targets = [_points(target.vertices, mesh.n_vertices) - points for target in listed(mesh.targets, mesh.n_targets)]
     weights = np.zeros((mesh.n_vertices, mesh.n_bones))
@@ -67,14 +67,14 @@ def _held(mesh: Any) -> HeldMesh:
     bones = np.argsort(-weights, axis=1, kind="stable")[:, :slots].astype(np.int32)
     corners = [mesh.faces[t].indices[c] for t in range(mesh.n_faces) for c in range(mesh.faces[t].n_indices)]
     shifts = np.array(targets).reshape(-1, mesh.n_vertices, 3)
-    return HeldMesh(points, shifts, bones, np.take_along_axis(weights, bones, axis=1), np.array(corners, np.int32))
+    return ImportedMesh(points, shifts, bones, np.take_along_axis(weights, bones, axis=1), np.array(corners, np.int32))
 
 
 def _points(pointer: Any, count: int) -> Float64:
     return np.ctypeslib.as_array(pointer, (count, 3)).astype(np.float64)
 
 
-def _pose(nodes: list[_Node], meshes: list[Any], held: list[HeldMesh], animation: Any, seconds: float) -> Float32:
+def _pose(nodes: list[_Node], meshes: list[Any], held: list[ImportedMesh], animation: Any, seconds: float) -> Float32:
     """(c,3) corners of all meshes."""
     ticks = seconds * animation.ticks_per_second
     moved = {str(track.node): _local(track, ticks) for track in listed(animation.tracks, animation.n_tracks)}
@@ -98,11 +98,11 @@ def _pose(nodes: list[_Node], meshes: list[Any], held: list[HeldMesh], animation
 
 
 def _local(track: Any, ticks: float) -> Float64:
-    """(4,4) where a track puts its node."""
+    """(4,4) the local matrix of a track's node."""
     matrix = np.eye(4)
     scale = _between(track.scales, track.n_scales, ticks) if track.n_scales else np.ones(3)
     if track.n_rotations:
-        matrix[:3, :3] = _turn(track.rotations, track.n_rotations, ticks)
+        matrix[:3, :3] = _rotation(track.rotations, track.n_rotations, ticks)
     matrix[:3, :3] *= scale
     if track.n_positions:
         matrix[:3, 3] = _between(track.positions, track.n_positions, ticks)
@@ -110,14 +110,14 @@ def _local(track: Any, ticks: float) -> Float64:
 
 
 def _between(keys: Any, count: int, ticks: float) -> Float64:
-    """A vector on the straight way between keys."""
+    """Linear interpolation of vector keys."""
     times = np.array([keys[i].time for i in range(count)])
     values = np.array([list(keys[i].value) for i in range(count)])
     return np.array([np.interp(ticks, times, column) for column in values.T])
 
 
-def _turn(keys: Any, count: int, ticks: float) -> Float64:
-    """(3,3) a rotation on the arc between keys."""
+def _rotation(keys: Any, count: int, ticks: float) -> Float64:
+    """(3,3) spherical interpolation of rotation keys."""
     times = np.array([keys[i].time for i in range(count)])
     turns = Rotation.from_quat([[*keys[i].value[1:4], keys[i].value[0]] for i in range(count)])
     if count == 1:
@@ -126,7 +126,7 @@ def _turn(keys: Any, count: int, ticks: float) -> Float64:
 
 
 def _weights(track: Any, mesh: Any, ticks: float) -> Float64:
-    """(m,) morph weights; without a track those that the targets have."""
+    """(m,) morph weights; without a track, the default weights of the targets."""
     if track is None:
         return np.array([target.weight for target in listed(mesh.targets, mesh.n_targets)])
     times = np.array([track.keys[i].time for i in range(track.n_keys)])

@@ -1,8 +1,8 @@
-// Loads a glTF with Babylon.js' own loader, plays its animation groups, and hands out where the vertices are.
+// Loads a glTF with the loader of Babylon.js, plays its animation groups, and returns the vertex positions.
 import { encode, pixels } from "./encode.mjs";
 
 const B = window.BABYLON;
-B.MeshoptCompression.Configuration.decoder.url = "/packages/meshoptimizer/meshopt_decoder.cjs"; // else from a network
+B.MeshoptCompression.Configuration.decoder.url = "/packages/meshoptimizer/meshopt_decoder.cjs"; // the default is a URL
 let engine = null;
 let shown = null;
 
@@ -10,7 +10,7 @@ async function open(url) {
   engine ??= new B.Engine(document.querySelector("canvas"), false, { useHighPrecisionMatrix: true });
   shown?.scene.dispose();
   const scene = new B.Scene(engine);
-  scene.useRightHandedSystem = true; // as glTF is; otherwise everything hangs below a mirrored root
+  scene.useRightHandedSystem = true; // as glTF; otherwise everything is a child of a mirrored root
   const loaded = await B.ImportMeshAsync(url, scene);
   new B.FreeCamera("camera", B.Vector3.Zero(), scene); // frames are not computed without one
   const clips = loaded.animationGroups;
@@ -45,7 +45,7 @@ function start(number) {
   return clip;
 }
 
-// For each moment the positions of all parts, one after another; `number` null is the scene as it was loaded.
+// For each time, the positions of all parts, concatenated; `number` null is the scene as it was loaded.
 function positions(number, times) {
   const { scene, meshes } = shown;
   const clip = start(number);
@@ -77,7 +77,7 @@ function computed(mesh) {
   return points;
 }
 
-// The file under a red light from +x and a green one from +z, on blue, seen from +z: 8 units wide, `size` pixels.
+// An image of the file lit red from +x and green from +z, on blue, viewed from +z: 8 units wide, `size` pixels.
 async function shades(number, time, size) {
   const { scene } = shown;
   engine.setSize(size, size);

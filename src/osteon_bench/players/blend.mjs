@@ -1,7 +1,7 @@
-// Linear blend skinning of what an engine holds, in double precision, for engines that skin on the graphics card only.
+// Linear blend skinning in double precision, for engines that skin on the GPU only.
 
-// held: points, and for each target shifts (3 numbers a vertex), and joints and weights (`slots` numbers a vertex).
-// matrices: 16 numbers a joint, columns first. Returns the places, 3 numbers a vertex.
+// held: points, offsets of each target (3 numbers per vertex), and joints and weights (`slots` numbers per vertex).
+// matrices: 16 numbers per joint, column-major. Returns positions, 3 numbers per vertex.
 export function blend({ points, shifts, joints, weights, slots }, matrices, morphs) {
   const count = points.length / 3;
   const out = new Float32Array(points.length);
@@ -20,7 +20,7 @@ export function blend({ points, shifts, joints, weights, slots }, matrices, morp
   return out;
 }
 
-// All parts one after the other.
+// All parts, concatenated.
 export function joined(parts) {
   const all = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

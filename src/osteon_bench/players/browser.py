@@ -1,10 +1,10 @@
-"""Players of the web in headless Chromium: three.js, Babylon.js, PlayCanvas and Cesium, their own loaders and mixers.
+"""Web engines in headless Chromium: three.js, Babylon.js, PlayCanvas and Cesium with their own loaders and mixers.
 
-Pages, packages and files are handed to the browser by playwright; nothing goes over a network.
+Playwright serves pages, packages and files to the browser; nothing uses a network.
 
-three.js moves a vertex by four joints at most: it drops JOINTS_1 and normalises the rest. Our plugin beside this file
-adds the second set. Babylon.js reads both sets as it comes. PlayCanvas and Cesium skin on the graphics card only: their
-pages take the vertices, joints, weights and morph targets that the engine holds and blend them in script.
+three.js supports four joints per vertex: it ignores JOINTS_1 and normalises the rest. The plugin beside this file adds
+the second set. Babylon.js reads both sets. PlayCanvas and Cesium skin on the GPU only: their pages read the vertices,
+joints, weights and morph targets of the engine and blend them in JavaScript.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from osteon_bench.players.tools import PACKAGES, SCRIPTS, find_chromium, why_no_
 __all__ = ["ALL", "BOTH", "Engine", "Primitive", "WebPlayer", "start_players"]
 
 Engine = Literal["three", "babylon", "playcanvas", "cesium"]
-#: The two that skin on the processor too.
+#: The engines that also skin on the CPU.
 BOTH: tuple[Engine, ...] = ("three", "babylon")
 ALL: tuple[Engine, ...] = (*BOTH, "playcanvas", "cesium")
 ORIGIN = "http://players.invalid"
-#: Milliseconds that a page may take to start on a busy machine.
-PATIENCE = 180_000
-#: Software WebGL, and nothing that calls home.
+#: Time limit for the start of a page on a loaded machine, in milliseconds.
+START_TIMEOUT = 180_000
+#: Software WebGL, without background connections.
 ARGUMENTS = (
     *("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-sandbox"),
     *("--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"),
@@ -44,7 +44,7 @@ ARGUMENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """One primitive as a player holds it."""
+    """One primitive in a player."""
 
     name: str
     skinned: bool
@@ -71,21 +71,21 @@ class WebPlayer:
         page.on("pageerror", lambda error: self._errors.append(str(error)))
         page.on("console", lambda message: self._errors.append(message.text) if message.type == "error" else None)
         page.route("**/*", self._serve)
-        page.goto(f"{ORIGIN}/{self._engine}.html", timeout=PATIENCE)
-        page.wait_for_function("window.player !== undefined", timeout=PATIENCE)
+        page.goto(f"{ORIGIN}/{self._engine}.html", timeout=START_TIMEOUT)
+        page.wait_for_function("window.player !== undefined", timeout=START_TIMEOUT)
 
     def _serve(self, route: Any) -> None:
-        asked = route.request.url.removeprefix(ORIGIN).partition("?")[0].lstrip("/")
-        package = asked.removeprefix("packages/")
-        path = PACKAGES / package if package != asked else self._files.get(asked, SCRIPTS / asked)
+        requested = route.request.url.removeprefix(ORIGIN).partition("?")[0].lstrip("/")
+        package = requested.removeprefix("packages/")
+        path = PACKAGES / package if package != requested else self._files.get(requested, SCRIPTS / requested)
         if not path.is_file():
-            route.fulfill(status=204 if asked == "favicon.ico" else 404)
+            route.fulfill(status=204 if requested == "favicon.ico" else 404)
             return
         kind = "text/javascript" if path.suffix in (".js", ".mjs") else mimetypes.guess_type(path.name)[0]
         route.fulfill(body=path.read_bytes(), content_type=kind or "application/octet-stream")
 
     def open(self, path: Path, *, eight_influences: bool = False) -> None:
-        """Load a file; `eight_influences` adds our plugin to three.js, without it the player is stock."""
+        """Load a file; `eight_influences` adds the plugin to three.js, which is stock without it."""
         name = f"file{path.suffix}"
         self._files = {name: path}
         if self._page is None:
@@ -109,7 +109,7 @@ class WebPlayer:
         return list(np.split(frames, np.cumsum(counts)[:-1], axis=1))
 
     def describe(self) -> dict[str, Any]:
-        """Nodes, skeletons, clips, materials and meshes as three.js holds them."""
+        """Nodes, skeletons, clips, materials and meshes in three.js."""
         found: dict[str, Any] = self._call("describe", [])
         return found
 
@@ -123,8 +123,8 @@ class WebPlayer:
         text = self._call("shades", [clip, float(seconds), size])
         return np.frombuffer(base64.b64decode(text), np.uint8).reshape(size, size, 4)
 
-    def ask(self, name: str, arguments: list[object], files: Mapping[str, Path] | None = None) -> Any:
-        """What a function of the player's page returns; it may fetch files by their names."""
+    def call(self, name: str, arguments: list[object], files: Mapping[str, Path] | None = None) -> Any:
+        """Call a function of the player's page, which may fetch `files` by name, and return its result."""
         self._files |= files or {}
         return self._call(name, arguments)
 
@@ -134,17 +134,17 @@ class WebPlayer:
             self._page.evaluate, f"(values) => window.player.{name}(...values)", arguments
         ).result()
         if self._errors:
-            raise OsteonError(f"the player says: {self._errors[0].splitlines()[0]}")
+            raise OsteonError(f"the player reports: {self._errors[0].splitlines()[0]}")
         return result
 
 
 @contextmanager
 def start_players(engines: Sequence[Engine] = BOTH) -> Iterator[dict[Engine, WebPlayer]]:
-    """A browser with some players in it, for as long as the block lasts."""
+    """Start a browser with some players for the duration of the block."""
     reason = why_no_browser(engines)
     if reason:
         raise OsteonError(f"{' and '.join(engines)} cannot play: {reason}")
-    # A thread of its own: playwright leaves an event loop running, in which nobody else could start one.
+    # A separate thread: playwright keeps an event loop running, and a thread can run only one.
     with ThreadPoolExecutor(1) as thread, ExitStack() as stack:
         try:
             yield thread.submit(_launch, stack, thread, engines).result()

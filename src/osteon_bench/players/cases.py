@@ -1,4 +1,4 @@
-"""Models that a player must show as Osteon does: one for each thing a file can hold. Only a recovered rig is fitted."""
+"""Models that a player must show as Osteon does: one per feature of a file. Only the recovered rig is fitted."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import BoneTrack, Clip
 from osteon.core.arrays import Float64
 from osteon.core.asset import Asset, Image, Material
-from osteon.core.clips import Clip
+from osteon.core.character import Skeleton
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import drop_unused
-from osteon.core.rig_options import RigOptions
-from osteon.core.skeleton import Skeleton
+from osteon.core.options import drop_unused
 from osteon.core.transforms import compose
 from osteon.io import save_model
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS, SaveOptions
+from osteon.pipeline.options import RigOptions
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model, smooth_series
 from osteon_bench.players.eigenskin_case import with_eigenskin
 
@@ -29,13 +28,13 @@ __all__ = ["Case", "jointed", "make_cases"]
 FRAMES = 12
 BONES = 6
 RANK = 5
-#: Keys of the reduced case may go while no vertex moves by more than this part of the diagonal.
+#: Key reduction may move no vertex by more than this fraction of the diagonal.
 KEY_ERROR = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A model and how it is written."""
+    """A model and its save options."""
 
     name: str
     model: SkinnedModel
@@ -43,18 +42,18 @@ class Case:
 
     @property
     def eight(self) -> bool:
-        """Whether a player that reads four influences cannot show it."""
+        """Whether it needs a player of more than four influences."""
         return self.model.skin.n_influences > 4
 
     def save(self, folder: Path, suffix: str = ".glb") -> Path:
-        """The case as a file in `folder`."""
+        """Write the case to a file in `folder`."""
         path = folder / f"{self.name.replace(',', '').replace(' ', '-')}{suffix}"
         save_model(self.model, path, options=drop_unused(self.options, written=path.suffix))
         return path
 
 
 def make_cases() -> tuple[Case, ...]:
-    """Every case plain, quantised and compressed, and two with reduced keys."""
+    """All cases plain, quantised and compressed, and two with reduced keys."""
     flexible = _ball(4)
     models = {
         "rigid": _cylinder(),
@@ -83,7 +82,7 @@ def make_cases() -> tuple[Case, ...]:
 
 
 def _recovered() -> SkinnedModel:
-    """The tube with a skeleton that was found in its motion."""
+    """A tube with a skeleton recovered from its motion."""
     from osteon.pipeline.skeleton import rig_sequence
 
     tube = bake_cylinder(2, options=BakeOptions(frames=FRAMES)).sequence
@@ -100,7 +99,7 @@ def _cylinder() -> SkinnedModel:
 
 
 def _corrected(model: SkinnedModel) -> SkinnedModel:
-    """With smooth corrections, of normals too, whose coefficients are of both signs and of different size."""
+    """Add smooth corrections of positions and normals with coefficients of both signs and of different size."""
     rng = np.random.default_rng(1)
     waves = np.sin(model.rest @ rng.normal(0, 2.0, (3, 3 * RANK)) + rng.uniform(0, 6, 3 * RANK))
     basis = (0.02 * waves.reshape(model.n_vertices, RANK, 3).transpose(1, 0, 2)).astype(np.float32)
@@ -109,7 +108,7 @@ def _corrected(model: SkinnedModel) -> SkinnedModel:
 
 
 def _dressed(model: SkinnedModel) -> SkinnedModel:
-    """With a seam in its UVs, colours, and two materials, one of them textured."""
+    """Add UVs with a seam, colours, and two materials, one of them textured."""
     corners = model.rest[model.faces].astype(np.float64)
     around = np.arctan2(corners[..., 1], corners[..., 0]) / (2 * np.pi) + 0.5
     around += (np.ptp(around, axis=1, keepdims=True) > 0.5) & (around < 0.5)
@@ -130,7 +129,7 @@ def _dressed(model: SkinnedModel) -> SkinnedModel:
 
 
 def _checks() -> Image:
-    """A chequered picture."""
+    """A checkerboard image."""
     from PIL import Image as Picture
 
     squares = np.indices((32, 32)).sum(axis=0) // 4 % 2 * 160 + 60
@@ -139,19 +138,19 @@ def _checks() -> Image:
     return Image("checks", "image/png", data.getvalue())
 
 
-def jointed(model: SkinnedModel, turn: Float64) -> SkinnedModel:
-    """With joints in a tree, each at the middle of its bone and turned a little more than its parent."""
+def jointed(model: SkinnedModel, rotation: Float64) -> SkinnedModel:
+    """Add a joint hierarchy, with each joint at the centre of its bone and rotated slightly against its parent."""
     weights = model.skin.dense(model.n_bones)
     placements = np.empty((model.n_bones, 3, 4))
     placements[..., 3] = weights.T @ model.rest / weights.sum(axis=0)[:, None]
-    placements[..., :3] = Rotation.from_rotvec(np.arange(model.n_bones)[:, None] * turn).as_matrix()
-    parents = (np.arange(model.n_bones) - 1) // 2 if turn.any() else np.arange(model.n_bones) - 1
+    placements[..., :3] = Rotation.from_rotvec(np.arange(model.n_bones)[:, None] * rotation).as_matrix()
+    parents = (np.arange(model.n_bones) - 1) // 2 if rotation.any() else np.arange(model.n_bones) - 1
     names = tuple(f"joint {b}" for b in range(model.n_bones))
     return model.with_character(skeleton=Skeleton(names, parents.astype(np.int32), placements.astype(np.float32)))
 
 
 def _mirrored(model: SkinnedModel) -> SkinnedModel:
-    """With one bone that reflects."""
+    """Make one bone a reflection."""
     transforms = model.track.transforms.astype(np.float64)
     mirror = np.concatenate([np.diag([1.0, 1.0, -1.0]), np.zeros((3, 1))], axis=1)
     transforms[:, 1] = compose(transforms[:, 1], mirror)
@@ -159,7 +158,7 @@ def _mirrored(model: SkinnedModel) -> SkinnedModel:
 
 
 def _stretched(model: SkinnedModel) -> SkinnedModel:
-    """With bones that also scale, each along axes of its own, at 60 frames a second."""
+    """Add scales along individual axes to the bones, at 60 frames per second."""
     rng = np.random.default_rng(2)
     axes = Rotation.random(model.n_bones, random_state=3).as_matrix()
     scales = np.exp(0.2 * smooth_series(rng, model.n_frames, (model.n_bones, 3)))
@@ -174,7 +173,7 @@ def _stretched(model: SkinnedModel) -> SkinnedModel:
 
 
 def _slow(model: SkinnedModel) -> SkinnedModel:
-    """The first half of the motion in four times as many frames, so that keys can go."""
+    """The first half of the motion in four times as many frames, so that keys can be removed."""
     fine = np.linspace(0, model.n_frames / 2, 2 * model.n_frames)
     before = np.minimum(fine.astype(int), model.n_frames - 2)
     part = (fine - before)[:, None, None, None]

@@ -1,4 +1,4 @@
-// Loads a glTF as a model of Cesium, plays its animations, and hands out where the vertices are.
+// Loads a glTF as a Cesium model, plays its animations, and returns the vertex positions.
 import { blend, joined } from "./blend.mjs";
 import { encode, pixels } from "./encode.mjs";
 
@@ -12,7 +12,7 @@ async function open(url) {
   if (shown) scene.primitives.remove(shown.model);
   const model = await C.Model.fromGltfAsync({ url: `${url}?${Math.random()}`, incrementallyLoadTextures: false });
   scene.primitives.add(model);
-  scene.rethrowRenderErrors = true; // otherwise the model is never ready, and nobody says why
+  scene.rethrowRenderErrors = true; // otherwise a failing model is never ready, without an error
   for (let tries = 0; !model.ready; tries++) {
     if (tries > 2000) throw new Error("Cesium never gets the model ready");
     render();
@@ -44,7 +44,7 @@ function render() {
   scene.render(now);
 }
 
-// What Cesium put on the card, read back from there.
+// Reads Cesium's buffers back from the GPU.
 function heldBy(primitive) {
   const read = (attributes, semantic, set) => numbers(attributes.find((a) => a.semantic === semantic && (a.setIndex ?? 0) === set));
   const points = read(primitive.attributes, "POSITION", 0);
@@ -91,7 +91,7 @@ function start(number) {
   animations.add({ index: number, loop: C.ModelAnimationLoop.NONE, animationTime: () => Math.min(1, time / length) });
 }
 
-// For each moment the positions of all parts, one after another; `number` null is the model as it was loaded.
+// For each time, the positions of all parts, concatenated; `number` null is the model as it was loaded.
 function positions(number, times) {
   const { parts } = shown;
   start(number);
@@ -121,7 +121,7 @@ const NORMALS = `void fragmentMain(FragmentInput fsInput, inout czm_modelMateria
   material.diffuse = vec3(max(fsInput.attributes.normalEC.xz, 0.0), 0.0);
 }`;
 
-// The file with its normals as colours, on blue, seen from +z: 8 units wide, `size` pixels.
+// An image of the file with normals as colours, on blue, viewed from +z: 8 units wide, `size` pixels.
 function shades(number, moment, size) {
   const { model } = shown;
   [scene.canvas.width, scene.canvas.height] = [size, size];
@@ -129,13 +129,13 @@ function shades(number, moment, size) {
   model.customShader = new C.CustomShader({ lightingModel: C.LightingModel.UNLIT, fragmentShaderText: NORMALS });
   const { camera } = scene;
   camera.frustum = new C.OrthographicOffCenterFrustum({ left: -4, right: 4, bottom: -4, top: 4, near: 0.1, far: 100 });
-  camera.position = new C.Cartesian3(10, 0, 0); // glTF's z is x here, its x is y
+  camera.position = new C.Cartesian3(10, 0, 0); // z of glTF is x here, x is y
   camera.direction = new C.Cartesian3(-1, 0, 0);
   camera.up = new C.Cartesian3(0, 0, 1);
   camera.right = new C.Cartesian3(0, 1, 0);
   start(number);
   time = moment;
-  for (let i = 0; i < 3; i++) render(); // shaders are made anew
+  for (let i = 0; i < 3; i++) render(); // shaders are recompiled
   return pixels(scene.canvas);
 }
 

@@ -1,7 +1,7 @@
-"""A jointed tube with displacements that follow its joints, for players: coefficients are baked, tables lie in extras.
+"""A jointed tube with synthetic EigenSkin displacements, for players: coefficients are baked, tables are in extras.
 
-Every joint has columns of its own, of positions and normals, and the first two joints have one together. What they show
-is made up: waves on the half of the tube that is nearer to the joint, of both signs and of different size.
+Every joint has columns of positions and normals, and the first two joints share one. The columns are waves of both
+signs and of different size on the half of the tube that is nearer to the joint.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.model import SkinnedModel
 from osteon.deform.eigenskin import EigenSkin
-from osteon.deform.joint_rbf import NO_JOINT, JointRbf, joint_turns
+from osteon.deform.joint_rbf import NO_JOINT, JointRbf, joint_rotations
 
 __all__ = ["with_eigenskin"]
 
-#: Columns of each joint, and frames whose turns are the centres.
+#: Columns per joint, and frames whose joint rotations are the centres.
 EACH, CENTRES = 2, (2, 6, 10)
-#: The longest displacement, of the diagonal.
+#: The longest displacement, as a fraction of the diagonal.
 LENGTH = 0.03
 
 
 def with_eigenskin(model: SkinnedModel) -> SkinnedModel:
-    """The model, whose bones are in a tree, with eigendisplacements of all its joints."""
+    """Add eigendisplacements of all joints to a model with a hierarchy."""
     assert model.skeleton is not None  # or it has no joints
     parents, places = model.skeleton.parents, model.skeleton.world_from_joint[..., 3].astype(np.float64)
     joints = np.flatnonzero(parents != NO_JOINT)
@@ -47,18 +47,18 @@ def with_eigenskin(model: SkinnedModel) -> SkinnedModel:
 
 
 def _centres(model: SkinnedModel, parents: Int32, drivers: Int32) -> Float64:
-    """(c,2,4) the turns of both joints of each driver in some frames; rest in place of a second one."""
+    """(c,2,4) rotations of both joints of each driver in some frames; the identity in place of a second one."""
     transforms = model.track.transforms[list(CENTRES)].astype(np.float64)
     out = np.zeros((len(drivers), len(CENTRES), 2, 4))
     out[..., 3] = 1.0
     for d, pair in enumerate(drivers):
         known = pair[pair != NO_JOINT].astype(np.int64)
-        out[d, :, : len(known)] = joint_turns(transforms, parents, known)
+        out[d, :, : len(known)] = joint_rotations(transforms, parents, known)
     return out.reshape(-1, 2, 4)
 
 
 def _waves(model: SkinnedModel, places: Float64, rng: np.random.Generator) -> Float64:
-    """(r,v,3) smooth where the place (3,) of a column is near, zero elsewhere."""
+    """(r,v,3) smooth near the position (3,) of a column, zero elsewhere."""
     rest = model.rest.astype(np.float64)
     out = np.empty((len(places), len(rest), 3))
     for r, place in enumerate(places):

@@ -1,11 +1,11 @@
-// A plugin for three.js' GLTFLoader: meshes with JOINTS_1 and WEIGHTS_1 are moved by all eight joints of a vertex.
+// A plugin for the GLTFLoader of three.js: meshes with JOINTS_1 and WEIGHTS_1 use all eight joints per vertex.
 // Stock three.js reads the first set only and normalises it.
 //
 //   const loader = new GLTFLoader();
 //   loader.register((parser) => new EightInfluences(parser));
 import { Matrix4, Vector3, Vector4 } from "three";
 
-const FIRST = "_FIRST_WEIGHTS"; // becomes the attribute _first_weights: the first set as the file has it
+const FIRST = "_FIRST_WEIGHTS"; // becomes the attribute _first_weights: the first set of the file, unmodified
 
 export class EightInfluences {
   constructor(parser) {
@@ -13,7 +13,7 @@ export class EightInfluences {
     this.name = "OSTEON_eight_influences";
   }
 
-  // The loader normalises the first set in place, so a copy is asked for before anything is read.
+  // The loader normalises the first set in place, so a copy is requested first.
   beforeRoot() {
     const json = this.parser.json;
     for (const mesh of json.meshes ?? []) {
@@ -44,7 +44,7 @@ function useBothSets(mesh) {
   addSecondSet(mesh.material);
 }
 
-// Lets the vertex shader of a material read the second set as well.
+// Adds the second set to the vertex shader of a material.
 export function addSecondSet(material) {
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
@@ -81,7 +81,7 @@ const POSITION = `
   transformed = (blendOfEight() * vec4(transformed, 1.0)).xyz;
 #endif`;
 
-// Stands in for SkinnedMesh.applyBoneTransform, which raycasting and bounds use.
+// Replaces SkinnedMesh.applyBoneTransform, which ray casting and bounds use.
 function applyBothSets(index, target) {
   const { skinIndex, skinWeight, joints_1, weights_1 } = this.geometry.attributes;
   const start = new Vector3(target.x, target.y, target.z).applyMatrix4(this.bindMatrix);

@@ -1,4 +1,4 @@
-// A typed array as base64, far quicker through the debugging protocol than a list of numbers.
+// Encodes a typed array as base64, much faster through the debugging protocol than a list of numbers.
 export function encode(array) {
   const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   let text = "";
@@ -6,7 +6,7 @@ export function encode(array) {
   return btoa(text);
 }
 
-// What a canvas shows, 4 bytes per pixel from the top left; to be called in the task that drew it.
+// The pixels of a canvas, 4 bytes per pixel from the top left; call it in the task that drew them.
 export function pixels(canvas) {
   const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
   copy.drawImage(canvas, 0, 0);

@@ -1,7 +1,7 @@
-"""Engines that judge default files, each at its own import defaults, and under the settings that cure what it lacks.
+"""Engines that play default files, each with its import defaults and with settings that avoid its limitations.
 
-A judge is called with a file and its clips and gives a player. Where an engine cannot show a kind of file as it comes,
-`lacks` says why, so that its figure stands in the bench without a bound; docs/engines.md has the cure.
+Where an engine cannot show a kind of file with its defaults, `limitation` returns the reason, and its figure has no
+bound in the benchmark; docs/engines.md lists the settings.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from osteon.core.model import SkinnedModel
-from osteon_bench.players.far_players import play_far
+from osteon_bench.players.deviation import Play
+from osteon_bench.players.engine_process import play_in_process
 from osteon_bench.players.godot_player import play_godot, whole_tracks
-from osteon_bench.players.judge import Play
 from osteon_bench.players.raylib_player import RATE
 from osteon_bench.players.tools import why_no_assimp, why_no_godot, why_no_panda, why_no_raylib
 
-__all__ = ["ENGINES", "EngineJudge"]
+__all__ = ["ENGINES", "ReferenceEngine"]
 
 
 def _nothing(model: SkinnedModel) -> str:
-    """Of an engine that shows everything."""
+    """For engines without a limitation."""
     return ""
 
 
 @dataclass(frozen=True, slots=True)
-class EngineJudge:
-    """An engine that plays in a process of its own."""
+class ReferenceEngine:
+    """An engine that plays in a separate process."""
 
     name: str
-    why_not: Callable[[], str]  # why it is not here
+    why_not: Callable[[], str]  # why it is not available
     play: Callable[[Path, SkinnedModel], Play]
-    lacks: Callable[[SkinnedModel], str] = _nothing  # why it cannot show a model as it comes; empty if it can
+    limitation: Callable[[SkinnedModel], str] = _nothing  # why its defaults cannot show a model
 
 
-def _raylib_lacks(model: SkinnedModel) -> str:
+def _raylib_limitation(model: SkinnedModel) -> str:
     if model.rank:
         return "it has no morph targets"
     if any(RATE % clip.fps for clip in model.clips):
-        return f"it samples at {RATE:g} a second"
+        return f"it samples {RATE:g} times per second"
     return ""
 
 
@@ -48,35 +48,37 @@ def _clips(model: SkinnedModel) -> list[str]:
 
 
 def _rate(model: SkinnedModel) -> float:
-    """A rate on which the frames of all clips fall."""
+    """A frame rate that contains the frames of all clips."""
     from math import lcm
 
     return float(lcm(*(round(clip.fps) for clip in model.clips)))
 
 
 ENGINES = (
-    EngineJudge("raylib", why_no_raylib, lambda path, model: play_far("raylib_player", path), _raylib_lacks),
-    EngineJudge("assimp", why_no_assimp, lambda path, model: play_far("assimp_player", path)),
-    EngineJudge(
+    ReferenceEngine(
+        "raylib", why_no_raylib, lambda path, model: play_in_process("raylib_player", path), _raylib_limitation
+    ),
+    ReferenceEngine("assimp", why_no_assimp, lambda path, model: play_in_process("assimp_player", path)),
+    ReferenceEngine(
         "Godot",
         why_no_godot,
         lambda path, model: play_godot(path, _clips(model)),
-        lambda model: "it samples at 15 a second and drops keys",
+        lambda model: "it samples 15 times per second and drops keys",
     ),
-    EngineJudge(
+    ReferenceEngine(
         "Godot, whole tracks",
         why_no_godot,
         lambda path, model: play_godot(path, _clips(model), whole_tracks(_rate(model))),
     ),
-    EngineJudge(
+    ReferenceEngine(
         "Panda3D",
         why_no_panda,
-        lambda path, model: play_far("panda_player", path),
+        lambda path, model: play_in_process("panda_player", path),
         lambda model: "its importer shows the next key and scales after it turns",
     ),
-    EngineJudge(
+    ReferenceEngine(
         "Panda3D, importer mended",
         why_no_panda,
-        lambda path, model: play_far("panda_player", path, mended=True, rate=round(_rate(model))),
+        lambda path, model: play_in_process("panda_player", path, fixed=True, rate=round(_rate(model))),
     ),
 )

@@ -1,5 +1,5 @@
-# What Godot 3 holds of an imported scene: meshes, skins, and at some moments the poses of bones and the weights of blend shapes.
-# godot3-server --path PROJECT --script godot_dump.gd; asked.json says which clip and when; answers in header.json and numbers.bin.
+# Writes an imported scene of Godot 3: meshes, skins, and at given times the poses of bones and the weights of blend shapes.
+# godot3-server --path PROJECT --script godot_dump.gd; request.json has the clip and the times; results are in header.json and numbers.bin.
 extends SceneTree
 
 var numbers = File.new()
@@ -7,10 +7,10 @@ var numbers = File.new()
 
 func _initialize():
 	var file = File.new()
-	file.open("res://asked.json", File.READ)
-	var asked = JSON.parse(file.get_as_text()).result
+	file.open("res://request.json", File.READ)
+	var request = JSON.parse(file.get_as_text()).result
 	file.close()
-	var scene = load("res://" + asked["file"]).instance()
+	var scene = load("res://" + request["file"]).instance()
 	get_root().add_child(scene)
 	var player = _find(scene, "AnimationPlayer")[0]
 	var meshes = []
@@ -22,12 +22,12 @@ func _initialize():
 	for node in meshes:
 		for surface in node.mesh.get_surface_count():
 			header["surfaces"].append(_write_surface(node, surface))
-	var clip = asked["clips"][int(asked["clip"])]
+	var clip = request["clips"][int(request["clip"])]
 	header["found"] = player.has_animation(clip)
 	if header["found"]:
 		header["length"] = player.get_animation(clip).length
 		player.play(clip)
-		for time in asked["times"]:
+		for time in request["times"]:
 			player.seek(time, true)
 			for node in meshes:
 				_write_pose(node)
@@ -65,7 +65,7 @@ func _write_surface(node, surface):
 	}
 
 
-# Where the mesh is, where each bind of its skin moves points to, and the weights of its blend shapes.
+# The transform of the mesh, the matrix of each bind of its skin, and the weights of its blend shapes.
 func _write_pose(node):
 	var skeleton = node.get_node(node.skeleton)
 	_write_transform(node.global_transform)

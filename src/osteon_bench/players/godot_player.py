@@ -1,10 +1,10 @@
-"""Godot 3 (Debian's `godot3-server`): imported by its editor without a screen, played by its own AnimationPlayer.
+"""Godot 3 (Debian's `godot3-server`): imported by its headless editor, played by its own AnimationPlayer.
 
-A script (`godot_dump.gd`) writes down what Godot holds: vertices, bones and weights, blend shapes, and at the moments
-asked for the poses of all bones. From these, positions are computed here.
+A script (`godot_dump.gd`) writes the vertices, bones, weights and blend shapes of the imported scene and, at the
+requested times, the poses of all bones. Positions are computed from these here.
 
-At its import defaults Godot samples tracks 15 times a second and lets an optimiser take out keys; `WHOLE` are the
-settings under which it does neither, as docs/engines.md says.
+With its import defaults Godot samples tracks 15 times per second and removes keys with an optimiser; `whole_tracks` are
+the settings that do neither (docs/engines.md).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.errors import OsteonError
-from osteon_bench.players.far_players import run_engine
-from osteon_bench.players.judge import Play
-from osteon_bench.players.plain_skin import HeldMesh
+from osteon_bench.players.deviation import Play
+from osteon_bench.players.engine_process import run_engine
+from osteon_bench.players.imported_mesh import ImportedMesh
 from osteon_bench.players.tools import SCRIPTS
 
 __all__ = ["PROGRAM", "play_godot", "whole_tracks"]
 
 PROGRAM = "godot3-server"
-#: Seconds that an import may take, and between two looks whether it is done.
+#: Time limit of an import, and the interval between two checks for its end, in seconds.
 LONGEST, PAUSE = 120.0, 0.1
-_PROJECT = 'config_version=4\n[application]\nconfig/name="judge"\n'
+_PROJECT = 'config_version=4\n[application]\nconfig/name="reference"\n'
 
 
 def whole_tracks(rate: float) -> dict[str, str]:
@@ -41,14 +41,14 @@ def whole_tracks(rate: float) -> dict[str, str]:
 
 
 def play_godot(path: Path, clips: list[str], settings: Mapping[str, str] | None = None) -> Play:
-    """A player of a file whose animations are `clips`, imported at the defaults or with other settings."""
+    """Open a file with the animations `clips`, imported with the defaults or with other settings."""
 
     def play(clip: int, times: list[float]) -> Float32:
         with tempfile.TemporaryDirectory(prefix="osteon-godot-") as name:
             folder = Path(name)
             _import(path, folder, settings or {})
-            asked = {"file": path.name, "clips": clips, "clip": clip, "times": [float(t) for t in times]}
-            (folder / "asked.json").write_text(json.dumps(asked))
+            request = {"file": path.name, "clips": clips, "clip": clip, "times": [float(t) for t in times]}
+            (folder / "request.json").write_text(json.dumps(request))
             shutil.copy(SCRIPTS / "godot_dump.gd", folder)
             home = {"HOME": name, "XDG_DATA_HOME": name, "XDG_CONFIG_HOME": name, "XDG_CACHE_HOME": name}
             run_engine([PROGRAM, "--path", name, "--script", "godot_dump.gd"], "Godot", **home)
@@ -61,7 +61,7 @@ def play_godot(path: Path, clips: list[str], settings: Mapping[str, str] | None 
 
 
 def _import(path: Path, folder: Path, settings: Mapping[str, str]) -> None:
-    """The file in a project of its own, imported by the editor. It does not leave by itself, and is ended when done."""
+    """Import the file with the editor in a new project. The editor does not exit by itself and is killed afterwards."""
     (folder / "project.godot").write_text(_PROJECT)
     shutil.copy(path, folder)
     if settings:
@@ -82,7 +82,7 @@ def _import(path: Path, folder: Path, settings: Mapping[str, str]) -> None:
 
 
 def _corners(header: dict[str, Any], numbers: Float64, count: int) -> Float32:
-    """(f,c,3) from what the script wrote down."""
+    """(f,c,3) corners from the output of the script."""
     meshes, at = [], 0
     for surface in header["surfaces"]:
         mesh, at = _mesh(surface, numbers, at)
@@ -104,15 +104,15 @@ def _corners(header: dict[str, Any], numbers: Float64, count: int) -> Float32:
     return np.stack([np.concatenate(shown[each * f : each * f + each]) for f in range(count)]).astype(np.float32)
 
 
-def _mesh(surface: dict[str, Any], numbers: Float64, at: int) -> tuple[HeldMesh, int]:
-    """One surface, and where the next one begins."""
+def _mesh(surface: dict[str, Any], numbers: Float64, at: int) -> tuple[ImportedMesh, int]:
+    """One surface, and the offset of the next one."""
     n, corners, shapes = surface["vertices"], surface["indices"], surface["shapes"]
     sizes = (3 * n, 4 * n, 4 * n, corners, 3 * n * shapes)
     ends = at + np.cumsum(sizes)
     points, bones, weights, faces, targets = np.split(numbers[at : ends[-1]], ends[:-1] - at)
     rest = points.reshape(n, 3)
     shifts = targets.reshape(shapes, n, 3) - (0 if surface["relative"] else rest)
-    # Godot's front faces are clockwise; the importer turned each triangle round.
-    turned = faces.astype(np.int32).reshape(-1, 3)[:, [0, 2, 1]].ravel()
-    held = HeldMesh(rest, shifts, bones.reshape(n, 4).astype(np.int32), weights.reshape(n, 4), turned)
+    # Godot's front faces are clockwise; the importer reversed each triangle.
+    reversed_faces = faces.astype(np.int32).reshape(-1, 3)[:, [0, 2, 1]].ravel()
+    held = ImportedMesh(rest, shifts, bones.reshape(n, 4).astype(np.int32), weights.reshape(n, 4), reversed_faces)
     return held, int(ends[-1])

@@ -1,16 +1,16 @@
-"""Plates whose shading tells by which matrix a player turns normals, and whether it shows morph targets of normals.
+"""Flat plates whose shading reveals how a player transforms normals, and whether it supports morph targets of normals.
 
 Every case is one flat plate in the plane z = 0, seen from +z. Its normal is stored at 45 degrees between +z and +x, its
 joints leave the plate in that plane, and only the angle of the shaded normal, counted from +z towards +x, is measured:
 
-| turned by | one bone that scales z by 3 | bones of z by 4 and by 1 | rigid bones, 60 and -60 degrees about x |
+| normals by | one bone that scales z by 3 | bones of z by 4 and by 1 | rigid bones, 60 and -60 degrees about x |
 | --- | --- | --- | --- |
 | linear part L of the blend | 18.4 | 21.8 | 63.4 |
 | inverse transpose of L | 71.6 | 68.2 | 26.6 |
 | blend of the bones' inverse transposes | 71.6 | 58.0 | 63.4 |
-| the surface's own turn, here none (the stored normal keeps its angle to the surface) | 45 | 45 | 45 |
+| rotation of the surface, here none (the stored normal keeps its angle to the surface) | 45 | 45 | 45 |
 
-A fan of plates that nothing moves has normals of known angles; it tells which shade of a player is which angle.
+A static fan of plates with normals of known angles maps the shades of a player to angles.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scipy.linalg import polar
 from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64
-from osteon.core.engines import NormalForm
+from osteon.io.engines import NormalForm
 from osteon.io.gltf.write.buffer import BufferWriter, glb_bytes
 
 __all__ = ["CASES", "FAN", "PlateCase", "Target", "direction", "fan_places", "write_fan", "write_plate"]
@@ -35,18 +35,18 @@ Zeros = Literal["empty accessor", "sparse accessor", "stored zeros", "nothing"]
 ZEROS: tuple[Zeros, ...] = ("empty accessor", "sparse accessor", "stored zeros", "nothing")
 
 REST = 45.0
-#: Angles of the fan's plates, on a grid of so many plates per row.
+#: Angles of the fan's plates, and plates per row of their grid.
 FAN = np.linspace(0.0, 90.0, 37)
 FAN_ROW = 8
 #: Half of a plate's side; plates of the fan are one unit apart.
 HALF = 0.4
-#: Seconds of the keys: at rest, moved, and moved still.
+#: Times of the keys in seconds: at rest, moved, and still moved.
 KEYS = (0.0, 1.0, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Bone:
-    """A joint at the plate's middle, as it stands from the second key on."""
+    """A joint at the centre of the plate, with its pose from the second key on."""
 
     scale_z: float = 1.0
     turn_x: float = 0.0  # degrees

@@ -1,7 +1,7 @@
-"""Players that show the plates of `normal_plates`, and the angle at which each of them shades a plate.
+"""The shading angle of the plates of `normal_plates` in each player.
 
-Browsers draw a plate with the player's own shaders and lights; its colour is looked up among those of the fan. raylib
-and Blender hand out the normals that they draw with, UsdSkel those that it bakes.
+Web engines draw a plate with their own shaders and lights; the angle of its colour is looked up in the fan. raylib and
+Blender provide the normals that they draw, UsdSkel those that it bakes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.core.engines import EngineName
+from osteon.io.engines import EngineName
 from osteon_bench.players.browser import Engine, WebPlayer, start_players
-from osteon_bench.players.far_players import play_far, run_engine
+from osteon_bench.players.engine_process import play_in_process, run_engine
 from osteon_bench.players.normal_plates import FAN, PlateCase, fan_places, write_fan, write_plate
 from osteon_bench.players.tools import (
     SCRIPTS,
@@ -31,7 +31,7 @@ from osteon_bench.players.tools import (
 
 __all__ = ["NORMAL_PLAYERS", "NormalPlayer", "PlateReading"]
 
-#: Seconds at which plates are looked at: their joints have moved.
+#: Time at which plates are measured, in seconds: their joints have moved.
 MOMENT = 1.5
 #: Pixels of a picture, and units that it shows.
 SIZE, UNITS = 64, 8
@@ -114,7 +114,7 @@ def _read_raylib(cases: Sequence[PlateCase], folder: Path) -> list[PlateReading]
     for case in cases:
         path = write_plate(case, folder / "plate.glb")
         normals, places = (
-            play_far("raylib_player", path, shown=what)(0, [MOMENT])[0] for what in ("normals", "vertices")
+            play_in_process("raylib_player", path, shown=what)(0, [MOMENT])[0] for what in ("normals", "vertices")
         )
         found.append(PlateReading(_mean_angle(normals), float(places[:, 0].mean())))
     return found

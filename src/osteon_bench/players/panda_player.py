@@ -1,10 +1,10 @@
-"""Panda3D with panda3d-gltf: its own converter, its own characters, its own skinning on the processor.
+"""Panda3D with panda3d-gltf: its own converter, characters and skinning on the CPU.
 
-panda3d-gltf samples animations 30 times a second (`gltf-animation-fps`) and keeps translation, three angles and scale;
-Panda3D blends these between samples. What is shown is `animate_vertices`, what Panda3D would hand to the card.
+panda3d-gltf samples animations 30 times per second (`gltf-animation-fps`) as translation, three angles and scale;
+Panda3D blends these between samples. The compared positions are those of `animate_vertices`.
 
-Lines of panda3d-gltf 1.3.0 are wrong: between two keys it always shows the second (its issue 143), it scales a joint
-after it turned it, which only shows where scales differ, and it may leave out the last frame. `mended` puts them right.
+panda3d-gltf 1.3.0 has three defects: between two keys it always shows the second (its issue 143), it scales a joint
+after rotating it, which is visible only where scales differ, and it may omit the last frame. `fixed` corrects them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 
 from osteon.core.arrays import Float32
 from osteon.core.errors import OsteonError
-from osteon_bench.players.judge import Play
+from osteon_bench.players.deviation import Play
 
 __all__ = ["open_file"]
 
-#: By method of the importer, a line that is wrong and what is right: it must scale first, and take the last frame too.
-MENDED = (
+#: Method of the importer, wrong line and its correction: scale before rotating, and include the last frame.
+FIXES = (
     ("build_animation_skeleton", "mat = frame_rotation * mat", "mat = mat * (frame_rotation * LMatrix4.ident_mat())"),
     ("build_character", "math.ceil(max_time * fps)", "math.ceil(max_time * fps - 1e-3) + 1"),
 )
@@ -32,16 +32,16 @@ MENDED = (
 GLTF_FROM_PANDA = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
-def open_file(path: Path, *, mended: bool = False, rate: int = 30) -> Play:
-    """A player of a file, as the importer comes or with its faults mended, sampled at a rate."""
+def open_file(path: Path, *, fixed: bool = False, rate: int = 30) -> Play:
+    """Open a file with the importer as released or with its defects fixed, sampled at a rate."""
     from panda3d.core import Filename, NodePath, PartGroup, load_prc_file_data
 
     load_prc_file_data("", "notify-level error")
     import gltf
     from gltf import _converter
 
-    if mended:
-        _mend(_converter)
+    if fixed:
+        _fix(_converter)
     settings = gltf.GltfSettings(animation_fps=rate)
     scene = NodePath(gltf.load_model(Filename.from_os_specific(str(path)), settings))
     characters = list(scene.find_all_matches("**/+Character"))
@@ -66,9 +66,9 @@ def open_file(path: Path, *, mended: bool = False, rate: int = 30) -> Play:
     return play
 
 
-def _mend(converter: Any) -> None:
+def _fix(converter: Any) -> None:
     """What is wrong in the importer, put right."""
-    for name, wrong, right in MENDED:
+    for name, wrong, right in FIXES:
         source = textwrap.dedent(inspect.getsource(getattr(converter.Converter, name)))
         if wrong not in source:
             raise OsteonError(f"panda3d-gltf has changed; '{wrong}' is not where it was")
@@ -91,7 +91,7 @@ def _corners(shape: Any, scene: Any) -> Float32:
 
 
 def _positions(data: Any) -> Any:
-    """(v,3) where the vertices are now: sliders first, then joints."""
+    """(v,3) current positions of the vertices: sliders first, then joints."""
     from panda3d.core import Thread
 
     posed = data.animate_vertices(True, Thread.get_current_thread())

@@ -1,4 +1,4 @@
-// Pictures of what three.js shows of a file, and of a surface whose vertices and normals are given, alike in all else.
+// Renders a file with three.js, and a surface with given vertices and normals under the same conditions.
 import * as THREE from "three";
 import { pixels } from "./encode.mjs";
 
@@ -6,7 +6,7 @@ const SIZE = 512;
 let renderer = null;
 let surface = null;
 
-// An object as a file or a surface has it, on nothing; `view` has the axes of the camera, its middle and half its height.
+// Renders an object on a transparent background; `view` has the camera's axes, centre and half height.
 export function draw(object, { right, up, back, middle, half }) {
   renderer ??= new THREE.WebGLRenderer({ antialias: true, alpha: true });
   renderer.setSize(SIZE, SIZE, false);
@@ -27,7 +27,7 @@ export function draw(object, { right, up, back, middle, half }) {
 
 const fetched = async (url) => (await fetch(`${url}?${Math.random()}`)).arrayBuffer();
 
-// What stays the same of a surface: its corners, and perhaps texture coordinates and colours; materials by group.
+// The constant data of a surface: corners, optional texture coordinates and colours; materials by group.
 export async function openSurface(url, { vertices, corners, uvs, colors, groups }, materials) {
   const data = await fetched(url);
   const geometry = new THREE.BufferGeometry();
@@ -42,7 +42,7 @@ export async function openSurface(url, { vertices, corners, uvs, colors, groups 
   surface = new THREE.Mesh(geometry, materials);
 }
 
-// The surface with other places and normals, one after the other in what is fetched.
+// Replaces positions and normals of the surface, concatenated in the fetched data.
 export async function surfacePicture(url, view) {
   const numbers = new Float32Array(await fetched(url));
   const half = numbers.length / 2;

@@ -1,4 +1,4 @@
-// Loads a glTF with PlayCanvas' own container, plays it with its own anim component, and hands out where the vertices are.
+// Loads a glTF with the container of PlayCanvas, plays it with its anim component, and returns the vertex positions.
 import * as pc from "playcanvas";
 import { MeshoptDecoder } from "/packages/meshoptimizer/meshopt_decoder.mjs";
 import { blend, joined } from "./blend.mjs";
@@ -10,7 +10,7 @@ let shown = null;
 async function open(url) {
   app ??= new pc.Application(document.querySelector("canvas"), {});
   shown?.root.destroy();
-  // What morphs hold is kept beside what went to the card, to be read here.
+  // Keeps the data of morph targets after their upload, to be read here.
   const options = { morphPreserveData: true, bufferView: { processAsync: unpack } };
   const asset = new pc.Asset("file", "container", { url: `${url}?${Math.random()}`, filename: url }, null, options);
   app.assets.add(asset);
@@ -39,7 +39,7 @@ async function open(url) {
   };
 }
 
-// PlayCanvas leaves compressed views to whoever opens the file.
+// PlayCanvas requires the application to decode compressed buffer views.
 async function unpack(view, buffers, done) {
   const packed = view.extensions?.EXT_meshopt_compression;
   if (!packed) return done(null, null);
@@ -63,7 +63,7 @@ function heldBy({ mesh, skinInstance, morphInstance }) {
 
 const MOST = { [pc.TYPE_INT8]: 127, [pc.TYPE_UINT8]: 255, [pc.TYPE_INT16]: 32767, [pc.TYPE_UINT16]: 65535 };
 
-// The numbers of an attribute as a shader reads them.
+// The values of an attribute as a shader reads them.
 function stream(mesh, semantic) {
   const found = [];
   mesh.getVertexStream(semantic, found);
@@ -78,7 +78,7 @@ function start(number) {
   return layer;
 }
 
-// For each moment the positions of all parts, one after another; `number` null is the scene as it was loaded.
+// For each time, the positions of all parts, concatenated; `number` null is the scene as it was loaded.
 function positions(number, times) {
   const { root, meshes, held } = shown;
   const layer = start(number);
@@ -103,7 +103,7 @@ function computed({ node, skinInstance, morphInstance }, held) {
   return blend(held, bones.map(product), morphs);
 }
 
-// The file under a red light from +x and a green one from +z, on blue, seen from +z: 8 units wide, `size` pixels.
+// An image of the file lit red from +x and green from +z, on blue, viewed from +z: 8 units wide, `size` pixels.
 function shades(number, time, size) {
   app.setCanvasFillMode(pc.FILLMODE_NONE, size, size);
   app.setCanvasResolution(pc.RESOLUTION_FIXED, size, size);
@@ -111,7 +111,7 @@ function shades(number, time, size) {
   const layer = start(number);
   if (number !== null) layer.activeStateCurrentTime = time;
   app.render();
-  app.render(); // the first one may only have compiled
+  app.render(); // the first call may only compile shaders
   return pixels(app.graphicsDevice.canvas);
 }
 

@@ -1,11 +1,11 @@
-"""raylib, as PyPI's `raylib` brings it: its own loader, its own poses, its own skinning on the processor.
+"""raylib, from the Python package `raylib`: its own loader, poses and skinning on the CPU.
 
-A model is loaded without a window. raylib wants OpenGL only to hand meshes to the graphics card; it gets functions that
-do nothing, and notices by itself that the card is not ready. What is compared is what it would draw: `animVertices`.
+A model is loaded without a window. raylib uses OpenGL only to upload meshes; it receives functions that do nothing. The
+positions that it would draw, `animVertices`, are compared.
 
-raylib samples every animation 60 times a second when it loads it, and blends between these samples; what comes after
-the last whole sample is not there. It has no morph targets, has 16-bit indices, and takes where the joints stand in the
-file for the bind pose, not the inverse bind matrices.
+raylib samples every animation 60 times per second when it loads it and interpolates the samples; the end after the last
+whole sample is missing. It has no morph targets, has 16-bit indices, and uses the node transforms of the joints as the
+bind pose instead of the inverse bind matrices.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import OsteonError
-from osteon_bench.players.judge import Play
+from osteon_bench.players.deviation import Play
 
 __all__ = ["RATE", "open_file"]
 
-#: Samples a second that raylib takes of an animation of a glTF.
+#: Samples per second of a glTF animation in raylib.
 RATE = 60.0
 _QUIET = 7  # LOG_NONE
 
 
 def open_file(path: Path, shown: Literal["vertices", "normals"] = "vertices") -> Play:
-    """A player of a file; what it shows are the places of corners, or their normals."""
+    """Open a file; the player returns positions of corners, or their normals."""
     import raylib
 
     lib, ffi = raylib.rl, raylib.ffi
     lib.SetTraceLogLevel(_QUIET)
-    kept = _do_nothing_on_the_card(lib, ffi)
+    kept = _null_opengl(lib, ffi)
     name = str(path).encode()
     model, count = lib.LoadModel(name), ffi.new("int *")
     animations = lib.LoadModelAnimations(name, count)
@@ -52,8 +52,8 @@ def open_file(path: Path, shown: Literal["vertices", "normals"] = "vertices") ->
     return play
 
 
-def _do_nothing_on_the_card(lib: Any, ffi: Any) -> tuple[Any, ...]:
-    """OpenGL of which every function does nothing; what must live as long as it is used."""
+def _null_opengl(lib: Any, ffi: Any) -> tuple[Any, ...]:
+    """Install OpenGL functions that do nothing; returns the objects that must stay alive while they are used."""
     version = ffi.new("unsigned char[]", b"3.3")
     text = ffi.callback("unsigned char *(unsigned int)", lambda name: version)
     nothing = ffi.callback("long(void)", lambda: 0)
@@ -68,8 +68,8 @@ def _do_nothing_on_the_card(lib: Any, ffi: Any) -> tuple[Any, ...]:
 
 
 def _pose(lib: Any, model: Any, animation: Any, frame: float) -> None:
-    """Have raylib move its vertices and normals to a frame."""
-    lib.UpdateModelAnimation(model, animation, min(frame, animation.keyframeCount - 1.0))  # it would go on to the first
+    """Let raylib compute vertices and normals of a frame."""
+    lib.UpdateModelAnimation(model, animation, min(frame, animation.keyframeCount - 1.0))  # it would wrap around
 
 
 def _corners(ffi: Any, meshes: list[Any], faces: list[Int32], shown: str) -> Float32:

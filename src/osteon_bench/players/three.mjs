@@ -1,4 +1,4 @@
-// Loads a glTF with three.js' own loader, plays it with its own mixer, and hands out where the vertices are.
+// Loads a glTF with the loader of three.js, plays it with its mixer, and returns the vertex positions.
 import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { MeshoptDecoder } from "/packages/meshoptimizer/meshopt_decoder.mjs";
@@ -6,7 +6,7 @@ import { encode, pixels } from "./encode.mjs";
 import { draw, openSurface, surfacePicture } from "./pictures.mjs";
 import { EightInfluences, addSecondSet } from "./eight_influences.mjs";
 
-const WIDTH = 256; // pixels a row of the target that vertices are drawn into
+const WIDTH = 256; // pixels per row of the render target of vertices
 let shown = null;
 
 async function open(url, eight) {
@@ -46,7 +46,7 @@ function start(clip) {
   action.play();
 }
 
-// For each moment the positions of all parts, one after another; `clip` null is the scene as it was loaded.
+// For each time, the positions of all parts, concatenated; `clip` null is the scene as it was loaded.
 function positions(clip, times, way) {
   const { gltf, meshes, mixer } = shown;
   start(clip);
@@ -66,7 +66,7 @@ function positions(clip, times, way) {
   return encode(out);
 }
 
-// What the player itself reports, in double precision.
+// The positions that the player reports, in double precision.
 function computed(mesh) {
   const count = mesh.geometry.attributes.position.count;
   const out = new Float32Array(3 * count);
@@ -96,7 +96,7 @@ void main() { gl_FragColor = vec4(place, 1.0); }`;
 
 let renderer = null;
 
-// What the graphics card shows: three's own shader chunks, one pixel a vertex, in single precision.
+// The positions on the GPU: shader chunks of three.js, one pixel per vertex, in single precision.
 function drawn(mesh) {
   renderer ??= new THREE.WebGLRenderer();
   const count = mesh.geometry.attributes.position.count;
@@ -136,7 +136,7 @@ function pointsOf(mesh, rows) {
   return { points, target: new THREE.WebGLRenderTarget(WIDTH, rows, options) };
 }
 
-// The file under a red light from +x and a green one from +z, on blue, seen from +z: 8 units wide, `size` pixels.
+// An image of the file lit red from +x and green from +z, on blue, viewed from +z: 8 units wide, `size` pixels.
 function shades(clip, time, size) {
   const { gltf, mixer } = shown;
   start(clip);
@@ -158,7 +158,7 @@ function shades(clip, time, size) {
   return found;
 }
 
-// The file at some seconds of a clip, lit and textured; see pictures.mjs.
+// Renders the file at a time of a clip, lit and textured; see pictures.mjs.
 function picture(clip, time, view) {
   const { gltf, mixer } = shown;
   start(clip);
@@ -166,10 +166,10 @@ function picture(clip, time, view) {
   return draw(gltf.scene, view);
 }
 
-// A surface of other vertices, with the materials of the file.
+// Renders a surface of other vertices with the materials of the file.
 const openSurfaceOfFile = (url, layout) => openSurface(url, layout, shown.meshes.map((mesh) => mesh.material));
 
-// The scene as three.js holds it: nodes in order with parents and local matrices, skeletons, clips, materials, meshes.
+// The scene in three.js: nodes in order with parents and local matrices, skeletons, clips, materials, meshes.
 function describe() {
   const { gltf, meshes } = shown;
   const nodes = [];

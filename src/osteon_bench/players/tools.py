@@ -1,4 +1,4 @@
-"""Where the programs and packages of the players are, and what to say when they are not."""
+"""Locations of the programs and packages of the players, and the messages if they are missing."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = [
     "why_no_validator",
 ]
 
-#: JavaScript of ours, beside this file.
+#: Osteon's JavaScript, beside this file.
 SCRIPTS = Path(__file__).resolve().parent
-#: JavaScript of others, in the checkout this file belongs to.
+#: Third-party JavaScript, in the checkout of this file.
 PACKAGES = SCRIPTS.parents[2] / "tests" / "players" / "node_modules"
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-#: By engine of the web, what npm installs for it.
+#: Packages that npm installs for each web engine.
 _WEB_PACKAGES = {
     "three": ("three", "meshoptimizer"),
     "babylon": ("babylonjs", "babylonjs-loaders", "meshoptimizer"),
@@ -41,14 +41,14 @@ _ENGINES = "run scripts/test-engines"
 
 
 def find_chromium() -> Path | None:
-    """Chromium as OSTEON_CHROMIUM names it, or as the system has it."""
+    """Chromium from OSTEON_CHROMIUM, else from PATH."""
     named = os.environ.get("OSTEON_CHROMIUM")
     found = named or next((path for name in _BROWSERS if (path := shutil.which(name))), None)
     return Path(found) if found and Path(found).is_file() else None
 
 
 def find_blender() -> Path | None:
-    """A Python that has Blender's package bpy: as OSTEON_BLENDER names it, or as scripts/test-blender makes it."""
+    """A Python with Blender's package bpy: from OSTEON_BLENDER, else the environment of scripts/test-blender."""
     named = os.environ.get("OSTEON_BLENDER")
     found = Path(named) if named else SCRIPTS.parents[2] / ".venv-blender" / "bin" / "python"
     return found if found.is_file() else None

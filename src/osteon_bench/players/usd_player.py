@@ -1,4 +1,4 @@
-"""USD's own skinning: UsdSkel bakes blend shapes and joints of a file into points, as its viewers show them."""
+"""USD's own skinning: UsdSkel bakes blend shapes and joints of a file into points, as its viewers do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from osteon.core.arrays import Float32
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.io.formats.timeline import frame_times
-from osteon_bench.players.judge import Play
+from osteon_bench.players.deviation import Play
 from osteon_bench.players.tools import why_no_usd
 
 __all__ = ["play_usd", "validate_usd"]
@@ -23,7 +23,7 @@ def _need_usd() -> None:
 
 
 def validate_usd(path: Path) -> list[str]:
-    """What the validators that come with USD say against a file."""
+    """Messages of USD's own validators about a file."""
     _need_usd()
     from pxr import Sdf, Usd, UsdValidation
 
@@ -35,11 +35,11 @@ def validate_usd(path: Path) -> list[str]:
 
 
 def play_usd(path: Path, model: SkinnedModel) -> Play:
-    """A player of a file that Osteon wrote: corners in the order of the model's triangles."""
+    """Open a file written by Osteon; its corners are in the triangle order of the model."""
     _need_usd()
     from pxr import Sdf, Usd, UsdGeom, UsdSkel
 
-    # A copy of the layer, so that what is baked into it is not found by the next one who opens the file.
+    # An anonymous copy of the layer, so that the baked points are not shared with later users of the file.
     stage = Usd.Stage.Open(Sdf.Layer.OpenAsAnonymous(str(path)))
     roots = [UsdSkel.Root(prim) for prim in stage.Traverse() if prim.IsA(UsdSkel.Root)]
     meshes = [UsdGeom.Mesh(prim) for prim in stage.Traverse() if prim.IsA(UsdGeom.Mesh)]
@@ -50,7 +50,7 @@ def play_usd(path: Path, model: SkinnedModel) -> Play:
     where, vertices = meshes[0].GetPath(), model.faces.ravel()
 
     def play(clip: int, times: list[float]) -> Float32:
-        points = UsdGeom.Mesh.Get(stage, where).GetPointsAttr()  # asked of the stage, which lives as long as this does
+        points = UsdGeom.Mesh.Get(stage, where).GetPointsAttr()  # looked up in the stage, which must stay alive
         shown = [np.array(points.Get(float(starts[clip] + rate * t)), np.float32) for t in times]
         return np.stack(shown)[:, vertices]
 

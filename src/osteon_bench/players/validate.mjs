@@ -1,4 +1,4 @@
-// Khronos' glTF validator on many files in one process.
+// Runs the Khronos glTF validator on many files in one process.
 // Standard input: a JSON list of paths. Standard output: a JSON list of reports in the same order.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,4 +1,4 @@
-"""Khronos' glTF validator. One node process for many files, because its start takes longer than a file."""
+"""The Khronos glTF validator. One Node process validates many files, because its start takes longer than a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEVERITIES = ("error", "warning", "information", "hint")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One complaint about a file."""
+    """One message about a file."""
 
     severity: str  # error, warning, information or hint
     code: str
@@ -47,8 +47,8 @@ def validate_all(paths: Sequence[Path], *, least: str = "warning") -> list[list[
 
 def _run(paths: Sequence[Path]) -> list[list[dict[str, Any]]]:
     command = [str(shutil.which("node")), str(SCRIPTS / "validate.mjs"), str(PACKAGES)]
-    asked = json.dumps([str(Path(path).resolve()) for path in paths])
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, check=False)
+    request = json.dumps([str(Path(path).resolve()) for path in paths])
+    done = subprocess.run(command, input=request, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
         raise OsteonError(f"the glTF validator failed: {next((x for x in lines if 'Error' in x), 'no message')}")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.core.engines import ENGINES
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model
+from osteon.io.engines import ENGINES
 from osteon_bench.players.cases import Case, make_cases
-from osteon_bench.players.judge import TOLERANCE, sampled_frames
+from osteon_bench.players.deviation import TOLERANCE, sampled_frames
 
 
 def write_case(case: Case, folder: Path) -> None:

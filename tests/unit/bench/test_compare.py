@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from osteon.fit.models.contestants import CONTESTANTS
+from osteon.fit.models.registry import CONTESTANTS
 from osteon.io import save_sequence
 from osteon_bench import compare
 from osteon_bench.compare import BOUNDS, bench_compare

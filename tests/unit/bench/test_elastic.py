@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.elastic.body import ElasticBody
 from osteon.elastic.options import SweepOptions
 from osteon.elastic.solid import solid_of_tetrahedra

@@ -15,16 +15,16 @@ from osteon_bench.fuzzing import attempt
 from osteon_bench.fuzzing.attempt import Failure, attempt_file
 from osteon_bench.fuzzing.campaign import Campaign, FailedInput, fuzz_reader
 from osteon_bench.fuzzing.forked import Fork
-from osteon_bench.fuzzing.lines import LineCount, own_lines
+from osteon_bench.fuzzing.line_coverage import LineCoverage, own_lines
 from osteon_bench.fuzzing.readers import READERS
 from osteon_bench.run import BenchRun
 
 
 def _raising(make):
-    def door(path):
+    def loader(path):
         raise make(path)
 
-    return door
+    return loader
 
 
 def _warning(path):
@@ -32,7 +32,7 @@ def _warning(path):
 
 
 @pytest.mark.parametrize(
-    ("door", "says"),
+    ("loader", "says"),
     [
         (_raising(lambda path: ValueError("bad")), "ValueError"),
         (_raising(lambda path: MemoryError()), "MemoryError"),
@@ -42,8 +42,8 @@ def _warning(path):
         (_warning, "RuntimeWarning"),
     ],
 )
-def test_what_is_a_crash(tmp_path, door, says):
-    found = attempt_file((lambda path: None, door), tmp_path / "a.obj")
+def test_what_is_a_crash(tmp_path, loader, says):
+    found = attempt_file((lambda path: None, loader), tmp_path / "a.obj")
     assert found is not None
     assert found.kind == "crash"
     assert says in found.what
@@ -57,16 +57,16 @@ def test_read_and_refused_are_both_fine(tmp_path):
 def test_what_takes_too_long_is_a_hang(tmp_path, monkeypatch):
     monkeypatch.setattr(attempt, "SLOWEST", 0.05)
     started = time.monotonic()
-    found = attempt_file((lambda path: time.sleep(30),), tmp_path / "a.obj")
+    found = attempt_file((lambda path: time.sleep(900),), tmp_path / "a.obj")
     assert found is not None
     assert found.kind == "hang"
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 300
 
 
 def test_lines_are_those_of_functions_that_read():
     from osteon.io.archives import archive
 
-    count = LineCount(("archives.archive",))
+    count = LineCoverage(("archives.archive",))
     text = Path(archive.__file__).read_text(encoding="utf-8").splitlines()
     counted = {text[line - 1].strip() for _, line in count.own}
     assert "zipped = zipfile.ZipFile(file)" in counted
@@ -83,7 +83,7 @@ def test_a_campaign_reads_as_many_as_asked_and_counts_lines():
     assert 0.5 < found.coverage <= 1
 
 
-def test_deaths_of_a_library_are_counted_and_told(tmp_path, monkeypatch):
+def test_deaths_of_a_library_are_counted_and_reported(tmp_path, monkeypatch):
     """Refused like any other file, they have a row without a bound."""
     pytest.importorskip("alembic3d")
     alembic = READERS["alembic"]
@@ -91,14 +91,14 @@ def test_deaths_of_a_library_are_counted_and_told(tmp_path, monkeypatch):
     path = tmp_path / "input.abc"
     path.write_bytes(deadly.read_bytes())
     before = Fork.deaths
-    assert attempt_file(alembic.doors(), path) is None
+    assert attempt_file(alembic.loaders(), path) is None
     assert Fork.deaths == before + 1
     monkeypatch.setattr(fuzz, "fuzz_reader", lambda reader, inputs: Campaign(reader, inputs, 2.0, deaths=7))
     monkeypatch.setattr(fuzz, "READERS", {"alembic": alembic, "ply": READERS["ply"]})
     said: list[str] = []
     rows = [row for row in bench_fuzz(BenchRun(tmp_path, 1, said.append, inputs=50)) if "deaths" in row.metric]
     assert [(row.case, row.value, row.bound) for row in rows] == [("alembic", 7, None)]
-    assert "died 7 times" in said[0]
+    assert "7 crashes of the library" in said[0]
 
 
 def test_rows_of_a_trial(monkeypatch, tmp_path):

@@ -13,8 +13,7 @@ from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_character, pose_frames
 from osteon.io import load_model, load_sequence, save_model
 from osteon.io.poses.pose_set import load_pose_set, save_pose_set
-from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
-from osteon.pipeline.rig_poses import poses_of_rig
+from osteon.pipeline.eigenskin import learn_eigenskin, poses_of_rig, rig_of_mesh
 
 from ...eigenskin_arm import make_rig, pose_set
 
@@ -94,7 +93,7 @@ def test_the_paper_preset_says_that_it_has_no_pairs(run, poses):
 def test_a_rig_with_weights_of_its_own(run, poses):
     """Also one that holds vertices twice, in another order."""
     known = load_pose_set(poses)
-    from osteon.core.eigenskin_options import EigenSkinOptions
+    from osteon.fit.eigenskin.options import EigenSkinOptions
 
     rig = rig_of_mesh(known.mesh, known.skeleton, EigenSkinOptions())
     save_model(rig, run.folder / "rig.glb")
@@ -116,7 +115,7 @@ def test_a_rig_with_weights_of_its_own(run, poses):
 
 
 def test_options_of_learning_have_an_effect(poses):
-    from osteon.core.eigenskin_options import EigenSkinOptions
+    from osteon.fit.eigenskin.options import EigenSkinOptions
 
     known = load_pose_set(poses)
 

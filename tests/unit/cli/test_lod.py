@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.lod_options import LodOptions
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model
-from osteon.lod.files import load_levels, save_levels
+from osteon.lod.model_levels import load_levels, save_levels
+from osteon.lod.options import LodOptions
 from osteon.pipeline.levels import fit_levels
 from osteon.report import lod_gallery
 from osteon.synth.jointed import JointedOptions, make_jointed

@@ -14,10 +14,10 @@ import pytest
 from osteon.cli.main import COMMANDS
 from osteon.cli.option_flags import FlagGroup, read_options
 from osteon.cli.option_tables import write_tables
-from osteon.core.budget import Budget
-from osteon.core.option_fields import options_in
-from osteon.core.options import SkinOptions
+from osteon.core.options import options_in
+from osteon.core.skin_options import SkinOptions
 from osteon.io import LoadOptions, SaveOptions, save_model, save_sequence
+from osteon.pipeline.options import Budget
 from osteon.synth.baked import bake_cylinder
 
 from ...subjects import bent_tube

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.animation import Clip
 from osteon.core.asset import Asset, Material
-from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel

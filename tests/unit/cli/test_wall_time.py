@@ -14,8 +14,7 @@ from osteon.cli import wall_time
 from osteon.cli.common import _TimeLeft
 from osteon.cli.wall_time import WallTime, process_began, time_text
 from osteon.core.compile_kernels import Waited
-from osteon.core.progress import ProgressEvent
-from osteon.core.progress_time import RemainingTime
+from osteon.core.progress import ProgressEvent, RemainingTime
 
 from .conftest import Run
 
@@ -163,9 +162,9 @@ def test_the_bar_says_what_is_left_of_the_stage() -> None:
     remaining = RemainingTime(clock)
     shown = _TimeLeft(remaining)
     assert f"{shown}" == ""
-    remaining.hear(ProgressEvent("refine", 0.0))
+    remaining.update(ProgressEvent("refine", 0.0))
     clock.advance(20)
-    remaining.hear(ProgressEvent("refine", 0.2, 1.5))
+    remaining.update(ProgressEvent("refine", 0.2, 1.5))
     assert f"{shown}" == "about 1 min 20 s left in this stage"
     clock.advance(75)
     assert f"{shown}" == "about 5 s left in this stage"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from osteon.core.command_text import command_text
+from osteon.core.options import command_text
 
 NAMES = ["walk.glb", "my walk.glb", "it's.glb", "$HOME.glb", "a;b.glb", "out_####.obj", "-x.glb", ""]
 

@@ -8,10 +8,21 @@ import numpy as np
 import pytest
 
 from osteon.core import arrays, frames
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import GeometryError
-from osteon.core.frame_blocks import each_frame, frame_blocks, frame_centers, mean_frame, vertex_tracks
-from osteon.core.frames import ArrayFrames, FrameSource, JoinedFrames, ReaderFrames, frame_source, join_frames
+from osteon.core.frames import (
+    ArrayFrames,
+    FrameSource,
+    JoinedFrames,
+    ReaderFrames,
+    each_frame,
+    frame_blocks,
+    frame_centers,
+    frame_source,
+    join_frames,
+    mean_frame,
+    vertex_tracks,
+)
 from osteon.core.sequence import MeshSequence, frames_of, join_clips
 
 FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)

@@ -8,12 +8,22 @@ from typing import Literal, get_args
 
 import pytest
 
-from osteon.core.budget import Budget, parse_bytes
 from osteon.core.errors import OptionError
-from osteon.core.option_checks import change_options, check_options, check_used, drop_unused, make_options
-from osteon.core.option_fields import GIVEN, Kind, need, option, options_in
-from osteon.core.options import Preset, SkinOptions
+from osteon.core.options import (
+    GIVEN,
+    Kind,
+    change_options,
+    check_options,
+    check_used,
+    drop_unused,
+    make_options,
+    need,
+    option,
+    options_in,
+)
+from osteon.core.skin_options import Preset, SkinOptions
 from osteon.io import LoadOptions, SaveOptions
+from osteon.pipeline.options import Budget, parse_bytes
 from osteon.simplex.options import EnergyOptions, PoserOptions
 
 CLASSES = (SkinOptions, Budget, LoadOptions, SaveOptions, PoserOptions)

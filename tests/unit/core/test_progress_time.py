@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from osteon.core.progress import ProgressEvent
-from osteon.core.progress_time import RemainingTime, duration_text
+from osteon.core.progress import ProgressEvent, RemainingTime, duration_text
 
 
 class Clock:
@@ -22,7 +21,7 @@ def test_what_is_left_follows_from_what_is_done_and_counts_down() -> None:
     clock = Clock()
     remaining = RemainingTime(clock)
     for round_number in range(1, 6):  # of ten, two seconds each
-        remaining.hear(ProgressEvent("refine", round_number / 10, 2.0))
+        remaining.update(ProgressEvent("refine", round_number / 10, 2.0))
         clock.seconds += 2
     assert remaining.left() == pytest.approx(10 - 2)
     clock.seconds += 3
@@ -34,15 +33,15 @@ def test_what_is_left_follows_from_what_is_done_and_counts_down() -> None:
 def test_every_stage_is_timed_by_itself() -> None:
     clock = Clock()
     remaining = RemainingTime(clock)
-    remaining.hear(ProgressEvent("load", 0.0))
+    remaining.update(ProgressEvent("load", 0.0))
     clock.seconds += 50
-    remaining.hear(ProgressEvent("load", 0.9))
-    remaining.hear(ProgressEvent("refine", 0.0))
+    remaining.update(ProgressEvent("load", 0.9))
+    remaining.update(ProgressEvent("refine", 0.0))
     assert remaining.left() is None
     clock.seconds += 4
-    remaining.hear(ProgressEvent("refine", 0.5))
+    remaining.update(ProgressEvent("refine", 0.5))
     assert remaining.left() == pytest.approx(4)
-    remaining.hear(ProgressEvent("refine", 0.1))  # the next fit of a search
+    remaining.update(ProgressEvent("refine", 0.1))  # the next fit of a search
     assert remaining.left() is None
 
 
@@ -50,9 +49,9 @@ def test_every_stage_is_timed_by_itself() -> None:
 def test_nothing_is_said_that_is_not_known(fraction: float, seconds: float) -> None:
     clock = Clock()
     remaining = RemainingTime(clock)
-    remaining.hear(ProgressEvent("refine", 0.0))
+    remaining.update(ProgressEvent("refine", 0.0))
     clock.seconds += seconds
-    remaining.hear(ProgressEvent("refine", fraction))
+    remaining.update(ProgressEvent("refine", fraction))
     assert remaining.left() is None
 
 

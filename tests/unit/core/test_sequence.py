@@ -5,8 +5,8 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
+from osteon.core.animation import Clip
 from osteon.core.asset import Asset, Material
-from osteon.core.clips import Clip
 from osteon.core.errors import GeometryError
 from osteon.core.sequence import MeshSequence, join_clips
 

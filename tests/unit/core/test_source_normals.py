@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core import source_normals
+from osteon.core import normals
 from osteon.core.asset import Asset, CornerNormals
 from osteon.core.normals import vertex_normals
 from osteon.core.sequence import MeshSequence
@@ -81,7 +81,7 @@ def test_bent_normals_go_along_with_the_surface():
     assert_near(np.linalg.norm(source.at(stretched), axis=1), np.ones(len(bent)), 1e-6)
 
 
-@pytest.mark.parametrize(("apart", "count"), [(source_normals.SAME / 4, 1), (20 * source_normals.SAME, 2)])
+@pytest.mark.parametrize(("apart", "count"), [(normals.SAME / 4, 1), (20 * normals.SAME, 2)])
 def test_normals_that_hardly_differ_are_one(apart, count):
     """Two triangles that share an edge; the normals of its corners differ by a rounding or by more."""
     rest = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
@@ -96,7 +96,7 @@ def test_an_authored_normal_near_the_surface_is_the_surface():
     """Less than AUTHORED apart is rounding: the normal is then exactly that of the surface in every frame."""
     cube = sheared_cube()
     own = hard_normals()
-    for degrees, bent in ((source_normals.AUTHORED / 2, 0), (10 * source_normals.AUTHORED, 24)):
+    for degrees, bent in ((normals.AUTHORED / 2, 0), (10 * normals.AUTHORED, 24)):
         tilt = np.deg2rad(degrees)
         values = own.values * np.cos(tilt) + np.roll(own.values, 1, axis=1) * np.sin(tilt)
         tilted = cube.with_parts(asset=replace(cube.asset, normals=CornerNormals(values, own.of_corner)))
@@ -106,8 +106,8 @@ def test_an_authored_normal_near_the_surface_is_the_surface():
 def test_triangles_without_area_have_no_normal():
     rest = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0]], np.float32)
     own = CornerNormals(np.array([[0, 0, 1]], np.float32), np.zeros((1, 3), np.int32))
-    for normals in (None, own):
-        sequence = MeshSequence(rest[None], np.array([[0, 1, 2]]), rest, asset=Asset(normals=normals))
+    for given in (None, own):
+        sequence = MeshSequence(rest[None], np.array([[0, 1, 2]]), rest, asset=Asset(normals=given))
         source = source_normals_of(sequence)
         assert not source.at(rest).any()
 

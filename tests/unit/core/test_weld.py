@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.sequence import MeshSequence
-from osteon.core.weld import weld_vertices
+from osteon.core.topology import weld_vertices
 
 FACES = np.array([[0, 1, 2]], np.int32)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.weld import weld_points
+from osteon.core.topology import weld_points
 
 
 def test_the_first_of_equal_points_stands_for_all() -> None:

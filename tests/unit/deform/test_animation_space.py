@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
-from osteon.core.skin import Skin
 from osteon.deform.animation_space import AnimationSpace
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import blends_of, pose_points

@@ -14,10 +14,9 @@ from osteon.core.corrections import Corrections, StoredDisplacement
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.deform.column_rows import ColumnRows
-from osteon.deform.eigenskin import EigenSkin
-from osteon.deform.joint_rbf import driver_shapes, joint_turns
+from osteon.deform.eigenskin import EigenSkin, PackedColumns
+from osteon.deform.joint_rbf import driver_shapes, joint_rotations
 from osteon.deform.normals import pose_normals
-from osteon.deform.packed_columns import PackedColumns
 from osteon.deform.pose import displaced_rest, pose_character, pose_frames, pose_points
 from osteon.deform.registry import restore_displacement
 from osteon.io import load_model, save_model
@@ -59,7 +58,7 @@ def test_coefficients_of_all_joints_at_once_are_those_of_each_driver() -> None:
     model = DISPLACEMENT_CASES["eigenskin"]()
     rbf, transforms = displacement_of(model).rbf, model.track.transforms
     used = np.unique(rbf.joints[rbf.joints >= 0]).astype(np.int64)
-    turns, stop, at = joint_turns(transforms, rbf.parents, used), np.cumsum(rbf.counts), 0
+    turns, stop, at = joint_rotations(transforms, rbf.parents, used), np.cumsum(rbf.counts), 0
     for column, d in enumerate(rbf.driver.tolist()):
         joints, count = rbf.joints_of(d), int(rbf.counts[d])
         centres = rbf.centres[stop[d] - count : stop[d], : len(joints)].astype(np.float64)
@@ -153,8 +152,8 @@ def test_packed_in_an_npz(tmp_path: Path) -> None:
 
 def test_a_vertex_is_counted(tmp_path: Path) -> None:
     found = displacement_of(DISPLACEMENT_CASES["eigenskin"]())
-    assert found.columns_a_vertex.shape == (VERTICES,)
-    assert found.columns_a_vertex.sum() == len(ColumnRows.of(found.basis).columns)
+    assert found.columns_per_vertex.shape == (VERTICES,)
+    assert found.columns_per_vertex.sum() == len(ColumnRows.of(found.basis).columns)
 
 
 def test_an_empty_displacement_moves_nothing() -> None:

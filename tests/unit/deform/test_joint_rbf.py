@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.errors import GeometryError
 from osteon.core.transforms import compose, identity, invert
-from osteon.deform.joint_rbf import JointRbf, compare_turns, hinge_angles, joint_turns, rotation_vectors
+from osteon.deform.joint_rbf import JointRbf, compare_rotations, hinge_angles, joint_rotations, rotation_vectors
 
 from ...contract.families import BONES, joint_rbf
 
@@ -97,7 +97,7 @@ def test_hinges_count_what_is_about_their_axis() -> None:
     about = Rotation.from_rotvec(0.7 * axis)
     tilted = Rotation.from_rotvec([0.0, 0.2, 0.0]) * about
     assert hinge_angles(tilted.as_quat(), axis) == pytest.approx(0.7, abs=1e-12)
-    apart, product = compare_turns(tilted.as_quat(), Rotation.from_rotvec(0.4 * axis).as_quat(), axis)
+    apart, product = compare_rotations(tilted.as_quat(), Rotation.from_rotvec(0.4 * axis).as_quat(), axis)
     assert (apart, product) == pytest.approx((0.3, 0.28), abs=1e-12)
 
 
@@ -106,7 +106,7 @@ def test_turns_of_a_chain() -> None:
     frames = identity(1, 4)
     for b in range(3):
         frames[0, b + 1, :, :3] = frames[0, b, :, :3] @ Rotation.from_euler("x", angles[b]).as_matrix()
-    turns = joint_turns(frames, np.array([-1, 0, 1, 2], np.int32), np.array([1, 2, 3]))
+    turns = joint_rotations(frames, np.array([-1, 0, 1, 2], np.int32), np.array([1, 2, 3]))
     assert rotation_vectors(turns)[0, :, 0] == pytest.approx(angles, abs=1e-12)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skin
 from osteon.core.corrections import Corrections
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames, pose_vertices

@@ -10,11 +10,11 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
 from osteon.core.asset import CornerNormals
+from osteon.core.character import Skin
 from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.normals import displaced_normals, normal_map, pose_normals, rest_normals, unit_vectors
 from osteon.deform.pose import linear_parts, pose_vertices

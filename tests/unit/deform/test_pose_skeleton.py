@@ -10,7 +10,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.kinematics import pose_joints
 from osteon.core.transforms import apply
 from osteon.deform.pose import pose_points
-from osteon.deform.pose_skeleton import posed_places, transforms_of_turns, turns_of_transforms
+from osteon.deform.pose_skeleton import joint_rotations_of_transforms, posed_places, transforms_of_joint_rotations
 from osteon.pipeline.pose_model import sticks_for
 from tests.posable import NAMES, PARENTS, PLACES, posable_model, posable_skeleton, random_turns
 from tests.tolerance import assert_same_points
@@ -25,7 +25,7 @@ def still(n_frames: int = 1) -> np.ndarray:
 @pytest.mark.parametrize("dual", [False, True])
 def test_no_turns_are_the_rest_pose_exactly(dual):
     model = posable_model(dual=dual)
-    transforms = transforms_of_turns(posable_skeleton(), still())
+    transforms = transforms_of_joint_rotations(posable_skeleton(), still())
     np.testing.assert_array_equal(transforms[0, :, :, :3], still()[0])
     np.testing.assert_array_equal(transforms[..., 3], 0)
     posed = pose_points(model.deformer, model.rest[None].astype(np.float64), transforms)
@@ -37,14 +37,14 @@ def test_a_turned_and_moved_root_moves_the_mesh_rigidly(dual):
     model = posable_model(dual=dual)
     turns, shift = still(), np.array([[0.4, -1.0, 2.0]])
     turns[0, 0] = Rotation.from_rotvec([0.9, -0.5, 1.3]).as_matrix()
-    transforms = transforms_of_turns(posable_skeleton(), turns, shift)
+    transforms = transforms_of_joint_rotations(posable_skeleton(), turns, shift)
     np.testing.assert_allclose(transforms[0], np.tile(transforms[0, :1], (len(NAMES), 1, 1)), atol=1e-12)
     posed = pose_points(model.deformer, model.rest[None].astype(np.float64), transforms)[0]
     assert_same_points(posed, (model.rest - REST[0]) @ turns[0, 0].T + REST[0] + shift[0])
 
 
 def test_bones_keep_their_lengths():
-    transforms = transforms_of_turns(posable_skeleton(), random_turns(20, size=2), np.ones((20, 3)))
+    transforms = transforms_of_joint_rotations(posable_skeleton(), random_turns(20, size=2), np.ones((20, 3)))
     places = posed_places(REST, transforms)
     children = np.flatnonzero(PARENTS >= 0)
     for points in (REST, places):
@@ -58,9 +58,9 @@ def test_bones_keep_their_lengths():
 @pytest.mark.parametrize("dual", [False, True])
 def test_turns_taken_from_an_animation_give_its_frames(dual):
     model = posable_model(dual=dual)
-    turns, shift = turns_of_transforms(model.skeleton, model.track.transforms)
+    turns, shift = joint_rotations_of_transforms(model.skeleton, model.track.transforms)
     np.testing.assert_allclose(turns, random_turns(model.n_frames), atol=1e-6)
-    transforms = transforms_of_turns(model.skeleton, turns, shift)
+    transforms = transforms_of_joint_rotations(model.skeleton, turns, shift)
     rest = model.rest[None].astype(np.float64)
     expected = pose_points(model.deformer, rest, model.track.transforms)
     assert_same_points(pose_points(model.deformer, rest, transforms), expected, 1e-5)
@@ -71,20 +71,20 @@ def test_turns_mean_what_they_mean_in_files_of_poses():
     turns = random_turns(2)[1]
     by_stick = {sticks.names.index(name): turns[j] for j, name in enumerate(NAMES)}
     places, _ = pose_joints(sticks, by_stick, {})
-    mine = posed_places(REST, transforms_of_turns(posable_skeleton(), turns[None]))[0]
+    mine = posed_places(REST, transforms_of_joint_rotations(posable_skeleton(), turns[None]))[0]
     np.testing.assert_allclose([places[sticks.names.index(name)] for name in NAMES], mine, atol=1e-7)
 
 
 def test_roots_may_move_apart():
     skeleton = type(posable_skeleton())(("a", "b"), np.array([-1, -1]), posable_skeleton().world_from_joint[:2])
     apart = np.array([[[1.0, 0, 0], [0, 2.0, 0]]])
-    transforms = transforms_of_turns(skeleton, still()[:, :2], apart)
+    transforms = transforms_of_joint_rotations(skeleton, still()[:, :2], apart)
     np.testing.assert_allclose(transforms[..., 3], apart, atol=1e-15)
-    np.testing.assert_allclose(turns_of_transforms(skeleton, transforms)[1], apart, atol=1e-7)
+    np.testing.assert_allclose(joint_rotations_of_transforms(skeleton, transforms)[1], apart, atol=1e-7)
     with pytest.raises(GeometryError, match="shift"):
-        transforms_of_turns(skeleton, still()[:, :2], np.zeros((1, 3, 3)))
-    with pytest.raises(GeometryError, match="turns"):
-        transforms_of_turns(skeleton, still())
+        transforms_of_joint_rotations(skeleton, still()[:, :2], np.zeros((1, 3, 3)))
+    with pytest.raises(GeometryError, match="rotations"):
+        transforms_of_joint_rotations(skeleton, still())
 
 
 def test_places_are_those_of_the_subject():

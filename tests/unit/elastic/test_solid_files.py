@@ -13,7 +13,6 @@ import pytest
 from osteon.core.errors import FileFormatError, GeometryError, OptionError, OsteonError
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.elastic import pose_workers
 from osteon.elastic.options import FleshOptions
 from osteon.elastic.pose_workers import PoseTask, pose_many
 from osteon.elastic.solid_files import load_flesh, make_body
@@ -106,16 +105,17 @@ def test_processes_change_nothing(bar_files):
         assert posed.equilibrium.falls == together[k].equilibrium.falls
 
 
+class Refusing:
+    """A body that refuses every pose."""
+
+    def pose(self, turns, shift, *, load_steps):
+        raise GeometryError("flat")
+
+
 def test_errors_of_processes_are_raised_here(refused):
-    ours, theirs = multiprocessing.Pipe()
-    worker = pose_workers._Worker(multiprocessing.Process(), ours)
-    for said, kind in ((OptionError("bend less"), OptionError), (GeometryError("flat"), GeometryError)):
-        worker.give(tasks(5)[0])
-        theirs.recv()
-        theirs.send(said)
-        with refused(kind, str(said)):
-            worker.answer()
-        assert worker.task is None
+    with refused(GeometryError, "flat"):
+        list(pose_many(Refusing(), tasks(5, 10), 2))
+    assert not multiprocessing.active_children()
 
 
 def test_a_process_that_ends_is_told(bar_files, refused):

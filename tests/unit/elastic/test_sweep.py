@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import OptionError
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.elastic.options import FleshOptions, SweepOptions
@@ -54,7 +54,7 @@ def test_two_ways_of_a_joint_at_once_are_turned_as_random_poses_turn_them():
     assert names == [f"joint1_bend+{b}_sway{s:+d}" for b in (40, 80) for s in (-30, 30)]
     assert {poses[name].kind for name in names} == {"train"}
     bend, sway = LIMITS[:2]
-    assert np.allclose(poses[names[-1]].turns[1], sway.turn(30) @ bend.turn(80))
+    assert np.allclose(poses[names[-1]].turns[1], sway.rotation(30) @ bend.rotation(80))
 
 
 def test_joints_are_neighbours_across_bones_that_stay_as_they_are():

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from osteon.core.asset import Asset
+from osteon.core.character import Skin
 from osteon.core.errors import OptionError
 from osteon.core.mesh import Mesh
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.fit.naming.bone_names import mirror_pairs, name_bones, sparse_weights
+from osteon.fit.naming import mirror_pairs, name_bones, sparse_weights
 from osteon.io import load_model, load_sequence, save_model
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.creature import CreatureOptions, make_creature

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.fit.naming.joint_names import name_joints
+from osteon.fit.naming import name_joints
 
 # Hips, spine, head; arms of two joints, legs of two joints.
 PLACES = np.array(

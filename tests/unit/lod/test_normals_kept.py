@@ -8,7 +8,7 @@ import pytest
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.pipeline.skin import skin_sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
-from osteon.lod.level_pose import pose_at_count
+from osteon.core.character import Skin
+from osteon.lod.bone_order import pose_at_count
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.fit_orders import fit_orders, runs_of
 from osteon.lod.search.level_errors import blend_moments, level_errors

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
-from osteon.core.skin import Skin
 from osteon.deform.animation_space import AnimationSpace
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion

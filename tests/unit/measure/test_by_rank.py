@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from osteon.core.corrections import Corrections
-from osteon.core.option_checks import change_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import change_options
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
-from osteon.measure.by_rank import error_percent_by_rank
-from osteon.measure.distortion import measure_distortion
+from osteon.measure.distortion import error_percent_by_rank, measure_distortion
 from osteon.measure.skin_report import shown_ranks
 from osteon.pipeline.skin import cut_fit, skin_sequence
 from osteon.synth.baked import RandomOptions, bake_random_model

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.core.transforms import identity, rotation_from_axis_angle
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
-from osteon.measure import conditioning
-from osteon.measure.conditioning import measure_conditioning
+from osteon.measure import distortion
+from osteon.measure.distortion import measure_conditioning
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 
@@ -39,7 +39,7 @@ def test_two_bones_half_a_turn_apart_cancel():
 def test_a_sample_reaches_all_parts_of_the_model(monkeypatch, most):
     """Of 540 blends, a few are looked at; a bad frame and a bad region are still seen."""
     model = bake_random_model(2, options=RandomOptions(5, 9, 60, 3)).model
-    monkeypatch.setattr(conditioning, "MAX_PAIRS", most)
+    monkeypatch.setattr(distortion, "MAX_PAIRS", most)
     assert measure_conditioning(model).smallest >= singular_values(model).min() * (1 - 1e-5)
     frame, region = model.track.transforms.copy(), model.skin.bones.copy()
     frame[4, :, 2] = 0

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack, BoneType
+from osteon.core.character import Skin
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model
-from osteon.measure.size import compression_ratio
+from osteon.measure.skin_report import compression_ratio
 
 #: Table 1 of Skinning Mesh Animations: vertices, frames, bones, then the ratios printed for rigid and flexible bones.
 #: Its row of the hands is left out: the formula gives 7.8 for flexible bones, the paper prints 7.9.

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from osteon.core.options import SkinOptions
-from osteon.measure.report import peak_memory_mb
+from osteon.core.progress import peak_memory_mb
+from osteon.core.skin_options import SkinOptions
 from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 

@@ -13,8 +13,8 @@ import pytest
 
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.io import save_model
 from osteon.pipeline.budget import Budget, BudgetFit, Try, fit_to_budget

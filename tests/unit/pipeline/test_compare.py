@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.compare_options import CompareOptions
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
-from osteon.fit.models import contestants
-from osteon.fit.models.contestants import CONTESTANTS, Contestant, ContestantSweep, find_contestants
+from osteon.fit.models import registry as contestants
+from osteon.fit.models.registry import CONTESTANTS, Contestant, ContestantSweep, find_contestants
 from osteon.pipeline.compare import bones_for_comparison, compare_models
 from osteon.pipeline.comparison import Comparison
+from osteon.pipeline.options import CompareOptions
 
 from ...subjects import bent_tube
 
@@ -95,7 +95,7 @@ def test_unseen_poses_change_no_weight(tube: MeshSequence, found: Comparison) ->
     changed[found.unseen[0]] *= 1.3
     other = bones_for_comparison(poses.with_parts(frames=changed), found.training, OPTIONS)
     assert np.array_equal(whole.influences.weights, other.influences.weights)
-    assert np.array_equal(whole.transforms[found.training], other.transforms[found.training])
+    assert np.array_equal(whole.transforms.values[found.training], other.transforms.values[found.training])
 
 
 def test_a_list_of_poses_is_taken(tube: MeshSequence) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core import frame_blocks
+from osteon.core import frames
 from osteon.core.frames import ReaderFrames
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.core.weld import weld_vertices
-from osteon.fit.clustering.cluster_count import cluster_exactly
+from osteon.core.skin_options import SkinOptions
+from osteon.core.topology import weld_vertices
+from osteon.fit.clustering.cluster import cluster_exactly
 from osteon.fit.problem import pose_problem
 from osteon.pipeline.skin import skin_sequence
-from osteon.report.evidence import frame_steps
+from osteon.report.advice import frame_steps
 from osteon.report.views import centering_shifts, distinct_frames
 from osteon.view.pack.model_pack import pack_sequence
 
@@ -24,7 +24,7 @@ TUBE = bent_tube(3, n_frames=12).sequence
 
 @pytest.fixture(autouse=True)
 def _several_blocks(monkeypatch):
-    monkeypatch.setattr(frame_blocks, "BLOCK_VALUES", 5 * TUBE.n_vertices * 3)
+    monkeypatch.setattr(frames, "BLOCK_VALUES", 5 * TUBE.n_vertices * 3)
 
 
 @pytest.fixture

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.lod_options import LodOptions
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions
-from osteon.pipeline.baked_levels import bake_found, file_sizes, level_at, stored_fit
-from osteon.pipeline.level_costs import measure_costs
-from osteon.pipeline.levels import LevelsFit, fit_levels
+from osteon.lod.options import LodOptions
+from osteon.pipeline.level_measures import measure_costs
+from osteon.pipeline.levels import LevelsFit, bake_found, file_sizes, fit_levels, level_at, stored_fit
 from osteon.synth.jointed import JointedOptions, make_jointed
 from tests.contract.families import animation_space
 from tests.lod_rigs import two_clips

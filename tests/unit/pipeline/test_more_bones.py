@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from osteon.core.animation import BoneType
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.cloth import ClothOptions, make_cloth

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from osteon.core.character import Skeleton
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.pose_track import PinTrack, PoseTrack
-from osteon.core.skeleton import Skeleton
 from osteon.deform.pose import pose_frames
 from osteon.io import save_model
 from osteon.io.poses import load_poses

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import change_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import change_options
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
-from osteon.measure.by_rank import error_percent_by_rank
+from osteon.measure.distortion import error_percent_by_rank
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.baked import (
     BakeOptions,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skeleton
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.core.skeleton import Skeleton
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import compose
 from osteon.deform.pose import pose_frames
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones

@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.asset import Asset
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_frames
 from osteon.fit.corrections.normals import normal_rows

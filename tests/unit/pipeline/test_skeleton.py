@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.rig_options import RigOptions
 from osteon.core.sequence import MeshSequence
 from osteon.core.transforms import apply
+from osteon.pipeline.options import RigOptions
 from osteon.pipeline.skeleton import RigFit, rig_sequence
 from osteon.synth.baked import BakeOptions, bake_chain, bake_rigid_body
 

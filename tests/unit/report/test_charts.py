@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from osteon.report.charts import HEIGHT, LETTER, WIDTH, Axis, Bar, Mark, Series, bar_chart, legend, line_chart
-from osteon.report.numbers import brief, log_ticks, nice_ticks, number, percent, share
+from osteon.report.page_parts import brief, log_ticks, nice_ticks, number, percent, share
 
 
 def _chart(*series: Series, x: Axis | None = None, y: Axis | None = None, marks: tuple[Mark, ...] = ()) -> str:

@@ -9,15 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.compare_options import CompareOptions
-from osteon.fit.models.contestants import ContestantSweep
+from osteon.fit.models.registry import ContestantSweep
 from osteon.measure.deviation import Deviation
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison, ModelResult
+from osteon.pipeline.options import CompareOptions
 from osteon.report import compare_page
-from osteon.report.compare_figures import measure_table, poses_figure, sweep_figures
+from osteon.report.compare_figures import (
+    best_choice,
+    compare_verdict,
+    measure_table,
+    poses_figure,
+    sweep_figures,
+    verdict_lines,
+)
 from osteon.report.compare_page import build_comparison_page, write_comparison_page
-from osteon.report.compare_verdict import best_choice, compare_verdict, verdict_lines
 
 from ...subjects import bent_tube
 
@@ -71,32 +77,33 @@ def test_the_closest_is_named_first(found: Comparison) -> None:
     told = three(found, (0.4, 0.35), (0.3, 0.25), (0.6, 0.5))
     assert best_choice(told).word == "as"
     assert compare_verdict(told).replace("\u00a0", " ") == (
-        "Animation Space is closest in the 5 poses that it has not seen: off by 0.3 % of the body’s size on average, "
+        "Animation Space is closest in the 5 unseen poses: off by 0.3 % of the body’s size on average, "
         "25 % less than linear blending (SSD)."
     )
-    assert any("numbers a vertex" in line for line in verdict_lines(told))
-    assert not any("Mind" in line for line in verdict_lines(told))
+    assert any("numbers per vertex" in line for line in verdict_lines(told))
+    assert not any("overfitted" in line for line in verdict_lines(told))
 
 
 def test_of_equals_the_smaller_is_taken(found: Comparison) -> None:
     told = three(found, (0.4, 0.35), (0.301, 0.25), (0.3, 0.25))
     assert best_choice(told).word == "as"
     assert compare_verdict(told).replace("\u00a0", " ") == (
-        "Animation Space is the best choice: in the 5 poses that it has not seen it is off by 0.3 % of the body’s size "
-        "on average, 25 % less than linear blending (SSD). Multi-Weight is closest, off by 0.3 %, which nobody sees."
+        "Animation Space is the best choice: in the 5 unseen poses it is off by 0.3 % of the body’s size "
+        "on average, 25 % less than linear blending (SSD). Multi-Weight is closest, off by 0.3 %, an invisible "
+        "difference."
     )
     assert any(line.startswith("Multi-Weight is as close") for line in verdict_lines(told))
 
 
 def test_differences_that_nobody_sees(found: Comparison) -> None:
     told = three(found, (0.004, 0.004), (0.002, 0.002), (0.011, 0.002))
-    assert compare_verdict(told).startswith("It does not matter which: all 3 models")
+    assert compare_verdict(told).startswith("All models are equally good: all 3 ")
     assert best_choice(told).word == "ssd"
 
 
 def test_overfitting_is_told(found: Comparison) -> None:
     told = three(found, (0.4, 0.35), (0.3, 0.25), (0.6, 0.05))
-    assert [line for line in verdict_lines(told) if line.startswith("Mind Multi-Weight")]
+    assert [line for line in verdict_lines(told) if line.startswith("Multi-Weight") and "overfitted" in line]
 
 
 def test_normals_may_disagree(found: Comparison) -> None:
@@ -141,7 +148,7 @@ def test_sweeps_are_drawn(found: Comparison) -> None:
     swept = replace(found.results[0], sweep=ContestantSweep((1e-3, 1e-2, 1e-1), (1.0, 2.0, 3.0), (5.0, 4.0, 6.0)))
     figures = sweep_figures(replace(found, results=(swept,)))
     assert [figure.title for figure in figures] == ["Strength of regularisation, linear blending (SSD)"]
-    assert "taken: 0.01" in figures[0].chart
+    assert "chosen: 0.01" in figures[0].chart
 
 
 def test_the_page_is_written_whole(found: Comparison, tmp_path: Path) -> None:

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.corrections import Corrections
 from osteon.core.errors import FileFormatError
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
-from osteon.measure.report import Rung
-from osteon.measure.verdict import judge
+from osteon.core.skin_options import SkinOptions
+from osteon.measure.skin_report import Rung, grade_result
 from osteon.pipeline.rig import default_rig_options
 from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon.report import gallery
@@ -100,7 +99,7 @@ def test_says_what_was_measured(page: _Page, tube: tuple[SkinFit, MeshSequence])
         *wanted,
         f"frame {worst.frame}",
         "held-out E",
-        "What would make it better, or smaller",
+        "How to make it closer, or smaller",
         "Bones found by tolerance",
     ):
         assert part in page.text, part
@@ -275,7 +274,7 @@ def test_verdict_sees_shading(
     """A close result with bad shading is not close."""
     degrees = {"mean": mean, "p95": p95}
     quality = replace(tube[0].report.quality, error_percent=0.5, shading_deviation_degrees=degrees)
-    found = judge(quality)
+    found = grade_result(quality)
     assert (found.word, found.advice) == (word, advice)
     assert found.because == ("shading" if word != "Close" else "E")
 
@@ -283,8 +282,8 @@ def test_verdict_sees_shading(
 def test_advice_with_a_rig_is_allowed_there(tube: tuple[SkinFit, MeshSequence]) -> None:
     """Bounds are refused with a rig."""
     quality = replace(tube[0].report.quality, error_percent=9.0, shading_deviation_degrees={"mean": 12.0, "p95": 40.0})
-    assert judge(quality).advice == "--max-error 1 --max-shading 3"
-    assert judge(quality, has_rig=True).advice == "--helpers 4 --normal-rank 5"
+    assert grade_result(quality).advice == "--max-error 1 --max-shading 3"
+    assert grade_result(quality, has_rig=True).advice == "--helpers 4 --normal-rank 5"
     baked = bent_tube(2, 8)
     options = default_rig_options(baked.sequence, baked.model)
     assert skin_sequence(baked.sequence, options=options, rig=baked.model).report.has_rig

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from osteon.core.clips import Clip
-from osteon.core.compare_options import CompareOptions
-from osteon.core.options import SkinOptions
-from osteon.fit.models.contestants import ContestantSweep
+from osteon.core.animation import Clip
+from osteon.core.skin_options import SkinOptions
+from osteon.fit.models.registry import ContestantSweep
 from osteon.pipeline.compare import compare_models
+from osteon.pipeline.options import CompareOptions
 from osteon.pipeline.skin import skin_sequence
 from osteon.report import compare_page
 from osteon.report.compare_page import write_comparison_page

@@ -8,14 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.lod_options import LodOptions
 from osteon.lod.model_levels import Level
-from osteon.pipeline.level_costs import BoneCosts
+from osteon.lod.options import LodOptions
+from osteon.pipeline.level_measures import BoneCosts
 from osteon.pipeline.levels import LevelsFit, fit_levels
 from osteon.report import lod_gallery
-from osteon.report.lod_figures import bones_figures, cost_figure, level_table, order_table, triangles_figure
 from osteon.report.lod_gallery import draw_levels
-from osteon.report.lod_page import build_levels_page, write_levels_page
+from osteon.report.lod_page import (
+    bones_figures,
+    build_levels_page,
+    cost_figure,
+    level_table,
+    order_table,
+    triangles_figure,
+    write_levels_page,
+)
 from osteon.synth.jointed import JointedOptions, make_jointed
 from tests.lod_rigs import two_clips
 
@@ -55,7 +62,7 @@ def test_notes_come_first(found):
 def test_nothing_to_leave_out_is_said(found):
     first = found.levels.levels[0]
     same = replace(found, levels=replace(found.levels, levels=(first, first)))
-    assert "Nothing can be left out" in build_levels_page(same, (3, 3))
+    assert "Nothing can be removed" in build_levels_page(same, (3, 3))
 
 
 def test_a_chart_for_every_clip_and_a_line_for_every_blend(found):
@@ -84,7 +91,7 @@ def test_the_table_tells_what_to_decide_from():
 
 
 def test_costs_and_triangles_are_drawn(found):
-    assert "2 µs a character" in cost_figure(COSTS).note
+    assert "2 µs per character" in cost_figure(COSTS).note
     figure = triangles_figure(found)
     assert len(figure.rows) == len(found.offered)
 

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from osteon.cli.skin import skin
-from osteon.core.options import SkinOptions
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import SkinOptions
 from osteon.io import save_model
 from osteon.io.save.sequences import save_sequence
 from osteon.pipeline.skin import skin_sequence

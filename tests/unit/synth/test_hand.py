@@ -55,7 +55,7 @@ def test_joints_bend_towards_the_palm():
     assert {limit.joint for limit in limits} == {name for name in skeleton.names if name[-1] in "123"}
     for limit in limits:
         tip = number[f"{limit.joint.partition('.')[0]}.tip"]
-        posed, _ = pose_joints(skeleton, {number[limit.joint]: limit.turn(min(limit.high, 40))}, {})
+        posed, _ = pose_joints(skeleton, {number[limit.joint]: limit.rotation(min(limit.high, 40))}, {})
         moved = posed[tip] - skeleton.joints[tip]
         if limit.name != "spread" and not limit.joint.startswith("thumb"):
             assert moved[2] > 0.02, limit

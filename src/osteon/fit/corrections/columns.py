@@ -6,18 +6,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float32, Float64, Int64
+from osteon.core.kernels import kernel
+from osteon.core.parallel import for_blocks
 from osteon.fit.problem import FitProblem
 
 __all__ = [
+    "PAIRS",
     "VERTICES_A_BLOCK",
     "ColumnFit",
     "SkinState",
     "add_columns",
+    "basis_of_block",
+    "blend_frames",
+    "blends_and_residue",
+    "corrected_points",
     "no_columns",
     "order_columns",
+    "pair_products",
+    "pulled_back",
     "scaled_columns",
+    "solve_basis",
+    "solve_coefficients",
+    "squares_of",
 ]
+
 
 #: Vertices whose small systems are solved at a time.
 VERTICES_A_BLOCK = 256
@@ -77,3 +90,187 @@ def scaled_columns(columns: ColumnFit) -> ColumnFit:
     peak = q[np.abs(q).argmax(axis=0), np.arange(columns.rank)]
     peak = np.where(peak == 0, 1.0, peak)
     return ColumnFit(columns.basis * peak[:, None], q / peak)
+
+
+# What the fits of corrections ask of a few vertices in all frames: their blends, and what those leave of the source.
+#
+#     A_v^f = sum_k w_vk T_bone(v,k)^f,   left_v^f = x_v^f - A_v^f (p_v + U_v q^f) - t_v^f
+#
+# Symbols as in fit_corrections.py. The blends are compiled, the rest is NumPy on blocks of vertices: products of
+# stacked matrices and BLAS are as quick as loops over vertices and frames, which took 15 s to compile.
+
+#: Rows and columns of the six numbers of a symmetric 3x3 matrix.
+PAIRS = ((0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2))
+
+
+@kernel("i8.2r f8.2r f8.4r f8.4")
+def blend_frames(bones: Int64, weights: Float64, transforms: Float64, out: Float64) -> None:
+    """out (n,f,3,4): the blends of vertices with bones and weights (n,k) in every frame of transforms (f,b,3,4)."""
+    for n in range(bones.shape[0]):
+        for f in range(transforms.shape[0]):
+            for i in range(3):
+                x = y = z = t = 0.0
+                for k in range(bones.shape[1]):
+                    b, w = bones[n, k], weights[n, k]
+                    x += w * transforms[f, b, i, 0]
+                    y += w * transforms[f, b, i, 1]
+                    z += w * transforms[f, b, i, 2]
+                    t += w * transforms[f, b, i, 3]
+                out[n, f, i, 0], out[n, f, i, 1], out[n, f, i, 2], out[n, f, i, 3] = x, y, z, t
+
+
+def corrected_points(points: Float64, columns: ColumnFit, vertices: slice | Int64) -> Float64:
+    """(n,f,3) the rest points of some vertices with their corrections, or (n,1,3) if there are none."""
+    rest: Float64 = points[vertices, None, :3]
+    if columns.rank == 0:
+        return rest
+    moved: Float64 = rest + np.matmul(columns.coefficients, columns.basis[vertices])
+    return moved
+
+
+def blends_and_residue(
+    problem: FitProblem, skin: SkinState, fixed: ColumnFit, vertices: slice | Int64
+) -> tuple[Float64, Float64]:
+    """A and t (n,f,3,4) of some vertices, and what they leave of the source (n,f,3) with the fixed columns."""
+    bones, weights = skin.bones[vertices], skin.weights[vertices]
+    blends = np.empty((len(bones), problem.n_frames, 3, 4))
+    blend_frames(bones, weights, skin.transforms, blends)
+    targets = problem.targets[vertices].reshape(len(bones), -1, 3)
+    moved = corrected_points(problem.points, fixed, vertices)
+    left = targets - blends[..., 3]
+    for j in range(3):
+        left -= blends[..., j] * moved[..., j, None]
+    return blends, left
+
+
+def squares_of(blends: Float64) -> Float64:
+    """(n,6,f) A'A, its lower half by rows."""
+    out = np.empty((len(blends), 6, blends.shape[1]))
+    for row, (i, j) in enumerate(PAIRS):
+        np.einsum("vfk,vfk->vf", blends[..., i], blends[..., j], out=out[:, row])
+    return out
+
+
+def pulled_back(blends: Float64, left: Float64) -> Float64:
+    """(n,3,f) A' left."""
+    out = np.empty((len(blends), 3, blends.shape[1]))
+    for i in range(3):
+        np.einsum("vfk,vfk->vf", blends[..., i], left, out=out[:, i])
+    return out
+
+
+# The two exact halves of a fit in posed space: the basis for given coefficients, the coefficients for a given basis.
+#
+#     minimise over U, or over q:   sum_v sum_f || A_v^f (p_v + U_v q^f) + t_v^f - x_v^f ||^2
+#
+# Nothing is inverted: a 3r x 3r system for every vertex, an r x r system for every frame. Symbols as in
+# fit_corrections.py. Of every vertex N = sum_f q q' (x) A'A and b = sum_f q (x) A'(x - A p - t), assembled from six
+# sums for each pair of columns.
+
+#: Damping of the small systems, of their own diagonal.
+DAMPING = 1e-8
+#: Vertices of a frame that are blended at a time.
+BLOCK = 2048
+
+#: Which of the six numbers of a symmetric matrix stands in a row and column.
+_PLACE = np.array([[PAIRS.index((max(i, j), min(i, j))) for j in range(3)] for i in range(3)])
+
+
+def pair_products(q: Float64) -> Float64:
+    """(f,r(r+1)/2) products of every two coefficients of a frame."""
+    first, second = np.tril_indices(q.shape[1])
+    return np.ascontiguousarray(q[:, first] * q[:, second])
+
+
+def _pair_numbers(rank: int) -> np.ndarray:
+    """(r,r) which column of `pair_products` a pair is."""
+    first, second = np.tril_indices(rank)
+    out = np.empty((rank, rank), np.int64)
+    out[first, second] = out[second, first] = np.arange(len(first))
+    return out
+
+
+def basis_of_block(
+    problem: FitProblem, skin: SkinState, q: Float64, qq: Float64, fixed: ColumnFit, start: int, stop: int
+) -> tuple[Float64, Float64]:
+    """The best displacements (n,r,3) of some vertices for given coefficients, and their squared errors (n,)."""
+    blends, left = blends_and_residue(problem, skin, fixed, slice(start, stop))
+    energy = np.einsum("vfi,vfi->v", left, left)
+    count, rank = len(blends), q.shape[1]
+    if rank == 0:
+        return np.zeros((count, 0, 3)), energy
+    n = 3 * rank
+    b = np.matmul(pulled_back(blends, left), q).transpose(0, 2, 1).reshape(count, n)
+    sums = (squares_of(blends).reshape(6 * count, -1) @ qq).reshape(count, 6, -1)
+    N = sums[:, _PLACE[None, :, None, :], _pair_numbers(rank)[:, None, :, None]].reshape(count, n, n)
+    diagonal = np.einsum("vii->vi", N)
+    diagonal += (DAMPING / n) * diagonal.sum(axis=1, keepdims=True) + 1e-300
+    u = np.linalg.solve(N, b[..., None])[..., 0]
+    energy -= np.einsum("vi,vi->v", b, u)
+    return u.reshape(count, rank, 3), np.maximum(energy, 0.0)
+
+
+def solve_basis(
+    problem: FitProblem, skin: SkinState, q: Float64, fixed: ColumnFit, threads: int
+) -> tuple[Float64, Float64]:
+    """The basis (v,r,3) for given coefficients on top of fixed columns, and the squared error of every vertex."""
+    basis, errors = np.zeros((problem.n_vertices, q.shape[1], 3)), np.empty(problem.n_vertices)
+    qq = pair_products(q)
+
+    def work(start: int, stop: int) -> None:
+        basis[start:stop], errors[start:stop] = basis_of_block(problem, skin, q, qq, fixed, start, stop)
+
+    for_blocks(work, problem.n_vertices, VERTICES_A_BLOCK, threads)
+    return basis, errors
+
+
+@kernel("f8.4r f8.3r f4.2r f8.3r f8.2 f8.2 f8.1")
+def _coefficient_sums(
+    blends: Float64, points: Float64, targets: Float32, basis: Float64, moved: Float64, M: Float64, g: Float64
+) -> None:
+    """Adds M = sum_v (A U)'(A U), its lower half, and g = sum_v (A U)'(x - A p - t) of one frame.
+
+    blends (n,1,3,4), points (n,1,3), targets (n,3); moved (3,r+1) is scratch.
+    """
+    rank = basis.shape[1]
+    for v in range(blends.shape[0]):
+        px, py, pz = points[v, 0, 0], points[v, 0, 1], points[v, 0, 2]
+        for i in range(3):
+            x, y, z, t = blends[v, 0, i, 0], blends[v, 0, i, 1], blends[v, 0, i, 2], blends[v, 0, i, 3]
+            moved[i, rank] = targets[v, i] - t - x * px - y * py - z * pz
+            for r in range(rank):
+                moved[i, r] = x * basis[v, r, 0] + y * basis[v, r, 1] + z * basis[v, r, 2]
+        for r in range(rank):
+            x, y, z = moved[0, r], moved[1, r], moved[2, r]
+            g[r] += x * moved[0, rank] + y * moved[1, rank] + z * moved[2, rank]
+            for s in range(r + 1):
+                M[r, s] += x * moved[0, s] + y * moved[1, s] + z * moved[2, s]
+
+
+def _coefficients_of_frame(problem: FitProblem, skin: SkinState, basis: Float64, fixed: ColumnFit, f: int) -> Float64:
+    """(r,) the coefficients of one frame."""
+    rank = basis.shape[1]
+    M, g, scratch = np.zeros((rank, rank)), np.zeros(rank), np.empty((3, rank + 1))
+    fixed_here = ColumnFit(fixed.basis, fixed.coefficients[f : f + 1])
+    targets = np.ascontiguousarray(problem.targets[:, 3 * f : 3 * f + 3])
+    for start in range(0, problem.n_vertices, BLOCK):
+        block = slice(start, start + BLOCK)
+        points = np.ascontiguousarray(corrected_points(problem.points, fixed_here, block))
+        blends = np.empty((len(points), 1, 3, 4))
+        blend_frames(skin.bones[block], skin.weights[block], skin.transforms[f : f + 1], blends)
+        _coefficient_sums(blends, points, targets[block], basis[block], scratch, M, g)
+    M += np.tril(M, -1).T
+    M[np.diag_indices(rank)] += DAMPING * np.trace(M) / rank + 1e-300
+    return np.asarray(np.linalg.solve(M, g))
+
+
+def solve_coefficients(problem: FitProblem, skin: SkinState, basis: Float64, fixed: ColumnFit, threads: int) -> Float64:
+    """The coefficients (f,r) for a given basis on top of fixed columns."""
+    q = np.empty((problem.n_frames, basis.shape[1]))
+
+    def work(start: int, stop: int) -> None:
+        for f in range(start, stop):
+            q[f] = _coefficients_of_frame(problem, skin, basis, fixed, f)
+
+    for_blocks(work, problem.n_frames, 4, threads)
+    return q

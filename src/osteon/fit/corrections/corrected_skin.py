@@ -39,11 +39,19 @@ from osteon.core.arrays import Float32, Float64, Int64
 from osteon.core.bone_axes import axes_of_bones
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
-from osteon.fit.corrections.blends import corrected_points
-from osteon.fit.corrections.columns import VERTICES_A_BLOCK, ColumnFit, SkinState, no_columns, order_columns
-from osteon.fit.corrections.fit_corrections import fit_corrections
-from osteon.fit.corrections.progressive import never_rising
-from osteon.fit.corrections.solve_columns import basis_of_block, pair_products, solve_basis, solve_coefficients
+from osteon.fit.corrections.columns import (
+    VERTICES_A_BLOCK,
+    ColumnFit,
+    SkinState,
+    basis_of_block,
+    corrected_points,
+    no_columns,
+    order_columns,
+    pair_products,
+    solve_basis,
+    solve_coefficients,
+)
+from osteon.fit.corrections.fit_corrections import fit_corrections, never_rising
 from osteon.fit.moments import add_blend_moments, blend_moments, moment_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.nonnegative import minimise_on_simplex

@@ -33,15 +33,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64, IntArray
+from osteon.core.character import Skin
 from osteon.core.corrections import Corrections
-from osteon.core.frame_blocks import FrameBlock, frame_blocks
-from osteon.core.frames import FrameSource
+from osteon.core.frames import FrameBlock, FrameSource, frame_blocks
 from osteon.core.kernels import kernel
 from osteon.core.model import SkinnedModel
-from osteon.core.normals import angles_between
+from osteon.core.normals import SourceNormals, angles_between
 from osteon.core.parallel import available_threads, for_blocks
-from osteon.core.skin import Skin
-from osteon.core.source_normals import SourceNormals
 from osteon.core.transforms import unit_vectors
 from osteon.fit.corrections.columns import ColumnFit, order_columns
 from osteon.fit.problem import NormalRows

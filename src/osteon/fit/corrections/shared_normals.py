@@ -16,8 +16,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.corrections import Corrections
-from osteon.core.frame_blocks import FrameBlock, frame_blocks
-from osteon.core.frames import FrameSource
+from osteon.core.frames import FrameBlock, FrameSource, frame_blocks
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
 from osteon.core.parallel import available_threads, for_blocks

@@ -10,7 +10,7 @@ kernels (a Gaussian process with independent parts):
     f_jv:   m_jv^2 (phi(|s, s'|) - phi(|s|) phi(|s'|)),    which is zero at rest
     g_jkv:  PAIR m_jv m_kv times the shapes of a pair (`deform/joint_rbf.py`), at unit size on average
 
-m_jv in 0 … 1 says how near vertex v is to joint j (`joint_regions.py`). With K_v the sum of all kernels at the poses
+m_jv in 0 … 1 says how near vertex v is to joint j (`additive_poses.py`). With K_v the sum of all kernels at the poses
 and c_v = (K_v + ridge)^-1 u_v, a part is its own kernel times c_v. Parts are then sampled at some settings that were
 seen, as if each joint had been moved alone. Radius and ridge are those by which poses left out are best foretold.
 
@@ -27,11 +27,57 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
+from osteon.core.character import Skeleton, Skin
 from osteon.deform.joint_rbf import driver_shapes
-from osteon.fit.eigenskin.driver_fields import DriverField
-from osteon.fit.eigenskin.joint_settings import JointSettings
+from osteon.fit.eigenskin.driver_fields import DriverField, JointSettings
 
-__all__ = ["AdditiveFields", "split_poses"]
+__all__ = ["AdditiveFields", "neighbouring_joints", "regions_of_joints", "split_poses"]
+
+
+# How near each vertex is to each joint, 0 … 1: where a joint may have something to do with a displacement.
+#
+#     m_jv = exp(-(d / l)^2 / 2) h,      d: distance of vertex v from joint j at rest,  l: REGION of the bones that meet
+#
+# h is how much of the vertex belongs, by its weights, to bones that are at most `HOPS` steps from the joint in the
+# tree, so that a finger does not answer for its neighbour.
+
+REGION = 0.75
+HOPS = 2
+
+
+def regions_of_joints(rest: Float64, skin: Skin, skeleton: Skeleton, joints: Int64) -> Float64:
+    """(n,v) m"""
+    parents = skeleton.parents.astype(np.int64)
+    places = skeleton.world_from_joint[..., 3].astype(np.float64)
+    weights = skin.dense(len(parents)).astype(np.float64)
+    hops = _hops(parents)
+    out = np.empty((len(joints), len(rest)))
+    for n, j in enumerate(joints.tolist()):
+        meeting = [places[j] - places[parents[j]], *(places[parents == j] - places[j])]
+        length = REGION * float(np.mean([np.linalg.norm(bone) for bone in meeting]))
+        away = np.linalg.norm(rest - places[j], axis=1) / max(length, 1e-300)
+        out[n] = np.exp(-0.5 * away**2) * weights[:, hops[j] <= HOPS].sum(axis=1)
+    return out
+
+
+def neighbouring_joints(parents: Int64, joints: Int64) -> list[tuple[int, int]]:
+    """Pairs of numbers of joints of which one hangs on the other."""
+    number = {int(j): n for n, j in enumerate(joints)}
+    found = [(number[int(parents[j])], n) for n, j in enumerate(joints) if int(parents[j]) in number]
+    return sorted((min(pair), max(pair)) for pair in found)
+
+
+def _hops(parents: Int64) -> Int64:
+    """(b,b) steps between bones of a tree; many between trees."""
+    n = len(parents)
+    hops = np.full((n, n), 2 * n, np.int64)
+    np.fill_diagonal(hops, 0)
+    below = np.flatnonzero(parents >= 0)
+    hops[below, parents[below]] = hops[parents[below], below] = 1
+    for k in range(n):
+        hops = np.minimum(hops, hops[:, [k]] + hops[[k]])
+    return hops
+
 
 #: Prior size of what a pair adds, squared, over that of a joint.
 PAIR = 0.1

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Bool, Float64
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.fit.eigenskin.driver_fields import DriverField
-from osteon.fit.eigenskin.smooth_settings import count_ways
+from osteon.fit.eigenskin.fit_rbf import count_ways
+from osteon.fit.eigenskin.options import EigenSkinOptions
 
 __all__ = ["Eigenbasis", "choose_counts", "choose_normal_counts", "eigendisplacements", "left_by_counts"]
 

@@ -20,17 +20,15 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int64, checked
 from osteon.core.character import Character
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.errors import GeometryError
 from osteon.core.progress import Progress, report_progress
 from osteon.deform.eigenskin import EigenSkin
 from osteon.fit.eigenskin.driver_columns import DriverColumns, PosesOfJoints, assemble_columns, fit_columns
-from osteon.fit.eigenskin.driver_fields import PoseGroups, group_poses
-from osteon.fit.eigenskin.eigen_normals import normal_differences
+from osteon.fit.eigenskin.driver_fields import JointSettings, PoseGroups, find_settings, group_poses
 from osteon.fit.eigenskin.eigenbasis import Eigenbasis, choose_counts, choose_normal_counts
 from osteon.fit.eigenskin.fit_rbf import SettingsFit
-from osteon.fit.eigenskin.joint_settings import JointSettings, find_settings
-from osteon.fit.eigenskin.rest_displacements import RestDisplacements, rest_displacements
+from osteon.fit.eigenskin.options import EigenSkinOptions
+from osteon.fit.eigenskin.rest_displacements import RestDisplacements, normal_differences, rest_displacements
 
 __all__ = ["EigenSkinFit", "KnownPoses", "fit_eigenskin"]
 

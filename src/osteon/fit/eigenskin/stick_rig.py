@@ -8,13 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
-from osteon.core.character import Character
-from osteon.core.eigenskin_options import EigenSkinOptions
+from osteon.core.character import Character, Skeleton
 from osteon.core.mesh import Mesh
-from osteon.core.skeleton import Skeleton
 from osteon.core.sticks import StickSkeleton, project_on_segments
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import LinearBlend
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.skin.bone_weights import distance_weights, heat_weights, strongest_bones
 
 __all__ = ["carrying_joints", "rig_of_sticks"]

@@ -32,10 +32,10 @@ from scipy.sparse import csr_matrix
 from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float64, Int64, IntArray
 from osteon.core.bone_axes import axes_of_bones
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.errors import OptionError
 from osteon.deform.animation_space import AnimationSpace
-from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
+from osteon.fit.models.registry import ModelFit, ModelFitOptions
 from osteon.fit.models.ridge_fit import RidgeFit, RidgeOptions, fit_given_bones, fit_slots
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences

@@ -30,14 +30,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int64
-from osteon.core.deformer import Deformer
-from osteon.core.dual_quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
-from osteon.core.fit_report import FitReport
+from osteon.core.character import Deformer, Skin
 from osteon.core.kernels import kernel_as_met
 from osteon.core.parallel import for_blocks
-from osteon.core.skin import Skin
+from osteon.core.progress import FitReport
+from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.deform.dual_quaternion import DualQuaternion, blend_screws
-from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
+from osteon.fit.models.registry import ModelFit, ModelFitOptions
 from osteon.fit.moments import squared_errors
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, select_influences

@@ -31,10 +31,10 @@ from typing import ClassVar
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64, IntArray
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.transforms import apply, compose, identity, invert
 from osteon.deform.multi_weight import WORLD, MultiWeight
-from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
+from osteon.fit.models.registry import ModelFit, ModelFitOptions
 from osteon.fit.models.ridge_fit import RidgeFit, RidgeOptions, fit_given_bones, fit_slots
 from osteon.fit.moments import moment_centers
 from osteon.fit.problem import FitProblem

@@ -47,12 +47,12 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64, IntArray
-from osteon.core.deformer import Deformer
+from osteon.core.character import Deformer
 from osteon.core.errors import OptionError
-from osteon.core.fit_report import FitReport
 from osteon.core.parallel import available_threads, for_blocks, single_threaded_blas
-from osteon.fit.corrections.blends import blend_frames
-from osteon.fit.models.model_fit import ModelFit, ModelFitOptions
+from osteon.core.progress import FitReport
+from osteon.fit.corrections.columns import blend_frames
+from osteon.fit.models.registry import ModelFit, ModelFitOptions
 from osteon.fit.models.ridge import RidgePath, solve_ridge
 from osteon.fit.moments import squared_errors
 from osteon.fit.problem import FitProblem

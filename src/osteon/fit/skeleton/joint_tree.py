@@ -11,16 +11,20 @@ sections); Kruskal, On the shortest spanning subtree of a graph, 1956.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from osteon.core.arrays import Float64, Int64
+from osteon.core.kinematics import depths_of
+from osteon.core.transforms import unit_vectors
+from osteon.fit.mirror import MirrorPlane
 from osteon.fit.skeleton.pair_joints import PairJoints
 
-__all__ = ["JointTree", "find_tree"]
+__all__ = ["JointTree", "Placement", "find_tree", "mirror_tree", "place_joints_along_bones"]
+
 
 #: Cost of a diagonal between joint and boundary, and of one between sections that share no vertex.
 OFFSET, GAP = 0.1, 0.3
@@ -85,3 +89,157 @@ def _middle(spanning: coo_array, masses: Float64) -> int:
     total = masses.sum()
     sides = np.maximum(heaviest, total - below)
     return int(np.lexsort((-masses, sides))[0])
+
+
+# A skeleton that is its own mirror image: joints of pairs at mirrored places, others on the plane, one tree for both.
+#
+# c_left = (c_left + m(c_right)) / 2,   c_right = m(c_left),   m the mirror; joints between the sides move onto the
+# plane
+
+#: Slack of a joint that symmetry has placed: it stays there.
+SURE = 1e-9
+
+
+def mirror_tree(tree: JointTree, partner: dict[int, int], plane: MirrorPlane) -> JointTree:
+    """The tree with symmetric joints; `partner` names the place of each paired section's other one."""
+    places = tree.places.copy()
+    for b, other in partner.items():
+        if b < other:
+            places[b] = (places[b] + _mirrored(plane, places[other])) / 2
+            places[other] = _mirrored(plane, places[b])
+    middle = [b for b in range(len(places)) if b not in partner]
+    places[middle] = (places[middle] + plane.mirrored(places[middle])) / 2
+    parents = _shared_parents(tree, partner)
+    order = np.argsort(depths_of(parents.tolist()), kind="stable")
+    place_of = np.empty_like(order)
+    place_of[order] = np.arange(len(order))
+    above = parents[order]
+    return replace(
+        tree,
+        order=tree.order[order],
+        parents=np.where(above < 0, -1, place_of[above]),
+        places=places[order],
+        boundaries=tree.boundaries[order],
+        turns=tree.turns[order],
+        slack=np.full(len(order), SURE),
+    )
+
+
+def _mirrored(plane: MirrorPlane, point: Float64) -> Float64:
+    out: Float64 = plane.mirrored(point[None])[0]
+    return out
+
+
+def _shared_parents(tree: JointTree, partner: dict[int, int]) -> np.ndarray:
+    """Parents in which pairs hang on pairs or on one bone: the surer side decides, unless that closes a circle."""
+    parents = tree.parents.copy()
+    for b in range(1, len(parents)):
+        other = partner.get(b, -1)
+        if not (b < other and other > 0):
+            continue
+        sure, unsure = (b, other) if tree.slack[b] <= tree.slack[other] else (other, b)
+        above = int(parents[sure])
+        wanted = partner.get(above, above)
+        if wanted != unsure and not _hangs_on(parents, wanted, unsure):
+            parents[unsure] = wanted
+    return parents
+
+
+def _hangs_on(parents: np.ndarray, joint: int, above: int) -> bool:
+    while joint >= 0:
+        if joint == above:
+            return True
+        joint = int(parents[joint])
+    return False
+
+
+# How joints stand in the rest pose: the y axis along the bone, the x axis along what the joint turns about; and ends.
+#
+# A bone reaches from its joint to the joint of its heaviest child, or, where nothing hangs on it, as far as its
+# vertices go: to its end. The x axis is the axis that the joint's turns have in common (for a knee its hinge), made
+# square to y.
+#
+# | symbol | name |
+# | --- | --- |
+# | R | turns (f,b,3,3) of the bones in the world; of joint b against its parent R_p' R_b |
+
+#: How much of a bone's vertices, by weight, lies before its end.
+END = 0.95
+#: A joint whose common axis is no clearer than this part of its turns has none of its own.
+NO_AXIS = 1e-6
+#: The shortest bone, in diagonals: an end is never closer to its joint.
+SHORTEST = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Joints and ends in the rest pose."""
+
+    world_from_joint: Float64  # (b,3,4)
+    ends: Float64  # (b,3) where each bone ends: at a child's joint, or within its last vertices
+
+
+def place_joints_along_bones(
+    joints: Float64, parents: Int64, turns: Float64, points: Float64, weights: Float64
+) -> Placement:
+    """Frames of joints (b,3), whose bones turn by (f,b,3,3) and move points (v,3) with weights (v,b)."""
+    ends = _ends(joints, parents, points, weights)
+    along = unit_vectors(ends - joints)
+    across = np.stack([_across(b, parents, turns, along[b]) for b in range(len(joints))])
+    frames = np.stack([across, along, np.cross(across, along)], axis=2)
+    return Placement(np.concatenate([frames, joints[..., None]], axis=2), ends)
+
+
+def _ends(joints: Float64, parents: Int64, points: Float64, weights: Float64) -> Float64:
+    """(b,3) where bones end."""
+    mass = weights.sum(axis=0)
+    below = mass.copy()
+    for b in range(len(parents) - 1, 0, -1):
+        below[parents[b]] += below[b]
+    shortest = SHORTEST * float(np.linalg.norm(np.ptp(points, axis=0)))
+    out = np.empty_like(joints)
+    for b in range(len(joints)):
+        children = [c for c in np.flatnonzero(parents == b) if np.linalg.norm(joints[c] - joints[b]) >= shortest]
+        if children:
+            out[b] = joints[max(children, key=lambda c: below[c])]
+        else:
+            out[b] = _tip(joints[b], parents[b], joints, points, weights[:, b], shortest)
+    return out
+
+
+def _tip(joint: Float64, parent: int, joints: Float64, points: Float64, weights: Float64, shortest: float) -> Float64:
+    """The end of a bone without children: through the middle of its vertices, as far as most of them go."""
+    total = max(float(weights.sum()), 1e-12)
+    arm = weights @ points / total - joint
+    if np.linalg.norm(arm) < shortest / 4 and parent >= 0:
+        arm = joint - joints[parent]
+    if np.linalg.norm(arm) < 1e-12:
+        arm = np.array([0.0, 1.0, 0.0])
+    along = arm / np.linalg.norm(arm)
+    reach = (points - joint) @ along
+    order = np.argsort(reach)
+    farthest = float(reach[order[np.searchsorted(np.cumsum(weights[order]), END * total).clip(max=len(order) - 1)]])
+    out: Float64 = joint + max(farthest, shortest) * along
+    return out
+
+
+def _across(b: int, parents: Int64, turns: Float64, along: Float64) -> Float64:
+    """The common axis of a joint's turns in the rest pose, square to its bone; another axis where it has none."""
+    relative = turns[:, b] if parents[b] < 0 else np.swapaxes(turns[:, parents[b]], 1, 2) @ turns[:, b]
+    half = np.stack(
+        [
+            relative[:, 2, 1] - relative[:, 1, 2],
+            relative[:, 0, 2] - relative[:, 2, 0],
+            relative[:, 1, 0] - relative[:, 0, 1],
+        ],
+        axis=1,
+    )
+    half -= along * (half @ along)[:, None]
+    values, vectors = np.linalg.eigh(half.T @ half)
+    axis = vectors[:, 2]
+    if values[2] < NO_AXIS * len(half):
+        axis = np.eye(3)[np.abs(along).argmin()]
+    axis = axis - along * (axis @ along)
+    axis /= np.linalg.norm(axis)
+    out: Float64 = axis if axis[np.abs(axis).argmax()] > 0 else -axis
+    return out

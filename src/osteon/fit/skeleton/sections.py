@@ -35,10 +35,9 @@ from osteon.core.arrays import Float64, Int64
 from osteon.core.parallel import available_threads
 from osteon.fit.problem import FitProblem
 from osteon.fit.skeleton.pair_joints import PairJoints, measure_pairs
+from osteon.fit.skin.bones import bones_of_labels, removal_costs
 from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.refine import RefineOptions, refine_skin
-from osteon.fit.skin.relocate import removal_costs
-from osteon.fit.skin.seed import bones_of_labels
 
 __all__ = ["SectionOptions", "Sections", "find_sections", "first_count"]
 

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.core.topology import vertex_graph
 
 __all__ = ["distance_weights", "heat_weights", "strongest_bones"]

@@ -16,8 +16,8 @@ import numpy as np
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
 from osteon.fit.problem import FitProblem
+from osteon.fit.skin.bones import complete_bones, seed_bones
 from osteon.fit.skin.refine import RefineOptions, refine_skin
-from osteon.fit.skin.seed import complete_bones, seed_bones
 
 __all__ = ["enough_bones"]
 

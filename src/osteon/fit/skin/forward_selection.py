@@ -5,7 +5,7 @@
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 5.1 (influence sets) and 5.2 (weights, eq. 8, 10).
 
-Differs from the paper: bones are not ranked by their error alone (gamma, eq. 5: see solve_weights.py) but by what they
+Differs from the paper: bones are not ranked by their error alone (gamma, eq. 5: see weights.py) but by what they
 add. Start from the best bone; add the bone that lowers the constrained optimum most; stop at k bones or when
 nothing helps; then exchange the bone that matters least for the one that would help most, as long as that helps.
 The sum of one is exact instead of a row of the system. A round that starts from earlier influences begins with them.

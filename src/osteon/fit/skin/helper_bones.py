@@ -22,8 +22,8 @@ from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
+from osteon.fit.skin.bones import place_bones, removal_costs
 from osteon.fit.skin.influences import Influences, select_influences
-from osteon.fit.skin.relocate import place_bones, removal_costs
 from osteon.fit.skin.solve_bones import solve_from_moments, stack_transforms
 
 __all__ = ["HelperOptions", "fit_helper_bones"]

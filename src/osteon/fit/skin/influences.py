@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
+from osteon.core.character import Skin
 from osteon.core.errors import OptionError
 from osteon.core.parallel import for_blocks
-from osteon.core.skin import Skin
 from osteon.fit.moments import prediction_moments
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.forward_selection import Search, select_forward

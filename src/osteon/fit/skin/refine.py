@@ -44,13 +44,12 @@ from typing import TYPE_CHECKING
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
-from osteon.core.fit_report import FitReport
 from osteon.core.parallel import available_threads
-from osteon.core.progress import Progress, report_progress
+from osteon.core.progress import FitReport, Progress, report_progress
 from osteon.fit.moments import moment_centers
 from osteon.fit.problem import FitProblem
+from osteon.fit.skin.bones import relocate_bones
 from osteon.fit.skin.influences import Influences, select_influences
-from osteon.fit.skin.relocate import relocate_bones
 from osteon.fit.skin.scaled_bones import project_scaled
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 

@@ -28,13 +28,35 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.bone_axes import axes_of_bones
-from osteon.core.kernels import kernel
+from osteon.core.kernels import kernel, part
 from osteon.core.parallel import for_blocks
-from osteon.fit.skin.block_descent import LIGHTEST, left_to_bone
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
 from osteon.fit.skin.scaled_axes import SMALLEST_SCALE, AxisSearch
 
-__all__ = ["SMALLEST_SCALE", "project_scaled", "solve_scaled", "sweep_scaled"]
+__all__ = ["LIGHTEST", "SMALLEST_SCALE", "left_to_bone", "project_scaled", "solve_scaled", "sweep_scaled"]
+
+
+# What the other bones leave to one bone, in one frame: a part of every kernel that moves bones in turn.
+
+#: A bone with less weight than this stays where it is.
+LIGHTEST = 1e-12
+
+
+@part
+def left_to_bone(zz: Float64, zx: Float64, transforms: Float64, f: int, b: int, left: Float64) -> None:
+    """left (4,3) = Z_b'(X - sum of Z_c T_c over the other bones c), from Z'Z (4b,4b) and Z'X (4b,3f)."""
+    for i in range(4):
+        for j in range(3):
+            left[i, j] = zx[4 * b + i, 3 * f + j]
+    for c in range(transforms.shape[1]):
+        if c == b or zz[4 * b + 3, 4 * c + 3] == 0:
+            continue
+        for i in range(4):
+            for k in range(4):
+                z = zz[4 * b + i, 4 * c + k]
+                for j in range(3):
+                    left[i, j] -= z * transforms[f, c, j, k]
+
 
 #: Turns of R and S against each other in each visit of a bone.
 INNER = 2

@@ -38,9 +38,8 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.moments import blend_moments
 from osteon.fit.problem import FitProblem
-from osteon.fit.skin.block_descent import LIGHTEST, left_to_bone
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
-from osteon.fit.skin.scaled_bones import project_scaled, solve_scaled
+from osteon.fit.skin.scaled_bones import LIGHTEST, left_to_bone, project_scaled, solve_scaled
 
 __all__ = [
     "bone_pull",

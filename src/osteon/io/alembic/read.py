@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Float64
-from osteon.core.clips import Clip
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io.alembic.asset import merge_alembic_meshes

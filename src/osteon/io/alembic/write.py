@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon import __version__
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.optional_packages import load_extra
 from osteon.io.formats.timeline import frame_times

@@ -67,6 +67,8 @@ class _Member:
     def read(self, size: int, /) -> bytes:
         try:
             return self._file.read(size)
+        except MemoryError:
+            raise
         except Exception as error:  # zlib, bz2 and lzma have no error in common
             raise _damaged(self._source, error) from error
 

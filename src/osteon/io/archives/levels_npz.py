@@ -13,8 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from osteon.core.character import Character
-from osteon.core.model import SkinnedModel
-from osteon.core.stored_levels import MOST_COARSE, StoredLevels, coarse_model
+from osteon.core.model import MOST_COARSE, SkinnedModel, StoredLevels, coarse_model
 from osteon.io.archives.archive import Archive, HeldArrays, open_archive
 from osteon.io.archives.model_npz import MODEL_FORMAT, pack_model, unpack_model, write_packed
 from osteon.io.formats.options import SaveOptions

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import Animation, BoneTrack
-from osteon.core.character import Character
+from osteon.core.character import Character, Skeleton
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.io.archives.archive import NamedArrays, open_archive, pack_header, write_archive
 from osteon.io.archives.sequence_npz import MODEL_FORMAT, check_version
 from osteon.io.formats.format_types import LevelFiles, ModelFormat, WhenCalled

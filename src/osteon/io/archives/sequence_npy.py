@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
 from osteon.core.sequence import MeshSequence
-from osteon.io.archives.stored_array import fans_of_faces, open_array
+from osteon.io.archives.stored_array import open_array, triangulate_faces
 from osteon.io.formats.format_types import SequenceFormat
 from osteon.io.formats.options import ReadRequest
 from osteon.io.load.clip_choice import select_clips
@@ -44,11 +44,10 @@ def read_npy_faces(path: Path) -> tuple[Int32, Asset]:
     source = Source(path)
     with source.open() as file:
         stored = open_array(file, path.stat().st_size, source, "the array").read()
-    faces, fans = fans_of_faces(stored, source)
+    faces, polygon = triangulate_faces(stored, source)
     if faces.size and (faces.min() < 0 or faces.max() >= 2**31):
         raise source.format_error(f"face indices must not be negative, got {int(faces.min())} … {int(faces.max())}")
-    asset = Asset(polygon_of_triangle=fans.polygon) if stored.shape[1] > 3 else Asset()
-    return faces.astype(np.int32), asset
+    return faces.astype(np.int32), Asset(polygon_of_triangle=polygon)
 
 
 NPY = SequenceFormat(".npy", "NumPy array", read_npy)

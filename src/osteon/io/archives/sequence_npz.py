@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
-from osteon.core.command_text import command_text
+from osteon.core.options import command_text
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
-from osteon.io.archives.stored_array import fans_of_faces
+from osteon.io.archives.stored_array import triangulate_faces
 from osteon.io.formats.format_types import SequenceFormat
 from osteon.io.formats.options import ReadRequest
 from osteon.io.load.clip_choice import select_clips
@@ -92,11 +92,11 @@ def _faces(archive: Archive, request: ReadRequest, n_vertices: int) -> tuple[NDA
         return request.connectivity.faces, request.connectivity.asset_for(n_vertices)
     if "faces" not in archive:
         raise archive.source.format_error("lacks the array 'faces'; name a mesh that has them with --faces FILE")
-    faces, fans = fans_of_faces(archive.array("faces"), archive.source)
+    faces, polygon = triangulate_faces(archive.array("faces"), archive.source)
     with damage_named(archive.source):
         asset = unpack_asset(archive, archive.header())
-    if asset.polygon_of_triangle is None and len(faces) != fans.polygon.max(initial=-1) + 1:
-        asset = Asset(polygon_of_triangle=fans.polygon)
+    if asset.polygon_of_triangle is None and polygon is not None:
+        asset = Asset(polygon_of_triangle=polygon)
     return faces, asset
 
 

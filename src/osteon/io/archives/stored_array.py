@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32
+from osteon.core.arrays import Float32, Int32
 from osteon.core.progress import Progress, report_progress
 from osteon.io.archives.array_header import ByteReader, read_array_header
 from osteon.io.load.source import Source
-from osteon.io.meshes.mesh import Fans, IntArray, Polygons
+from osteon.io.meshes.mesh import IntArray, check_corners
 
-__all__ = ["StoredArray", "fans_of_faces", "open_array"]
+__all__ = ["StoredArray", "open_array", "triangulate_faces"]
 
 LAST_LETTER = 0x10FFFF  # of Unicode
+#: Bytes that are read at once, so that an array is never in memory twice.
+CHUNK = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,11 @@ class StoredArray:
 
     def read(self) -> NDArray[Any]:
         """The whole array."""
-        data = self._take(math.prod(self.shape) * self.dtype.itemsize)
-        values = np.frombuffer(data, self.dtype) if data else np.zeros(0, self.dtype)
+        values = np.empty(math.prod(self.shape), self.dtype)
+        data = values.view(np.uint8)
+        for start in range(0, len(data), CHUNK):
+            stop = min(start + CHUNK, len(data))
+            data[start:stop] = np.frombuffer(self._take(stop - start), np.uint8)
         if self.dtype.kind == "U" and (values.view(self.dtype.byteorder + "u4") > LAST_LETTER).any():
             raise self.source.format_error(f"{self.name} holds text with letters that do not exist; it is damaged")
         return values.reshape(self.shape, order="F" if self.fortran_order else "C")
@@ -76,13 +81,18 @@ def open_array(file: ByteReader, size: int, source: Source, name: str) -> Stored
     return StoredArray(source, name, file, header.shape, header.dtype, header.fortran_order)
 
 
-def fans_of_faces(faces: NDArray[Any], source: Source) -> tuple[IntArray, Fans]:
-    """Triangles (t,3) of an array of triangles, quads or larger polygons (p,n), and where they come from."""
+def triangulate_faces(faces: NDArray[Any], source: Source) -> tuple[IntArray, Int32 | None]:
+    """Triangles (t,3) of an array of triangles, quads or larger polygons (p,n), and (t,) the polygon of each.
+
+    The second is None where all polygons are triangles.
+    """
     if faces.ndim != 2 or faces.shape[1] < 3 or faces.dtype.kind not in "iu":
         raise source.format_error(
             f"faces are {faces.dtype} of shape {faces.shape}, expected whole numbers of shape (triangles, 3)"
         )
-    corners = faces.astype(np.int64).ravel()
-    polygons = Polygons(np.full(len(faces), faces.shape[1], np.int64), corners)
-    fans = Fans.of(polygons.sizes)
-    return corners[fans.corners], fans
+    count, size = faces.shape
+    check_corners(size, 0, source)
+    if size == 3:
+        return faces, None
+    fan = np.array([[0, step + 1, step + 2] for step in range(size - 2)])
+    return faces[:, fan].reshape(-1, 3), np.repeat(np.arange(count, dtype=np.int32), size - 2)

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.animation import Clip, distinct_names
 from osteon.core.arrays import Int32
 from osteon.core.asset import Asset, Material, Origin
-from osteon.core.clips import Clip, distinct_names
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.optional_packages import find_extra

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from osteon.core.engine_play import FileFacts
-from osteon.core.engines import GLTF, Engine, engine_of
 from osteon.core.model import SkinnedModel
+from osteon.io.engines import GLTF, Engine, FileFacts, engine_of
 from osteon.io.formats.options import SaveOptions
 from osteon.io.metadata.baked import baked_model
 

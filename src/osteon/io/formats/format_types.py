@@ -8,13 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset
-from osteon.core.clips import Clip
-from osteon.core.model import SkinnedModel
+from osteon.core.model import SkinnedModel, StoredLevels
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
-from osteon.core.stored_levels import StoredLevels
 from osteon.io.formats.optional_packages import Extra
 from osteon.io.formats.options import LoadOptions, ReadRequest, SaveOptions
 from osteon.io.formats.outline import Outline

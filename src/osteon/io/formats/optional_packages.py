@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from osteon.core.command_text import command_text
 from osteon.core.errors import FileFormatError
+from osteon.core.options import command_text
 
 __all__ = ["Extra", "check_extra", "find_extra", "load_extra"]
 

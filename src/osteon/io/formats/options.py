@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from osteon.core.animation import DEFAULT_FPS
 from osteon.core.arrays import Int32
 from osteon.core.asset import Asset
-from osteon.core.clips import DEFAULT_FPS
-from osteon.core.engines import GLTF, USD, EngineName, default_bone_types, engines_for, engines_that
 from osteon.core.errors import OptionError
-from osteon.core.option_checks import check_options
-from osteon.core.option_fields import need, option
+from osteon.core.options import check_options, need, option
 from osteon.core.progress import Progress
+from osteon.io.engines import GLTF, USD, EngineName, default_bone_types, engines_for, engines_that
 
 __all__ = [
     "DEFAULT_CLIP_OPTIONS",

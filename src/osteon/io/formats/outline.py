@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.mesh import Mesh
 
 __all__ = ["Outline"]

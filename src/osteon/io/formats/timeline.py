@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float64
-from osteon.core.clips import Clip
 
 __all__ = ["DEFAULT_KEY_FPS", "KEY_TOLERANCE", "frame_times", "key_rate"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.io.load.source import quote

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import OptionError
 from osteon.core.sequence import MeshSequence
 

@@ -3,7 +3,7 @@
 A file of a few kilobytes can unpack to terabytes, or name the same numbers a million times. Whatever a reader makes
 beyond the bytes that it was given is claimed here before it is made; the claims of a file add up. Refused is
 
-- what the machine has no memory for;
+- what needs more memory than is free;
 - what was stored and unpacks to both more than 1 GiB and more than a hundred times what lies on the disk: positions
   shrink to a tenth at best. Frames that are sampled from keys are not stored, and may be many more than that.
 
@@ -15,10 +15,11 @@ before they are sampled.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from osteon.io.load.source import Source
 
-__all__ = ["LARGEST_RATIO", "LARGEST_UNPACKED", "MEMORY", "MOST_FRAMES", "Claims", "check_frames"]
+__all__ = ["LARGEST_RATIO", "LARGEST_UNPACKED", "MEMORY", "MOST_FRAMES", "Claims", "check_frames", "free_memory"]
 
 
 def _memory() -> int:
@@ -27,6 +28,16 @@ def _memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return 64 << 30
+
+
+def free_memory() -> int:
+    """Bytes of memory and swap that are free on this machine; all of its memory where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        kilobytes = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
+        return (kilobytes["MemAvailable"] + kilobytes["SwapFree"]) << 10
+    except (OSError, KeyError, ValueError, IndexError):
+        return MEMORY
 
 
 MEMORY = _memory()  # bytes
@@ -55,6 +66,7 @@ class Claims:
     def __init__(self, source: Source, stored: int) -> None:
         self.source = source
         self.stored = stored  # bytes on the disk, of the file and of those it refers to
+        self._free = free_memory()  # before anything is unpacked
         self._unpacked = 0
         self._sampled = 0
 
@@ -71,8 +83,8 @@ class Claims:
         self._check_memory(what)
 
     def _check_memory(self, what: str) -> None:
-        if self._unpacked + self._sampled > MEMORY:
-            self._refuse(what, "more than this machine has")
+        if self._unpacked + self._sampled > self._free:
+            self._refuse(what, f"more than the {self._free // 10**6} MB of memory that are free")
 
     def _refuse(self, what: str, reason: str) -> None:
         megabytes = min(self._unpacked + self._sampled, 1 << 80) // 10**6

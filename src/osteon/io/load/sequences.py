@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
-from osteon.core.clips import Clip
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence, join_clips

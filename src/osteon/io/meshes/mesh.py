@@ -16,9 +16,20 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset
 from osteon.io.load.source import Source, numbered
 
-__all__ = ["Fans", "LoadedMesh", "MeshScan", "Polygons", "join_fans", "read_mesh", "read_next_vertices"]
+__all__ = [
+    "Fans",
+    "LoadedMesh",
+    "MeshScan",
+    "Polygons",
+    "check_corners",
+    "join_fans",
+    "read_mesh",
+    "read_next_vertices",
+]
 
 IntArray = NDArray[np.signedinteger[Any]]
+#: Corners of one polygon. A fan of more is no surface that anyone modelled, and takes gigabytes.
+MOST_CORNERS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,9 @@ class Polygons:
         if self.sizes.size and self.sizes.min() < 3:
             p = int(self.sizes.argmin())
             raise source.format_error(f"face {p} has {numbered(int(self.sizes[p]), 'corner')}, a face needs at least 3")
+        if self.sizes.size:
+            p = int(self.sizes.argmax())
+            check_corners(int(self.sizes[p]), p, source)
         bad = (self.corners < 0) | (self.corners >= n_vertices)
         if bad.any():
             at = int(bad.argmax())
@@ -45,6 +59,14 @@ class Polygons:
                 f"but the file holds {numbered(n_vertices, 'vertex')}"
             )
         return self
+
+
+def check_corners(count: int, face: int, source: Source) -> None:
+    """Refuse a polygon of too many corners."""
+    if count > MOST_CORNERS:
+        raise source.format_error(
+            f"face {face} has {count} corners, more than {MOST_CORNERS}; triangulate the mesh and export it again"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from osteon.core.errors import FileFormatError
 from osteon.io.formats.format_types import MeshFormat
 from osteon.io.load.source import Source, as_float32, quote
 from osteon.io.meshes.corner_normals import share_normals
-from osteon.io.meshes.mesh import Fans, Polygons
+from osteon.io.meshes.mesh import Fans, Polygons, check_corners
 from osteon.io.meshes.mtl import read_materials
 from osteon.io.meshes.obj_write import ObjWriter
 from osteon.io.meshes.text import Int64, Lines, parse_numbers, parse_table, token_starts
@@ -108,6 +108,8 @@ class ObjScan:
         """Corners of each face, and for each corner the numbers v, vt, vn as written, 0 where absent."""
         block = self._faces_text().replace(b"f", b" ")
         starts, sizes = token_starts(block)
+        if len(sizes):
+            check_corners(int(sizes.max()), int(sizes.argmax()), self.source)
         table = np.zeros((len(starts), 3), np.int64)
         if b"/" not in block:
             table[:, 0] = parse_numbers(block, len(starts), self.source, "face", np.int64)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.core.animation import distinct_names
 from osteon.core.arrays import Float32, FloatArray, Int32
 from osteon.core.asset import Asset, CornerNormals, Material
-from osteon.core.clips import distinct_names
 from osteon.io.meshes.corner_normals import share_normals
 from osteon.io.meshes.mesh import Fans, Polygons
 

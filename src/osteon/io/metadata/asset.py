@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import Clip
 from osteon.core.asset import Asset, CornerNormals, Image, Material
-from osteon.core.clips import Clip
 from osteon.io.archives.archive import NamedArrays
 from osteon.io.load.source import Source, quote
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int64
+from osteon.core.character import Arrays, Displacement
 from osteon.core.corrections import Corrections, StoredDisplacement, position_rank
-from osteon.core.deformer import Arrays, Displacement
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.deform.registry import restore_displacement

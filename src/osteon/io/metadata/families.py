@@ -11,9 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from osteon.core.character import Character
-from osteon.core.deformer import Arrays, Deformer, Displacement
-from osteon.core.skin import Skin
+from osteon.core.character import Arrays, Character, Deformer, Displacement, Skin
 from osteon.deform.registry import restore_deformer, restore_displacement
 
 __all__ = ["PLAIN_KINDS", "family_arrays", "read_deformer", "read_displacement", "read_fallback"]

@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, NoReturn
 from numpy.typing import NDArray
 
 from osteon.core.errors import OsteonError
-from osteon.core.processes import end_with, leave_no_dump, limit_memory
+from osteon.core.parallel import end_with, leave_no_dump, limit_memory
 from osteon.io.native.messages import write_message
 
 __all__ = ["IDLE", "Outlet", "main", "serve"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import HeldArrays

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import Clip, distinct_names
 from osteon.core.arrays import Float64
-from osteon.core.clips import Clip, distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import ControlLine, LineTrack, PinTrack, PoseTrack
 from osteon.core.sticks import StickSkeleton

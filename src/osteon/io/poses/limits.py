@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.core.sticks import StickSkeleton
 from osteon.io.load.source import PathLike, Source
 from osteon.io.poses.bone_pose import SkeletonNames, read_axis

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from osteon.core.clips import DEFAULT_FPS, Clip
+from osteon.core.animation import DEFAULT_FPS, Clip
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.sticks import StickSkeleton

@@ -9,13 +9,13 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.errors import FileFormatError
+from osteon.core.kinematics import rotations_of_pose
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal
-from osteon.core.track_turns import turns_of_pose
 from osteon.io.load.source import PathLike
+from osteon.io.save import GENERATOR, GENERATOR_KEY
 from osteon.io.save.atomic import atomic_file
-from osteon.io.save.marks import MARK, MARK_KEY
 
 __all__ = ["axis_and_degrees", "poses_as_json", "save_poses"]
 
@@ -28,7 +28,7 @@ def save_poses(track: PoseTrack, skeleton: StickSkeleton, path: PathLike, *, nam
     if not str(path).lower().endswith(".json"):
         raise FileFormatError(f"{path}: poses are written as .json")
     with atomic_file(path) as temporary:
-        marked = {MARK_KEY: MARK, **poses_as_json(track, skeleton, name)}
+        marked = {GENERATOR_KEY: GENERATOR, **poses_as_json(track, skeleton, name)}
         temporary.write_text(json.dumps(marked, indent=1) + "\n")
 
 
@@ -40,9 +40,9 @@ def poses_as_json(track: PoseTrack, skeleton: StickSkeleton, name: str = "") -> 
 
 
 def _pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> dict[str, Any]:
-    found = turns_of_pose(track, f, skeleton)
+    found = rotations_of_pose(track, f, skeleton)
     size = bounding_diagonal(skeleton.joints)
-    moved = np.flatnonzero(np.linalg.norm(found.left_over, axis=1) > NOTHING * size)
+    moved = np.flatnonzero(np.linalg.norm(found.residual, axis=1) > NOTHING * size)
     turned = {skeleton.names[j]: axis_and_degrees(matrix) for j, matrix in found.turns.items()}
     told: dict[str, Any] = {
         "rotate": {name: turn for name, turn in turned.items() if turn is not None},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from osteon.core.command_text import command_text
+from osteon.core.options import command_text
 from osteon.io.formats.format_types import SequenceFormat
 from osteon.io.formats.registry import FORMATS, MODEL_FORMATS, writable_suffixes
 

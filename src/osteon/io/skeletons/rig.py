@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.core.animation import Clip, distinct_names
 from osteon.core.arrays import Float64
-from osteon.core.clips import Clip, distinct_names
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import StickSkeleton
 from osteon.io.load.source import Source, numbered, quote

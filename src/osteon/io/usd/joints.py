@@ -24,13 +24,12 @@ import numpy as np
 from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
-from osteon.core.joint_axes import turn_to_axes
 from osteon.core.kinematics import parents_first, world_from_local
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.core.two_nodes import NodeTracks, split_transforms
+from osteon.io.two_nodes import NodeTracks, orient_joints, split_transforms
 
 __all__ = ["FINE", "JointTracks", "build_joints", "distinct_identifiers", "join_bones", "joint_influences"]
 
@@ -100,7 +99,7 @@ def build_joints(model: SkinnedModel) -> JointTracks:
     bind[..., 3] = _centres(model)
     along_axes = np.zeros(model.n_bones, bool)
     if not rigid:
-        bind, along_axes = turn_to_axes(bind, transforms)
+        bind, along_axes = orient_joints(bind, transforms)
     world = compose(transforms, bind)
     starts = [clip.start for clip in model.clips]
     tracks = _rigid_tracks(world, set(starts)) if rigid else split_transforms(world, starts, known=along_axes)

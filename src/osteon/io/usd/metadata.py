@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.animation import bone_type_of
+from osteon.core.animation import Clip, bone_type_of
 from osteon.core.asset import Asset, Image, TextureRole
-from osteon.core.clips import Clip
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, FloatArray, Int32, Int64, IntArray
 from osteon.core.asset import Asset
 from osteon.core.mesh import Mesh
-from osteon.core.weld import weld_points
+from osteon.core.topology import weld_points
 
 __all__ = [
     "BORDER",

@@ -185,7 +185,7 @@ def _step_weights(level: LevelShape, rows: _Rows, ridge: float) -> LevelShape:
     posed, k = level.posed, level.weights.shape[1]
     gradients = np.empty((*rows.corners.shape, k))
     for slot in range(k):
-        carried = apply_matrices(level.transforms[:, level.carriers[:, slot]], level.places, level.shifts)
+        carried = apply_matrices(level.transforms[:, level.influences[:, slot]], level.places, level.shifts)
         apart = (carried - posed)[rows.pose[:, None], rows.corners]
         gradients[:, :, slot] = np.einsum("si,sci->sc", rows.normals, apart)
     used = (level.weights > 0) & level.free[:, None]

@@ -46,7 +46,7 @@ class LevelShape:
     labels: Int32  # (c,l) how they look
     corners: IntArray  # (t,3) those that each triangle has by now
     places: Float64  # (n,3)
-    carriers: Int32  # (n,k)
+    influences: Int32  # (n,k) indices of transforms
     weights: Float64  # (n,k)
     transforms: Float64  # (f,c,3,4) of all carriers
     shifts: Float64  # (f,n,3), or (f,0,3)
@@ -64,7 +64,7 @@ class LevelShape:
         """(f,n,3,4)"""
         out = np.zeros((len(self.transforms), len(self.places), 3, 4))
         for k in range(self.weights.shape[1]):
-            out += self.weights[:, k, None, None] * self.transforms[:, self.carriers[:, k]]
+            out += self.weights[:, k, None, None] * self.transforms[:, self.influences[:, k]]
         return out
 
     @property

@@ -1,16 +1,17 @@
-"""Where a collapsed edge comes to lie, and what it costs.
+"""Where a collapsed edge is placed, and what that costs.
 
     minimise over p   sum_f Q_f(A_f [p + d_f; 1]) + attributes(p),    Q_f = Q_if + Q_jf
 
-A_f blends the carriers of both points, (1 - t) of the one and t of the other, of which the k largest stay. For each of
-a few t the quadrics of all poses are pulled back to the rest pose, A' Q A, and summed: the best p is the solution of
+A_f blends the transforms of both points, (1 - t) of the one and t of the other, of which the k largest stay. For each
+of a few t the quadrics of all poses are pulled back to the rest pose, A' Q A, and summed: the best p is the solution of
 three linear equations. The best t is kept.
 
 | symbol | name |
 | --- | --- |
-| p, d_f | place, shifts |
-| A_f | matrices |
-| Q_f | quadrics |
+| p, d_f | place, shift |
+| A_f | matrix |
+| Q_f | quadric |
+| t | share |
 
 Based on: Garland and Heckbert 1997 (`quadrics.py`); DeCoro and Rusinkiewicz, Pose-independent simplification of
 articulated meshes, 2005, who pull quadrics of poses back to the rest pose.
@@ -28,226 +29,241 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.arrays import Float64, Int32
-from osteon.core.kernels import compiled_by
-from osteon.lod.mesh.links import FREE, KEEP_FIRST, REFUSED, match_wedges
-from osteon.lod.mesh.state import CARRIERS, COST, MATRICES, PAIRS, QUADRIC, REST, SHIFT, SPREAD, WEIGHT, WEIGHTS
+from osteon.lod.mesh.edge_checks import FREE, KEEP_FIRST, KEEP_SECOND, REFUSED, match_wedges
+from osteon.lod.mesh.surface import Record, Surface, Workspace, surface_kernel
 
-__all__ = ["BEST", "BEST_WEIGHTS", "place_edge", "pose_best"]
+__all__ = ["place_edge", "pose_best"]
 
-#: Mixtures of two points that are tried.
+#: Number of mixtures of two points that are tried.
 TRIED = 5
-#: What pulls a place to the middle of all it stands for where planes leave it free, of what planes pull.
+#: Weight of the pull towards the mean of all merged points, relative to planes. It decides where planes leave the
+#: place free.
 PULL = 1e-8
-#: What a squared distance from what a point stands for costs, of one from its planes: where all is flat triangles stay
-#: even.
+#: Cost of a squared distance to a merged point, relative to one to a plane. It keeps triangles even in flat regions.
 EVEN = 1e-4
-#: A place may be so many lengths of the edge away from its middle.
+#: The largest distance of a place from the middle of its edge, in lengths of the edge.
 FARTHEST = 2.0
-#: Rows of `work`: the quadric that is tried, that of attributes, that of one pose; places and weights. The matrices of
-#: all poses follow. In `slots`, pairs of wedges come first, then carriers tried and best.
-PULLED, FIXED, IN_POSE, TRIAL, SOLVED, BEST, TRIAL_WEIGHTS, BEST_WEIGHTS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
-@compiled_by({"_nrt": False}, "i4.2r i4.2r f8.2r f8.3r f8.3r f8.2r f8.2 i4.2 i8 i8")
-def place_edge(
-    corners: Int32,
-    heads: Int32,
-    state: Float64,
-    poses: Float64,
-    transforms: Float64,
-    attributes: Float64,
-    work: Float64,
-    slots: Int32,
-    i: int,
-    j: int,
-) -> tuple[float, float, float, int]:
-    """Key in the heap, cost, t, and what may become of the edge. Place, weights and carriers are left as the best."""
-    n_pairs, what = match_wedges(corners, heads, slots, i, j)
-    if what == REFUSED:
-        return np.inf, np.inf, 0.0, what
-    _sum_attributes(attributes, work, slots, n_pairs)
-    best, best_t, k, same = np.inf, 0.0, heads.shape[1] - CARRIERS, True
-    for a in range(k):
-        same = same and heads[i, CARRIERS + a] == heads[j, CARRIERS + a]
-        same = same and state[i, WEIGHTS + a] == state[j, WEIGHTS + a]
-    f = 0
-    while same and f < poses.shape[1]:
-        for axis in range(SHIFT, SHIFT + 3):
-            same = same and poses[i, f, axis] == poses[j, f, axis]
-        f += 1
-    start, stop = (TRIED // 2, TRIED // 2 + 1) if same else (0, TRIED)
-    if what != FREE:
-        start, stop = (0, 1) if what == KEEP_FIRST else (TRIED - 1, TRIED)
+@surface_kernel("surface workspace i8 i8")
+def place_edge(surface: Surface, workspace: Workspace, i: int, j: int) -> int:
+    """Find the best placement of edge ij; returns which end has to stay, or REFUSED.
+
+    Leaves the placement in `workspace.best` and its influences in `workspace.chosen`.
+    """
+    n_pairs, end = match_wedges(surface, workspace, i, j)
+    best, trial = workspace.best[0], workspace.trial[0]
+    best.cost, best.share = np.inf, 0.0
+    if end == REFUSED:
+        return end
+    _sum_attributes(surface, workspace, n_pairs)
+    start, stop = 0, TRIED
+    if end == KEEP_FIRST:
+        stop = 1
+    elif end == KEEP_SECOND:
+        start = TRIED - 1
+    elif _moves_alike(surface, i, j):
+        start, stop = TRIED // 2, TRIED // 2 + 1
     for step in range(start, stop):
-        t = step / (TRIED - 1.0)
-        _mix_carriers(heads, state, work, slots, i, j, t)
-        _blend_carriers(poses, transforms, work, slots, i, j, t)
-        _pull_back(poses, work, i, j)
-        cost = _solve_place(state, poses, work, i, j, t, what == FREE)
-        if cost < best:
-            best, best_t = cost, t
-            for axis in range(3):
-                work[BEST, axis] = work[TRIAL, axis]
-            for a in range(k):
-                slots[PAIRS + a, 1], work[BEST_WEIGHTS, a] = slots[PAIRS + a, 0], work[TRIAL_WEIGHTS, a]
-    return best - state[i, COST] - state[j, COST], best, best_t, what
+        trial.share = step / (TRIED - 1.0)
+        _mix_influences(surface, workspace, i, j, trial.share)
+        _blend_transforms(surface, workspace, i, j, trial.share)
+        _sum_quadrics(surface, workspace, i, j)
+        _solve_place(surface, workspace, i, j, end == FREE)
+        trial.cost = _cost(surface, workspace, i, j)
+        if trial.cost < best.cost:
+            workspace.best[0] = trial
+            for a in range(workspace.chosen.shape[0]):
+                workspace.chosen[a] = workspace.tried[a]
+    best.price = best.cost - surface.points[i].cost - surface.points[j].cost
+    return end
 
 
-@compiled_by({"_nrt": False}, "f8.3r f8.3r f8.2 i4.2 i8 i8 f8 f8.2")
-def pose_best(
-    poses: Float64, transforms: Float64, work: Float64, slots: Int32, i: int, j: int, t: float, places: Float64
-) -> None:
-    """places (f,3) = where the best lies in every pose."""
-    for a in range((slots.shape[0] - PAIRS) // 2):
-        slots[PAIRS + a, 0], work[TRIAL_WEIGHTS, a] = slots[PAIRS + a, 1], work[BEST_WEIGHTS, a]
-    _blend_carriers(poses, transforms, work, slots, i, j, t)
-    for f in range(places.shape[0]):
+@surface_kernel("surface workspace i8 i8")
+def pose_best(surface: Surface, workspace: Workspace, i: int, j: int) -> None:
+    """Compute the best place in every pose, in `workspace.posed`."""
+    best = workspace.best[0]
+    for a in range(workspace.chosen.shape[0]):
+        workspace.tried[a] = workspace.chosen[a]
+    _blend_transforms(surface, workspace, i, j, best.share)
+    for f in range(workspace.posed.shape[0]):
+        posed = workspace.posed[f]
         for r in range(3):
-            places[f, r] = work[MATRICES + f, 4 * r + 3]
-            for axis in range(3):
-                places[f, r] += work[MATRICES + f, 4 * r + axis] * work[BEST, axis]
+            posed.place[r] = _posed_axis(posed, best, r)
 
 
-@compiled_by({"_nrt": False}, "f8.2r f8.2 i4.2r i8")
-def _sum_attributes(attributes: Float64, work: Float64, slots: Int32, n_pairs: int) -> None:
+@surface_kernel("surface i8 i8", inline=True)
+def _moves_alike(surface: Surface, i: int, j: int) -> bool:
+    """Whether both points have the same influences and displacements, so that all mixtures of them are the same."""
+    for a in range(surface.influences.shape[1]):
+        first, second = surface.influences[i, a], surface.influences[j, a]
+        if first.transform != second.transform or first.weight != second.weight:
+            return False
+    for f in range(surface.posed.shape[1]):
+        for axis in range(3):
+            if surface.posed[i, f].shift[axis] != surface.posed[j, f].shift[axis]:
+                return False
+    return True
+
+
+@surface_kernel("surface workspace i8", inline=True)
+def _sum_attributes(surface: Surface, workspace: Workspace, n_pairs: int) -> None:
     """The quadric of all wedges with the best attributes at each place."""
+    total, gradients = workspace.sums[0].attributes, surface.gradients
     for c in range(10):
-        work[FIXED, c] = 0.0
-    if attributes.shape[1] == 0:
+        total[c] = 0.0
+    if gradients.shape[1] == 0:
         return
     for p in range(n_pairs):
-        a, b = max(slots[p, 0], 0), max(slots[p, 1], 0)
-        one, other = 1.0 if slots[p, 0] >= 0 else 0.0, 1.0 if slots[p, 1] >= 0 else 0.0
-        total = one * attributes[a, 10] + other * attributes[b, 10]
-        if total <= 0:
+        pair = workspace.wedges[p]
+        a, b = max(pair.first, 0), max(pair.second, 0)
+        first, second = surface.wedges[a], surface.wedges[b]
+        use_a, use_b = 1.0 if pair.first >= 0 else 0.0, 1.0 if pair.second >= 0 else 0.0
+        weight = use_a * first.weight + use_b * second.weight
+        if weight <= 0:
             continue
         for c in range(10):
-            work[FIXED, c] += one * attributes[a, c] + other * attributes[b, c]
-        for m in range(11, attributes.shape[1], 4):
+            total[c] += use_a * first.quadric[c] + use_b * second.quadric[c]
+        for m in range(gradients.shape[1]):
             c = 0
             for r in range(4):
-                g = (one * attributes[a, m + r] + other * attributes[b, m + r]) / total
+                g = (use_a * gradients[a, m, r] + use_b * gradients[b, m, r]) / weight
                 for s in range(r, 4):
-                    work[FIXED, c] -= g * (one * attributes[a, m + s] + other * attributes[b, m + s])
+                    total[c] -= g * (use_a * gradients[a, m, s] + use_b * gradients[b, m, s])
                     c += 1
 
 
-@compiled_by({"_nrt": False}, "i4.2r f8.2r f8.2 i4.2 i8 i8 f8")
-def _mix_carriers(heads: Int32, state: Float64, work: Float64, slots: Int32, i: int, j: int, t: float) -> None:
-    """The k largest of (1 - t) of the carriers of i and t of those of j, with a sum of one."""
-    n, k, total = 0, heads.shape[1] - CARRIERS, 0.0
+@surface_kernel("surface workspace i8 i8 f8", inline=True)
+def _mix_influences(surface: Surface, workspace: Workspace, i: int, j: int, t: float) -> None:
+    """The k largest of (1 - t) of the influences of i and t of those of j, with a sum of one."""
+    tried, n, k, total = workspace.tried, 0, surface.influences.shape[1], 0.0
     for v in (i, j):
         share = 1.0 - t if v == i else t
         for a in range(k):
-            weight, name, at = share * state[v, WEIGHTS + a], heads[v, CARRIERS + a], 0
+            influence, at = surface.influences[v, a], 0
+            weight = share * influence.weight
             if weight > 0:
-                while at < n and slots[PAIRS + at, 0] != name:
+                while at < n and tried[at].transform != influence.transform:
                     at += 1
                 if at == n:
-                    slots[PAIRS + at, 0], work[TRIAL_WEIGHTS, at] = name, 0.0
+                    tried[at].transform, tried[at].weight = influence.transform, 0.0
                     n += 1
-                work[TRIAL_WEIGHTS, at] += weight
+                tried[at].weight += weight
     for a in range(k):
         if a >= n:
-            slots[PAIRS + a, 0], work[TRIAL_WEIGHTS, a] = 0, 0.0
+            tried[a].transform, tried[a].weight = 0, 0.0
             continue
         most = a
         for b in range(a + 1, n):
-            most = b if work[TRIAL_WEIGHTS, b] > work[TRIAL_WEIGHTS, most] else most
-        name, weight = slots[PAIRS + most, 0], work[TRIAL_WEIGHTS, most]
-        slots[PAIRS + most, 0], work[TRIAL_WEIGHTS, most] = slots[PAIRS + a, 0], work[TRIAL_WEIGHTS, a]
-        slots[PAIRS + a, 0], work[TRIAL_WEIGHTS, a] = name, weight
+            most = b if tried[b].weight > tried[most].weight else most
+        transform, weight = tried[most].transform, tried[most].weight
+        tried[most] = tried[a]
+        tried[a].transform, tried[a].weight = transform, weight
         total += weight
     for a in range(k):
-        work[TRIAL_WEIGHTS, a] /= total
+        tried[a].weight /= total
 
 
-@compiled_by({"_nrt": False}, "f8.3r f8.3r f8.2 i4.2r i8 i8 f8")
-def _blend_carriers(poses: Float64, transforms: Float64, work: Float64, slots: Int32, i: int, j: int, t: float) -> None:
-    """Blends of the carriers tried, with the displacement of each pose in the last column."""
-    for f in range(transforms.shape[1]):
-        at = MATRICES + f
+@surface_kernel("surface workspace i8 i8 f8", inline=True)
+def _blend_transforms(surface: Surface, workspace: Workspace, i: int, j: int, t: float) -> None:
+    """Blend the tried influences in every pose, with the displacement of the pose in the last column."""
+    for f in range(workspace.posed.shape[0]):
+        matrix = workspace.posed[f].matrix
         for c in range(12):
-            work[at, c] = 0.0
-        for a in range((slots.shape[0] - PAIRS) // 2):
-            weight, name = work[TRIAL_WEIGHTS, a], slots[PAIRS + a, 0]
+            matrix[c] = 0.0
+        for a in range(surface.influences.shape[1]):
+            transform, weight = workspace.tried[a].transform, workspace.tried[a].weight
             if weight > 0:
                 for c in range(12):
-                    work[at, c] += weight * transforms[name, f, c]
+                    matrix[c] += weight * surface.transforms[transform, f, c]
+        first, second = surface.posed[i, f], surface.posed[j, f]
         for axis in range(3):
-            shift = (1.0 - t) * poses[i, f, SHIFT + axis] + t * poses[j, f, SHIFT + axis]
+            shift = (1.0 - t) * first.shift[axis] + t * second.shift[axis]
             for r in range(3):
-                work[at, 4 * r + 3] += work[at, 4 * r + axis] * shift
+                matrix[4 * r + 3] += matrix[4 * r + axis] * shift
 
 
-@compiled_by({"_nrt": False}, "f8.3r f8.2 i8 i8")
-def _pull_back(poses: Float64, work: Float64, i: int, j: int) -> None:
-    """The quadric tried: that of attributes and the sum over poses of A' Q A."""
+@surface_kernel("surface workspace i8 i8", inline=True)
+def _sum_quadrics(surface: Surface, workspace: Workspace, i: int, j: int) -> None:
+    """Sum the quadrics of attributes and of all poses in the rest pose: A' Q A."""
+    total, q = workspace.sums[0].total, workspace.sums[0].posed
     for c in range(10):
-        work[PULLED, c] = work[FIXED, c]
-    for f in range(poses.shape[1]):
-        at, c = MATRICES + f, 0
+        total[c] = workspace.sums[0].attributes[c]
+    for f in range(workspace.posed.shape[0]):
+        matrix, c = workspace.posed[f].matrix, 0
+        first, second = surface.posed[i, f].quadric, surface.posed[j, f].quadric
         for k in range(10):
-            work[IN_POSE, k] = poses[i, f, QUADRIC + k] + poses[j, f, QUADRIC + k]
+            q[k] = first[k] + second[k]
         for r in range(4):
-            a, b, d, w = work[at, r], work[at, 4 + r], work[at, 8 + r], 1.0 if r == 3 else 0.0
-            x = work[IN_POSE, 0] * a + work[IN_POSE, 1] * b + work[IN_POSE, 2] * d + work[IN_POSE, 3] * w
-            y = work[IN_POSE, 1] * a + work[IN_POSE, 4] * b + work[IN_POSE, 5] * d + work[IN_POSE, 6] * w
-            z = work[IN_POSE, 2] * a + work[IN_POSE, 5] * b + work[IN_POSE, 7] * d + work[IN_POSE, 8] * w
+            a, b, d, w = matrix[r], matrix[4 + r], matrix[8 + r], 1.0 if r == 3 else 0.0
+            x = q[0] * a + q[1] * b + q[2] * d + q[3] * w
+            y = q[1] * a + q[4] * b + q[5] * d + q[6] * w
+            z = q[2] * a + q[5] * b + q[7] * d + q[8] * w
             for s in range(r, 4):
-                work[PULLED, c] += x * work[at, s] + y * work[at, 4 + s] + z * work[at, 8 + s]
+                total[c] += x * matrix[s] + y * matrix[4 + s] + z * matrix[8 + s]
                 c += 1
-            work[PULLED, c - 1] += work[IN_POSE, 3] * a + work[IN_POSE, 6] * b + work[IN_POSE, 8] * d
-        work[PULLED, 9] += work[IN_POSE, 9]
+            total[c - 1] += q[3] * a + q[6] * b + q[8] * d
+        total[9] += q[9]
 
 
-@compiled_by({"_nrt": False}, "f8.2r f8.3r f8.2 i8 i8 f8 b1")
-def _solve_place(state: Float64, poses: Float64, work: Float64, i: int, j: int, t: float, free: bool) -> float:
-    """The place of the least cost if it is free to be there, else the mixture of both ends; returns the cost."""
-    pull = PULL * (state[i, WEIGHT] + state[j, WEIGHT])
-    a, b, c = work[PULLED, 0] + pull, work[PULLED, 1], work[PULLED, 2]
-    d, e, f = work[PULLED, 4] + pull, work[PULLED, 5], work[PULLED, 7] + pull
+@surface_kernel("surface workspace i8 i8 b1", inline=True)
+def _solve_place(surface: Surface, workspace: Workspace, i: int, j: int, free: bool) -> None:
+    """Set the tried place to that of the least cost if it is free, else to the mixture of both ends."""
+    one, other, trial, q = surface.points[i], surface.points[j], workspace.trial[0], workspace.sums[0].total
+    for axis in range(3):
+        trial.place[axis] = (1.0 - trial.share) * one.place[axis] + trial.share * other.place[axis]
+    pull = PULL * (one.weight + other.weight)
+    a, b, c = q[0] + pull, q[1], q[2]
+    d, e, f = q[4] + pull, q[5], q[7] + pull
     aa = d * f - e * e
     ab = c * e - b * f
     ac = b * e - c * d
     det = a * aa + b * ab + c * ac
-    for axis in range(3):
-        work[TRIAL, axis] = (1.0 - t) * state[i, REST + axis] + t * state[j, REST + axis]
-    if free and det > 0:
-        rest = poses.shape[1] - 1
-        x = PULL * (poses[i, rest, SPREAD] + poses[j, rest, SPREAD]) - work[PULLED, 3]
-        y = PULL * (poses[i, rest, SPREAD + 1] + poses[j, rest, SPREAD + 1]) - work[PULLED, 6]
-        z = PULL * (poses[i, rest, SPREAD + 2] + poses[j, rest, SPREAD + 2]) - work[PULLED, 8]
-        work[SOLVED, 0] = (aa * x + ab * y + ac * z) / det
-        work[SOLVED, 1] = (ab * x + (a * f - c * c) * y + (b * c - a * e) * z) / det
-        work[SOLVED, 2] = (ac * x + (b * c - a * e) * y + (a * d - b * b) * z) / det
-        off, length = 0.0, 0.0
-        for axis in range(3):
-            off += (work[SOLVED, axis] - 0.5 * (state[i, REST + axis] + state[j, REST + axis])) ** 2
-            length += (state[i, REST + axis] - state[j, REST + axis]) ** 2
-        if off <= FARTHEST * FARTHEST * length:
-            for axis in range(3):
-                work[TRIAL, axis] = work[SOLVED, axis]
-    return _cost(state, poses, work, i, j)
+    if not (free and det > 0):
+        return
+    rest = surface.posed.shape[1] - 1
+    first, second = surface.posed[i, rest].place_sum, surface.posed[j, rest].place_sum
+    x = PULL * (first[0] + second[0]) - q[3]
+    y = PULL * (first[1] + second[1]) - q[6]
+    z = PULL * (first[2] + second[2]) - q[8]
+    x, y, z = (
+        (aa * x + ab * y + ac * z) / det,
+        (ab * x + (a * f - c * c) * y + (b * c - a * e) * z) / det,
+        (ac * x + (b * c - a * e) * y + (a * d - b * b) * z) / det,
+    )
+    off, length = 0.0, 0.0
+    for axis, solved in enumerate((x, y, z)):
+        off += (solved - 0.5 * (one.place[axis] + other.place[axis])) ** 2
+        length += (one.place[axis] - other.place[axis]) ** 2
+    if off <= FARTHEST * FARTHEST * length:
+        trial.place[0], trial.place[1], trial.place[2] = x, y, z
 
 
-@compiled_by({"_nrt": False}, "f8.2r f8.3r f8.2r i8 i8")
-def _cost(state: Float64, poses: Float64, work: Float64, i: int, j: int) -> float:
-    """What the place tried costs: the quadric, and the spread of all that it would stand for."""
-    cost, spread, c = work[PULLED, 9], 0.0, 0
+@surface_kernel("surface workspace i8 i8", inline=True)
+def _cost(surface: Surface, workspace: Workspace, i: int, j: int) -> float:
+    """The cost of the tried place: the quadric, and the spread of all points that it would stand for."""
+    trial, q = workspace.trial[0], workspace.sums[0].total
+    cost, spread, c = q[9], 0.0, 0
     for r in range(3):
         for s in range(r, 4):
             twice = 1.0 if s == r else 2.0
-            cost += twice * work[PULLED, c] * work[TRIAL, r] * (work[TRIAL, s] if s < 3 else 1.0)
+            cost += twice * q[c] * trial.place[r] * (trial.place[s] if s < 3 else 1.0)
             c += 1
-    total = state[i, WEIGHT] + state[j, WEIGHT]
-    for f in range(poses.shape[1]):
-        spread += poses[i, f, SPREAD + 3] + poses[j, f, SPREAD + 3]
+    weight = surface.points[i].weight + surface.points[j].weight
+    for f in range(workspace.posed.shape[0]):
+        first, second = surface.posed[i, f], surface.posed[j, f]
+        spread += first.square_sum + second.square_sum
         for r in range(3):
-            x = work[MATRICES + f, 4 * r + 3]
-            for axis in range(3):
-                x += work[MATRICES + f, 4 * r + axis] * work[TRIAL, axis]
-            spread += x * (total * x - 2 * (poses[i, f, SPREAD + r] + poses[j, f, SPREAD + r]))
+            x = _posed_axis(workspace.posed[f], trial, r)
+            spread += x * (weight * x - 2 * (first.place_sum[r] + second.place_sum[r]))
     total_cost: float = max(cost, 0.0) + EVEN * max(spread, 0.0)
     return total_cost
+
+
+@surface_kernel("placed placement i8", inline=True)
+def _posed_axis(posed: Record, placement: Record, r: int) -> float:
+    """Coordinate r of a placement in a pose."""
+    x: float = posed.matrix[4 * r + 3]
+    for axis in range(3):
+        x += posed.matrix[4 * r + axis] * placement.place[axis]
+    return x

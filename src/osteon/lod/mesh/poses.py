@@ -26,8 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32
-from osteon.core.character import Character
-from osteon.core.deformer import Deformer, Displacement
+from osteon.core.character import Character, Deformer, Displacement
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
@@ -35,8 +34,7 @@ from osteon.core.parallel import single_threaded_blas
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.transforms import identity
 from osteon.deform.pose import blends_of, pose_frames
-from osteon.fit.poses.distances import PoseDistances, sampled_vertices
-from osteon.fit.poses.distinct import SAME_POSE
+from osteon.fit.poses import SAME_POSE, PoseDistances, sampled_vertices
 
 __all__ = ["Poses", "choose_frames"]
 

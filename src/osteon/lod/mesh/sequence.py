@@ -1,10 +1,10 @@
-"""All collapses of one run, of which every level is a cut.
+"""All collapses of one run, from which every level is cut.
 
-A step merges two points; a level is what is left after some steps. Which point a corner belongs to after n steps
-follows from who was merged into whom before, so that any level can be cut without running anything again.
+A step merges two points; a level is what is left after some steps. The point of a corner after n steps follows from
+the merges before, so any level can be cut without running the simplification again.
 
-When no edge may collapse any more, whole shells go, the smallest first (by their largest extent in any pose), and the
-last one never: small parts are seen as long as there is anything else to save on.
+When no edge may collapse any more, whole shells are dropped, the smallest first (by their largest extent in any pose)
+and the last one never: small parts stay visible as long as triangles can be saved elsewhere.
 """
 
 from __future__ import annotations
@@ -19,26 +19,10 @@ from osteon.core.arrays import Bool, Float64, Int32, IntArray
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.core.topology import shells
-from osteon.lod.mesh.collapse import collapse_edges
+from osteon.lod.mesh.collapse import collapse_edges, remove_stale
 from osteon.lod.mesh.corners import Corners, edges_of
-from osteon.lod.mesh.heap import throw_out_stale
-from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import Poses
-from osteon.lod.mesh.state import (
-    ASKED,
-    CARRIERS,
-    HEAP,
-    POINT,
-    POSED,
-    REST,
-    STEPS,
-    WEIGHTS,
-    History,
-    Tables,
-    make_history,
-    make_room,
-)
-from osteon.lod.mesh.tables import tables_of
+from osteon.lod.mesh.surface import History, Records, Surface, make_history, make_surface, make_workspace
 
 __all__ = ["CollapseSequence", "Cut", "collapse_model"]
 
@@ -46,7 +30,7 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 #: Steps between two reports of progress.
 REPORTED = 2000
-#: Dropped edges are tried again for as long as at least this part of all edges then goes.
+#: Dropped edges are tried again as long as this part of all edges collapses then.
 WORTH_IT = 0.002
 
 
@@ -54,15 +38,15 @@ WORTH_IT = 0.002
 class Cut:
     """What is left after some steps."""
 
-    triangles: Int32  # (t,) numbers in the corners' own order
+    triangles: Int32  # (t,) numbers in the order of the corners
     point_of_corner: Int32  # (t,3)
-    vertex_of_corner: Int32  # (t,3) one of the vertices that are one by now
+    vertex_of_corner: Int32  # (t,3) one of the vertices that were merged
     wedge_of_corner: Int32  # (t,3) likewise
     places: Float64  # (n,3) of all points that are left, in units of the problem
-    carriers: Int32  # (n,k) what moves them
+    influences: Int32  # (n,k) indices of transforms
     weights: Float64  # (n,k)
     touched: Bool  # (n,) whether something was merged into a point
-    point_roots: Int32  # (n,) the point that stands for each
+    point_roots: Int32  # (n,) the point into which each was merged in the end
     vertex_roots: Int32  # (v,)
     wedge_roots: Int32  # (w,)
     shells_gone: int
@@ -74,14 +58,10 @@ class CollapseSequence:
 
     corners: Corners
     places: Float64  # (n,3) of points before the first step, in units of the problem
-    carriers: Int32  # (n,k)
-    weights: Float64  # (n,k)
-    merges: Int32  # (s,3+k) the point that went, the one that stayed, triangles left, its carriers
-    values: Float64  # (s,4+k) its place, what part it has of the one that went, its weights
+    influences: Records  # (n,k) INFLUENCE, before the first step
+    history: History  # of s steps
     triangles: Int32  # (s+d+1,) left after so many steps; the last d of them drop a shell
-    parents: tuple[Int32, Int32]  # of wedges and of vertices: which one each became
-    steps: tuple[Int32, Int32]  # and when
-    dropped: Int32  # (d,) shells in the order in which they go
+    dropped: Int32  # (d,) shells in the order in which they are dropped
     shell_of_triangle: Int32  # (t,)
 
     @property
@@ -95,25 +75,25 @@ class CollapseSequence:
 
     def cut(self, steps: int) -> Cut:
         """What is left after so many steps."""
-        done = min(steps, len(self.merges))
-        gone, kept = self.merges[:, 0], self.merges[:, 1]
-        n = self.corners.n_points
-        parents, went = np.arange(n, dtype=np.int32), np.full(n, len(gone))
-        parents[gone], went[gone] = kept, np.arange(len(gone))
+        collapses, n = self.history.collapses, self.corners.n_points
+        done = min(steps, len(collapses))
+        parents, removed_at = np.arange(n, dtype=np.int32), np.full(n, len(collapses))
+        parents[collapses["removed"]], removed_at[collapses["removed"]] = collapses["kept"], np.arange(len(collapses))
         last = np.full(n, -1)
-        np.maximum.at(last, kept[:done], np.arange(done))
-        roots = _roots(parents, went, done)
-        wedges, vertices = (_roots(p, s, done) for p, s in zip(self.parents, self.steps, strict=True))
+        np.maximum.at(last, collapses["kept"][:done], np.arange(done))
+        roots = _roots(parents, removed_at, done)
+        wedges, vertices = (_roots(m["into"], m["step"], done) for m in (self.history.wedges, self.history.vertices))
         points = roots[self.corners.faces]
         triangles = self._left(points, self.dropped[: steps - done])
+        influences = _latest(self.influences, self.history.influences, last)
         return Cut(
             triangles,
             points[triangles],
             vertices[self.corners.vertices.reshape(-1, 3)[triangles]],
             wedges[self.corners.wedges.reshape(-1, 3)[triangles]],
-            _newest(self.places, self.values[:, :3], last),
-            _newest(self.carriers, self.merges[:, 3:], last),
-            _newest(self.weights, self.values[:, 4:], last),
+            _latest(self.places, collapses["place"], last),
+            influences["transform"],
+            influences["weight"],
             last >= 0,
             roots,
             vertices,
@@ -122,30 +102,30 @@ class CollapseSequence:
         )
 
     def _left(self, points: Int32, gone: Int32) -> Int32:
-        """Triangles that still have three points (t,3) and belong to no shell that is gone."""
+        """Triangles that still have three points (t,3) and are in no dropped shell."""
         a, b, c = points.T
         left = (a != b) & (b != c) & (c != a) & ~np.isin(self.shell_of_triangle, gone)
         return np.flatnonzero(left).astype(np.int32)
 
     def mix(self, values: Float64, steps: int) -> Float64:
-        """Values of points (n,…) as they were mixed step by step."""
+        """Values of points (n,...), mixed step by step as the points were."""
         out = values.copy()
-        done = min(steps, len(self.merges))
-        for (gone, kept), share in zip(self.merges[:done, :2].tolist(), self.values[:done, 3].tolist(), strict=True):
-            out[kept] += share * (out[gone] - out[kept])
+        columns = (self.history.collapses[name][:steps].tolist() for name in ("removed", "kept", "share"))
+        for removed, kept, share in zip(*columns, strict=True):
+            out[kept] += share * (out[removed] - out[kept])
         return out
 
 
-def _newest(before: Array, steps: Array, last: IntArray) -> Array:
-    """Rows of the last step that wrote one, or those of before."""
+def _latest(before: Array, steps: Array, last: IntArray) -> Array:
+    """The rows of the last step that wrote them, or those of before."""
     out = before.copy()
     out[last >= 0] = steps[last[last >= 0]]
     return out
 
 
-def _roots(parents: Int32, went: IntArray, steps: int) -> Int32:
-    """Who stands for each after so many steps."""
-    roots = np.where(went < steps, parents, np.arange(len(parents), dtype=np.int32))
+def _roots(parents: Int32, merged_at: IntArray, steps: int) -> Int32:
+    """What each was merged into after so many steps."""
+    roots: Int32 = np.where(merged_at < steps, parents, np.arange(len(parents), dtype=np.int32))
     while True:
         further = roots[roots]
         if (further == roots).all():
@@ -158,53 +138,42 @@ def collapse_model(
     corners: Corners,
     poses: Poses,
     until: int,
-    options: SimplifyOptions,
+    *,
+    texture: float = 0.5,
+    lock_borders: bool = False,
     progress: Progress | None = None,
 ) -> CollapseSequence:
     """Collapse edges, and then drop shells, until no more triangles than `until` are left."""
-    tables = tables_of(model, corners, poses, options)
-    posed = tables.poses[:, :, POSED : POSED + 3].copy()
-    before = (
-        tables.state[:, REST : REST + 3].copy(),
-        tables.heads[:, CARRIERS:].copy(),
-        tables.state[:, WEIGHTS:].copy(),
-    )
-    history = make_history(tables, max(corners.n_wedges, corners.n_vertices))
-    done = _collapse(tables, history, until, progress)
+    surface = make_surface(model, corners, poses, texture=texture, lock_borders=lock_borders)
+    posed, places, influences = surface.posed["place"].copy(), surface.points["place"].copy(), surface.influences.copy()
+    history = make_history(surface, corners.n_wedges, corners.n_vertices)
+    done = _collapse(surface, history, until, progress)
     shell_of_triangle = shells(corners.faces, corners.n_points)[1][corners.faces[:, 0]]
-    left = tables.corners[::3, POINT] >= 0
+    left = surface.corners["point"][::3] >= 0
     counts, dropped = _dropped_shells(shell_of_triangle, left, _extents(posed, corners, shell_of_triangle), until)
-    wedges, vertices = history.labels[: corners.n_wedges], history.labels[: corners.n_vertices]
-    return CollapseSequence(
-        corners,
-        *before,
-        history.merges[:done].copy(),
-        history.values[:done].copy(),
-        np.concatenate([[len(left)], history.merges[:done, 2], counts]).astype(np.int32),
-        (wedges[:, 0].copy(), vertices[:, 1].copy()),
-        (wedges[:, 2].copy(), vertices[:, 3].copy()),
-        dropped,
-        shell_of_triangle,
-    )
+    history = history._replace(collapses=history.collapses[:done].copy(), influences=history.influences[:done].copy())
+    triangles = np.concatenate([[len(left)], history.collapses["triangles"], counts]).astype(np.int32)
+    return CollapseSequence(corners, places, influences, history, triangles, dropped, shell_of_triangle)
 
 
-def _collapse(tables: Tables, history: History, until: int, progress: Progress | None) -> int:
-    """Run until the end, with a report now and then; returns the number of steps."""
-    edges = edges_of(tables.corners[:, POINT])
-    room = make_room(tables, len(edges))
-    counters = room.counters
-    all_triangles = left = int((tables.corners[::3, POINT] >= 0).sum())
+def _collapse(surface: Surface, history: History, until: int, progress: Progress | None) -> int:
+    """Run until the end, with regular reports of progress; returns the number of steps."""
+    edges = edges_of(surface.corners["point"])
+    workspace = make_workspace(surface, len(edges))
+    counters = workspace.counters[0]
+    all_triangles = left = int((surface.corners["point"][::3] >= 0).sum())
     while left > until:
-        room.asked[: len(edges)], counters[ASKED] = edges, len(edges)
-        before = int(counters[STEPS])
-        while left > until and (counters[HEAP] or counters[ASKED]):
-            throw_out_stale(room, tables.heads)
-            left = int(collapse_edges(tables, room, history, left, until, REPORTED))
+        pending = workspace.pending[: len(edges)]
+        pending["first"], pending["second"] = edges.T
+        counters.pending, before = len(edges), int(counters.steps)
+        while left > until and (counters.heap_size or counters.pending):
+            remove_stale(surface, workspace)
+            left = int(collapse_edges(surface, workspace, history, left, until, REPORTED))
             report_progress(progress, "collapse", (all_triangles - left) / max(1, all_triangles - until))
-        if counters[STEPS] - before < max(1.0, WORTH_IT * len(edges)):
+        if counters.steps - before < max(1.0, WORTH_IT * len(edges)):
             break
-        edges = edges_of(tables.corners[:, POINT])
-    return int(counters[STEPS])
+        edges = edges_of(surface.corners["point"])
+    return int(counters.steps)
 
 
 def _extents(posed: Float64, corners: Corners, shell_of_triangle: Int32) -> Float64:
@@ -220,7 +189,7 @@ def _extents(posed: Float64, corners: Corners, shell_of_triangle: Int32) -> Floa
 
 
 def _dropped_shells(shell_of_triangle: Int32, left: Bool, extents: Float64, until: int) -> tuple[Int32, Int32]:
-    """Triangles left after each shell that goes, and which shells go, the smallest first and the last one never."""
+    """Triangles left after each dropped shell, and which shells are dropped, the smallest first, the last one never."""
     counts = np.bincount(shell_of_triangle[left], minlength=len(extents))
     order = [s for s in np.lexsort((np.arange(len(extents)), extents)) if counts[s]][:-1]
     total, after, gone = int(counts.sum()), [], []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32, IntArray
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 
 __all__ = ["OnSource", "barycentric", "closest_of_own", "closest_shares", "mix_skin"]
 

@@ -20,15 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Float64, Int32, Int64
-from osteon.core.clips import Clip
+from osteon.core.character import Skeleton, Skin
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.core.transforms import apply, compose, identity, invert
-from osteon.lod.local_keys import rest_pivots
+from osteon.lod.level_player import rest_pivots
 
 __all__ = ["SkinMotion", "read_skin_motion"]
 

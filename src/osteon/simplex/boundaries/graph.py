@@ -20,8 +20,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.topology import degenerate_triangles
-from osteon.core.weld import weld_points
+from osteon.core.topology import degenerate_triangles, weld_points
 
 __all__ = ["DualGraph", "count_pieces", "graph_pieces"]
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.exact_kernels import Int64, exact, inlined, lean
+from osteon.core.kernels import Int64, exact, inlined, lean
 from osteon.simplex.segmentation.eight_way_tree import EightWayTree, Search, collapse_tree, gather_leaves, make_search
 from osteon.simplex.segmentation.pairs import Field, better, compare_bones, find_feet, line_to
 from osteon.simplex.segmentation.ranges import ON_PLANE

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.exact_kernels import Int64, exact, inlined, lean
+from osteon.core.kernels import Int64, exact, inlined, lean
 from osteon.simplex.segmentation.tree import SurfaceTree, invert
 
 __all__ = ["EightWayTree", "Search", "collapse_tree", "gather_leaves", "make_search"]

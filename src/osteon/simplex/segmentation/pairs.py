@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.exact_kernels import Int64, exact, inlined, lean
+from osteon.core.kernels import Int64, exact, inlined, lean
 from osteon.simplex.segmentation.ranges import Ranges, find_foot, nearest_foot
 from osteon.simplex.segmentation.tree import ALL, Ends, SurfaceTree, count_crossings
 

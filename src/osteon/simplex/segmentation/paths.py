@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.exact_kernels import exact, lean
+from osteon.core.kernels import exact, lean
 from osteon.core.sticks import project_on_segments
 from osteon.simplex.segmentation.pairs import Field, line_to
 from osteon.simplex.segmentation.ranges import find_foot, nearest_foot

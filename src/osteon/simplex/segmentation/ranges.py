@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.exact_kernels import Point, inlined
+from osteon.core.kernels import Point, inlined
 from osteon.core.sticks import StickSkeleton
 
 __all__ = ["Ranges", "find_foot", "find_ranges", "nearest_foot"]

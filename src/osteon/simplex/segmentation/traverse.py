@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.exact_kernels import Int64, exact, inlined, lean
+from osteon.core.kernels import Int64, exact, inlined, lean
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.segmentation.blocks import BLOCK, Room, compare_block, make_room
 from osteon.simplex.segmentation.eight_way_tree import EightWayTree, collapse_tree

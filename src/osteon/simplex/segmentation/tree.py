@@ -33,7 +33,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.box_tree import build_boxes
-from osteon.core.exact_kernels import Point, inlined, lean
+from osteon.core.kernels import Point, inlined, lean
 
 __all__ = [
     "Ends",

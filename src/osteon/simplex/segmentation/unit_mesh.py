@@ -18,8 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from osteon.core.arrays import Float64, Int32
 from osteon.core.sticks import StickSkeleton
-from osteon.core.topology import bounding_diagonal, is_flat, triangle_areas, triangle_neighbors
-from osteon.core.weld import weld_points
+from osteon.core.topology import bounding_diagonal, is_flat, triangle_areas, triangle_neighbors, weld_points
 from osteon.simplex.segmentation.tree import SurfaceTree, build_tree
 
 __all__ = ["UnitMesh", "connect_triangles", "join_islands", "make_unit_mesh"]

@@ -20,11 +20,10 @@ from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError, OsteonError
 from osteon.core.model import SkinnedModel
-from osteon.core.option_checks import change_options
+from osteon.core.options import change_options
 from osteon.core.pose_track import ControlLine, LineTrack, PinTrack, PoseTrack
 from osteon.core.progress import Progress
-from osteon.core.skeleton_place import measure_place
-from osteon.core.sticks import StickSkeleton
+from osteon.core.sticks import StickSkeleton, measure_place
 from osteon.io import holds_model, load_model
 from osteon.io.skeletons import load_skeleton
 from osteon.pipeline.pose_model import ModelSticks, sticks_for

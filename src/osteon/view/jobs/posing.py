@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError
 from osteon.core.pose_track import LineTrack, PinTrack, PoseTrack
 from osteon.core.progress import Progress, report_progress

@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import OsteonError
-from osteon.core.options import SkinOptions
-from osteon.core.processes import end_group, end_with, leave_no_dump
+from osteon.core.parallel import end_group, end_with, leave_no_dump
 from osteon.core.progress import Progress, ProgressEvent
+from osteon.core.skin_options import SkinOptions
 from osteon.io.load.limits import LARGEST_RATIO, MEMORY
 
 __all__ = [

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from osteon.core.errors import OsteonError
-from osteon.core.processes import end_group
+from osteon.core.parallel import end_group
 from osteon.view.jobs.tasks import MAX_MESSAGE, Limits, Task, work
 from osteon.view.server.cleanup_process import CleanupProcess
 

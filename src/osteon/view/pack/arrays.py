@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 from osteon.core.animation import Animation
 from osteon.core.arrays import Float32, Int32, Int64
 from osteon.core.asset import Asset, CornerNormals
-from osteon.core.character import Character
+from osteon.core.character import Arrays, Character, Deformer, Displacement, Skin
 from osteon.core.corrections import StoredDisplacement, position_rank
-from osteon.core.deformer import Arrays, Deformer, Displacement
 from osteon.core.errors import GeometryError
-from osteon.core.frame_blocks import each_frame
-from osteon.core.frames import FrameSource, frame_source
+from osteon.core.frames import FrameSource, each_frame, frame_source
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
-from osteon.core.weld import weld_points
+from osteon.core.topology import weld_points
 from osteon.io.metadata.baked import table_arrays
 from osteon.io.skeletons.rig_files import tips_of_joints
 from osteon.view.pack.schema import OUTLIER, SLOTS
@@ -63,7 +60,7 @@ def _smooth_groups(mesh: Mesh) -> Arrays:
 
     The page computes the normals of source frames with it: the two sides of a texture seam are one surface.
     """
-    from osteon.core.source_normals import SourceNormals  # imports numba
+    from osteon.core.normals import SourceNormals  # imports numba
 
     source = SourceNormals.of(mesh, weld_points(mesh.rest)[1], mesh.asset.normals)
     group = np.arange(mesh.n_vertices, dtype=np.uint32)

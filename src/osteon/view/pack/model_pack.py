@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import PLAIN_PICTURES, Asset, Image
-from osteon.core.character import Character
-from osteon.core.clips import Clip
-from osteon.core.deformer import Arrays
-from osteon.core.engine_play import played_rows, where_it_plays
+from osteon.core.character import Arrays, Character, Skin
 from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
+from osteon.io.engines import played_rows, where_it_plays
 from osteon.io.formats.engine_facts import file_facts
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
 from osteon.view.pack.arrays import (
@@ -47,8 +45,8 @@ from osteon.view.pack.poses import NO_POSES, ShownPoses, pose_parts
 from osteon.view.pack.schema import SLOTS, pack_pieces
 
 if TYPE_CHECKING:
-    from osteon.lod.blend_order import BlendOrder
     from osteon.lod.model_levels import CoarseMesh, ModelLevels
+    from osteon.lod.progressive_skin import BlendOrder
     from osteon.measure.distortion import Distortion
     from osteon.measure.skin_report import SkinReport
 

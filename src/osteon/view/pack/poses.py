@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int64
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays, Skeleton
 from osteon.core.errors import OptionError
-from osteon.core.joint_limits import JointLimit
+from osteon.core.kinematics import JointLimit
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress
 from osteon.core.quaternions import quaternions_from_matrices
-from osteon.core.skeleton import Skeleton
 from osteon.io.poses.pose_list import LIST_NAME, read_pose_list
 from osteon.io.skeletons.rig import printable_names
 
@@ -53,7 +52,7 @@ def holds_poses(path: str) -> bool:
 def load_poses_of(model: SkinnedModel, path: str, progress: Progress | None = None) -> ShownPoses:
     """The poses in the list of a folder, for the bones and vertices of a model."""
     from osteon.io.poses.pose_set import load_pose_set
-    from osteon.pipeline.rig_poses import poses_of_rig  # imports numba
+    from osteon.pipeline.eigenskin import poses_of_rig  # imports numba
 
     poses = load_pose_set(path, progress=progress)
     file = Path(path) / LIST_NAME if Path(path).is_dir() else Path(path)
@@ -73,11 +72,11 @@ def check_use(model: SkinnedModel, shown: ShownPoses, path: str) -> None:
 
 def pose_parts(model: SkinnedModel, shown: ShownPoses) -> tuple[dict[str, Any], Arrays, Float32 | None]:
     """Header and arrays of the poses, and the frames of the source if the model plays exactly these poses."""
-    from osteon.deform.pose_skeleton import turns_of_transforms
+    from osteon.deform.pose_skeleton import joint_rotations_of_transforms
 
     known, skeleton = shown.known, model.skeleton
     assert skeleton is not None  # the poses refer to its joints
-    turns, shifts = turns_of_transforms(skeleton, known.transforms)
+    turns, shifts = joint_rotations_of_transforms(skeleton, known.transforms)
     frames = _played_in(model, known)
     poses = [
         {"name": name, "kind": kind, "frame": int(frame)}

@@ -31,11 +31,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from osteon.core.engines import bone_type_players
 from osteon.core.errors import OptionError, OsteonError
-from osteon.core.option_fields import OptionField, options_in
-from osteon.core.options import SkinOptions
+from osteon.core.options import OptionField, options_in
+from osteon.core.skin_options import SkinOptions
 from osteon.io import MODEL_FORMATS
+from osteon.io.engines import bone_type_players
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view.bundle import BUNDLE, read_bundle

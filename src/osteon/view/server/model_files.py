@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from osteon.core.clips import distinct_names
+from osteon.core.animation import distinct_names
 from osteon.core.errors import FileFormatError, OptionError, OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence

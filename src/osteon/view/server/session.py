@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from osteon.core.errors import OptionError, OsteonError
-from osteon.core.options import SkinOptions
+from osteon.core.skin_options import SkinOptions
 from osteon.io.skeletons import SKELETON_SUFFIXES
 from osteon.view.jobs import posing, tasks
 from osteon.view.jobs.posable_mesh import PoseFiles

@@ -7,8 +7,7 @@ import pytest
 
 from osteon.core.errors import GeometryError
 from osteon.core.sequence import MeshSequence
-from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
-from osteon.fit.clustering.cluster_count import cluster_exactly, sample_triangles
+from osteon.fit.clustering.cluster import ClusterOptions, cluster_exactly, cluster_triangles, sample_triangles
 from osteon.synth.baked import RandomOptions, bake_random_model
 from osteon.synth.cloth import ClothOptions, make_cloth
 

@@ -9,8 +9,8 @@ import pytest
 
 from osteon.core.sequence import MeshSequence
 from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
+from osteon.fit.clustering.core_bones import triangle_rotations
 from osteon.fit.clustering.mean_shift import CHUNK, SCALE, climb_all, join_modes, nearest_mode, to_bytes
-from osteon.fit.clustering.rotations import triangle_rotations
 
 from ....subjects import random_turns, soup
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core import frame_blocks
 from osteon.core.frames import frame_source
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.fit.clustering.rotations import mean_rotations, triangle_rotations
+from osteon.fit.clustering.core_bones import mean_rotations, triangle_rotations
 
 from ....tolerance import assert_near
 
@@ -159,7 +158,7 @@ def test_blocks_of_frames_do_not_matter(monkeypatch, frames_at_a_time):
     labels, areas = np.array([0, 0, 1, 1, 0], np.int32), rng.uniform(1, 2, 5)
     whole, there = triangle_rotations(rest, frames, faces)
     mean = mean_rotations(rest, frames, faces, labels, areas)
-    monkeypatch.setattr(frame_blocks, "BLOCK_VALUES", frames_at_a_time * 45)
+    monkeypatch.setattr(frames, "BLOCK_VALUES", frames_at_a_time * 45)
     found, valid = triangle_rotations(rest, frame_source(frames), faces)
     assert np.array_equal(found, whole)
     assert valid.tolist() == there.tolist() == [True, True, True, False, True]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns
+from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, solve_coefficients
 from osteon.fit.corrections.corrected_skin import (
     CorrectedSkin,
     JointRefinementOptions,
@@ -17,7 +17,6 @@ from osteon.fit.corrections.corrected_skin import (
     refine_corrected_skin,
 )
 from osteon.fit.corrections.fit_corrections import fit_corrections
-from osteon.fit.corrections.solve_columns import solve_coefficients
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.procrustes import rotations_of
 

@@ -7,11 +7,24 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from osteon.fit.corrections.columns import ColumnFit, SkinState, add_columns, no_columns, order_columns
-from osteon.fit.corrections.displacements import displacement_corrections, exact_corrections
-from osteon.fit.corrections.fit_corrections import BLOCK_RANK, fit_corrections
-from osteon.fit.corrections.progressive import errors_of_ranks, never_rising, rises
-from osteon.fit.corrections.solve_columns import solve_basis, solve_coefficients
+from osteon.fit.corrections.columns import (
+    ColumnFit,
+    SkinState,
+    add_columns,
+    no_columns,
+    order_columns,
+    solve_basis,
+    solve_coefficients,
+)
+from osteon.fit.corrections.fit_corrections import (
+    BLOCK_RANK,
+    displacement_corrections,
+    errors_of_ranks,
+    exact_corrections,
+    fit_corrections,
+    never_rising,
+    rises,
+)
 from osteon.fit.problem import FitProblem
 
 from ....subjects import corrected_errors, random_skin

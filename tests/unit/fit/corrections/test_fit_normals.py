@@ -10,10 +10,9 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.normals import angles_between
-from osteon.core.options import SkinOptions
+from osteon.core.normals import SourceNormals, angles_between
 from osteon.core.sequence import MeshSequence
-from osteon.core.source_normals import SourceNormals
+from osteon.core.skin_options import SkinOptions
 from osteon.deform.normals import pose_normals, unit_vectors
 from osteon.deform.pose import pose_frames
 from osteon.fit.corrections import normals as column_fit

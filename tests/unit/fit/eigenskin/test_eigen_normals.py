@@ -10,17 +10,16 @@ import pytest
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.asset import Asset, CornerNormals
 from osteon.core.character import Character
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.normals import pose_normals, rest_normals
 from osteon.deform.pose import blends_of
 from osteon.fit.eigenskin.driver_columns import PosesOfJoints, assemble_columns, fit_columns
-from osteon.fit.eigenskin.driver_fields import group_poses
-from osteon.fit.eigenskin.eigen_normals import PoseNormals, normal_differences
+from osteon.fit.eigenskin.driver_fields import find_settings, group_poses
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses, fit_eigenskin
-from osteon.fit.eigenskin.joint_settings import find_settings
+from osteon.fit.eigenskin.options import EigenSkinOptions
+from osteon.fit.eigenskin.rest_displacements import PoseNormals, normal_differences
 from osteon.pipeline.eigenskin import measure_poses
 from osteon_bench.eigenskin_normals import share_coefficients
 
@@ -114,8 +113,8 @@ def test_own_coefficients_shade_better_than_shared_ones(rig: Character) -> None:
 
 def test_a_normal_has_at_most_so_many(rig: Character) -> None:
     found = fit_eigenskin(rig, known_poses(rig), options=EigenSkinOptions(per_joint=5, limit=3)).displacement
-    assert found.columns_a_vertex.max() <= 3
-    assert found.columns_a_normal.max() <= 3
+    assert found.columns_per_vertex.max() <= 3
+    assert found.columns_per_normal.max() <= 3
 
 
 @pytest.mark.parametrize(("options", "count"), [({"eigennormals": 1}, 3), ({"total": 5}, 5), ({"eigennormals": 0}, 0)])

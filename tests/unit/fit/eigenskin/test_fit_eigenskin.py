@@ -10,14 +10,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import Animation, BoneTrack
-from osteon.core.character import Character
-from osteon.core.eigenskin_options import EigenSkinOptions
+from osteon.core.character import Character, Skeleton, Skin
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between, vertex_normals
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.core.transforms import apply, compose, invert
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.linear_blend import LinearBlend
@@ -25,6 +22,7 @@ from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_character
 from osteon.fit.eigenskin.eigenbasis import left_by_counts
 from osteon.fit.eigenskin.fit_eigenskin import EigenSkinFit, KnownPoses, fit_eigenskin
+from osteon.fit.eigenskin.options import EigenSkinOptions
 
 from ....eigenskin_arm import all_poses, known_poses, make_rig
 
@@ -157,7 +155,7 @@ def test_columns_in_all_and_a_bound(rig: Character) -> None:
 
 def test_a_vertex_has_at_most_so_many(rig: Character) -> None:
     fit = fit_eigenskin(rig, known_poses(rig), options=EigenSkinOptions(per_joint=5, limit=3))
-    assert fit.displacement.columns_a_vertex.max() == 3
+    assert fit.displacement.columns_per_vertex.max() == 3
 
 
 def test_the_paper_has_joints_alone(rig: Character) -> None:

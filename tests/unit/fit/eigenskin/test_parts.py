@@ -7,13 +7,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.arrays import Float64
-from osteon.core.eigenskin_options import EigenSkinOptions
 from osteon.core.mesh import Mesh
-from osteon.fit.eigenskin.fit_rbf import RbfOptions, fit_settings
+from osteon.fit.eigenskin.driver_columns import limit_columns
+from osteon.fit.eigenskin.fit_rbf import RbfOptions, count_ways, fit_settings
+from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.eigenskin.rest_displacements import bounded_inverse
-from osteon.fit.eigenskin.smooth_settings import count_ways
 from osteon.fit.eigenskin.stick_rig import rig_of_sticks
-from osteon.fit.eigenskin.vertex_limit import limit_columns
 from osteon.fit.skin.bone_weights import distance_weights, heat_weights, strongest_bones
 
 from ....eigenskin_arm import make_rig, make_sticks

@@ -9,8 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sequence import MeshSequence
-from osteon.fit.poses.distances import pose_distances
-from osteon.fit.poses.distinct import check_pose_list, choose_training_poses, distinct_poses
+from osteon.fit.poses import check_pose_list, choose_training_poses, distinct_poses, pose_distances
 
 from ....subjects import bent_tube
 

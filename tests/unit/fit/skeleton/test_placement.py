@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.transforms import identity
-from osteon.fit.skeleton.placement import place_joints_along_bones
+from osteon.fit.skeleton.joint_tree import place_joints_along_bones
 
 JOINTS = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]])
 PARENTS = np.array([-1, 0, 1])

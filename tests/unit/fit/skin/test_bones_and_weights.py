@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
-from osteon.core.option_checks import change_options
-from osteon.core.options import SkinOptions
+from osteon.core.options import change_options
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin import Skin
+from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import LinearBlend
 from osteon.fit.skin.bones import fit_bones

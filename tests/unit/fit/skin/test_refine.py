@@ -8,8 +8,8 @@ import pytest
 from osteon.core.errors import OptionError
 from osteon.core.progress import ProgressEvent
 from osteon.fit.problem import pose_problem
+from osteon.fit.skin.bones import seed_bones
 from osteon.fit.skin.refine import RefineOptions, refine_skin
-from osteon.fit.skin.seed import seed_bones
 from osteon.synth.cloth import ClothOptions, make_cloth
 
 from ....subjects import bent_tube, direct_errors, random_problem

@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from osteon.fit.skin.bones import relocate_bones, removal_costs
 from osteon.fit.skin.influences import select_influences
-from osteon.fit.skin.relocate import relocate_bones, removal_costs
 
 from ....subjects import random_problem
 

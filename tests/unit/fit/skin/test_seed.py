@@ -6,7 +6,7 @@ import pytest
 from osteon.core.sequence import MeshSequence
 from osteon.fit.moments import squared_errors
 from osteon.fit.problem import FitProblem, pose_problem
-from osteon.fit.skin.seed import bones_of_labels, complete_bones, seed_bones
+from osteon.fit.skin.bones import bones_of_labels, complete_bones, seed_bones
 from osteon.synth.baked import BakeOptions, bake_chain
 from osteon.synth.cloth import ClothOptions, make_cloth
 from osteon.synth.shapes import make_sphere

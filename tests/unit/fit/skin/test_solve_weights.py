@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.errors import OptionError
-from osteon.fit.skin.solve_weights import nearest_influences, solve_weights
+from osteon.fit.skin.weights import nearest_influences, solve_weights
 
 from ....subjects import random_problem
 

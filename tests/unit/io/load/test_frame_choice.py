@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.clips import Clip
+from osteon.core.animation import Clip
 from osteon.core.errors import OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence

@@ -9,7 +9,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from osteon.core.clips import DEFAULT_FPS, Clip
+from osteon.core.animation import DEFAULT_FPS, Clip
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.io import LoadOptions, load_sequence
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from osteon.core.character import Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.fit_level import fit_level
 from osteon.lod.mesh.level import LevelDraft
 from osteon.lod.mesh.level_shape import SourceShape
-from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.sequence import collapse_model
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
@@ -22,7 +21,7 @@ from tests.small_meshes import OCTAHEDRON, bending, grid, start, still
 def drafted(model: SkinnedModel, triangles: int) -> tuple[LevelDraft, SourceShape]:
     """A level that is cut and not fitted."""
     poses = Poses.of(model, np.arange(model.n_frames, dtype=np.int32))
-    sequence = collapse_model(model, start(model).corners, poses, triangles, SimplifyOptions())
+    sequence = collapse_model(model, start(model).corners, poses, triangles)
     posed = poses.posed(model.deformer, model.character.displacements, model.rest)
     return LevelDraft(model, poses, sequence, sequence.steps_to(triangles)), SourceShape.of(posed, model.faces)
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.lod.mesh.flips import turns_over
-from osteon.lod.mesh.state import POSED
+from osteon.lod.mesh.edge_checks import flips_triangle
 from tests.small_meshes import OCTAHEDRON, bending, fan, start, still
 
 
 def turned(started, i, j, places):
-    """Whether it turns over if both ends go to places (f,3); how far the ends would be cut off, squared (f,2)."""
-    tables, room = started.tables, started.room
-    room.places[:, :3] = places
-    found = bool(turns_over(tables.corners, tables.heads, tables.poses, room.places, i, j))
-    return found, room.places[:, 3:].copy()
+    """Whether a triangle flips if both ends move to places (f,3); how far the ends would be cut off, squared (f,2)."""
+    posed = started.workspace.posed
+    posed["place"] = places
+    found = bool(flips_triangle(started.surface, started.workspace, i, j))
+    return found, np.stack([posed["first_cut"], posed["second_cut"]], axis=1)
 
 
 def posed(started, v):
-    return started.tables.poses[v, :, POSED : POSED + 3]
+    return started.surface.posed["place"][v]
 
 
 def test_the_middle_may_go_to_a_corner_but_not_beyond():
@@ -59,10 +58,9 @@ def test_a_tip_that_is_cut_off_is_seen():
 def test_small_turns_do_not_add_up():
     """A triangle that faces away from where the source did at all its corners is refused, however small the step."""
     started = start(still(OCTAHEDRON))
-    tables = started.tables
-    tables.poses[:, :, 16:19] *= -1  # as if the source had faced the other way: now all triangles face away
+    started.surface.posed["normal"] *= -1  # as if the source had faced the other way: now all triangles face away
     place = (posed(started, 0) + posed(started, 2)) / 2
     assert not turned(started, 0, 2, place)[0]  # they did before
-    tables.poses[:, :, 16:19] *= -1
+    started.surface.posed["normal"] *= -1
     assert not turned(started, 0, 2, place)[0]
     assert turned(started, 0, 2, -3 * place)[0]

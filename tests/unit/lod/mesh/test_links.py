@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.lod.mesh.links import FREE, KEEP_FIRST, KEEP_SECOND, REFUSED, keeps_kind, match_wedges
-from osteon.lod.mesh.options import SimplifyOptions
+from osteon.lod.mesh.edge_checks import FREE, KEEP_FIRST, KEEP_SECOND, REFUSED, keeps_topology, match_wedges
 from tests.small_meshes import OCTAHEDRON, SQUARE, TETRAHEDRON, TRIANGLE, fan, grid, start, still
 
 
 def may_go(started, i, j):
-    tables, room = started.tables, started.room
-    return bool(keeps_kind(tables.corners, tables.parts, tables.heads, room.ring, room.counters, i, j))
+    return bool(keeps_topology(started.surface, started.workspace, i, j))
 
 
 def what_becomes(started, i, j):
-    return match_wedges(started.tables.corners, started.tables.heads, started.room.slots, i, j)[1]
+    return match_wedges(started.surface, started.workspace, i, j)[1]
 
 
 @pytest.mark.parametrize(
@@ -70,15 +68,16 @@ def test_no_part_loses_its_last_triangle():
 
 @pytest.mark.parametrize(("edge", "becomes"), [((0, 1), REFUSED), ((0, 4), KEEP_FIRST), ((4, 0), KEEP_SECOND)])
 def test_locked_borders(edge, becomes):
-    started = start(still(fan()), SimplifyOptions(lock_borders=True))
+    started = start(still(fan()), lock_borders=True)
     assert what_becomes(started, *edge) == becomes
 
 
 def test_free_edges_have_wedges_in_pairs():
     started = start(still(OCTAHEDRON))
     assert what_becomes(started, 0, 2) == FREE
-    n, _ = match_wedges(started.tables.corners, started.tables.heads, started.room.slots, 0, 2)
-    assert started.room.slots[:n].tolist() == [[started.tables.corners[0, 1], started.tables.corners[1, 1]]]
+    n, _ = match_wedges(started.surface, started.workspace, 0, 2)
+    wedges = started.surface.corners["wedge"]
+    assert started.workspace.wedges[:n].tolist() == [(wedges[0], wedges[1])]
 
 
 def seam_grid():

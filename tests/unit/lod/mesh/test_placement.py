@@ -1,59 +1,47 @@
-"""Where a collapsed edge comes to lie: the least of its cost, by conditions of optimality and by trying around it."""
+"""Where a collapsed edge is placed: the least of its cost, by conditions of optimality and by trying around it."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.deform.linear_blend import linear_blend_model
-from osteon.lod.mesh.links import FREE, KEEP_FIRST, REFUSED
-from osteon.lod.mesh.options import SimplifyOptions
-from osteon.lod.mesh.placement import BEST, BEST_WEIGHTS, EVEN, PULL, place_edge, pose_best
-from osteon.lod.mesh.state import CARRIERS, PAIRS, SPREAD, WEIGHT, WEIGHTS
+from osteon.lod.mesh.edge_checks import FREE, KEEP_FIRST, REFUSED
+from osteon.lod.mesh.placement import EVEN, PULL, place_edge, pose_best
 from osteon.synth.shapes import make_ball
 from tests.small_meshes import OCTAHEDRON, SQUARE, bending, fan, start, still
 from tests.unit.lod.mesh.test_quadrics import value
 
 
 def placed(started, i, j):
-    """Key, cost, t, what; place; weights by carrier; where it lies in every pose."""
-    tables, room = started.tables, started.room
-    found = place_edge(
-        tables.corners,
-        tables.heads,
-        tables.state,
-        tables.poses,
-        tables.transforms,
-        tables.attributes,
-        room.work,
-        room.slots,
-        i,
-        j,
-    )
-    if found[3] == REFUSED:
+    """Price, cost, share, end; place; weights by transform; where it is in every pose."""
+    surface, workspace = started.surface, started.workspace
+    end = int(place_edge(surface, workspace, i, j))
+    best = workspace.best[0]
+    found = (float(best.price), float(best.cost), float(best.share), end)
+    if end == REFUSED:
         return found, None, None, None
-    pose_best(tables.poses, tables.transforms, room.work, room.slots, i, j, found[2], room.places)
-    k = tables.heads.shape[1] - CARRIERS
-    weights = dict(zip(room.slots[PAIRS : PAIRS + k, 0].tolist(), room.work[BEST_WEIGHTS, :k].tolist(), strict=True))
-    return found, room.work[BEST, :3].copy(), weights, room.places[:, :3].copy()
+    pose_best(surface, workspace, i, j)
+    return found, best.place.copy(), dict(workspace.chosen.tolist()), workspace.posed["place"].copy()
 
 
 def blended(started, weights):
     """(f,3,4) of all poses."""
-    matrices = sum(w * started.tables.transforms[name] for name, w in weights.items())
+    matrices = sum(w * started.surface.transforms[name] for name, w in weights.items())
     return np.asarray(matrices).reshape(-1, 3, 4)
 
 
 def cost_at(started, i, j, place, weights):
     """What the merged point costs at a place, written out: planes of all poses, and the spread of both ends."""
-    tables, total = started.tables, 0.0
+    surface, total = started.surface, 0.0
     for f, matrix in enumerate(blended(started, weights)):
         x = matrix[:, :3] @ place + matrix[:, 3]
-        total += value(tables.poses[i, f, :10] + tables.poses[j, f, :10], x)
-        both = tables.poses[i, f, SPREAD:] + tables.poses[j, f, SPREAD:]
-        mass = tables.state[i, WEIGHT] + tables.state[j, WEIGHT]
-        total += EVEN * (both[3] - 2 * x @ both[:3] + mass * x @ x)
+        one, other = surface.posed[i, f], surface.posed[j, f]
+        total += value(one.quadric + other.quadric, x)
+        mass = surface.points[i].weight + surface.points[j].weight
+        squares, places = one.square_sum + other.square_sum, one.place_sum + other.place_sum
+        total += EVEN * (squares - 2 * x @ places + mass * x @ x)
     return total
 
 
@@ -97,10 +85,10 @@ def test_five_mixtures_are_tried_and_the_best_is_kept(ball):
     """At the t that is kept the cost is no larger than at the best place of any other of the five."""
     i, j = ball.corners.faces[0, :2].tolist()
     found, _, weights, _ = placed(ball, i, j)
-    ends = [ball.tables.state[v, WEIGHTS:] for v in (i, j)]
+    ends = [ball.surface.influences[v]["weight"] for v in (i, j)]
     for t in np.linspace(0, 1, 5):
         mixed = (1 - t) * ends[0] + t * ends[1]
-        names = ball.tables.heads[i, CARRIERS:].tolist()
+        names = ball.surface.influences[i]["transform"].tolist()
         other = dict(zip(names, mixed.tolist(), strict=True))
         best = min(cost_at(ball, i, j, p, other) for p in np.random.default_rng(2).normal(0, 0.3, (200, 3)).tolist())
         assert found[1] <= best
@@ -115,7 +103,7 @@ def test_a_flat_corner_stays_where_it_is():
     started = start(still(fan(0.0)))
     found, place, _, _ = placed(started, 0, 4)
     assert found[3] == FREE
-    assert place == pytest.approx(started.tables.state[0, :3], abs=1e-6)
+    assert place == pytest.approx(started.surface.points[0].place, abs=1e-6)
 
 
 def test_no_place_is_far_from_its_edge():
@@ -124,7 +112,7 @@ def test_no_place_is_far_from_its_edge():
         started = start(still(fan(height)))
         for i, j in ((0, 4), (1, 4), (0, 1)):
             _, place, _, _ = placed(started, i, j)
-            ends = started.tables.state[[i, j], :3]
+            ends = started.surface.points["place"][[i, j]]
             assert np.linalg.norm(place - ends.mean(axis=0)) <= 2 * np.linalg.norm(ends[0] - ends[1]) * (1 + 1e-9)
 
 
@@ -134,10 +122,10 @@ def test_edges_of_equal_weights_take_one_mixture():
 
 
 def test_locked_ends_stay():
-    started = start(still(fan(0.5)), SimplifyOptions(lock_borders=True))
+    started = start(still(fan(0.5)), lock_borders=True)
     found, place, _, _ = placed(started, 0, 4)
     assert found[2:] == (0.0, KEEP_FIRST)
-    assert place == pytest.approx(started.tables.state[0, :3])
+    assert place == pytest.approx(started.surface.points[0].place)
     assert placed(started, 0, 1)[0][3] == REFUSED
 
 

@@ -35,7 +35,7 @@ def plane_distance(a, b, c, x):
 def test_closed_surfaces_sum_distances_to_planes(shape):
     """Every pose has its own planes."""
     started = start(bending(shape))
-    posed = started.tables.poses[:, :, 10:13].swapaxes(0, 1)
+    posed = started.surface.posed["place"].swapaxes(0, 1)
     kinds = edge_kinds(started.corners.points, started.corners.wedges)
     found = plane_quadrics(posed, started.corners, kinds)
     rng = np.random.default_rng(0)
@@ -50,7 +50,7 @@ def test_closed_surfaces_sum_distances_to_planes(shape):
 def test_borders_add_the_plane_across():
     """A point that goes along the plane of a square leaves its border, and that costs."""
     started = start(still(SQUARE))
-    posed = started.tables.poses[:, :, 10:13].swapaxes(0, 1)
+    posed = started.surface.posed["place"].swapaxes(0, 1)
     kinds = edge_kinds(started.corners.points, started.corners.wedges)
     found = plane_quadrics(posed, started.corners, kinds)
     corner, size = posed[0, 0], np.linalg.norm(posed[0, 1] - posed[0, 0])
@@ -66,7 +66,7 @@ def test_triangles_without_area_count_nothing():
     """A flat sliver between the others: its plane is nowhere."""
     rest, faces = fan(0.5)
     started = start(still(([*rest, [0.5, 0, 0.25], [0.25, 0, 0.375]], [*faces, [4, 5, 6]])))
-    posed = started.tables.poses[:, :, 10:13].swapaxes(0, 1)
+    posed = started.surface.posed["place"].swapaxes(0, 1)
     kinds = np.zeros(len(started.corners.points), np.int32)  # no borders
     found = plane_quadrics(posed, started.corners, kinds)
     assert np.isfinite(found).all()
@@ -75,7 +75,7 @@ def test_triangles_without_area_count_nothing():
 
 def test_normals_are_sums_of_areas():
     started = start(still(fan(0.0)))
-    posed = started.tables.poses[:, :, 10:13].swapaxes(0, 1)
+    posed = started.surface.posed["place"].swapaxes(0, 1)
     found = point_normals(posed, started.corners)[:, 0]
     whole = np.linalg.norm(posed[0, 1] - posed[0, 0]) ** 2  # of the square
     assert found[4] == pytest.approx([0, 0, 2 * whole])
@@ -84,7 +84,7 @@ def test_normals_are_sums_of_areas():
 
 def test_spread_is_of_the_point_itself_at_first():
     started = start(bending(OCTAHEDRON))
-    posed = started.tables.poses[:, :, 10:13].swapaxes(0, 1)
+    posed = started.surface.posed["place"].swapaxes(0, 1)
     total, spread = point_spread(posed, started.corners)
     for f, points in enumerate(posed):
         assert spread[:, f, :3] == pytest.approx(total * points)

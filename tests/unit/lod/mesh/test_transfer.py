@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.skin import Skin
+from osteon.core.character import Skin
 from osteon.lod.mesh.transfer import barycentric, closest_of_own, closest_shares, mix_skin
 
 FLAT = np.array([[[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]])

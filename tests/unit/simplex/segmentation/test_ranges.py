@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.exact_kernels import exact
+from osteon.core.kernels import exact
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.segmentation.ranges import find_foot, find_ranges, nearest_foot
 

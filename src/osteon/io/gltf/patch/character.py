@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.bone_limits import BoneLimits
+from osteon.core.character import BoneLimits, Skeleton
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import invert
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions
 from osteon.io.gltf.read.animations import SampledClip, plan_clips, read_animations

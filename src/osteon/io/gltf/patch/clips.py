@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.core.clips import Clip, distinct_names
-from osteon.core.joint_names import match_joints
+from osteon.core.animation import Clip, distinct_names
 from osteon.io.formats.options import ClipOptions
 from osteon.io.gltf.channels import Channel
 from osteon.io.gltf.patch.character import Character
 from osteon.io.gltf.patch.document import PatchedDocument
+from osteon.io.gltf.patch.joint_names import match_joints
 from osteon.io.gltf.patch.motion import add_animation, add_channel, free_clip_names
 from osteon.io.gltf.patch.retarget import BodyRatio, compare_bodies
 from osteon.io.gltf.patch.write import append_clip_metadata

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.asset import CornerNormals
+from osteon.core.character import Skin
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import Channel
 from osteon.io.gltf.patch.character import Character

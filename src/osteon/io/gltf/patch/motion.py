@@ -2,7 +2,7 @@
 
 A bone's transform T determines where its node is in the world: W = T N^-1, with N node_from_rest. In its parent the
 node is at L = W_parent^-1 W, which translation, rotation and scale represent exactly as long as no parent stretches
-unequally (`joint_parts`). Parents are taken as the file will hold them, rounded to float32, so that errors do not add
+unequally (`two_nodes.split_scale`). Parents are taken as the file will hold them, rounded to float32, so that errors do not add
 up along a chain. A scale that differs from the node's own by rounding is the node's own, and gets no keys.
 
 A helper bone is the last child of the joint that it works with. In clips of the character without keys for it, it does
@@ -16,10 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.animation import RIGID
+from osteon.core.animation import RIGID, distinct_names
 from osteon.core.arrays import Float64, FloatArray
-from osteon.core.clips import distinct_names
-from osteon.core.joint_parts import split_scale
 from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import keep_hemisphere, quaternions_from_matrices
 from osteon.core.transforms import nearest_rotation
@@ -29,6 +27,7 @@ from osteon.io.gltf.patch.character import Character
 from osteon.io.gltf.patch.document import PatchedDocument
 from osteon.io.gltf.read.nodes import Placement
 from osteon.io.gltf.write.joints import set_node_rest
+from osteon.io.two_nodes import split_scale
 
 __all__ = [
     "ClipKeys",

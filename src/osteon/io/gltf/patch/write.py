@@ -25,11 +25,10 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.core.animation import wider_type
+from osteon.core.animation import Clip, wider_type
 from osteon.core.arrays import Float64
-from osteon.core.clips import Clip
+from osteon.core.character import Skin
 from osteon.core.model import SkinnedModel
-from osteon.core.skin import Skin
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.patch.character import Character
 from osteon.io.gltf.patch.document import PatchedDocument

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.core.deformer import Arrays
+from osteon.core.character import Arrays
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document
 from osteon.io.load.source import quote

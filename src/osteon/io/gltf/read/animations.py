@@ -16,8 +16,8 @@ from typing import cast
 
 import numpy as np
 
+from osteon.core.animation import Clip, distinct_names
 from osteon.core.arrays import Float64
-from osteon.core.clips import Clip, distinct_names
 from osteon.core.progress import Progress, report_progress
 from osteon.io.formats.format_types import ClipFacts
 from osteon.io.formats.options import LoadOptions

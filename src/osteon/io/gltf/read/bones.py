@@ -22,10 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.core.animation import distinct_names
 from osteon.core.arrays import Float32, Float64, Int32, Int64
-from osteon.core.clips import distinct_names
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
+from osteon.core.character import Skeleton, Skin
 from osteon.core.transforms import invert
 from osteon.io.gltf.read.animations import ScenePose
 from osteon.io.gltf.read.document import Document

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from osteon.core.animation import distinct_names
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset, CornerNormals, Material, Origin
-from osteon.core.clips import distinct_names
 from osteon.io.gltf.read.bones import rest_placements
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.materials import read_materials, read_uv_transform

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.deformer import Arrays, Deformer
+from osteon.core.character import Arrays, Deformer
 from osteon.core.errors import FileFormatError
 from osteon.core.model import SkinnedModel
 from osteon.deform.registry import restore_deformer

@@ -18,14 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.core.animation import BoneTrack, bone_type_of
+from osteon.core.animation import BoneTrack, Clip, bone_type_of
 from osteon.core.arrays import Float32, Float64
 from osteon.core.character import Character
-from osteon.core.clips import Clip
 from osteon.core.corrections import Corrections
-from osteon.core.model import SkinnedModel
+from osteon.core.model import MOST_COARSE, SkinnedModel, StoredLevels
 from osteon.core.sequence import MeshSequence
-from osteon.core.stored_levels import MOST_COARSE, StoredLevels
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
 from osteon.io.gltf import JsonObject

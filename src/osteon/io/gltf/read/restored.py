@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64, FloatArray, Int32
 from osteon.core.asset import Asset, CornerNormals
+from osteon.core.character import Skeleton, Skin
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.gltf.corner_shift import undo_corner_shift
 from osteon.io.gltf.morph_range import MorphRange, unpack_mesh

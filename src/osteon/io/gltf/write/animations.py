@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float64
-from osteon.core.clips import Clip
-from osteon.core.two_nodes import BoolArray
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.meshopt.filters import Packing
@@ -25,6 +24,7 @@ from osteon.io.gltf.write.joints import JointNodes
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.reduce_keys import KeptKeys
 from osteon.io.gltf.write.rounding import Precision
+from osteon.io.two_nodes import BoolArray
 
 __all__ = ["NodeTrack", "joint_tracks", "write_animations"]
 

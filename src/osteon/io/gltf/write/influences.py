@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Int32
+from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
-from osteon.core.skin import Skin
 from osteon.io.gltf.meshopt.filters import Packing
 from osteon.io.gltf.quantize import quantize_weights
 from osteon.io.gltf.write.buffer import BufferWriter

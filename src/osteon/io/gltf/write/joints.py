@@ -3,7 +3,7 @@
 A bone's transform T takes the rest pose to a frame. Its joint is at B in the rest pose and at T B in the frame, so the
 inverse bind matrix is the inverse of B. B translates to the weighted centre of the bone's vertices (tracks then rotate
 about the centre of what they move), or is the placement that the skeleton defines; its axes are chosen so that one node
-suffices where possible (`core/joint_axes.py`).
+suffices where possible (`io/two_nodes.py`).
 
 A joint that stretches has no children: they would be sheared, which one node cannot represent, and engines that store
 translation, rotation and scale differ in how they inherit scale. Such a joint's children become children of the nearest
@@ -28,16 +28,23 @@ import numpy as np
 
 from osteon.core.animation import RIGID
 from osteon.core.arrays import Float64, FloatArray
+from osteon.core.character import Skeleton
 from osteon.core.errors import GeometryError
-from osteon.core.joint_axes import ALONG_AXES, only_turns, turn_to_axes
 from osteon.core.kinematics import parents_first
 from osteon.core.model import SkinnedModel
 from osteon.core.quaternions import matrices_from_quaternions
-from osteon.core.skeleton import Skeleton
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.core.two_nodes import BoolArray, NodeTracks, orthogonal_columns, split_transforms
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import Channel, ChannelPath
+from osteon.io.two_nodes import (
+    ALONG_AXES,
+    BoolArray,
+    NodeTracks,
+    are_rotations,
+    orient_joints,
+    orthogonal_columns,
+    split_transforms,
+)
 
 __all__ = [
     "ARMATURE",
@@ -129,18 +136,18 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
             f"skeleton: {len(skeleton.names)} joints for {model.n_bones} bones; glTF needs one joint for each bone"
         )
     transforms = model.track.transforms.astype(np.float64)
-    rest, along_axes = turn_to_axes(_rest_placements(model), transforms)
+    rest, along_axes = orient_joints(_rest_placements(model), transforms)
     posed = compose(transforms, rest)
     noise = model.track.bone_type == "rigid" and not orthogonal_columns(posed[..., :3], ALONG_AXES).all()
     # Rotations that were rounded become exact again, so that no scale has a track.
-    rotations = only_turns(posed[..., :3], RIGID if noise else ROUNDED)
+    rotations = are_rotations(posed[..., :3], RIGID if noise else ROUNDED)
     posed[:, rotations, :, :3] = nearest_rotation(posed[:, rotations, :, :3])
     world = np.concatenate([posed, rest[None]])
     if np.abs(world).max() > np.finfo(np.float32).max:
         raise GeometryError("the bones move beyond the range of float32; scale the model down")
     names = model.track.names if skeleton is None else skeleton.names
     inherit = scale_inherited and model.track.bone_type == "flexible"
-    allowed = _well_conditioned(world).all(axis=0) if inherit else only_turns(world[:-1, ..., :3]) & ~along_axes
+    allowed = _well_conditioned(world).all(axis=0) if inherit else are_rotations(world[:-1, ..., :3]) & ~along_axes
     parents = _parents(skeleton, np.asarray(allowed), model.n_bones)
     parent_world = [identity(len(world)) if p < 0 else world[:, p] for p in parents]
     local = compose(invert(np.stack(parent_world, axis=1)), world)

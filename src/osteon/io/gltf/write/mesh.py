@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.asset import Asset
-from osteon.core.engines import engine_of
 from osteon.core.model import SkinnedModel
+from osteon.io.engines import engine_of
 from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.meshopt.filters import Packing

@@ -5,7 +5,7 @@ translates and scales along fixed axes is one node, the joint. Any other affine 
 scale) whose child is the joint (a rotation), see `two_nodes`; both are listed as joints. Joints are at the weighted
 centre of their vertices, or where the skeleton defines them (`joints.py`). Without animation the file shows the rest
 pose. Corrections are morph targets. All primitives share one set of vertices; a vertex of the model occurs once for
-each of its texture coordinates. Differences between engines are in `core/engines.py`.
+each of its texture coordinates. Differences between engines are in `io/engines.py`.
 
 Coarse meshes of levels of detail share the joints (MSFT_lod). Each has a node that no scene shows, after all others.
 The model's node lists them in its extension, and in `extras.MSFT_screencoverage` from which part of the screen's height
@@ -76,11 +76,10 @@ import numpy as np
 
 from osteon import __version__
 from osteon.core.animation import Animation
-from osteon.core.engines import engine_of
 from osteon.core.errors import GeometryError
-from osteon.core.model import SkinnedModel
-from osteon.core.stored_levels import StoredLevels, coarse_model
+from osteon.core.model import SkinnedModel, StoredLevels, coarse_model
 from osteon.core.transforms import compose
+from osteon.io.engines import engine_of
 from osteon.io.formats.engine_facts import target_attributes, writes_between
 from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf import JsonObject

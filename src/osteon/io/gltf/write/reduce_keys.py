@@ -30,10 +30,10 @@ from osteon.core.corrections import Corrections
 from osteon.core.kinematics import depths_of, parents_first
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import apply
-from osteon.core.two_nodes import NodeTracks, join_transforms
 from osteon.io.gltf.channels import Channel, ChannelPath
 from osteon.io.gltf.write.joints import Joints
 from osteon.io.gltf.write.keys_between import KeyedModel
+from osteon.io.two_nodes import NodeTracks, join_transforms
 
 __all__ = [
     "JOINT_CHANNELS",

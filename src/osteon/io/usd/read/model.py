@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import BoneTrack, bone_type_of
+from osteon.core.animation import BoneTrack, bone_type_of, distinct_names
 from osteon.core.arrays import Float64
-from osteon.core.clips import distinct_names
+from osteon.core.character import Skeleton, Skin
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.core.transforms import compose, identity, invert
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.formats.options import LoadOptions

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import BoneTrack
+from osteon.core.animation import BoneTrack, Clip
 from osteon.core.arrays import Float32, Float64
-from osteon.core.clips import Clip
+from osteon.core.character import Skeleton, Skin
 from osteon.core.corrections import Corrections
 from osteon.core.model import SkinnedModel
-from osteon.core.skeleton import Skeleton
-from osteon.core.skin import Skin
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.registry import restore_deformer
 from osteon.io.load.source import Source, as_float32

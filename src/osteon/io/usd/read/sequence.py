@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Float64
-from osteon.core.clips import Clip
 from osteon.core.mesh import Mesh
 from osteon.io.formats.options import LoadOptions
 from osteon.io.formats.timeline import frame_times

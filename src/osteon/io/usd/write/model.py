@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from osteon import __version__
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float64
-from osteon.core.clips import Clip
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.options import SaveOptions

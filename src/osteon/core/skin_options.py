@@ -1,0 +1,244 @@
+"""Options of skinning, checked on construction; the command line, the page and docs/options.md are made from them.
+
+A new option is one field here and the code that uses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from osteon.core.animation import BoneType
+from osteon.core.errors import OptionError
+from osteon.core.options import GIVEN, check_options, need, option
+
+__all__ = ["NormalChoice", "Preset", "SkinModel", "SkinOptions", "WeightMethod"]
+
+Preset = Literal["default", "paper"]
+SkinModel = Literal["lbs", "dqs", "as", "mwe"]
+WeightMethod = Literal["tsvd", "nnls", "bounded"]
+NormalChoice = Literal["keep", "smooth", "faceted"]
+
+LONGEST_PREFIX = 40
+#: Models that a linear blend skin is refitted for.
+_FITTED = ("dqs", "as", "mwe")
+_KEPT = "the rig brings the motion of every frame"
+
+
+@dataclass(frozen=True, slots=True)
+class SkinOptions:
+    """How a sequence is skinned.
+
+    Circumstances that `needs` speak of: `rig` (one is given), `motion` ("kept" as the rig brings it, or "found"),
+    `bound` (bones and rank are searched for).
+    """
+
+    preset: Preset = option(
+        "default",
+        help="'paper': Skinning Mesh Animations (2005) step by step.",
+        flags=("--preset",),
+        needs=(
+            need(bound=False, only_for=("paper",), says="has no search for a bound; use the default preset"),
+            need(rig=False, only_for=("paper",), says="finds its own bones; use the default preset with a rig"),
+        ),
+    )
+    model: SkinModel = option(
+        "lbs",
+        help="How bones are blended: linearly; (dqs) as dual quaternions, which keep their volume when they twist; "
+        "(as) in Animation Space or (mwe) by Multi-Weight Enveloping, with more numbers a bone, closer on new poses.",
+        flags=("--model",),
+        page="Model",
+        needs=(
+            need(bone_type="rigid", only_for=("dqs", "mwe"), says="blends rigid bones; add --bone-type rigid"),
+            need(preset="default", only_for=_FITTED, says="the paper preset blends linearly; use the default preset"),
+            need(bound=False, only_for=_FITTED, says="a bound is searched for with linear blending; omit it"),
+        ),
+    )
+    bones: int = option(
+        0,
+        help="Exactly this many; 0 finds the number.",
+        flags=("--bones", "-b"),
+        minimum=0,
+        expected="1 or more (or 0 to find the number)",
+        shown_default="as many as make the motion close, at most 64 beyond what mean shift finds",
+        page="Bones",
+        needs=(
+            need(bound=False, says="a bound finds the number of bones itself; omit --bones"),
+            need(rig=False, says="a rig brings its own number; add to it with --helpers N"),
+        ),
+    )
+    bone_type: BoneType = option(
+        "scaled",
+        help="Rigid bones turn and move, scaled ones also stretch along axes of their own, flexible ones also shear.",
+        flags=("--bone-type",),
+        page="Bone type",
+        needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones are what they are; omit it"),),
+    )
+    influences: int = option(
+        4,
+        help="Bones a vertex, 1 to 8; as and mwe add as many again, to 8 at most.",
+        flags=("--influences", "-k"),
+        minimum=1,
+        maximum=8,
+        page="Influences a vertex",
+    )
+    rank: int = option(
+        0,
+        help="Progressive corrections: morph targets that bring the skin closer.",
+        flags=("--rank", "-r"),
+        minimum=0,
+        page="Rank of corrections",
+        needs=(
+            need(bound=False, says="a bound finds the rank itself; omit --rank"),
+            need(model="lbs", says="corrections are fitted on top of linear blending only; omit --model"),
+        ),
+    )
+    shading: float = option(
+        3.0,
+        help="How much E may grow so that a player's shading follows the source; 0 fits positions alone, as the paper"
+        " does, and writes the normals of the rest pose.",
+        flags=("--shading",),
+        metavar="PERCENT",
+        minimum=0,
+        maximum=100,
+        unit="percent of E",
+        page="Shading",
+        needs=(
+            need(preset="default", says="the paper preset fits positions alone; omit it"),
+            need(normals=("keep", "smooth"), says="facets have no normals to fit; omit it"),
+        ),
+    )
+    normal_rank: int = option(
+        -1,
+        help="Morph targets that correct normals only; -1 takes as many as the shading needs, at most 5.",
+        flags=("--normal-rank",),
+        metavar="N",
+        minimum=-1,
+        shown_default="0 to 5, as the shading needs",
+        page="Rank of normal corrections",
+        needs=(need(normals=("keep", "smooth"), says="facets have no normals to correct; omit it"),),
+    )
+    normals: NormalChoice = option(
+        "keep",
+        help="Keep the normals of the input (hard edges and custom normals; smooth where it has none), smooth all, or"
+        " write none, which players show as facets.",
+        flags=("--normals",),
+    )
+    helpers: int = option(
+        0,
+        help="Bones to add to the rig.",
+        flags=("--helpers",),
+        minimum=0,
+        needs=(need(rig=True, says="adds bones to a rig; name one with --rig FILE"),),
+    )
+    tolerance: float = option(
+        0.05,
+        help="eps of mean shift; larger gives fewer bones.",
+        flags=("--tolerance", "--eps"),
+        above=0,
+        below=2,
+        unit="entries of a rotation matrix",
+        needs=(
+            need(
+                preset="default",
+                bones=0,
+                says="the paper preset finds the one that gives the asked number of bones; leave it or --bones away",
+            ),
+        ),
+    )
+    weights: WeightMethod = option(
+        "nnls",
+        help="Least squares of the paper preset.",
+        flags=("--weights",),
+        needs=(need(preset="paper", says="needs --preset paper; the default preset keeps weights >= 0"),),
+    )
+    delta: float = option(
+        0.0,
+        help="Weights >= -delta, with 'bounded'.",
+        flags=("--delta",),
+        minimum=0,
+        maximum=1e6,
+        needs=(need(weights="bounded"),),
+    )
+    tsvd_threshold: float = option(
+        1e-5,
+        help="Singular values dropped, with 'tsvd'.",
+        flags=("--tsvd-threshold",),
+        minimum=0,
+        maximum=1,
+        unit="of the largest",
+        needs=(need(weights="tsvd"),),
+    )
+    rounds: int = option(
+        24,
+        help="Rounds of refinement.",
+        flags=("--rounds",),
+        minimum=0,
+        maximum=1e6,
+        page="Refining rounds",
+        needs=(
+            need(preset="default", says="the paper preset does not refine; use the default preset"),
+            need(motion="found", says=f"{_KEPT}, so nothing is refined; omit it"),
+        ),
+    )
+    stiffness: float = option(
+        5e-3,
+        help="Pull of scaled and flexible bones towards rotations.",
+        flags=("--stiffness",),
+        minimum=0,
+        maximum=1e6,
+        unit="of the data's own weight",
+        needs=(
+            need(
+                bone_type=("scaled", "flexible"),
+                says="rigid bones are rotations already; use --bone-type scaled or flexible",
+            ),
+            need(
+                preset="default",
+                holdout=GIVEN,
+                says="the paper preset takes its bones as they come; use the default preset",
+            ),
+            need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so no bone is solved for; omit it"),
+        ),
+    )
+    smooth_weights: float = option(
+        0.0,
+        help="Pull of weights towards their neighbours'; try 0.01.",
+        flags=("--smooth-weights",),
+        minimum=0,
+        maximum=1e6,
+        page="Smooth weights",
+        needs=(
+            need(preset="default", says="the paper preset has no smoothness term; use the default preset"),
+            need(model="lbs", says="smooths weights of linear blending only; omit --model"),
+            need(rig=False, says="weights for a rig are not smoothed; omit it"),
+        ),
+    )
+    prefix: str | None = option(
+        None,
+        help="Name bones PREFIX and a region of the source or a number; pairs of a symmetric shape end in _L and _R.",
+        flags=("--prefix",),
+        metavar="TEXT",
+        shown_default="bone_0, bone_1, …",
+        needs=(need(rig=False, says="a rig keeps the names of its joints; omit it"),),
+    )
+    holdout: int = option(
+        0,
+        help="Leave every K-th frame out of the fit and report its error.",
+        flags=("--holdout",),
+        metavar="K",
+        minimum=0,
+        but=(1,),
+        expected="0 (none) or 2 and more",
+        needs=(
+            need(bound=False, says="not together with a bound; fit again with the bones and rank it finds"),
+            need(rig=False, says="not with a rig; its joints are given for all frames"),
+        ),
+    )
+    seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)
+    threads: int = option(0, help="0: all there are.", flags=("--threads",), minimum=0)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.prefix is not None and not (self.prefix.isprintable() and len(self.prefix) <= LONGEST_PREFIX):
+            raise OptionError(f"prefix: expected at most {LONGEST_PREFIX} printable characters, got {self.prefix!r}")

@@ -1,1 +1,0 @@
-"""Which frames of a sequence show poses of their own, and which of those a fit should see."""

@@ -1,0 +1,246 @@
+"""Options of comparing models, recovering skeletons and searching for a bound, checked on construction.
+
+The command line and docs/options.md are made from them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from osteon.core.errors import OptionError
+from osteon.core.options import check_options, need, option
+from osteon.core.skin_options import SkinOptions
+from osteon.io.engines import EngineName, engine_of
+
+__all__ = ["Budget", "CompareOptions", "RigForm", "RigOptions", "Try", "options_for", "parse_bytes"]
+
+
+def _parse_poses(text: str) -> str:
+    """Frame numbers with commas, as they are; refuses other text."""
+    _numbers(text)
+    return text
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise OptionError(f"poses: expected frame numbers with commas, such as 0,4,7, got {text!r}") from None
+    return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class CompareOptions:
+    """Which models are compared, and what they are trained with."""
+
+    models: str = option(
+        "",
+        help="Words with commas, such as ssd,dqs.",
+        flags=("--models",),
+        metavar="WORDS",
+        shown_default="all there are",
+    )
+    train: int = option(
+        10,
+        help="Poses to train with, chosen so that they cover the motion.",
+        flags=("--train",),
+        minimum=1,
+        needs=(need(poses=None, says="the training poses are named with --poses; omit it"),),
+    )
+    poses: str | None = option(
+        None,
+        help="Train with these frames instead: numbers with commas; negative ones count back.",
+        flags=("--poses",),
+        metavar="0,4,7",
+        parse=_parse_poses,
+    )
+    bones: int = option(
+        0,
+        help="Exactly this many, the same for all models; 0 finds the number.",
+        flags=("--bones", "-b"),
+        minimum=0,
+        expected="1 or more (or 0 to find the number)",
+        shown_default="as many as mean shift finds",
+    )
+    influences: int = option(
+        4,
+        help="Bones a vertex of ssd and dqs, 1 to 8.",
+        flags=("--influences", "-k"),
+        minimum=1,
+        maximum=8,
+    )
+    seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)
+    threads: int = option(0, help="0: all there are.", flags=("--threads",), minimum=0)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.poses is not None:
+            _numbers(self.poses)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The models asked for, as they were written; () for all."""
+        return tuple(word.strip() for word in self.models.split(",")) if self.models else ()
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """The training poses asked for; () where they are to be chosen."""
+        return () if self.poses is None else _numbers(self.poses)
+
+
+RigForm = Literal["articulated", "free"]
+
+
+@dataclass(frozen=True, slots=True)
+class RigOptions:
+    """How a skeleton is found in a sequence."""
+
+    form: RigForm = option(
+        "articulated",
+        help="Articulated: constant bone lengths, only the root moves, all joints turn. Free: bones move as they like.",
+        flags=("--form",),
+    )
+    bones: int = option(
+        0,
+        help="Exactly this many; 0 finds the number.",
+        flags=("--bones", "-b"),
+        minimum=0,
+        expected="1 or more (or 0 to find the number)",
+        shown_default="as many as carry a part of their own",
+    )
+    symmetric: bool = option(
+        False, help="Joints of the left mirror those of the right; needs a symmetric rest pose.", flags=("--symmetric",)
+    )
+    root: int | None = option(
+        None,
+        help="The root is the bone of this vertex.",
+        flags=("--root",),
+        metavar="VERTEX",
+        minimum=0,
+        shown_default="the middle of the body",
+    )
+    influences: int = option(4, help="Bones a vertex, 1 to 8.", flags=("--influences", "-k"), minimum=1, maximum=8)
+    seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)
+    threads: int = option(0, help="0: all there are.", flags=("--threads",), minimum=0)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def parse_bytes(text: str) -> int:
+    """A number of bytes: 400k, 2M, 1.5 MB, 300000. A thousand is 1000."""
+    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d*)?)\s*([kKmMgG]?)[bB]?\s*", text)
+    if found is None:
+        raise OptionError(f"expected bytes such as 400k, 2M or 300000, got '{text}'")
+    return int(float(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2].lower()])
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One point of the search."""
+
+    bones: int
+    rank: int
+    error_percent: float
+    worst: float
+    bytes: int
+    shading: float = 0.0  # mean degrees, as players show it
+    normal_rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What must hold. At least one bound is given."""
+
+    max_error: float | None = option(
+        None,
+        help="Find bones and rank for this E, with few bytes.",
+        flags=("--max-error",),
+        metavar="PERCENT",
+        above=0,
+        unit="percent",
+    )
+    max_distance: float | None = option(
+        None,
+        help="The same for the worst vertex.",
+        flags=("--max-distance",),
+        metavar="UNITS",
+        above=0,
+        unit="units of the input",
+    )
+    max_shading: float | None = option(
+        None,
+        help="The same for the shading that players show, on average.",
+        flags=("--max-shading",),
+        metavar="DEGREES",
+        above=0,
+        maximum=90,
+        unit="degrees",
+    )
+    max_bytes: int | None = option(
+        None,
+        help="The least error in a file of this size: 400k, 2M.",
+        flags=("--max-bytes",),
+        metavar="SIZE",
+        above=0,
+        unit="bytes of the first output",
+        parse=parse_bytes,
+    )
+    time: float | None = option(
+        None,
+        help="Stop searching after this time and take the best so far.",
+        flags=("--time",),
+        metavar="SECONDS",
+        above=0,
+        unit="seconds",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not self.bounds_error and self.max_bytes is None:
+            if self.time is not None:
+                known = "--max-error, --max-distance, --max-shading or --max-bytes"
+                raise OptionError(f"time: bounds a search; add what to search for: {known}")
+            raise OptionError("budget: give max_error, max_distance, max_shading or max_bytes")
+
+    @property
+    def bounds_error(self) -> bool:
+        """Whether closeness is bounded, not size alone."""
+        return any(bound is not None for bound in (self.max_error, self.max_distance, self.max_shading))
+
+    def close_enough(self, attempt: Try) -> bool:
+        """Whether the error and the shading are within their bounds."""
+        return self.excess(replace(attempt, bytes=0)) <= 1
+
+    def small_enough(self, attempt: Try) -> bool:
+        return self.max_bytes is None or attempt.bytes <= self.max_bytes
+
+    def excess(self, attempt: Try) -> float:
+        """How far off the worst bound is, as a factor; at most 1 when all hold."""
+        factors = [
+            attempt.error_percent / self.max_error if self.max_error else 0.0,
+            attempt.worst / self.max_distance if self.max_distance else 0.0,
+            attempt.shading / self.max_shading if self.max_shading else 0.0,
+            attempt.bytes / self.max_bytes if self.max_bytes else 0.0,
+        ]
+        return max(factors)
+
+
+def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool, has_rig: bool = False) -> SkinOptions:
+    """The options with the best bones that the engine plays, or those of the paper, unless they were asked for.
+
+    Those of a rig are chosen once it is read.
+
+    An engine that is named refuses more influences than it reads; bones that it does not play are never refused.
+    """
+    engine = engine_of(name)
+    if name != "any" and options.influences > engine.influences:
+        raise OptionError(
+            f"influences: files for {name} have {engine.influences} bones a vertex at most, got {options.influences}; "
+            f"use {engine.influences}, or write for another engine"
+        )
+    if bone_type_asked or has_rig:
+        return options
+    return replace(options, bone_type=engine.bone_type if options.preset == "default" else "flexible")
