@@ -30,11 +30,11 @@ from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import PlannedPose, plan_sweep
 from osteon.elastic.system import StiffnessSystem, factor_symmetric
 from osteon.synth.hand import hand_limits, make_hand
-from osteon.synth.shapes import make_bar
 from osteon_bench.calculix import LoadedSolid, solve_with_calculix, why_no_calculix
 from osteon_bench.elastic_hand import MIDDLE, HandCase, load_hand, pose_plan
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
+from osteon_bench.subjects import make_bar
 
 __all__ = ["bench_elastic", "elastic_rows"]
 

@@ -132,7 +132,7 @@ def test_one_file_for_all_poses(tmp_path):
         ({"poses": [{"file": "a.obj", "kind": "trian"}]}, "did you mean 'train'"),
         ({"poses": [{"file": "a.obj"}, {"file": "sub/a.obj"}]}, "two poses are called 'a'"),
         ({"poses": [{"file": "a.obj", "translate": [0, 1]}]}, "a place [x, y, z]"),
-        ({"hinges": {"knee": [0, 0, 0]}}, "expected an axis of non-zero length"),
+        ({"hinges": {"knee": [0, 0, 0]}}, "needs a direction"),
         ({"pose": 1}, "the key 'pose' is unknown"),
         ({"poses": [{"file": "a.obj", "simulation": 3}]}, "an object"),
         ({"poses": [{"file": "none.obj"}]}, "there is no such file"),

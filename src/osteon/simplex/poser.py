@@ -22,7 +22,7 @@ from osteon.core.options import check_used
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
-from osteon.core.topology import DRAWING, bounding_diagonal, weld_points
+from osteon.core.topology import FLAT_EXTENT, bounding_diagonal, weld_points
 from osteon.core.transforms import apply
 from osteon.deform.blending import blend_dense
 from osteon.simplex.groups import Groups, group_triangles, segment_bones
@@ -226,7 +226,7 @@ class Poser:
 
 def _dimension(points: Float64, faces: Int32, skeleton: StickSkeleton | None, options: PoserOptions) -> Dimension:
     """2 for a flat mesh with a flat skeleton, unless something else was asked for."""
-    least = DRAWING * bounding_diagonal(points[np.unique(faces)])
+    least = FLAT_EXTENT * bounding_diagonal(points[np.unique(faces)])
     flat = float(np.ptp(points[:, 2])) <= least
     if options.dimension == 2 and not flat:
         raise OptionError("dimension: 2 was asked for, but the vertices differ in z")

@@ -11,7 +11,7 @@ from osteon.elastic.elements import TetElements
 from osteon.elastic.material import Material
 from osteon.elastic.newton import NewtonOptions, find_equilibrium
 from osteon.elastic.system import StiffnessSystem
-from osteon.synth.shapes import make_bar
+from osteon_bench.subjects import make_bar
 
 FLESH = Material()
 

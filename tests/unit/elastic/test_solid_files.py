@@ -17,7 +17,7 @@ from osteon.elastic.options import FleshOptions
 from osteon.elastic.pose_workers import PoseTask, pose_many
 from osteon.elastic.solid_files import load_flesh, make_body
 from osteon.io import save_sequence
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 Y = np.array([0, 1.0, 0])
 

@@ -22,7 +22,7 @@ from osteon.io.poses import load_pose_set
 from osteon.io.save.atomic import temporary_path
 from osteon.pipeline import simulate
 from osteon.pipeline.simulate import SimulationPlan, is_simulation, simulate_poses
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 Y = (0.0, 1.0, 0.0)
 LIMITS = (JointLimit("joint1", Y, -30, 30),)
