@@ -2,8 +2,8 @@
 
 A bone's transform T determines where its node is in the world: W = T N^-1, with N node_from_rest. In its parent the
 node is at L = W_parent^-1 W, which translation, rotation and scale represent exactly as long as no parent stretches
-unequally (`two_nodes.split_scale`). Parents are taken as the file will hold them, rounded to float32, so that errors do not add
-up along a chain. A scale that differs from the node's own by rounding is the node's own, and gets no keys.
+unequally (`two_nodes.split_scale`). Parents are taken as the file will hold them, rounded to float32, so that errors do
+not add up along a chain. A scale that differs from the node's own by rounding is the node's own, and gets no keys.
 
 A helper bone is the last child of the joint that it works with. In clips of the character without keys for it, it does
 not move relative to that joint, so its vertices follow the joint.
