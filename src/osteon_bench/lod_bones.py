@@ -10,11 +10,10 @@ from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.deform.blending import blend_dense
 from osteon.deform.pose import pose_frames
-from osteon.lod.bone_order import BoneForm, BoneOrder
-from osteon.lod.level_pose import pose_at_count
-from osteon.lod.model_at_level import model_at_level
+from osteon.lod.bone_order import BoneForm, BoneOrder, pose_at_count
+from osteon.lod.model_levels import model_at_level
 from osteon.lod.search.fit_orders import FrameRun, fit_order, fit_orders, runs_of
-from osteon.lod.search.merge_state import MergeProblem
+from osteon.lod.search.merge_search import MergeProblem
 from osteon.lod.search.pair_moments import motion_grams, pair_moments
 from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
 from osteon_bench.lod import LevelCase, bounded

@@ -7,7 +7,7 @@ import pytest
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions
 from osteon.io.engines import ENGINES
-from osteon.lod.files import save_levels
+from osteon.lod.model_levels import save_levels
 from osteon.lod.options import LodOptions
 from osteon.pipeline.levels import fit_levels
 from osteon.synth.jointed import JointedOptions, make_jointed

@@ -13,8 +13,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.topology import shells
 from osteon.core.transforms import compose, invert
 from osteon.deform.pose import pose_frames
-from osteon.lod.mesh.options import SimplifyOptions
-from osteon.lod.mesh.simplify import MeshLevel, simplify_model
+from osteon.lod.mesh.simplify import MeshLevel, SimplifyOptions, simplify_model
 from osteon.synth.jointed import JointedOptions, make_jointed
 
 seeds = st.integers(0, 2**16)

@@ -84,8 +84,8 @@ window.page = {
   },
   /** Where a vertex of the result is seen, in CSS pixels of a view of the whole canvas. */
   project(vertex) {
-    const { camera } = engine.eye;
-    const seen = engine.eye.camera.position.clone().fromArray(engine.posedVertex(vertex)).project(camera);
+    const { camera } = engine.orbitCamera;
+    const seen = engine.orbitCamera.camera.position.clone().fromArray(engine.posedVertex(vertex)).project(camera);
     return [(0.5 + 0.5 * seen.x) * engine.width, (0.5 - 0.5 * seen.y) * engine.height, seen.z];
   },
 };
@@ -94,16 +94,16 @@ window.page = {
 window.page.outline = () => {
   engine.draw();
   const { counts } = engine.character.pack;
-  const seen = engine.eye.camera.position.clone();
+  const seen = engine.orbitCamera.camera.position.clone();
   const out = [Infinity, -Infinity, Infinity, -Infinity];
   for (let v = 0; v < counts.vertices; v++) {
-    seen.fromArray(engine.posedVertex(v)).project(engine.eye.camera);
+    seen.fromArray(engine.posedVertex(v)).project(engine.orbitCamera.camera);
     out[0] = Math.min(out[0], seen.x);
     out[1] = Math.max(out[1], seen.x);
     out[2] = Math.min(out[2], seen.y);
     out[3] = Math.max(out[3], seen.y);
   }
-  return { box: out, height: engine.eye.camera.position.y - engine.character.motion.ground };
+  return { box: out, height: engine.orbitCamera.camera.position.y - engine.character.motion.ground };
 };
 
 /** Loads a pack and does all that the engine can do with it; tells which of its keys and arrays were asked for. */

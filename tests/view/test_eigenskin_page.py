@@ -31,8 +31,8 @@ from .test_skeleton_page import picture_at
 CLOSE = 1e-5
 #: What the shader makes of EigenSkin, what the script makes of a role, and how joints are turned.
 SHADER = "async () => [...(await window.osteon.engine.readPositions(0))]"
-SCRIPT = "(role) => [...window.osteon.engine.turned.positionsOf(role)]"
-POSE = "() => { const { turns, shift } = window.osteon.page.turning.pose; return { turns: [...turns], shift }; }"
+SCRIPT = "(role) => [...window.osteon.engine.eigenskin.positionsOf(role)]"
+POSE = "() => { const { turns, shift } = window.osteon.page.eigenskin.pose; return { turns: [...turns], shift }; }"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def visitor(chromium: Any, tmp_path_factory: pytest.TempPathFactory, files: tuple[Path, Path]) -> Iterator[Person]:
     with served(tmp_path_factory.mktemp("turn") / "view", str(files[0]), source=str(files[1])) as running:
         someone = Person(chromium, running.server.address, "small", reduced_motion="reduce")
-        someone.waits_for("s.turning")  # whoever names poses came for this panel
+        someone.waits_for("s.eigenskin")  # whoever names poses came for this panel
         yield someone
         someone.leaves()
 
@@ -54,9 +54,10 @@ def person(visitor: Person) -> Person:
     visitor.page.evaluate(
         """() => {
           const { store, page } = window.osteon;
-          store.set({ panel: "eigenskin", turnView: "side", turnPaint: "material", turnCount: page.turning.most });
-          store.set({ turnDriver: -1, turnColumn: 0, turnStyle: "length", turnHandles: true });
-          page.turning.choose(-2);
+          store.set({ panel: "eigenskin", eigenskinView: "side", eigenskinPaint: "material" });
+          store.set({ eigenskinCount: page.eigenskin.most });
+          store.set({ eigenskinDriver: -1, eigenskinColumn: 0, eigenskinStyle: "length", eigenskinHandles: true });
+          page.eigenskin.choose(-2);
           page.seeAll();
         }"""
     )
@@ -91,7 +92,7 @@ def script(person: Person, role: str) -> np.ndarray:
 
 def names_over_mesh(person: Person) -> list[str]:
     drawn(person)
-    return [text for text in person.page.locator(".turn-name:visible").all_inner_texts() if text]
+    return [text for text in person.page.locator(".view-name:visible").all_inner_texts() if text]
 
 
 def test_sliders_turn_joints_as_osteon_does(person: Person) -> None:
@@ -142,7 +143,7 @@ def test_fewer_eigendisplacements_are_a_model_that_was_cut(person: Person) -> No
     person.page.evaluate("() => window.osteon.store.set({ panel: 'eigenskin' })")
     person.page.locator("#canvas").focus()
     person.page.keyboard.press("[")
-    assert person.state("turnCount") == 2
+    assert person.state("eigenskinCount") == 2
 
 
 def test_a_pose_of_the_list_shows_the_truth_and_errors_of_both(person: Person) -> None:
@@ -153,7 +154,7 @@ def test_a_pose_of_the_list_shows_the_truth_and_errors_of_both(person: Person) -
     known = poses_of_rig(learned.model.character, poses, [judged])
     assert_same_points(script(person, "source"), known.frames[0], CLOSE)
     assert_same_points(shader(person), pose_character(learned.model.character, known.transforms)[0], CLOSE)
-    found = person.page.evaluate("() => window.osteon.page.turning.byCount.map(({ rms }) => rms)")
+    found = person.page.evaluate("() => window.osteon.page.eigenskin.byCount.map(({ rms }) => rms)")
     diagonal = learned.validation.diagonal
     np.testing.assert_allclose(found[0], learned.validation.skin[0] / diagonal, rtol=1e-3)
     np.testing.assert_allclose(found[-1], learned.validation.corrected[0] / diagonal, rtol=1e-3)
@@ -169,7 +170,7 @@ def test_a_pose_of_the_list_shows_the_truth_and_errors_of_both(person: Person) -
     groups = panel_of(person).locator("optgroup").evaluate_all("(all) => all.map((e) => [e.label, e.children.length])")
     assert [count for _, count in groups] == [10, 1, 1]
     panel_of(person).get_by_role("button", name="Pose before").click()
-    assert person.page.evaluate("() => window.osteon.page.turning.known") == judged - 1
+    assert person.page.evaluate("() => window.osteon.page.eigenskin.known") == judged - 1
     turns(person, "elbow", 10)  # leaves the pose, and so the truth
     assert names_over_mesh(person) == ["EigenSkin"]
     assert panel_of(person).locator("table").is_hidden()
@@ -182,7 +183,7 @@ def test_errors_are_painted_on_one_scale(person: Person) -> None:
     known = poses_of_rig(learned.model.character, poses, [4])
     plain = pose_character(replace(learned.model.character, displacements=()), known.transforms)[0]
     off = np.linalg.norm(plain - known.frames[0], axis=1) / learned.model.mesh.diagonal
-    assert person.state("turnMax") == pytest.approx(np.percentile(off, 99), rel=0.06)  # what lies above is yellow
+    assert person.state("eigenskinMax") == pytest.approx(np.percentile(off, 99), rel=0.06)  # what lies above is yellow
     assert "error" in person.page.locator(".legend").inner_text()
     chooses(person, "SSD")
     worst = int(off.argmax())
@@ -198,7 +199,7 @@ def test_supports_are_painted_where_columns_move_vertices(person: Person) -> Non
     chooses(person, "EigenSkin")
     chooses(person, "Supports")
     table = np.array(
-        person.page.evaluate("() => [...window.osteon.engine.turned.uniforms.vertexTable.value.image.data]")
+        person.page.evaluate("() => [...window.osteon.engine.eigenskin.uniforms.vertexTable.value.image.data]")
     )
     vertices = learned.model.n_vertices
     table = table[: 8 * vertices].reshape(vertices, 8)
@@ -229,14 +230,14 @@ def test_an_eigendisplacement_is_painted(person: Person) -> None:
     chooses(person, "Eigendisplacement")
     panel_of(person).get_by_role("slider", name="Eigendisplacement", exact=True).fill("2")
     table = np.array(
-        person.page.evaluate("() => [...window.osteon.engine.turned.uniforms.vertexTable.value.image.data]")
+        person.page.evaluate("() => [...window.osteon.engine.eigenskin.uniforms.vertexTable.value.image.data]")
     )
     amount = table[: 8 * learned.model.n_vertices].reshape(-1, 8)[:, 7]
     skin = learned.displacement
     elbow = next(d for d in range(skin.rbf.n_drivers) if skin.rbf.joints_of(d) == [1])
     lengths = np.linalg.norm(skin.basis[np.flatnonzero(skin.rbf.driver == elbow)[1]], axis=1)
     np.testing.assert_allclose(amount, lengths / lengths.max(), atol=1e-6)
-    scale = float(person.state("turnReach"))
+    scale = float(person.state("eigenskinReach"))
     # The longest that it moves a vertex in a pose that it was learned from.
     poses, _ = arm()
     known = poses_of_rig(learned.model.character, poses, range(5))
@@ -278,7 +279,7 @@ def test_a_point_of_the_mesh_is_told(person: Person) -> None:
     poses, _ = arm()
     chooses_pose(person, poses.names[3])
     chooses(person, "EigenSkin")
-    person.page.evaluate("() => window.osteon.store.set({ turnHandles: false })")
+    person.page.evaluate("() => window.osteon.store.set({ eigenskinHandles: false })")
     person.page.mouse.move(*point_on_mesh(person))
     tip = person.page.locator(".tip")
     tip.wait_for()
@@ -288,18 +289,18 @@ def test_a_point_of_the_mesh_is_told(person: Person) -> None:
 def test_other_panels_bring_the_model_back(person: Person) -> None:
     turns(person, "elbow", 40)
     person.opens("Compare")
-    assert person.state("turning") is False
-    assert person.page.evaluate("() => window.osteon.engine.turned") is None
+    assert person.state("eigenskin") is False
+    assert person.page.evaluate("() => window.osteon.engine.eigenskin") is None
     person.measures_all()  # it plays its poses, whose meshes are its source
     person.opens("Pose")
     person.waits_for("s.posing")
     person.opens("EigenSkin")
     assert person.state("posing") is False
-    assert person.state("turning") is True
+    assert person.state("eigenskin") is True
     elbow = panel_of(person).get_by_role("slider", name="elbow", exact=True)
     assert float(elbow.input_value()) == pytest.approx(40, abs=0.01)
     panel_of(person).get_by_role("button", name="Fold EigenSkin away").click()
-    assert person.state("turning") is True  # folded away, to see more of the mesh
+    assert person.state("eigenskin") is True  # folded away, to see more of the mesh
 
 
 def test_a_model_that_plays_something_else_has_its_poses_beside_it(
@@ -309,7 +310,7 @@ def test_a_model_that_plays_something_else_has_its_poses_beside_it(
     save_model(with_clip(learned.model), tmp_path / "nod.npz")
     with served(tmp_path / "view", str(tmp_path / "nod.npz"), source=str(files[1])) as running:
         person = Person(chromium, running.server.address, "small", reduced_motion="reduce")
-        person.waits_for("s.turning")
+        person.waits_for("s.eigenskin")
         chooses_pose(person, poses.names[2])
         assert_same_points(script(person, "source"), poses.frames[2], CLOSE)
         assert person.page.evaluate("() => window.osteon.store.state.pack.hasSource") is False
@@ -353,7 +354,7 @@ def test_others_have_no_such_panel(chromium: Any, tmp_path: Path) -> None:
 def test_layout(chromium: Any, tmp_path: Path, files: tuple[Path, Path], size: str, scheme: str) -> None:
     with served(tmp_path / "view", str(files[0]), source=str(files[1])) as running:
         person = Person(chromium, running.server.address, size, scheme, reduced_motion="reduce")
-        person.waits_for("s.turning")
+        person.waits_for("s.eigenskin")
         chooses_pose(person, arm()[0].names[-1])
         for step, text in enumerate(("Material", "Error", "Supports", "Eigendisplacement")):
             chooses(person, text)
@@ -374,7 +375,7 @@ def test_a_page_in_one_file_turns_joints_too(chromium: Any, tmp_path: Path, file
     item = prepare_item(item_id, (str(files[0]),), collection.pack_of(item_id), source=(str(files[1]),))
     export_view(tmp_path / "arm.html", [item])
     person = Person(chromium, (tmp_path / "arm.html").as_uri(), "small", reduced_motion="reduce")
-    person.waits_for("s.turning")
+    person.waits_for("s.eigenskin")
     poses, learned = arm()
     chooses_pose(person, poses.names[-1])
     known = poses_of_rig(learned.model.character, poses, [poses.n_poses - 1])
@@ -434,7 +435,7 @@ def test_turns_are_undone_and_done_again(person: Person) -> None:
     assert by_hand != known
     undo.click()
     assert person.page.evaluate(POSE) == known
-    assert person.page.evaluate("() => window.osteon.page.turning.known") >= 0  # the truth is there again
+    assert person.page.evaluate("() => window.osteon.page.eigenskin.known") >= 0  # the truth is there again
     redo.click()
     assert person.page.evaluate(POSE) == by_hand
     assert redo.is_disabled()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from osteon.lod.controller import ControllerOptions, ControllerState, SeenCharacter, control_levels
-from osteon.lod.level_curve import LevelCurve
 from osteon.lod.model_levels import ModelLevels
+from osteon.lod.progressive_skin import LevelCurve
 from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon.view.pack.model_pack import pack_model
 from osteon_bench.level_characters import joint_driven_model
@@ -89,7 +89,9 @@ def test_columns_that_follow_joints_on_all_meshes(page, distance):
     assert page.load(pack_model(made.model, levels=made))
     page.run("await page.crowd({ count: given[0], seed: 5 }, [])", 3)
     page.run("((engine.crowdMethod = 'levels'), (engine.crowdLevels = given[0]))", HALF)
-    page.run("((engine.eye.camera.position.setLength(given[0] * engine.eye.extent)), page.draw())", distance)
+    page.run(
+        "engine.orbitCamera.camera.position.setLength(given[0] * engine.orbitCamera.extent), page.draw()", distance
+    )
     for number, instance in enumerate(page.run("engine.instances")):
         mesh, wanted = given_points(page, number, instance, 3.3, "driven")
         found = page.positions(3.3, instance=number)
@@ -104,7 +106,7 @@ def test_meshes_change_with_the_size_on_the_screen(engine):
     shapes = "[...engine.group.levels.kinds[0].shapeOf]"
     near, far = (
         engine.run(
-            "((engine.eye.camera.position.setLength(given[0] * engine.eye.extent)), page.draw(), "
+            "((engine.orbitCamera.camera.position.setLength(given[0] * engine.orbitCamera.extent)), page.draw(), "
             f"{shapes}.concat(engine.crowdStats().levels.triangles))",
             distance,
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -163,7 +161,7 @@ def walking(model, lengths):
     size = model.diagonal
     transforms = model.track.transforms.copy()
     transforms[..., 0, 3] += np.linspace(0, lengths * size, model.n_frames)[:, None]
-    return replace(model, track=BoneTrack(transforms, model.track.bone_type))
+    return model.with_animation(track=BoneTrack(transforms, model.track.bone_type))
 
 
 @pytest.mark.parametrize("lengths", [0, 12])

@@ -22,7 +22,7 @@ SEEN = """() => {
   const { engine, store, page } = window.osteon;
   const { panel, mode, paint, bone, rank, swipe, wireframe, skeleton, ab, heatMax } = store.state;
   return { panel, mode, paint, bone, rank, swipe, wireframe, skeleton, ab, heatMax, frame: page.timeline.frame,
-    camera: engine.eye.place, range: engine.clock.range };
+    camera: engine.orbitCamera.place, range: engine.clock.range };
 }"""
 
 

@@ -14,7 +14,7 @@ from .test_page_view import picture
 
 #: Where the corners of all that characters do are seen, in parts of the picture.
 CORNERS = """() => {
-  const { engine } = window.osteon, { camera } = engine.eye;
+  const { engine } = window.osteon, { camera } = engine.orbitCamera;
   return engine.group.outline().points.map((point) => {
     const p = camera.position.clone().fromArray(point).project(camera);
     return [p.x, p.y];

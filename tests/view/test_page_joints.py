@@ -123,8 +123,8 @@ def test_with_the_skeleton_shown_a_click_means_the_nearest_joint(visitor: Person
           const box = engine.canvas.getBoundingClientRect();
           return [2, 5].map((j) => {
             const at = pack.arrays.joint_points.subarray(3 * j, 3 * j + 3);
-            const p = engine.eye.camera.position.clone().fromArray([...at].map((x, i) => x - center[i]));
-            p.project(engine.eye.camera);
+            const p = engine.orbitCamera.camera.position.clone().fromArray([...at].map((x, i) => x - center[i]));
+            p.project(engine.orbitCamera.camera);
             return [box.left + (0.5 + 0.5 * p.x) * engine.width, box.top + (0.5 - 0.5 * p.y) * engine.height];
           });
         }"""

@@ -140,11 +140,11 @@ def test_values_are_read_without_a_mouse_and_without_colours(person: Person) -> 
     assert re.search(r"frame \d+: RMS [\d.]+\s%, worst [\d.]+\s%", person.page.locator(".strip-words").inner_text())
     person.page.mouse.click(box["x"] + box["width"] - 1, box["y"] + 8)
     assert frame(person) == 11
-    before = person.page.evaluate("() => window.osteon.engine.eye.camera.position.toArray()")
+    before = person.page.evaluate("() => window.osteon.engine.orbitCamera.camera.position.toArray()")
     person.page.locator("#canvas").focus()
     for key in ("Shift+ArrowLeft", "Shift+ArrowUp", "+"):
         person.page.keyboard.press(key)
-    after = person.page.evaluate("() => window.osteon.engine.eye.camera.position.toArray()")
+    after = person.page.evaluate("() => window.osteon.engine.orbitCamera.camera.position.toArray()")
     assert all(abs(a - b) > 1e-3 for a, b in zip(before, after, strict=True))
     assert frame(person) == 11
 

@@ -130,7 +130,7 @@ def test_all_ten_panels_of_a_character_with_eigenskin_can_be_opened(chromium: An
     model, poses = write_arm(tmp_path)
     with served(tmp_path / "view", str(model), source=str(poses)) as running:
         person = Person(chromium, running.server.address, size, reduced_motion="reduce")
-        person.waits_for("s.turning")
+        person.waits_for("s.eigenskin")
         drawn(person)
         assert assert_in_view(person, FOOTER, 3) == ["Undo", "Redo", "To rest"]
         panels = ("Compare", "Bones", "Corrections", "Fit", "Pose", "EigenSkin", "Levels", "Crowd", "View", "About")

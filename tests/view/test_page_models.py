@@ -28,10 +28,11 @@ from .test_page_panels import assert_layout, drawn
 WORDS = list(CONTESTANTS)
 #: All that must be as it was when another model takes the place of one.
 PLACE = """() => {
-  const { engine, store, page } = window.osteon, { eye } = engine;
+  const { engine, store, page } = window.osteon, { orbitCamera } = engine;
   const { mode, swipe, heatMax, paint, panel, skeleton } = store.state;
   return { mode, swipe, heatMax, paint, panel, skeleton, frame: page.timeline.frame, scrub: page.timeline.scrub.value,
-    camera: eye.camera.position.toArray(), target: eye.controls.target.toArray(), marked: engine.marked };
+    camera: orbitCamera.camera.position.toArray(), target: orbitCamera.controls.target.toArray(),
+    marked: engine.marked };
 }"""
 
 

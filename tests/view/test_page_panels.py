@@ -175,7 +175,7 @@ def pose(person: Person, panel: Any) -> None:
 def view(person: Person, panel: Any) -> None:
     person.page.evaluate("() => window.osteon.store.set({ crowd: false })")
     panel.get_by_role("button", name="Side").click()
-    assert person.page.evaluate("() => window.osteon.engine.eye.place[0]") > 0
+    assert person.page.evaluate("() => window.osteon.engine.orbitCamera.place[0]") > 0
     panel.get_by_text("Headlight", exact=True).click()
     assert person.state("light") == "camera"
     panel.get_by_text("Room", exact=True).click()  # test_page_view.py goes on from here

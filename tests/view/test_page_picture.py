@@ -24,7 +24,8 @@ from .test_page_panels import CUT, drawn, point_on_mesh
 TIP = """() => {
   const { engine } = window.osteon, tip = document.querySelector(".tip");
   const vertex = Number(/vertex (\\d+)/.exec(tip.textContent)?.[1]);
-  const p = engine.eye.camera.position.clone().fromArray(engine.posedVertex(vertex)).project(engine.eye.camera);
+  const { camera } = engine.orbitCamera;
+  const p = camera.position.clone().fromArray(engine.posedVertex(vertex)).project(camera);
   const { offsetLeft: x, offsetTop: y, textContent: text } = tip;
   return { shown: tip.checkVisibility(), vertex, text, x, y,
            at: [(0.5 + 0.5 * p.x) * engine.width, (0.5 - 0.5 * p.y) * engine.height] };

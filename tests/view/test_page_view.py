@@ -17,7 +17,7 @@ from .test_page_panels import drawn
 
 #: From where the mesh is seen: a unit vector.
 FROM = """() => {
-  const [x, y, z, a, b, c] = window.osteon.engine.eye.place;
+  const [x, y, z, a, b, c] = window.osteon.engine.orbitCamera.place;
   const far = Math.hypot(x - a, y - b, z - c);
   return [(x - a) / far, (y - b) / far, (z - c) / far];
 }"""

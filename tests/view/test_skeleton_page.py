@@ -32,7 +32,7 @@ from .test_pose_page import POSE, answered, chooses, drags, handle, shown
 REST = posable_skeleton().world_from_joint[..., 3].astype(np.float64)
 #: A picture of the canvas alone, and where points of the file are seen on it, in pixels.
 SEEN = """(points) => {
-  const { engine } = window.osteon, { center } = engine.character, { camera } = engine.eye;
+  const { engine } = window.osteon, { center } = engine.character, { camera } = engine.orbitCamera;
   engine.draw();
   const picture = engine.canvas.toDataURL();
   const places = points.map((point) => {

@@ -164,11 +164,11 @@ def test_both_halves_play_in_step_from_where_the_question_says(chromium: Any, st
     found = person.page.evaluate(
         """() => {
           const { pair, state } = window.osteonStudy;
-          const { eye, character, view } = pair.engine;
-          const seen = eye.camera.position.clone().sub(eye.controls.target).normalize().toArray();
+          const { orbitCamera, character, view } = pair.engine;
+          const seen = orbitCamera.camera.position.clone().sub(orbitCamera.controls.target).normalize().toArray();
           const moment = { first: 3, second: 4, between: 0.5 };
           const [a, b] = ["source", "result"].map((role) => [...character.positionsOf(role, moment, [0, 1, 2])]);
-          const how = { playing: pair.engine.playing, mode: view.mode, turns: eye.controls.enabled };
+          const how = { playing: pair.engine.playing, mode: view.mode, turns: orbitCamera.controls.enabled };
           return { seen, asked: state.next.direction, a, b, ...how };
         }"""
     )

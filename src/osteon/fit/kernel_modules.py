@@ -79,7 +79,7 @@ LOD_KERNELS = (
     "osteon.deform.blending",
     "osteon.fit.skin.procrustes",
     "osteon.lod.level_player",
-    "osteon.lod.search.offset_fit",
+    "osteon.lod.search.pair_moments",
     *LEVEL_KERNELS,
 )
 ALL_KERNELS = tuple(

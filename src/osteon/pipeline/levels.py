@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -29,14 +27,14 @@ from osteon.core.model import SkinnedModel
 from osteon.core.options import check_used, drop_unused, takes_options
 from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.io import SaveOptions, save_model
+from osteon.io.save.atomic import scratch_folder
 from osteon.lod.fit_progressive import fit_progressive
-from osteon.lod.mesh.options import SimplifyOptions
-from osteon.lod.mesh.simplify import MeshLevel, simplify_model
+from osteon.lod.mesh.simplify import MeshLevel, SimplifyOptions, simplify_model
 from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
 from osteon.lod.options import LodOptions
 from osteon.lod.search.fit_blends import fit_blends
+from osteon.lod.search.level_errors import SkinErrors, skin_errors
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.lod.skin_errors import SkinErrors, skin_errors
 from osteon.pipeline.level_measures import SkinMeasure, measure_level_skin, measure_models
 
 __all__ = ["BakedLevel", "LevelsFit", "MeshOffer", "bake_found", "file_sizes", "fit_levels", "level_at", "stored_fit"]
@@ -306,8 +304,8 @@ def stored_fit(levels: ModelLevels, options: LodOptions) -> LevelsFit:
 def file_sizes(levels: ModelLevels, options: SaveOptions) -> tuple[int, ...]:
     """Bytes of every level alone, as a .glb."""
     used = drop_unused(options, written=".glb")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "level.glb"
+    with scratch_folder() as folder:
+        path = folder / "level.glb"
         sizes = []
         for level in levels.levels:
             save_model(levels.baked(level), path, options=used)

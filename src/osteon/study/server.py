@@ -7,7 +7,7 @@
 
 A rater is identified by a random token of the browser, and questions are numbered in the rater's own order: the names
 of candidates never leave the server. An error is {"error": one sentence}: 409 for a question that was answered already,
-422 for an invalid answer. All paths begin with the key of the address (view/server/guard.py).
+422 for an invalid answer. All paths begin with the key of the address (view/server/requests.py).
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _frame_loaders() -> tuple[Loader, ...]:
 
 def _model_loaders() -> tuple[Loader, ...]:
     from osteon.io import holds_model, load_model, load_sequence
-    from osteon.lod.files import load_levels
+    from osteon.lod.model_levels import load_levels
 
     return (load_sequence, load_model, holds_model, load_levels)
 

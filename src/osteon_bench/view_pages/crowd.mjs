@@ -32,7 +32,7 @@ function measure(count, method, pictures) {
   const rows = [];
   for (let i = 0; i <= pictures; i++) {
     engine.group.seconds = i / 24;
-    engine.eye.camera.position.x += 0.01 * engine.eye.extent; // a camera that stands still would send nothing
+    engine.orbitCamera.camera.position.x += 0.01 * engine.orbitCamera.extent; // a camera that stands still would send nothing
     const begun = performance.now();
     engine.draw();
     finish();

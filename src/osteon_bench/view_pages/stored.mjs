@@ -1,6 +1,6 @@
 // The comparison as the paper made it: every frame of the animation is kept as vertices, and each instance sends its own
 // to the graphics card, picture by picture. Nothing is posed; between two frames the nearer one is shown.
-import { paletteAt } from "../../osteon/view/page/engine/deformers/palette.js";
+import { paletteAt } from "../../osteon/view/page/engine/deformers/index.js";
 import { StreamCrowd, instanceMoment } from "../../osteon/view/page/engine/stream.js";
 
 /** Vertices that are blended at a time. */

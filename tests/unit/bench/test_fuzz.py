@@ -57,10 +57,10 @@ def test_read_and_refused_are_both_fine(tmp_path):
 def test_what_takes_too_long_is_a_hang(tmp_path, monkeypatch):
     monkeypatch.setattr(attempt, "SLOWEST", 0.05)
     started = time.monotonic()
-    found = attempt_file((lambda path: time.sleep(30),), tmp_path / "a.obj")
+    found = attempt_file((lambda path: time.sleep(900),), tmp_path / "a.obj")
     assert found is not None
     assert found.kind == "hang"
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 300
 
 
 def test_lines_are_those_of_functions_that_read():

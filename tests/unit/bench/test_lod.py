@@ -10,7 +10,7 @@ import pytest
 
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.search.fit_orders import FrameRun, fit_order, runs_of
-from osteon.lod.search.merge_state import MergeProblem
+from osteon.lod.search.merge_search import MergeProblem
 from osteon.lod.search.pair_moments import motion_grams, pair_moments
 from osteon.lod.search.skin_motion import read_skin_motion
 from osteon.synth.jointed import JointedOptions, make_jointed

@@ -52,7 +52,7 @@ def test_an_error_drops_blocks_not_yet_begun():
 
 
 def test_several_threads_work_at_once():
-    meeting = threading.Barrier(2, timeout=10)
+    meeting = threading.Barrier(2, timeout=300)
     for_blocks(lambda start, stop: meeting.wait() and None, 2, 1, 2)
 
 

@@ -68,16 +68,11 @@ def test_an_earlier_comparison_is_replaced_as_a_whole(saved: Path) -> None:
 def test_nobodys_work_is_lost(saved: Path, monkeypatch: pytest.MonkeyPatch, refused: Any) -> None:
     write_comparison_folder(saved.parent / "other", {"ssd": MODELS["dqs"]}, FACTS)
     mine = (saved.parent / "other" / "ssd.npz").read_bytes()
-    theirs = (saved / "ssd.npz").read_bytes()
-    (saved / "ssd.npz").write_bytes(mine)  # a model that Osteon wrote, but not this one
-    with refused(FileFormatError, "holds 'ssd.npz', which is no part of a saved comparison"):
-        check_comparison_folder(saved)
-    (saved / "ssd.npz").write_bytes(theirs)
-    (saved / "better.npz").write_bytes(mine)
-    with refused(FileFormatError, "holds 'better.npz'"):
+    (saved / "better.glb").write_bytes(mine)
+    with refused(FileFormatError, "holds 'better.glb', which is not part of this output"):
         write_comparison_folder(saved, MODELS, FACTS)
-    assert (saved / "better.npz").read_bytes() == mine
-    (saved / "better.npz").unlink()
+    assert (saved / "better.glb").read_bytes() == mine
+    (saved / "better.glb").unlink()
     monkeypatch.chdir(saved)
     with refused(FileFormatError, "cannot be the current one"):
         check_comparison_folder(".")
@@ -101,6 +96,8 @@ def test_a_failure_leaves_what_was_there(saved: Path, monkeypatch: pytest.Monkey
 def test_a_file_of_that_name_by_somebody_else_is_none(tmp_path: Path) -> None:
     assert read_summary(tmp_path) is None
     (tmp_path / "comparison.json").write_text('{"mine": 1}')
+    assert read_summary(tmp_path) is None
+    (tmp_path / "comparison.json").write_text("[broken")
     assert read_summary(tmp_path) is None
 
 

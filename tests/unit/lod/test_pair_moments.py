@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from osteon.core.character import Skin
-from osteon.lod.level_pose import pose_at_count
+from osteon.lod.bone_order import pose_at_count
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.fit_orders import fit_orders, runs_of
 from osteon.lod.search.level_errors import blend_moments, level_errors

@@ -8,24 +8,25 @@ one that was measured.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from osteon.core.errors import FileFormatError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.model_npz import write_npz_model
 from osteon.io.archives.sequence_npz import write_npz
-from osteon.io.comparisons.summary import FORMAT, SUMMARY, VERSION, KnownFile, read_summary
+from osteon.io.comparisons.summary import FORMAT, SUMMARY, VERSION, KnownFile
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
 from osteon.io.load.source import PathLike
-from osteon.io.save.atomic import atomic_folder
-from osteon.io.save.marks import MARK, MARK_KEY
+from osteon.io.save import GENERATOR, GENERATOR_KEY
+from osteon.io.save.atomic import atomic_folder, check_folder
 
 __all__ = ["SOURCE", "check_comparison_folder", "write_comparison_folder"]
 
 SOURCE = "source.npz"
+_EXPECTED = re.compile(rf"{re.escape(SUMMARY)}|\w+\.npz")
 
 
 def write_comparison_folder(
@@ -44,7 +45,7 @@ def write_comparison_folder(
             measured[word] = {"file": _facts_of(file), **facts["models"][word]}
         if source is not None:
             write_npz(out / SOURCE, source)
-        stamp = {MARK_KEY: MARK, "format": FORMAT, "format_version": VERSION}
+        stamp = {GENERATOR_KEY: GENERATOR, "format": FORMAT, "format_version": VERSION}
         files = {"source_file": None if source is None else _facts_of(out / SOURCE), "models": measured}
         text = json.dumps({**stamp, **facts, **files}, indent=1, allow_nan=False)
         (out / SUMMARY).write_text(text + "\n", encoding="utf-8")
@@ -62,19 +63,5 @@ def _facts_of(file: Path) -> dict[str, Any]:
 
 
 def check_comparison_folder(path: PathLike) -> None:
-    """Refuse a folder that holds anything but an earlier comparison: it would be lost."""
-    folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise FileFormatError(f"{folder}: is a file, expected a folder or a new name")
-    if not folder.is_dir():
-        return
-    if folder.resolve() == Path.cwd().resolve():
-        raise FileFormatError(f"{folder}: models replace a whole folder, which cannot be the current one; name another")
-    summary = read_summary(folder)
-    ours = {} if summary is None else summary.files
-    for entry in sorted(folder.iterdir()):
-        known = ours.get(entry.name)
-        if not (known.is_in(folder) if known else summary and entry.name == SUMMARY):
-            raise FileFormatError(
-                f"{folder}: holds '{entry.name}', which is no part of a saved comparison; name an empty folder"
-            )
+    """Refuse a folder that holds anything but an earlier comparison: it would be deleted."""
+    check_folder(path, _EXPECTED)

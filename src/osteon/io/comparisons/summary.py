@@ -10,8 +10,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from osteon.core.errors import FileFormatError
 from osteon.io.load.source import Source, quote
-from osteon.io.save.marks import is_ours
 from osteon.io.skeletons.checked_json import JsonValue, read_json
 
 __all__ = [
@@ -86,7 +86,13 @@ class Summary:
 def read_summary(folder: Path) -> Summary | None:
     """The comparison that was saved in a folder; None where none was, or somebody else's file has its name."""
     path = folder / SUMMARY
-    return parse_summary(path) if path.is_file() and is_ours(path) else None
+    if not path.is_file():
+        return None
+    try:
+        found = read_json(Source(path)).named()
+    except FileFormatError:
+        return None
+    return parse_summary(path) if "format" in found and found["format"].value == FORMAT else None
 
 
 def parse_summary(path: Path) -> Summary:

@@ -17,7 +17,6 @@ from osteon.core.asset import Image, Material
 from osteon.core.errors import FileFormatError
 from osteon.io.load.source import Source, inside
 from osteon.io.meshes.pictures import picture_mime
-from osteon.io.save.marks import picture_line
 
 __all__ = ["plain_name", "read_materials", "write_materials"]
 
@@ -110,5 +109,4 @@ def write_materials(materials: Sequence[Material], pictures: Mapping[Image, str]
         image = material.texture("base_color")
         if image is not None:
             lines.append(f"map_Kd {pictures[image]}")
-    lines += [picture_line(name, image.data) for image, name in pictures.items()]
     return ("\n".join(lines) + "\n").encode()

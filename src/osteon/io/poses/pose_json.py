@@ -10,13 +10,13 @@ from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.io.poses.bone_pose import BONE_POSE_KEYS, BonePose, SkeletonNames, read_bone_pose
 from osteon.io.poses.line_pose import define_lines, line_track, pin_track, read_line_poses, read_pins
-from osteon.io.save.marks import MARK_KEY
+from osteon.io.save import GENERATOR_KEY
 from osteon.io.skeletons.checked_json import JsonValue
 
 __all__ = ["read_pose_json"]
 
 POSE_KEYS = (*BONE_POSE_KEYS, "lines", "pins")
-FILE_KEYS = (MARK_KEY, "fps", "name", "poses", "lines")
+FILE_KEYS = (GENERATOR_KEY, "fps", "name", "poses", "lines")
 
 
 def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known: dict[str, ControlLine]) -> PoseTrack:
@@ -24,7 +24,7 @@ def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known:
     top, poses = _poses(json_value)
     names = None if skeleton is None else SkeletonNames(skeleton)
     plane = 0.0 if names is None else names.plane
-    alone = (*POSE_KEYS, MARK_KEY, "fps", "name")
+    alone = (*POSE_KEYS, GENERATOR_KEY, "fps", "name")
     fields = [pose.fields((*POSE_KEYS, "name") if pose.path else alone) for pose in poses]
     lines = dict(known)
     if "lines" in top and "poses" in top:

@@ -24,8 +24,8 @@ from osteon.io.load.source import Source, quote
 from osteon.io.poses.bone_pose import SkeletonNames, read_axis, read_turns
 from osteon.io.poses.limits import LIMITS_KEY, limits_as_json, read_limits
 from osteon.io.poses.write import NOTHING, axis_and_degrees
+from osteon.io.save import GENERATOR, GENERATOR_KEY
 from osteon.io.save.atomic import atomic_file
-from osteon.io.save.marks import MARK, MARK_KEY
 from osteon.io.skeletons.checked_json import JsonValue, read_json
 from osteon.io.skeletons.files import load_skeleton
 from osteon.io.skeletons.skeleton_json import skeleton_json_text, skeleton_of_json
@@ -40,7 +40,7 @@ LIST_NAME = "poses.json"
 LONGEST = 250
 #: How a mesh was computed; kept as it is.
 FACTS_KEY = "simulation"
-KEYS = (MARK_KEY, "rest", "skeleton", "hinges", LIMITS_KEY, "frames", "poses", FACTS_KEY)
+KEYS = (GENERATOR_KEY, "rest", "skeleton", "hinges", LIMITS_KEY, "frames", "poses", FACTS_KEY)
 POSE_KEYS = ("name", "file", "kind", "rotate", "translate", FACTS_KEY)
 
 
@@ -81,7 +81,9 @@ def read_pose_list(path: Path) -> PoseList:
     hinges = _hinges(fields["hinges"], plain) if "hinges" in fields else {}
     names = SkeletonNames(skeleton, hinges)
     frames = _file(fields["frames"]) if "frames" in fields else ""
-    poses = [_pose(item, names, needs_file=not frames) for item in fields["poses"].items("pose")]
+    begun = FACTS_KEY in fields and fields["poses"].value == []  # a simulation whose first pose is not done
+    items = [] if begun else fields["poses"].items("pose")
+    poses = [_pose(item, names, needs_file=not frames) for item in items]
     _check_names(poses, fields["poses"])
     return PoseList(
         _file(fields["rest"]),
@@ -104,9 +106,9 @@ def pose_list_text(listed: PoseList) -> str:
     """The list as JSON, a line for each pose."""
     names = listed.skeleton.names
     skeleton = json.loads(skeleton_json_text(listed.skeleton))
-    skeleton.pop(MARK_KEY)
+    skeleton.pop(GENERATOR_KEY)
     told: dict[str, Any] = {
-        MARK_KEY: MARK,
+        GENERATOR_KEY: GENERATOR,
         "rest": listed.rest,
         "frames": listed.frames,
         FACTS_KEY: dict(listed.facts),

@@ -14,8 +14,8 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal
 from osteon.io.load.source import PathLike
+from osteon.io.save import GENERATOR, GENERATOR_KEY
 from osteon.io.save.atomic import atomic_file
-from osteon.io.save.marks import MARK, MARK_KEY
 
 __all__ = ["axis_and_degrees", "poses_as_json", "save_poses"]
 
@@ -28,7 +28,7 @@ def save_poses(track: PoseTrack, skeleton: StickSkeleton, path: PathLike, *, nam
     if not str(path).lower().endswith(".json"):
         raise FileFormatError(f"{path}: poses are written as .json")
     with atomic_file(path) as temporary:
-        marked = {MARK_KEY: MARK, **poses_as_json(track, skeleton, name)}
+        marked = {GENERATOR_KEY: GENERATOR, **poses_as_json(track, skeleton, name)}
         temporary.write_text(json.dumps(marked, indent=1) + "\n")
 
 

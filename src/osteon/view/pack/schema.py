@@ -4,7 +4,7 @@
     multiple of 16; the arrays, each at a multiple of 16 from the beginning of the data. All numbers are little-endian.
 
 `schema.json` lists the keys and arrays of a header and describes its own notation. `engine/pack.js` of the page reads
-packs and checks them against the same schema; scripts/pack-types generates `engine/pack_types.d.ts` from it.
+packs and checks them against the same schema; tests/pack_types.py generates `engine/pack_types.d.ts` from it.
 """
 
 from __future__ import annotations

@@ -1,61 +1,57 @@
 /** The page: joins the engine, the server and the panels. */
-
-import { boneColors, heatTable } from "./engine/colors.js";
+import { absent, messageOf } from "./engine/absent.js";
+import { EigenskinPosing } from "./eigenskin/eigenskin_posing.js";
+import { buildEigenskin } from "./eigenskin/panel.js";
+import { supportNames } from "./eigenskin/panel_paint.js";
+import { buildViewNames, describeEigenskinPoint, engineViewOf } from "./eigenskin/view.js";
 import { takePicture, toPng } from "./engine/capture.js";
+import { boneColors, heatTable } from "./engine/colors.js";
 import { Engine } from "./engine/engine.js";
+import { readLight } from "./engine/hdr.js";
 import { hasSkeleton } from "./engine/skeleton.js";
+import { modeOf as poseModeOf } from "./pose/methods.js";
 import { buildPose } from "./pose/panel.js";
 import { describePosedPoint } from "./pose/panel_paint.js";
-import { modeOf as poseModeOf } from "./pose/methods.js";
 import { PAINTS as POSE_PAINTS, Posing } from "./pose/posing.js";
-import { buildTurnNames } from "./turn/names.js";
-import { buildEigenskin } from "./turn/panel.js";
-import { supportNames } from "./turn/panel_paint.js";
-import { describeTurnedPoint } from "./turn/point.js";
-import { turnedView } from "./turn/turned_view.js";
-import { Turning } from "./turn/turning.js";
 import { buildAbout } from "./ui/about.js";
-import { Address } from "./ui/address.js";
+import { Address, warnBeforeLoss } from "./ui/address.js";
 import { buildBar } from "./ui/bar.js";
 import { buildBones, nBones } from "./ui/bones.js";
 import { Client } from "./ui/client.js";
-import { MODES, buildCompare, canCompare } from "./ui/compare.js";
+import { buildCompare, canCompare, MODES } from "./ui/compare.js";
 import { buildCorrections } from "./ui/corrections.js";
 import { buildCrowd } from "./ui/crowd.js";
-import { listenToDrops } from "./ui/drop.js";
-import { suffixOf } from "./ui/dropped_files.js";
+import { listenToDrops, suffixOf } from "./ui/dropped_files.js";
 import { ErrorTracker } from "./ui/error_tracker.js";
 import { buildFit } from "./ui/fit.js";
 import { listenToKeys } from "./ui/keyboard.js";
-import { readLight } from "./ui/light_file.js";
-import { buildLevels } from "./ui/levels.js";
-import { listenToNumpad } from "./ui/numpad.js";
-import { Notices } from "./ui/notices.js";
 import { buildLegend, showPainted } from "./ui/legend.js";
+import { buildLevels } from "./ui/levels.js";
+import { Notices } from "./ui/notices.js";
 import { Opener } from "./ui/opener.js";
+import { listenToNumpad, listenToTurns } from "./ui/orbit_keys.js";
+import { peersOf, sideNames } from "./ui/pack_cache.js";
 import { buildPanels } from "./ui/panels.js";
-import { peersOf, sideNames } from "./ui/peers.js";
 import { buildStage } from "./ui/stage.js";
-import { Store, firstState } from "./ui/store.js";
+import { firstState, Store } from "./ui/store.js";
 import { Timeline } from "./ui/timeline.js";
-import { listenToTurns } from "./ui/turn.js";
 import { takeTurntable } from "./ui/turntable.js";
-import { warnBeforeLoss } from "./ui/unsaved.js";
-import { VIEWS, buildView } from "./ui/view_panel.js";
+import { buildView, VIEWS } from "./ui/view_panel.js";
 
-/** What the engine draws from; the rest of the state is the page's own. */
+/** The part of the state that the engine draws from. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
 const LIGHT_VIEW = ["light", "lightTurn", "lightPower"];
 const LEVEL_VIEW = ["levels", "levelBones", "levelBlends", "levelMesh"];
 const POSE_VIEW = ["posing", "poseView", "poseMethods", "posePaint", "poseMeasure", "poseMax"];
-const TURN_VIEW = ["turning", "turnView", "turnPaint", "turnStyle", "turnTruth", "turnMax"];
+const EIGENSKIN_VIEW = ["eigenskin", "eigenskinView", "eigenskinPaint", "eigenskinStyle", "eigenskinTarget", "eigenskinMax"];
 
-/** Part of all vertices and frames whose errors the heat map tells apart; the others lie above its end. */
+/** Part of the errors of all vertices and frames that are within the heat scale; others are above its end. */
 const HEAT_PART = 0.99;
 
-const find = (id) => /** @type {any} */ (document.getElementById(id));
-const [stage, canvas] = [find("stage"), find("canvas")];
-const asked = /** @type {any} */ (document.querySelector('meta[name="osteon-mode"]'))?.content;
+const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const stage = find("stage");
+const canvas = /** @type {HTMLCanvasElement} */ (find("canvas"));
+const asked = document.querySelector('meta[name="osteon-mode"]')?.getAttribute("content");
 const mode = asked === "static" || asked === "file" ? asked : "server";
 const notices = new Notices(stage);
 const store = new Store(firstState());
@@ -77,13 +73,40 @@ function start() {
 class Page {
   #frame = -1;
 
+  /** @param {Engine} engine */
   constructor(engine) {
     this.engine = engine;
+    // Null until they are built: the engine may draw before.
+    /** @type {Timeline} */
+    this.timeline = absent();
+    /** @type {ReturnType<typeof buildCompare>} */
+    this.compare = absent();
+    /** @type {ReturnType<typeof buildBones>} */
+    this.bones = absent();
+    /** @type {Posing} */
+    this.posing = absent();
+    /** @type {ReturnType<typeof buildPose>} */
+    this.pose = absent();
+    /** @type {EigenskinPosing} */
+    this.eigenskin = absent();
+    /** @type {ReturnType<typeof buildViewNames>} */
+    this.viewNames = absent();
+    /** @type {ReturnType<typeof buildStage>["tip"]} */
+    this.tip = absent();
+    /** @type {ReturnType<typeof buildStage>["dividers"]} */
+    this.dividers = absent();
+    /** @type {Address} */
+    this.address = absent();
+    /** Timer of the next measurement. */
+    this.later = 0;
+    /** @type {import("./engine/pack.js").Pack|null} */
+    this.measured = null;
     this.timeline = new Timeline(find("timeline"), engine, store);
     this.tracker = new ErrorTracker(engine, (track) => this.onErrors(track));
     const opener = (this.opener = new Opener({ engine, store, client, notices, fail }));
     const { veil, tip, dividers } = this.#build(opener);
-    Object.assign(this, { tip, dividers });
+    this.tip = tip;
+    this.dividers = dividers;
     listenToDrops(veil, (files) => this.take(files));
     listenToNumpad(engine, { look: (from) => engine.lookFrom(from), all: () => this.seeAll() });
     listenToKeys(store, this.#keys());
@@ -91,23 +114,23 @@ class Page {
     warnBeforeLoss(store, client, this.posing);
     this.address = new Address({ store, engine, timeline: this.timeline, opener });
     new ResizeObserver(() => this.resize()).observe(stage);
-    store.watch([...VIEW, ...LIGHT_VIEW, ...LEVEL_VIEW, ...POSE_VIEW, ...TURN_VIEW], () => this.draw());
+    store.watch([...VIEW, ...LIGHT_VIEW, ...LEVEL_VIEW, ...POSE_VIEW, ...EIGENSKIN_VIEW], () => this.draw());
     store.watch(["posing"], () => document.body.classList.toggle("posing", store.state.posing));
-    store.watch(["turning"], () => document.body.classList.toggle("turning", store.state.turning));
-    store.watch(["rank", "pack", "turning", ...LEVEL_VIEW], () => this.measure());
+    store.watch(["eigenskin"], () => document.body.classList.toggle("eigenskin", store.state.eigenskin));
+    store.watch(["rank", "pack", "eigenskin", ...LEVEL_VIEW], () => this.measure());
     store.watch(["known", "panel", "pack"], () => this.measureOthers());
     store.watch(["paint", "pack"], () => this.setHeat());
     store.watch(["pack"], () => this.name());
     store.watch(["pack"], () => document.body.classList.toggle("still", Boolean(store.state.pack?.still)));
   }
 
-  /** Shows what there is, as the address says. */
+  /** Shows the first model, or the one in the address. */
   async begin() {
     await this.opener.begin(this.address.asked);
     this.address.begin();
   }
 
-  /** The panels and all that lies over the mesh. */
+  /** Builds the panels and everything over the mesh. */
   #build(opener) {
     const { engine } = this;
     const heat = heatTable();
@@ -139,13 +162,13 @@ class Page {
     };
     this.posing = new Posing({ engine, store, client, stage, canvas, ...act, clear: () => notices.clear() });
     this.pose = buildPose(store, client, this.posing, { ...act, ...colors });
-    this.turning = new Turning({ engine, store, canvas });
+    this.eigenskin = new EigenskinPosing({ engine, store, canvas });
     const swatch = (color) => css(color, 0);
-    const eigenskin = buildEigenskin(store, this.turning, { swatch });
-    this.turnNames = buildTurnNames(stage, store, this.turning, engine);
+    const eigenskin = buildEigenskin(store, this.eigenskin, { swatch });
+    this.viewNames = buildViewNames(stage, store, this.eigenskin, engine);
     const view = buildView(store, {
       ...act,
-      look: (name) => engine.lookFrom(VIEWS.find((one) => one.name === name).from),
+      look: (name) => engine.lookFrom((VIEWS.find((one) => one.name === name) ?? VIEWS[0]).from),
       chooseLight: (file) => this.lightBy(file),
       picture: ({ scale, transparent }) => this.picture(scale, transparent),
       turntable: (how) => takeTurntable(engine, how),
@@ -159,16 +182,16 @@ class Page {
       { choose, close: () => opener.close(store.state.model), open: (files) => this.take(files), frame: () => this.seeAll() },
       mode === "server",
     );
-    const supports = () => supportNames(this.turning, swatch);
+    const supports = () => supportNames(this.eigenskin, swatch);
     buildLegend(stage, store, colors.color, css, supports);
     showPainted(store);
     const read = (text) => [this.compare, this.bones].forEach((panel) => panel.probe(text));
     const describePosed = (found) => describePosedPoint(found, this.posing, store.state);
-    const describeTurned = (found) => describeTurnedPoint(found, this.turning);
-    return buildStage(stage, canvas, store, engine, { ...act, read, describePosed, describeTurned });
+    const describeEigenskin = (found) => describeEigenskinPoint(found, this.eigenskin);
+    return buildStage(stage, canvas, store, engine, { ...act, read, describePosed, describeEigenskin });
   }
 
-  /** Files that were dropped or chosen; a skeleton alone is for the mesh that is shown, a picture of light lights it. */
+  /** Opens files that were dropped or chosen; a skeleton alone is for the mesh that is shown, a panorama (.hdr) lights it. */
   take(given) {
     const lights = given.filter(({ name }) => suffixOf(name) === ".hdr");
     const files = given.filter((file) => !lights.includes(file));
@@ -177,18 +200,18 @@ class Page {
     if (mode !== "server") return fail("This page has no program behind it that could read files: only a picture of light (.hdr) can be dropped on it.");
     const open = () => this.opener.open(files);
     if (files.length !== 1 || !store.state.pack || !isSkeleton(files[0].name)) return open();
-    // What may be a mesh as well is opened where it has no skeleton of this one.
+    // A file that may also be a mesh is opened if it has no skeleton for this one.
     return holdsMeshes(files[0].name) ? this.pose.take(files[0], open) : this.pose.take(files[0]);
   }
 
-  /** Lights the mesh by a picture. @param {File} file */
+  /** Lights the mesh by a panorama. @param {File} file */
   async lightBy(file) {
     try {
       this.engine.setEnvironment(await readLight(file));
       store.set({ light: "picture", lightName: file.name });
       notices.announce(`Lit by ${file.name}.`);
     } catch (error) {
-      fail(`${file.name}: ${error?.message ?? "cannot be read"}`);
+      fail(`${file.name}: ${messageOf(error)}`);
     }
   }
 
@@ -198,7 +221,7 @@ class Page {
     return toPng(takePicture(this.engine, { width: Math.round(scale * width * devicePixelRatio), height: Math.round(scale * height * devicePixelRatio), transparent }));
   }
 
-  /** The title and what readers call the mesh. */
+  /** Sets the title and the name of the mesh for screen readers. */
   name() {
     const { pack } = store.state;
     if (!pack) return void (document.title = "Osteon");
@@ -236,14 +259,14 @@ class Page {
     if (found && found.id !== store.state.model) this.opener.show(found.id);
   }
 
-  /** Give the engine what it draws from. */
+  /** Sets the view of the engine from the state. */
   draw() {
     for (const key of [...VIEW, ...LIGHT_VIEW]) this.engine.view[key] = store.state[key];
     const { levels, levelBones: bones, levelBlends: blends, levelMesh } = store.state;
     Object.assign(this.engine.view, { level: levels ? { bones, blends } : null, mesh: levels ? levelMesh : 0 });
     this.engine.view.sides = ["source", "result"];
     if (store.state.posing) Object.assign(this.engine.view, posedView(store.state));
-    else if (store.state.turning) Object.assign(this.engine.view, turnedView(store.state));
+    else if (store.state.eigenskin) Object.assign(this.engine.view, engineViewOf(store.state));
     if (store.state.pack) this.engine.refresh();
   }
 
@@ -256,28 +279,28 @@ class Page {
     if (pack !== this.measured && !swapped) this.tracker.stop();
     this.measured = pack;
     if (!canCompare(pack)) return;
-    // One model in place of another is measured at once; a slider that moves asks many times, and the last one counts.
+    // A swapped model is measured at once; a moving slider sends many changes, of which only the last one counts.
     if (swapped) this.tracker.start(pack, rank);
-    else this.later = setTimeout(() => this.tracker.start(pack, rank), 120);
+    else this.later = window.setTimeout(() => this.tracker.start(pack, rank), 120);
   }
 
   /** Errors of the other models of the source, for their rows in the open panel. */
   measureOthers() {
     const { pack, panel, known, scene, model } = store.state;
-    const others = peersOf(scene, model).map(({ id }) => known.get(id));
-    const wanted = panel === "compare" && canCompare(pack) ? others.filter((other) => other && other !== pack) : [];
+    const others = peersOf(scene, model).flatMap(({ id }) => known.get(id) ?? []);
+    const wanted = panel === "compare" && canCompare(pack) ? others.filter((other) => other !== pack) : [];
     this.tracker.startOthers(wanted, () => this.#showModels());
   }
 
   /**
-   * The heat map reaches to the 99th percentile of the errors that are shown when it is first asked for, and then stays:
-   * one scale for all ranks, frames and models of a source. What lies above has a colour of its own.
+   * The heat map is scaled to the 99th percentile of the errors that are shown when it is first used, and keeps this scale for
+   * all ranks, frames and models of a source. Errors above it have a separate colour.
    */
   setHeat(anew = false) {
     const { paint, heatMax, pack } = store.state;
     if (paint !== "error" || !canCompare(pack) || (heatMax !== null && !anew)) return;
     const most = this.engine.errorPercentile(HEAT_PART);
-    store.set({ heatMax: Number(most.toPrecision(2)) || 1e-6 });
+    if (most !== null) store.set({ heatMax: Number(most.toPrecision(2)) || 1e-6 });
   }
 
   onErrors(track) {
@@ -289,12 +312,12 @@ class Page {
   onFrame(info) {
     this.dividers?.place();
     this.posing?.place();
-    this.turning?.place();
-    this.turnNames?.place();
+    this.eigenskin?.place();
+    this.viewNames?.place();
     this.tip?.follow();
-    stage.classList.toggle("stacked", this.engine.stacked && !store.state.turning);
+    stage.classList.toggle("stacked", this.engine.stacked && !store.state.eigenskin);
     if (!this.engine.playing) this.address?.later();
-    if (store.state.posing || store.state.turning) return;
+    if (store.state.posing || store.state.eigenskin) return;
     store.set({ clip: info.clip });
     this.timeline?.update(info);
     if (!this.timeline || this.timeline.frame === this.#frame) return;
@@ -306,13 +329,13 @@ class Page {
     const { pack, rank } = store.state;
     if (!this.tracker || !this.compare) return;
     this.#showModels();
-    if (!canCompare(pack)) return;
+    if (!pack || !canCompare(pack)) return;
     const { track } = this.tracker;
     const error = errorOf(pack, rank, track);
     this.compare.update({ frame: this.timeline.frame, track, diagonal: pack.diagonal, error });
   }
 
-  /** What is known of every model of the source in the frame that is shown. */
+  /** Updates the errors of all models of the source in the current frame. */
   #showModels() {
     const { frame } = this.timeline;
     this.compare.updateModels(({ id }) => {
@@ -326,8 +349,8 @@ class Page {
 
   #keys() {
     const flip = (paint) => store.set({ paint: store.state.paint === paint ? "material" : paint });
-    const shown = () => store.state.pack && !store.state.posing && !store.state.turning;
-    const plays = () => shown() && !store.state.pack.still;
+    const shown = () => store.state.pack && !store.state.posing && !store.state.eigenskin;
+    const plays = () => shown() && !store.state.pack?.still;
     return {
       toggle: () => plays() && this.timeline.toggle(),
       model: (key) => shown() && this.opener.step(key === "M" ? -1 : 1),
@@ -336,7 +359,7 @@ class Page {
       between: () => plays() && this.timeline.markLoop(),
       ends: (key) => plays() && (key === "Home" ? this.timeline.first() : this.timeline.last()),
       rank: (key) => {
-        const [name, most] = store.state.turning ? ["turnCount", this.turning.most] : ["rank", store.state.pack?.rank ?? 0];
+        const [name, most] = store.state.eigenskin ? ["eigenskinCount", this.eigenskin.most] : ["rank", store.state.pack?.rank ?? 0];
         store.set({ [name]: Math.min(most, Math.max(0, store.state[name] + (key === "[" ? -1 : 1))) });
       },
       wireframe: () => store.set({ wireframe: !store.state.wireframe }),
@@ -351,14 +374,14 @@ class Page {
   }
 }
 
-/** E of all frames at a rank, as it came with the model or was measured; null as long as neither is known. */
+/** E of all frames at a rank, stored with the model or measured; null while unknown. */
 function errorOf(pack, rank, track) {
   const known = pack.error_percent_by_rank?.[rank];
   if (Number.isFinite(known)) return known;
   return Number.isFinite(track?.error) ? track.error : null;
 }
 
-/** What the engine shows of a posed mesh. */
+/** The view settings of the engine for a posed mesh. */
 function posedView({ poseView, poseMethods, posePaint, poseMeasure, poseMax }) {
   return {
     mode: poseModeOf(poseView, poseMethods),
@@ -372,7 +395,7 @@ function posedView({ poseView, poseMethods, posePaint, poseMeasure, poseMax }) {
   };
 }
 
-/** Formats of rigs hold meshes too: those are opened, unless the Pose panel asks for a skeleton. */
+/** Formats of rigs contain meshes too: those are opened, unless the Pose panel is open. */
 function isSkeleton(name) {
   const { panel, scene } = store.state;
   return (scene.limits.skeletons ?? []).includes(suffixOf(name)) && (!holdsMeshes(name) || panel === "pose");
@@ -393,8 +416,8 @@ function css(table, index) {
 }
 
 try {
-  // Within reach of tests and of curious people in the browser's console.
+  // For tests, and for the console of the browser.
   globalThis.osteon = start();
 } catch (error) {
-  fail(`This page needs WebGL 2, which this browser does not offer (${error?.message ?? error}).`);
+  fail(`This page needs WebGL 2, which this browser does not offer (${messageOf(error)}).`);
 }

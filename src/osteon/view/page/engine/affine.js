@@ -22,7 +22,10 @@ export function inverseInto(m, out, from = 0) {
   for (let row = 0; row < 12; row += 4) out[row + 3] = -(out[row] * x + out[row + 1] * y + out[row + 2] * z);
 }
 
-/** The matrix at m[i …] about `center`, where float32 has its digits: T'(p - c) = T(p) - c, so t' = t + A c - c. */
+/**
+ * The matrix at m[i …] about `center`, where float32 is precise: T'(p - c) = T(p) - c, so t' = t + A c - c.
+ * @param {ArrayLike<number>} m @param {number} i @param {number[]} center @param {{[k: number]: number}} out
+ */
 export function centeredInto(m, i, [cx, cy, cz], out, at = 0) {
   for (let k = 0; k < 12; k++) out[at + k] = m[i + k];
   out[at + 3] += m[i] * cx + m[i + 1] * cy + m[i + 2] * cz - cx;

@@ -32,11 +32,12 @@ in vec3 tint;
 out vec4 outColor;
 void main() { outColor = vec4(tint, 1.0); }`;
 
-/** Lines for all bones of a character. @param {import("./skinned_character.js").SkinnedCharacter} character */
+/** Lines for all bones of a character. @param {import("./character.js").Character} character */
 export function boneAxes(character) {
   const { pack, center, uniforms } = character;
   const points = pack.arrays.bone_points;
   const corners = [[0, 0], [1, 0], [0, 1], [0, 1], [1, 0], [1, 1]];
+  /** @type {number[][]} */
   const [position, corner] = [[], []];
   for (let b = 0; b < pack.counts.bones; b++) {
     for (let axis = 0; axis < 3; axis++) {

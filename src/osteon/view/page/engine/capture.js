@@ -1,10 +1,10 @@
-// Pictures of what the engine shows, as files: at a size of their own, on its background or on none.
+// Images of the view as files: at any size, with or without background.
 
 /** Backgrounds from whose two pictures the opacity of each pixel is found. */
 const [BLACK, WHITE] = [0x000000, 0xffffff];
 
 /**
- * The picture as pixels. The canvas has another size only for the moment: nobody sees it.
+ * The image as pixels. The canvas changes its size only temporarily, which is not visible.
  * @param {import("./engine.js").Engine} engine
  * @param {{width: number, height: number, transparent?: boolean}} how  in pixels of the file
  * @returns {ImageData}
@@ -22,8 +22,11 @@ export function takePicture(engine, { width, height, transparent = false }) {
 export class PictureCamera {
   /** @param {import("./engine.js").Engine} engine @param {{width: number, height: number}} size */
   constructor(engine, size) {
-    Object.assign(this, { engine, ...size, touched: engine.eye.touched });
-    engine.eye.touched = true; // as it is seen now, not framed anew
+    this.engine = engine;
+    this.width = size.width;
+    this.height = size.height;
+    this.touched = engine.orbitCamera.touched;
+    engine.orbitCamera.touched = true; // keep the current camera
     // Views are placed in pixels of the page: the size stays, and the pixels are finer or coarser.
     engine.renderer.setPixelRatio(this.width / engine.width);
     engine.renderer.setSize(engine.width, engine.height, false);
@@ -37,7 +40,7 @@ export class PictureCamera {
   }
 
   end() {
-    this.engine.eye.touched = this.touched;
+    this.engine.orbitCamera.touched = this.touched;
     this.engine.resize();
     this.engine.draw();
   }
@@ -51,8 +54,8 @@ function drawn(engine, width, height, background) {
     engine.view.background = null;
   }
   const sheet = new OffscreenCanvas(width, height);
-  const context = sheet.getContext("2d", { willReadFrequently: true });
-  context.drawImage(engine.canvas, 0, 0, width, height); // what was drawn is there until the page is shown
+  const context = contextOf(sheet, { willReadFrequently: true });
+  context.drawImage(engine.canvas, 0, 0, width, height); // valid until the browser presents the page
   return context.getImageData(0, 0, width, height);
 }
 
@@ -71,6 +74,11 @@ function withOpacity(black, white) {
 /** @param {ImageData} picture @returns {Promise<Blob>} */
 export function toPng(picture) {
   const sheet = new OffscreenCanvas(picture.width, picture.height);
-  sheet.getContext("2d").putImageData(picture, 0, 0);
+  contextOf(sheet).putImageData(picture, 0, 0);
   return sheet.convertToBlob({ type: "image/png" });
+}
+
+/** @param {OffscreenCanvas} sheet @param {CanvasRenderingContext2DSettings} [settings] */
+function contextOf(sheet, settings) {
+  return /** @type {OffscreenCanvasRenderingContext2D} */ (sheet.getContext("2d", settings));
 }

@@ -1,26 +1,32 @@
 // A mesh on the graphics card that moves as its source does: textures, buffers and materials. Playing changes only uniforms.
 import * as THREE from "three";
-import { PALETTE_SIZE, boneColors, heatTable, weightTable } from "./colors.js";
+import { boneColors, heatTable, PALETTE_SIZE, weightTable } from "./colors.js";
 import { ErrorMeter } from "./errors.js";
 import { flatGeometry, indexedGeometry, middleOf, splitCorners } from "./geometry.js";
-import { PAINT, surfaceFragment, surfaceVertex } from "./mesh_shader.js";
 import { LIGHT } from "./light.js";
+import { materialOf, PAINT, surfaceFragment, surfaceVertex } from "./mesh_shader.js";
 import { Motion } from "./motion.js";
 import { sourcePositions } from "./pose.js";
-import { poseChunk } from "./pose_shader.js";
-import { characterDefines } from "./skin_shader.js";
+import { characterDefines, poseChunk } from "./pose_shader.js";
 import { sourceTextures } from "./source_texture.js";
 import { BYTE4, makeTiles } from "./tiles.js";
 
-/** @typedef {"result"|"source"} Role  What a surface shows. */
+/**
+ * @typedef {"result"|"source"|"plain"|"ghost"} Role  What a surface shows: the posed model, its source, the model without
+ *   displacements, or the source over the result.
+ * @typedef {import("./pack.js").Pack} Pack
+ * @typedef {import("./pose.js").Moment} Moment
+ * @typedef {ArrayLike<number>|null} Vertices  Numbers of vertices; null for all.
+ * @typedef {{list: THREE.RawShaderMaterial[], uniforms: Record<string, THREE.IUniform>}} Surface
+ */
 
-const SOURCE_CHUNK = poseChunk({ skinned: false });
+const SOURCE_CHUNK = poseChunk(null);
 
-/** What is drawn of a sequence, and what a skinned model (skinned_character.js) shares with it. */
+/** The meshes and materials of a sequence, and the base class of a skinned model (skinned_character.js). */
 export class Character {
   /**
-   * @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits
-   * @param {import("./shelf.js").SharedSource|null} shared  what it has in common with others of its source
+   * @param {import("./pack.js").Pack} pack @param {import("./tiles.js").Limits} limits
+   * @param {import("./character_cache.js").SharedSource|null} shared  what it has in common with others of its source
    * @param {Character|null} whole  the character that this is a coarser mesh of: what both have is taken from it
    */
   constructor(pack, limits, shared = null, whole = null) {
@@ -30,18 +36,45 @@ export class Character {
     this.whole = whole;
     this.center = whole?.center ?? shared?.center ?? middleOf(pack.arrays.rest);
     this.motion = whole?.motion ?? new Motion(pack, this.center);
+    /** @type {(THREE.Texture|null)[]} */
     this.ownPictures = [];
+    /** @type {Map<string, Surface>} */
     this.materials = new Map();
+    /** @type {Map<string, THREE.Mesh|null>} */
     this.parts = new Map();
+    /** @type {Set<THREE.RawShaderMaterial>} */
     this.shaderMaterials = new Set();
+    /** @type {import("./levels/level_curve.js").LevelPoint|null} The level that is shown. */
+    this.level = null;
+    /** @type {ArrayLike<number>|null} Amounts of morph targets that replace those of the clip. */
+    this.held = null;
+    /** @type {import("./displaced_rest.js").DisplacedRest|null} */
+    this.displaced = null;
+    /** @type {string[]} */
+    this.skinTextureNames = [];
+    /** @type {import("./levels/character_levels.js").CharacterLevels|null} */
+    this.ownLevels = null;
+    /** @type {import("./levels/character_levels.js").LevelError|null} */
+    this.ownLevelError = null;
+    /** @type {Character[]|null} */
+    this.ownCoarse = null;
+    /** @type {ErrorMeter|null} */
+    this.meter = null;
+    /** @type {boolean|null} */
+    this.flatness = null;
+    /** @type {Record<string, number>|null} Defines of shaders that read levels. */
+    this.levelDefines = null;
     this.split = splitCorners(pack);
     this.indexed = indexedGeometry(pack, this.split, this.center);
+    /** @type {THREE.BufferGeometry|null} */
     this.flatGeometry = null;
+    /** @type {{source: import("./tiles.js").Tiles, sourceScale?: import("./tiles.js").Tiles|null}|null} */
     this.source = null;
     this.poseChunk = poseChunk(pack);
     this.uniforms = this.makeUniforms();
   }
 
+  /** @returns {Record<string, THREE.IUniform>} */
   makeUniforms() {
     const value = (v) => ({ value: v });
     return {
@@ -63,17 +96,17 @@ export class Character {
     };
   }
 
-  /** A texture of the whole character where there is one, else its own. */
+  /** A texture of the whole character if this is a coarser mesh, else a new one. */
   borrowed(name, make) {
     return this.whole ? this.whole.uniforms[name].value : make();
   }
 
-  /** Pictures of its materials that have come. */
+  /** Decoded images of its materials. */
   get pictures() {
     return this.whole?.pictures ?? this.ownPictures;
   }
 
-  /** What the shader of a surface reads. @param {Role} role */
+  /** Uniforms of the shader of a surface. @param {Role} role */
   uniformsOf(role) {
     return this.uniforms;
   }
@@ -91,19 +124,22 @@ export class Character {
     this.flatGeometry = null;
   }
 
-  /** Errors of the pack; what is measured stays measured as long as this does. */
+  /** Measures the errors of the pack and caches them. */
   get errors() {
     this.meter ??= new ErrorMeter(this);
     return this.meter;
   }
 
-  /** A mesh that is drawn of it besides its surface, or null; made once, and gone with it. */
+  /**
+   * A mesh that is drawn with the character, or null; made once, and disposed with it.
+   * @param {string} name @param {() => THREE.Mesh|null} make
+   */
   part(name, make) {
     if (!this.parts.has(name)) this.parts.set(name, make());
-    return this.parts.get(name);
+    return this.parts.get(name) ?? null;
   }
 
-  /** Puts the source's frames into a texture, once. */
+  /** Uploads the frames of the source as a texture, once. */
   needSource() {
     if (this.source || !this.pack.hasSource) return;
     this.source = this.shared?.textures() ?? sourceTextures(this.pack, this.limits, this.center);
@@ -111,22 +147,52 @@ export class Character {
     this.uniforms.sourceScale.value = this.source.sourceScale;
   }
 
-  /** What can be seen of it. @returns {Role[]} */
+  /** The roles that can be shown. @returns {Role[]} */
   get roles() {
     return ["source"];
   }
 
-  /** Names of the uniforms whose textures tell where vertices are. */
+  /** Names of the uniforms whose textures hold the positions of vertices. */
   get poseTextures() {
     return ["source", "sourceScale"];
   }
 
-  /** Positions of vertices as a role shows them at a moment. @param {Role} role */
-  positionsOf(role, moment, vertices) {
+  /**
+   * Positions of vertices as a role shows them at a moment.
+   * @param {Role} role @param {Moment} moment @param {Vertices} vertices @param {number} [rank] of the corrections
+   */
+  positionsOf(role, moment, vertices, rank) {
     return sourcePositions(this.pack, moment, vertices);
   }
 
-  /** Whether all of the mesh lies in one plane z. */
+  /** Coarser meshes on the same bones. @returns {Character[]} */
+  get coarse() {
+    return [];
+  }
+
+  /** @returns {import("./levels/character_levels.js").CharacterLevels|null} */
+  get levels() {
+    return null;
+  }
+
+  /** @returns {import("./levels/character_levels.js").LevelError|null} */
+  get levelError() {
+    return null;
+  }
+
+  /** Shows it at a level. @param {import("./levels/level_curve.js").LevelPoint|null} point @param {Moment} moment */
+  showLevel(point, moment) {}
+
+  /** Sets the amounts of all morph targets; null plays those of the clip. @param {ArrayLike<number>|null} values */
+  holdTargets(values) {}
+
+  /** Updates displacements that are computed once per picture. @param {THREE.WebGLRenderer} renderer */
+  displace(renderer) {}
+
+  /** Makes all shaders read levels. */
+  needLevels() {}
+
+  /** Whether the whole mesh is in one plane of constant z. */
   get isFlat() {
     const { rest } = this.pack.arrays;
     this.flatness ??= rest.every((value, i) => i % 3 !== 2 || value === rest[2]);
@@ -135,8 +201,7 @@ export class Character {
 
   /** Defines of a shader that shows `role`. The source needs no bones, so all models of it share one. @param {Role} role */
   defines(role, extra = {}) {
-    const bare = { pack: { ...this.pack, skinned: false }, limits: this.limits };
-    return { ...characterDefines(bare), ...this.sourceDefines(), SHOW_SOURCE: 1, ...extra };
+    return { ...characterDefines({ ...this.pack, skinned: false }, this.limits), ...this.sourceDefines(), SHOW_SOURCE: 1, ...extra };
   }
 
   /** How a role is posed, in GLSL. @param {Role} role */
@@ -151,8 +216,9 @@ export class Character {
   }
 
   /**
-   * Materials of a surface, one for each group of triangles that shares a picture.
+   * Materials of a surface, one for each group of triangles with the same image.
    * @param {Role} role @param {{flat?: boolean, crowd?: boolean, error?: boolean, layer?: string}} options
+   * @returns {Surface}
    */
   surface(role, { flat = false, crowd = false, error = false, layer = "base" } = {}) {
     const key = [role, flat, crowd, error, layer].join();
@@ -163,7 +229,7 @@ export class Character {
       const make = (group) => this.makeMaterial(role, extra, uniforms, group);
       this.materials.set(key, { list: this.split.groups.map(make), uniforms });
     }
-    return this.materials.get(key);
+    return /** @type {Surface} */ (this.materials.get(key));
   }
 
   makeMaterial(role, extra, surfaceUniforms, { picture, cutoff }) {
@@ -183,10 +249,11 @@ export class Character {
     return material;
   }
 
-  /** Decodes the pictures of the materials; surfaces made before show plain colours, so they are made anew. */
+  /** Decodes the images of the materials; existing surfaces have plain colours, so they are rebuilt. */
   async loadPictures() {
     const decode = async ({ mime, array }) => {
-      const blob = new Blob([this.pack.arrays[array]], { type: mime });
+      const blob = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (this.pack.arrays[array])], { type: mime });
+      /** @type {ImageBitmapOptions} */
       const kept = { imageOrientation: "flipY", colorSpaceConversion: "none", premultiplyAlpha: "none" };
       const bitmap = await createImageBitmap(blob, kept);
       const texture = new THREE.Texture(bitmap);
@@ -211,7 +278,7 @@ export class Character {
     this.indexed.dispose();
     this.flatGeometry?.dispose();
     for (const mesh of this.parts.values()) {
-      mesh?.material.dispose();
+      if (mesh) materialOf(mesh).dispose();
       if (mesh?.geometry !== this.indexed) mesh?.geometry.dispose();
     }
     const lent = new Set(Object.values(this.whole?.uniforms ?? {}).map(({ value }) => value));
@@ -228,4 +295,43 @@ function table(colors, limits) {
       data[4 * i + 3] = 255;
     }
   });
+}
+
+// Two sequences of one mesh: the source of the first, and the frames of the second as its result.
+
+/** Triangles, materials, camera and ground are those of the first; only where its vertices are is the second's own. */
+export class PairedCharacter extends Character {
+  /** @param {import("./pack.js").Pack} pack @param {import("./pack.js").Pack} copy  as many frames and vertices */
+  constructor(pack, copy, limits) {
+    super(pack, limits);
+    for (const key of ["frames", "vertices"]) {
+      if (copy.counts[key] !== pack.counts[key]) throw new Error(`The two animations differ in their number of ${key}.`);
+    }
+    this.copy = copy;
+    this.copyTextures = null;
+  }
+
+  /** @returns {Role[]} */
+  get roles() {
+    return ["result", "source"];
+  }
+
+  /** @param {Role} role */
+  uniformsOf(role) {
+    if (role === "source") return this.uniforms;
+    this.copyTextures ??= sourceTextures(this.copy, this.limits, this.center);
+    const { source, sourceScale } = this.copyTextures;
+    return { ...this.uniforms, source: { value: source }, sourceScale: { value: sourceScale } };
+  }
+
+  /** @param {Role} role */
+  positionsOf(role, moment, vertices) {
+    return sourcePositions(role === "source" ? this.pack : this.copy, moment, vertices);
+  }
+
+  dispose() {
+    super.dispose();
+    this.copyTextures?.source.dispose();
+    this.copyTextures?.sourceScale?.dispose();
+  }
 }

@@ -7,7 +7,7 @@ export class Clock {
     this.clips = clips;
     this.clip = clips[0];
     this.time = 0;
-    /** @type {[number, number]|null} First and last frame of what repeats, counted from the start of the clip; null for all. */
+    /** @type {[number, number]|null} First and last frame of the loop, from the start of the clip; null for the whole clip. */
     this.range = null;
   }
 
@@ -22,7 +22,7 @@ export class Clock {
     return this.clip.start + Math.min(this.time * this.clip.fps, last);
   }
 
-  /** Whether the time is inside of what repeats: outside of it the clip is looked at frame by frame. */
+  /** Whether the time is inside of the loop; outside of it the clip is shown frame by frame. */
   get repeats() {
     const at = this.time * this.clip.fps;
     return this.range !== null && at >= this.range[0] && at < this.range[1] + 1;
@@ -46,7 +46,7 @@ export class Clock {
     this.time = Math.min(Math.max(seconds, 0), this.length);
   }
 
-  /** Stands at a frame counted over all clips, which need not be whole. */
+  /** Goes to a frame counted over all clips, which may be fractional. */
   setFrame(frame) {
     const owner = this.ownerOf(Math.floor(frame)) ?? this.clip;
     if (owner !== this.clip) this.range = null;
@@ -54,12 +54,12 @@ export class Clock {
     this.setTime((frame - this.clip.start) / this.clip.fps);
   }
 
-  /** The clip that holds a frame. */
+  /** The clip that contains a frame. */
   ownerOf(frame) {
     return this.clips.find(({ start, stop }) => frame >= start && frame < stop);
   }
 
-  /** Moves on; false when the end is reached. What repeats from A to B does so whether the clip does or not. */
+  /** Advances the time; false at the end. A loop from A to B repeats whether or not the clip does. */
   advance(seconds, loop) {
     const time = this.time + seconds;
     if (this.range) {

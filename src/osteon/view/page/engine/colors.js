@@ -29,6 +29,7 @@ const LAB = [
 const CONES_INVERSE = inverse(CONES);
 const LAB_INVERSE = inverse(LAB);
 
+/** @param {number[][]} matrix */
 function inverse([[a, b, c], [d, e, f], [g, h, i]]) {
   const det = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
   return [

@@ -1,14 +1,15 @@
 // A crowd: many instances of one or several characters, each at its own place and time, one draw a character.
 import * as THREE from "three";
-import { crowdMaterial, instanceVectors, instancedMesh, releaseInstances } from "./instances.js";
 import { crowdShadowMesh } from "./ground.js";
+import { crowdMaterial, instancedMesh, instanceVectors, releaseInstances } from "./instances.js";
+import { materialOf } from "./mesh_shader.js";
 import { LevelCrowd } from "./levels/level_crowd.js";
 import { StreamCrowd } from "./stream.js";
 
 export const MOST_INSTANCES = 10_000;
 /** Triangles of a crowd up to which its shadows are drawn: they cost as much as drawing it once more. */
 const MOST_SHADOWED = 6_000_000;
-/** Free ground between neighbours, as part of what a character needs. */
+/** Free space between neighbours, as a part of the size of a character. */
 const GAP = 0.4;
 
 /** Numbers in 0 … 1 that are the same for the same seed (mulberry32). */
@@ -23,10 +24,10 @@ function randomNumbers(seed) {
 }
 
 /**
- * Who stands where: instances on a jittered grid.
+ * Places instances on a jittered grid.
  * @param {import("./character.js").Character[]} characters
  * @returns {{character: number, clip: number, offset: number, place: number[], turn: number}[]}
- *   a vertex x of the character is drawn at R(turn) (x - the character's center) + place
+ *   a vertex x of the character is drawn at R(turn) (x - center of the character) + place
  */
 export function placeCrowd(characters, count, seed) {
   const random = randomNumbers(seed);
@@ -51,7 +52,7 @@ export function placeCrowd(characters, count, seed) {
   });
 }
 
-/** Draws all instances by matrix palettes: the graphics card poses them, a frame costs a few uniforms. */
+/** Draws all instances by matrix palettes: the graphics card poses them, a frame needs only a few uniforms. */
 export class PaletteCrowd {
   /** @param {import("./character.js").Character[]} characters @param {ReturnType<typeof placeCrowd>} instances */
   constructor(characters, instances) {
@@ -64,7 +65,7 @@ export class PaletteCrowd {
     this.scene.children = this.meshes.filter((mesh) => mesh.geometry.instanceCount > 0);
   }
 
-  /** Takes up materials that were made anew, once pictures have come. */
+  /** Uses rebuilt materials, after images were decoded. */
   renew() {
     this.meshes.forEach((mesh, c) => (mesh.material = crowdMaterial(this.characters[c])));
   }
@@ -96,7 +97,12 @@ export class Crowd {
     const bounded = Math.min(Math.max(1, Math.round(count)), MOST_INSTANCES);
     this.instances = placeCrowd(this.characters, bounded, seed);
     this.palette = new PaletteCrowd(this.characters, this.instances);
+    /** @type {StreamCrowd|null} */
     this.stream = null;
+    /** @type {THREE.Mesh[]|null} Meshes of the shadows. */
+    this.shadows = null;
+    /** @type {{points: number[][], extent: number}|null} */
+    this.outlined = null;
     /** @type {LevelCrowd|null} */
     this.levels = null;
     this.seconds = 0;
@@ -107,18 +113,25 @@ export class Crowd {
   }
 
   /**
+   * @param {THREE.WebGLRenderer} renderer @param {THREE.PerspectiveCamera} camera
    * @param {{method: "palette"|"stream"|"levels", rank: number, choice: import("./levels/level_crowd.js").LevelChoice}
    *   & import("./levels/level_crowd.js").Picture} how  `rank` of the first character's corrections
+   * @returns {boolean} whether levels are still changing
    */
-  draw(renderer, camera, { method, rank, choice, ...picture }) {
+  draw(renderer, camera, how) {
+    const { method, rank, choice } = how;
     this.characters.forEach(({ uniforms, pack }, c) => {
       uniforms.rank.value = c === 0 ? rank : pack.rank;
       uniforms.shade.value = 1;
     });
-    if (method === "palette") return this.palette.draw(renderer, camera, this.seconds);
-    if (method === "levels") return this.needLevels().draw(renderer, camera, this.seconds, choice, picture);
+    if (method === "levels") return this.needLevels().draw(renderer, camera, this.seconds, choice, how);
+    if (method === "palette") {
+      this.palette.draw(renderer, camera, this.seconds);
+      return false;
+    }
     this.stream ??= new StreamCrowd(renderer, this.characters, this.instances);
     this.stream.draw(camera, this.seconds);
+    return false;
   }
 
   /** Whether the crowd is small enough for shadows. */
@@ -133,7 +146,7 @@ export class Crowd {
     this.shadows ??= palette.meshes.map((mesh, c) => crowdShadowMesh(characters[c], mesh));
     palette.setClock(this.seconds);
     const size = Math.max(...characters.map(({ motion }) => motion.size));
-    const drawn = this.shadows.filter(({ geometry }) => geometry.instanceCount > 0);
+    const drawn = this.shadows.filter((mesh, c) => palette.meshes[c].geometry.instanceCount > 0);
     ground.drawCrowdShadow(renderer, drawn, { extent: this.outline().extent, size }, theme);
   }
 
@@ -142,13 +155,13 @@ export class Crowd {
     return this.levels;
   }
 
-  /** Takes up materials that were made anew. */
+  /** Uses rebuilt materials. */
   renew() {
     this.palette.renew();
     this.levels?.renew();
   }
 
-  /** What the camera must show: the boxes of all that characters do, turned and placed as they are. */
+  /** The extent that the camera frames: the bounding boxes of all characters over their clips, rotated and placed. */
   outline() {
     this.outlined ??= this.#findOutline();
     return this.outlined;
@@ -172,7 +185,7 @@ export class Crowd {
   }
 
   dispose() {
-    this.shadows?.forEach(({ material }) => material.dispose());
+    this.shadows?.forEach((mesh) => materialOf(mesh).dispose());
     this.palette.dispose();
     this.stream?.dispose();
     this.levels?.dispose();

@@ -1,8 +1,8 @@
-// Displacements that are found once for a picture: a pass that writes, for each vertex, what is added to its rest pose and
-// to its rest normal. A vertex is shaded several times a picture, for its shadow, for each view and wherever triangles share
-// it; so it reads two texels instead of a row of columns. The code is that of the displacement itself.
+// Displacements that are computed once per picture: a pass writes, for each vertex, the sum that is added to its rest pose
+// and its rest normal. A vertex is shaded several times per picture, for its shadow, for each view and for each triangle
+// that shares it; so it reads two texels instead of a row of columns. The code is that of the displacement itself.
 //
-// Notes, software rasteriser, five eigendisplacements a joint: without this a picture of the built-in hand, 8.4 columns a
+// Notes, software rasteriser, five eigendisplacements per joint: without this a picture of the built-in hand, 8.4 columns per
 // vertex, took 1.3 to 1.5 times that of the skin alone.
 import * as THREE from "three";
 import { displacementsOf } from "./displacements/index.js";
@@ -31,7 +31,7 @@ ${calls}
   turned = vec4(n, 1.0);
 }`;
 
-/** Displacements of a model that can be found once for a picture. @param {import("./pack.js").Pack} pack */
+/** Displacements of a model that can be computed once per picture. @param {import("./pack.js").Pack} pack */
 const onceOf = (pack) => displacementsOf(pack).filter(({ code }) => code.once);
 
 /** Whether a model has such displacements, and the card can write them. */
@@ -40,7 +40,7 @@ export function canDisplaceOnce(pack, limits) {
 }
 
 export class DisplacedRest {
-  /** @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits */
+  /** @param {import("./pack.js").Pack} pack @param {import("./tiles.js").Limits} limits */
   constructor(pack, limits) {
     const { vertices } = pack.counts;
     const width = Math.min(limits.width, vertices);
@@ -53,13 +53,13 @@ export class DisplacedRest {
     this.scene = null;
   }
 
-  /** Where a vertex finds them, by uniform name. */
+  /** The results, by uniform name. */
   get textures() {
     const [displacedRest, displacedNormals] = this.target.textures;
     return { displacedRest, displacedNormals };
   }
 
-  /** Finds those of the moment that the uniforms of the character tell. @param {THREE.WebGLRenderer} renderer */
+  /** Computes them for the moment in the uniforms of the character. @param {THREE.WebGLRenderer} renderer */
   update(renderer, uniforms) {
     this.scene ??= this.#makeScene(uniforms);
     renderer.setRenderTarget(this.target);
@@ -72,7 +72,7 @@ export class DisplacedRest {
     const found = onceOf(pack);
     const chunks = found.map(({ kind, arrays, code }) => code.chunk(kind, arrays, pack.counts)).join("\n");
     const calls = found.map(({ kind, arrays, code }) => `    displace_${kind}(now, ${code.columnsOf(arrays, pack.counts)}, p, n);`);
-    // Not what it writes to itself.
+    // A pass cannot read the textures that it writes.
     const { displacedRest, displacedNormals, ...read } = uniforms;
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute("position", new THREE.Float32BufferAttribute([-1, -1, 0, 3, -1, 0, -1, 3, 0], 3));

@@ -1,41 +1,47 @@
-// The renderer behind the page: shows one model or a crowd, plays it, compares it with its source, and answers questions.
-// One long class, because it is all that the page sees; the work is done by the modules below.
+// The renderer of the page: shows one model or a crowd, plays it, compares it with its source, and answers queries about it.
+// One long class, because it is the interface of the page to the renderer; the modules below do the work.
 import * as THREE from "three";
-import { Eye } from "./camera.js";
+import { absent, messageOf } from "./absent.js";
+import { Character, PairedCharacter } from "./character.js";
+import { CharacterCache } from "./character_cache.js";
 import { Clock } from "./clock.js";
 import { Crowd } from "./crowd.js";
 import { columnsAt } from "./displacements/index.js";
+import { EigenskinCharacter } from "./eigenskin_character.js";
 import { instanceVectors } from "./instances.js";
 import { setEnvironment } from "./light.js";
 import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
+import { CrowdMode, EigenskinMode, ModelMode, PosingMode } from "./modes.js";
+import { OrbitCamera } from "./orbit_camera.js";
 import { Picker, weightsOf } from "./pick.js";
 import { momentInClip, sourcePositions } from "./pose.js";
-import { PairedCharacter } from "./paired_character.js";
 import { PosedCharacter } from "./posed_character.js";
-import { TurnedCharacter } from "./turned_character.js";
 import { readPosed } from "./readback.js";
 import { posedJoints } from "./skeleton.js";
-import { Shelf } from "./shelf.js";
 import { characterOf } from "./skinned_character.js";
 import { textureLimits } from "./tiles.js";
 
-/** Longest step of the clock, seconds: a page that was asleep does not jump. */
+/** Longest step of the clock, seconds: a page that was suspended does not jump. */
 const LONGEST_STEP = 0.25;
-/** Largest error shown where there is none at all, part of the diagonal. */
+/** Scale of the heat map where there is no error at all, part of the diagonal. */
 const NO_ERROR = 1e-6;
 
 /**
- * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe"|"plain", swipe: number, wireframe: boolean,
- *   paint: "material"|"bones"|"weights"|"error"|"clusters"|"triangles"|"supports"|"column", bone: number, rank: number,
- *   axes: boolean, sides: string[],
- *   skeleton: boolean, theme: "light"|"dark", heatMax: number|null, shade: number,
- *   level: import("./levels/level_curve.js").LevelPoint|null, mesh: number, light: "room"|"camera"|"picture",
- *   lightPower: number, lightTurn: number, background: number|null}} View  `shade` 0 shows bare colours, `sides` are
- *   what stands beside each other, `level` null all bones, `mesh` 0 the model's own and others coarser ones;
- *   `lightTurn` in degrees; with a `background` there is no ground.
+ * @typedef {import("./pack.js").Pack} Pack
+ * @typedef {import("./character.js").Role} Role
+ * @typedef {import("./mesh_shader.js").Paint} Paint
+ * @typedef {"palette"|"stream"|"levels"} CrowdMethod
+ * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe"|"plain", swipe: number, wireframe: boolean, paint: Paint,
+ *   bone: number, rank: number, axes: boolean, sides: Role[], skeleton: boolean, theme: "light"|"dark",
+ *   heatMax: number|null, shade: number, level: import("./levels/level_curve.js").LevelPoint|null, mesh: number,
+ *   light: "room"|"camera"|"picture", lightPower: number, lightTurn: number, background: number|null}} View
+ *   `shade` 0 shows unshaded colours; `sides` are the roles of views beside each other; `level` null shows all bones;
+ *   `mesh` 0 is the mesh of the model and others are coarser; `lightTurn` is in degrees; with a `background` there is no
+ *   ground.
  * @typedef {{time: number, frame: number, clip: string, fps: number, drawMs: number}} FrameInfo
- *   seconds within the clip, frame over all clips, pictures per second, milliseconds of script
+ *   Seconds within the clip, frame over all clips, pictures per second, milliseconds of script.
+ * @typedef {{character: Character, clock: Clock, errors: import("./errors.js").ErrorMeter|null, marked: number|null}} Shown
  */
 export class Engine {
   /**
@@ -43,7 +49,9 @@ export class Engine {
    * @param {{onFrame?: (info: FrameInfo) => void, onError?: (text: string) => void}} options
    */
   constructor(canvas, { onFrame = () => {}, onError = () => {} } = {}) {
-    Object.assign(this, { canvas, onFrame, onError });
+    this.canvas = canvas;
+    this.onFrame = onFrame;
+    this.onError = onError;
     /** @type {View} */
     this.view = {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
@@ -51,37 +59,55 @@ export class Engine {
       ...{ light: "room", lightPower: 1, lightTurn: 0, background: null },
       sides: ["source", "result"],
     };
-    /** @type {number[]|null} From where a model is seen when it is framed; null: from where it is well seen. */
+    /** @type {number[]|null} Direction from which a model is seen when it is framed; null for the default. */
     this.direction = null;
     this.speed = 1;
     this.loop = true;
     this.playing = false;
-    /** @type {import("./character.js").Character|null} */
-    this.character = null;
-    /** @type {Crowd|null} */
-    this.group = null;
+    /** @type {Character} Null before the first model. */
+    this.character = absent();
+    /** @type {Character|null} Another model of the same source, shown in place of the source. */
+    this.beside = null;
+    /** @type {Clock} Of the character. */
+    this.clock = absent();
+    /** @type {import("./errors.js").ErrorMeter|null} */
+    this.errors = null;
+    /** @type {number|null} Vertex with a mark. */
+    this.marked = null;
+    /** @type {number|null} Largest error, found once. */
+    this.heatMax = null;
+    /** @type {CrowdMethod} */
     this.method = "palette";
-    /** @type {number|null} Seconds since the picture before, while it plays. */
+    /** @type {number|null} Seconds since the previous picture, while it plays. */
     this.frameTime = null;
+    /** @type {number|null} Time of the previous picture. */
+    this.before = null;
+    /** Number of the requested animation frame; 0 for none. */
+    this.requested = 0;
+    /** Aspect that the camera was framed for. */
+    this.fitted = 0;
     /** @type {import("./levels/level_crowd.js").LevelChoice} */
     this.crowdLevels = { auto: true, budget: 1 / 30, bones: 1, blends: 4 };
+    this.width = this.height = 1;
     this.stats = new FrameStats();
-    this.renderer = this.makeRenderer();
+    this.modelMode = new ModelMode(this);
+    /** @type {ModelMode} */
+    this.mode = this.modelMode;
+    /** @type {THREE.WebGLRenderer} Null where the browser cannot draw. */
+    this.renderer = this.makeRenderer() ?? absent();
+    this.cache = new CharacterCache();
+    this.model = new ModelView();
+    this.picker = new Picker();
+    this.orbitCamera = new OrbitCamera(canvas, () => this.refresh());
+    this.lost = () => onError("The graphics card was reset; reload the page.");
+    /** @type {import("./tiles.js").Limits} */
+    this.limits = absent();
+    /** @type {Meter} */
+    this.meter = absent();
     if (!this.renderer) return;
     this.renderer.autoClear = false;
     this.limits = textureLimits(this.renderer);
-    this.shelf = new Shelf();
-    /** @type {import("./character.js").Character|null} Another model of the same source, shown in place of the source. */
-    this.beside = null;
-    this.model = new ModelView();
-    this.picker = new Picker();
-    this.meter = new Meter(this.renderer.getContext());
-    this.eye = new Eye(canvas, () => this.refresh());
-    /** @type {PosedCharacter|null} */
-    this.posed = null;
-    /** @type {TurnedCharacter|null} */
-    this.turned = null;
-    this.lost = () => onError("The graphics card was reset; reload the page.");
+    this.meter = new Meter(/** @type {WebGL2RenderingContext} */ (this.renderer.getContext()));
     canvas.addEventListener("webglcontextlost", this.lost);
     this.resize();
   }
@@ -96,23 +122,24 @@ export class Engine {
   }
 
   /**
-   * Shows a pack instead of what is shown; false when it cannot be shown, and then onError says why. With a `copy`, a
+   * Shows a pack; returns false and calls onError if it cannot be shown. With a `copy`, a
    * pack of other frames of the same mesh, the pack is the source and the copy the result. A pack that is to `stay`
-   * is of the same source as what is shown: moment, view, mark and what stands beside it stay, and so does what goes.
+   * is of the same source as the current one: moment, view, mark and the model beside it stay, and playback continues.
    */
-  load(pack, copy = null, stay = false) {
+  load(pack, copy = /** @type {Pack|null} */ (null), stay = false) {
     return this.guarded(() => {
       const stays = stay && this.character !== null;
-      const character = copy ? new PairedCharacter(pack, copy, this.limits) : this.shelf.take(pack, this.limits, stays);
-      this.endCrowd();
-      this.endPosing();
-      this.endTurning();
+      const character = copy ? new PairedCharacter(pack, copy, this.limits) : this.cache.take(pack, this.limits, stays);
+      this.leaveMode();
       const [left, frame] = [this.character, this.clock?.frame ?? 0];
       this.character = character;
-      if (left && !this.shelf.holds(left)) left.dispose();
-      if (!stays) this.beside = this.marked = null;
-      if (stays) this.shelf.makeRoom([character, this.beside]);
-      else this.shelf.keepOnly(copy ? [] : [character]);
+      if (left && !this.cache.holds(left)) left.dispose();
+      if (!stays) {
+        this.beside = null;
+        this.marked = null;
+      }
+      if (stays) this.cache.makeRoom([character, this.beside]);
+      else this.cache.keepOnly(copy ? [] : [character]);
       this.clock = new Clock(pack.clips);
       this.errors = character.errors;
       this.heatMax = null;
@@ -129,17 +156,17 @@ export class Engine {
     });
   }
 
-  /** Makes ready what a model of the same source needs to be shown as the present one is: its first picture is quick. */
+  /** Prepares a model of the same source, so that its first picture is fast. */
   async warm(pack) {
-    if (!this.character || this.posed || this.turned || this.group || this.shelf.isFull(pack)) return;
-    const { renderer, eye, model } = this;
-    const character = this.shelf.take(pack, this.limits, true);
-    character.displace?.(renderer);
+    if (!this.character || this.mode !== this.modelMode || this.cache.isFull(pack)) return;
+    const { renderer, orbitCamera, model } = this;
+    const character = this.cache.take(pack, this.limits, true);
+    character.displace(renderer);
     const scene = model.sceneOf(character, this.view);
-    if (renderer.extensions.has("KHR_parallel_shader_compile")) await renderer.compileAsync(scene, eye.camera);
-    if (!this.shelf.holds(character)) return;
+    if (renderer.extensions.has("KHR_parallel_shader_compile")) await renderer.compileAsync(scene, orbitCamera.camera);
+    if (!this.cache.holds(character)) return;
     // Some drivers finish a shader when it is first used: here, and the next picture covers it at once.
-    model.drawOnce(renderer, eye.camera, { scene, character, theme: this.view.theme });
+    model.drawOnce(renderer, orbitCamera.camera, { scene, character, theme: this.view.theme });
     this.draw();
   }
 
@@ -147,15 +174,18 @@ export class Engine {
   setBeside(pack) {
     if (!this.character || (pack?.arrays.rest ?? null) === (this.beside?.pack.arrays.rest ?? null)) return true;
     return this.guarded(() => {
-      this.beside = pack && this.shelf.take(pack, this.limits, true);
-      this.shelf.makeRoom([this.character, this.beside]);
-      this.model.beside = this.posed || this.turned ? null : this.beside;
+      this.beside = pack && this.cache.take(pack, this.limits, true);
+      this.cache.makeRoom([this.character, this.beside]);
+      this.model.beside = this.posed || this.eigenskin ? null : this.beside;
       if (this.beside?.pack.images.length && !this.beside.pictures.length) this.loadPictures(this.beside);
       this.refresh();
     });
   }
 
-  /** What is seen where a role is: the source may be another model. */
+  /**
+   * The character and role of a view: the source may be replaced by another model.
+   * @param {Role} role @returns {{character: Character, role: Role}}
+   */
   ownerOf(role) {
     const { character, model } = this;
     return role === "source" && model.beside ? { character: model.beside, role: "result" } : { character, role };
@@ -174,7 +204,7 @@ export class Engine {
       work();
       return true;
     } catch (error) {
-      this.onError(error.message);
+      this.onError(messageOf(error));
       return false;
     }
   }
@@ -187,18 +217,18 @@ export class Engine {
 
   setClip(name) {
     if (!this.character || !this.clock.setClip(name)) return;
-    if (!this.eye.touched) this.fit();
+    if (!this.orbitCamera.touched) this.fit();
     this.refresh();
   }
 
   setTime(seconds) {
     if (!this.character) return;
     this.clock.setTime(seconds);
-    if (this.group) this.group.seconds = this.clock.time;
+    this.mode.seek();
     this.refresh();
   }
 
-  /** Stands at a frame, counted over all clips, in the clip that holds it. */
+  /** Goes to a frame, counted over all clips. */
   setFrame(frame) {
     const owner = this.character && this.clock.ownerOf(frame);
     if (!owner) return;
@@ -222,23 +252,21 @@ export class Engine {
     this.refresh();
   }
 
+  /** Moves on by so many seconds. @param {number} seconds */
   advance(seconds) {
-    if (!this.character) return;
-    if (this.group) this.group.seconds += seconds * this.speed;
-    const goesOn = this.clock.advance(seconds * this.speed, this.loop);
-    if (!goesOn && !this.group) this.playing = false;
+    if (this.character) this.mode.advance(seconds * this.speed);
   }
 
   // ---- pictures ---------------------------------------------------------------------------------------------------
 
-  /** Asks for a picture with what `view` says now. */
+  /** Requests a picture with the current `view`. */
   refresh() {
-    if (!this.renderer || this.asked) return;
-    this.asked = requestAnimationFrame((now) => this.tick(now));
+    if (!this.renderer || this.requested) return;
+    this.requested = requestAnimationFrame((now) => this.tick(now));
   }
 
   tick(now) {
-    this.asked = 0;
+    this.requested = 0;
     this.frameTime = this.playing && this.before != null ? (now - this.before) / 1000 : null;
     if (this.playing) {
       if (this.before != null) this.advance(Math.min((now - this.before) / 1000, LONGEST_STEP));
@@ -264,62 +292,35 @@ export class Engine {
     return moving;
   }
 
-  /** Draws what is shown, and tells nobody; true while something still moves by itself. */
+  /** Draws without calling onFrame; true while something still moves by itself. */
   drawNow() {
-    return this.group ? this.drawCrowd() : this.drawModel();
-  }
-
-  drawModel() {
-    this.chooseMesh();
-    if (this.fitted !== this.aspect && !this.eye.touched) this.fit();
-    const { size, ground } = this.character.motion;
-    this.eye.follow(this.middle);
-    // The ground goes along; its lines stay where they are.
-    this.model.ground.place(this.middle, ground, size, 3 * size);
-    const moving = this.eye.update(this.aspect);
-    this.setUniforms();
-    const own = this.model.character === this.character; // a coarser mesh has other vertices
-    const marked = this.marked === null || !own ? null : this.posedVertex(this.marked);
-    this.model.setMark(marked, this.view.theme, this.renderer.getPixelRatio());
-    const complete = this.model.draw(this.renderer, this.eye.camera, this.view, this);
-    return moving || !complete;
+    return this.mode.draw();
   }
 
   /** Shows the model by its own mesh or by a coarser one. */
   chooseMesh() {
-    const coarse = this.view.mesh > 0 ? this.character.coarse?.[this.view.mesh - 1] : null;
+    const coarse = this.view.mesh > 0 ? this.character.coarse[this.view.mesh - 1] : null;
     const shown = coarse ?? this.character;
     if (this.model.character !== shown) this.model.show(shown);
   }
 
-  drawCrowd() {
-    if (this.fitted !== this.aspect && !this.eye.touched) this.fit();
-    const moving = this.eye.update(this.aspect);
-    const shadow = (ground) => this.group.drawShadow(this.renderer, ground, this.view.theme, this.method);
-    this.model.drawGround(this.renderer, this.eye.camera, this.view, this, shadow);
-    const { method, rank, crowdLevels: choice, width, height, frameTime } = this;
-    const how = { method, rank, choice, width, height, frameTime, skeleton: this.view.skeleton };
-    const changing = this.group.draw(this.renderer, this.eye.camera, how);
-    return moving || changing;
-  }
-
   setUniforms() {
     this.model.setUniforms(this.view, this.clock.moment, () => this.scaleMax);
-    for (const character of [this.model.beside, this.model.character]) character?.displace?.(this.renderer);
+    for (const character of [this.model.beside, this.model.character]) character?.displace(this.renderer);
   }
 
   /** Width over height of one view. */
   get aspect() {
-    const abreast = this.character && !this.group ? this.model.abreast(this.view) : 1;
+    const abreast = this.character ? this.mode.abreast : 1;
     return (this.width * (this.stacked ? abreast : 1 / abreast)) / Math.max(1, this.height);
   }
 
-  /** Whether views stand one above the other. */
+  /** Whether views are one above the other. */
   get stacked() {
-    return Boolean(this.character && !this.group) && this.model.stacked(this.view, this.width, this.height);
+    return Boolean(this.character) && this.mode.stacked;
   }
 
-  /** Whether there are a result and a source, so that there are errors. */
+  /** Whether there are a result and a source to compare. */
   get comparable() {
     return Boolean(this.errors && this.character?.pack.skinned && this.character.pack.hasSource);
   }
@@ -330,7 +331,7 @@ export class Engine {
 
   /** The error (part of the diagonal) shown in the last colour; found once, then the same for all ranks and frames. */
   get scaleMax() {
-    if (this.view.heatMax > 0) return this.view.heatMax;
+    if (this.view.heatMax && this.view.heatMax > 0) return this.view.heatMax;
     if (this.comparable && this.errors) this.heatMax ??= this.errors.largest(0);
     return this.heatMax || NO_ERROR;
   }
@@ -343,25 +344,20 @@ export class Engine {
     return this.character.motion.middleAt(clip, frame - clip.start);
   }
 
-  /** Frames all that is shown. */
+  /** Frames everything that is shown. */
   fit() {
     if (!this.character) return;
     this.fitted = this.aspect;
-    const { size, ground } = this.character.motion;
-    if (this.group) {
-      const { points, extent } = this.group.outline();
-      this.model.ground.place([0, 0, 0], ground, size, 2.2 * extent + 2 * size);
-      this.eye.fit({ points, middle: [0, 0, 0], ground, extent, crowd: true, from: this.direction }, this.aspect);
-    } else {
-      const points = this.character.motion.pointsAround(this.clock.clip);
-      const flat = this.character.isFlat;
-      const from = this.direction;
-      this.eye.fit({ points, middle: this.middle, ground, extent: size, flat, from }, this.aspect);
-    }
+    this.orbitCamera.fit({ ...this.mode.frame(), from: this.direction }, this.aspect);
     this.refresh();
   }
 
-  /** Keeps what readLight found in a picture, for `view.light` "picture". @param {number[][]|null} found */
+  /** Frames it anew after the aspect changed, unless the user has moved the camera. */
+  fitIfNew() {
+    if (this.fitted !== this.aspect && !this.orbitCamera.touched) this.fit();
+  }
+
+  /** Stores the result of readLight, for `view.light` "picture". @param {number[][]|null} found */
   setEnvironment(found) {
     setEnvironment(found);
     this.refresh();
@@ -373,15 +369,15 @@ export class Engine {
     this.direction = direction;
     this.fit();
     this.direction = before;
-    this.eye.touched = true; // chosen by the person: it stays when the window changes
+    this.orbitCamera.touched = true; // chosen by the user: it stays when the window changes
   }
 
-  /** Goes near a vertex and marks it. */
+  /** Moves the camera to a vertex and marks it. */
   lookAtVertex(vertex) {
     if (!this.character || this.group) return;
     const { normals } = readPosed(this.renderer, this.character, { moment: this.clock.moment, rank: this.rank });
-    this.eye.follow(this.middle);
-    this.eye.lookAt(this.posedVertex(vertex), normals.subarray(3 * vertex, 3 * vertex + 3));
+    this.orbitCamera.follow(this.middle);
+    this.orbitCamera.lookAt(this.posedVertex(vertex), normals.subarray(3 * vertex, 3 * vertex + 3));
     this.marked = vertex;
     this.refresh();
   }
@@ -405,24 +401,24 @@ export class Engine {
 
   /** Errors of a frame, counted over all clips; distances are parts of the diagonal. */
   errorAt(frame, rank = this.rank) {
-    return this.comparable ? this.errors.errorAt(frame, rank) : null;
+    return this.comparable && this.errors ? this.errors.errorAt(frame, rank) : null;
   }
 
   /** The largest error of all clips: {frame, vertex, distance}. */
   worst(rank = this.rank) {
-    return this.comparable ? this.errors.worst(rank) : null;
+    return this.comparable && this.errors ? this.errors.worst(rank) : null;
   }
 
-  /** The error that so many vertices of all frames do not exceed, part of the diagonal. */
+  /** The error that a part of the vertices of all frames does not exceed, part of the diagonal. */
   errorPercentile(part, rank = this.rank) {
-    return this.comparable ? this.errors.percentile(part, rank) : null;
+    return this.comparable && this.errors ? this.errors.percentile(part, rank) : null;
   }
 
   errorByRank() {
-    return this.comparable ? this.errors.byRank() : null;
+    return this.comparable && this.errors ? this.errors.byRank() : null;
   }
 
-  /** What is under a point of the canvas, in CSS pixels from its top left corner. */
+  /** What is at a point of the canvas, in CSS pixels from its top left corner. */
   pick(x, y) {
     if (!this.character || this.group) return null;
     const holds = ({ from, to, top, tall }) => x >= from && x < to && y >= top && y < top + tall;
@@ -432,7 +428,7 @@ export class Engine {
     const [role] = pass.roles;
     const owner = this.ownerOf(role);
     const [left, top] = [x - pass.left, y - pass.top];
-    const at = { role: owner.role, camera: this.eye.camera, x: left, y: top, width: pass.span, height: pass.tall };
+    const at = { role: owner.role, camera: this.orbitCamera.camera, x: left, y: top, width: pass.span, height: pass.tall };
     const shown = owner.character === this.character ? this.model.character : owner.character; // perhaps coarser
     const seen = this.picker.seenAt(this.renderer, shown, this.clock.moment, at);
     if (!seen) return null;
@@ -443,14 +439,17 @@ export class Engine {
     return { vertex, triangle, role, pack, bone: weights[0]?.[0] ?? 0, weights, error };
   }
 
-  /** A vertex of the result now, relative to the character's center. */
+  /** Current position of a vertex of the result, relative to the center of the character. */
   posedVertex(vertex) {
     const { center } = this.character;
     const [x, y, z] = this.model.character.positionsOf("result", this.clock.moment, [vertex], this.rank);
     return [x - center[0], y - center[1], z - center[2]];
   }
 
-  /** Error of a vertex at this moment, between frames too, of the model seen there; null without a source. */
+  /**
+   * Error of a vertex at this moment, also between frames, of the model seen there; null without a source.
+   * @param {number} vertex @param {Role} role
+   */
   errorNow(vertex, role = "result") {
     if (!this.comparable) return null;
     const { character } = this.ownerOf(role);
@@ -476,7 +475,7 @@ export class Engine {
       what.moment = momentInClip(clip, frame - clip.start);
     }
     const { positions } = readPosed(this.renderer, character, what);
-    // A crowd stands around the center of the character that was loaded.
+    // A crowd is placed around the center of the loaded character.
     const { center } = this.character;
     return positions.map((x, i) => x + center[i % 3]);
   }
@@ -484,36 +483,37 @@ export class Engine {
   /** By which mesh an instance of the crowd is drawn at a moment of its clock, and its attributes there. */
   drawnInstance(number, seconds) {
     const { group, method } = this;
+    if (!group) throw new Error("There is no crowd.");
     const instance = group.instances[number];
     const character = group.characters[instance.character];
     const kind = method === "levels" ? group.needLevels().kinds[instance.character] : null;
     if (!kind) return { character, vectors: instanceVectors(character, instance) };
-    group.levels.prepare(this.renderer, seconds, this.crowdLevels);
+    group.needLevels().prepare(this.renderer, seconds, this.crowdLevels);
     return kind.drawn(number);
   }
 
-  /** Holds the amounts of the morph targets of the model by hand; null lets them play. @param {ArrayLike<number>|null} values */
+  /** Sets the amounts of the morph targets of the model; null plays those of the clip. @param {ArrayLike<number>|null} values */
   holdTargets(values) {
-    this.character?.holdTargets?.(values);
+    this.character?.holdTargets(values);
     this.refresh();
   }
 
-  /** How much of each morph target there is now. @returns {number[]} */
+  /** The current amounts of the morph targets. @returns {number[]} */
   targetsNow() {
     const { pack } = this.character;
     const found = columnsAt(pack, this.clock.moment, pack.rank).find(({ code }) => code.cut);
     return found ? [...found.q] : [];
   }
 
-  /** The joint of the skeleton that is seen nearest to a place of the canvas, within so many pixels; -1 for none. */
+  /** The visible joint of the skeleton nearest to a point of the canvas, within so many pixels; -1 for none. */
   jointNear(x, y, within) {
-    const { character, eye } = this;
+    const { character, orbitCamera } = this;
     if (!character?.pack.skinned || this.group) return -1;
     const view = this.views.find(({ left, span, top, tall }) => x >= left && x < left + span && y >= top && y < top + tall);
     if (!view) return -1;
     let [best, least] = [-1, within];
     posedJoints(character.pack, this.clock.moment).forEach((point, j) => {
-      const seen = new THREE.Vector3(...point).sub(new THREE.Vector3(...character.center)).project(eye.camera);
+      const seen = new THREE.Vector3(...point).sub(new THREE.Vector3(...character.center)).project(orbitCamera.camera);
       const [sx, sy] = [view.left + (0.5 + 0.5 * seen.x) * view.span, view.top + (0.5 - 0.5 * seen.y) * view.tall];
       const far = seen.z < 1 ? Math.hypot(sx - x, sy - y) : Infinity;
       if (far < least) [best, least] = [j, far];
@@ -521,30 +521,86 @@ export class Engine {
     return best;
   }
 
-  // ---- crowd ------------------------------------------------------------------------------------------------------
+  // ---- modes ------------------------------------------------------------------------------------------------------
+
+  /** The crowd that is shown, or null. */
+  get group() {
+    return this.mode.crowd;
+  }
+
+  /** The character that the Pose panel poses, or null. */
+  get posed() {
+    return this.mode.posed;
+  }
+
+  /** The character whose joints the EigenSkin panel rotates, or null. */
+  get eigenskin() {
+    return this.mode.eigenskin;
+  }
+
+  /** @param {ModelMode} mode */
+  enterMode(mode) {
+    this.mode = mode;
+    mode.enter();
+  }
+
+  /** Returns to the model as it plays. */
+  leaveMode() {
+    const { mode } = this;
+    this.mode = this.modelMode;
+    if (mode !== this.modelMode) mode.exit();
+  }
 
   /** Shows `count` instances of the model and of `extraPacks`, each at its own time. */
-  crowd({ count, seed = 0, extraPacks = [] }) {
+  crowd({ count, seed = 0, extraPacks = /** @type {Pack[]} */ ([]) }) {
     if (!this.character) return false;
     return this.guarded(() => {
       if (![this.character.pack, ...extraPacks].every(({ skinned }) => skinned)) {
-        throw new Error("A crowd is of models; fit the sequence first.");
+        throw new Error("A crowd needs skinned models; fit the sequence first.");
       }
       const extra = extraPacks.map((pack) => characterOf(pack, this.limits));
-      this.endCrowd();
-      this.group = new Crowd(this.character, extra, { count, seed });
-      this.meter.start();
-      this.stats.clear();
+      this.leaveMode();
+      this.enterMode(new CrowdMode(this, new Crowd(this.character, extra, { count, seed })));
       extra.forEach((character) => character.pack.images.length && this.loadPictures(character));
-      this.fit();
     });
   }
 
   endCrowd() {
-    if (!this.group) return;
-    this.group.dispose();
-    this.group = null;
-    this.meter.stop();
+    if (this.group) this.leaveMode();
+  }
+
+  /** Shows the rest mesh in place of the model, to be posed; `endPosing` shows the model again. */
+  beginPosing() {
+    if (!this.character || this.posed) return this.posed;
+    this.leaveMode();
+    this.guarded(() => this.enterMode(new PosingMode(this, new PosedCharacter(this.character.pack, this.limits))));
+    return this.posed;
+  }
+
+  endPosing() {
+    if (this.posed) this.leaveMode();
+  }
+
+  /** Shows the model with joints that can be rotated; `endEigenskin` shows it as it was. */
+  beginEigenskin() {
+    if (!this.character || this.eigenskin) return this.eigenskin;
+    this.leaveMode();
+    this.guarded(() => this.enterMode(new EigenskinMode(this, new EigenskinCharacter(this.character.pack, this.limits))));
+    return this.eigenskin;
+  }
+
+  endEigenskin() {
+    if (this.eigenskin) this.leaveMode();
+  }
+
+  /** Replaces the character that is shown. @param {Shown} shown */
+  show({ character, clock, errors, marked }) {
+    this.character = character;
+    this.clock = clock;
+    this.errors = errors;
+    this.marked = marked;
+    this.model.show(character);
+    this.model.beside = errors ? this.beside : null;
     this.stats.clear();
     this.fit();
   }
@@ -559,13 +615,13 @@ export class Engine {
     this.refresh();
   }
 
-  /** Who stands where in the crowd; see placeCrowd. */
+  /** The instances of the crowd; see placeCrowd. */
   get instances() {
     return this.group?.instances ?? [];
   }
 
   /**
-   * Means of the last pictures: {fps, trianglesPerSecond, scriptMs, bytesPerFrame}, and at levels what those computed;
+   * Means of the last pictures: {fps, trianglesPerSecond, scriptMs, bytesPerFrame}, and the counts of levels;
    * null without a crowd.
    */
   crowdStats() {
@@ -585,80 +641,25 @@ export class Engine {
   /** Root mean square error of a level over the clip that plays, part of the body's size; null without levels. */
   levelError(point) {
     const { levels, levelError } = this.character ?? {};
-    return levels ? levelError.rmsOf(this.clips.indexOf(this.clock.clip), levels.within(point)) : null;
-  }
-
-  // ---- posing -----------------------------------------------------------------------------------------------------
-
-  /** Shows the rest mesh in place of the model, to be posed; the model comes back with `endPosing`. */
-  beginPosing() {
-    if (!this.character || this.posed) return this.posed;
-    this.endTurning();
-    this.guarded(() => (this.posed = this.#putAway(new PosedCharacter(this.character.pack, this.limits))));
-    return this.posed;
-  }
-
-  endPosing() {
-    const { posed } = this;
-    this.posed = null;
-    if (posed) this.#bringBack(posed);
-  }
-
-  /** Shows the model with joints that can be turned; as it was, it comes back with `endTurning`. */
-  beginTurning() {
-    if (!this.character || this.turned) return this.turned;
-    this.endPosing();
-    this.guarded(() => (this.turned = this.#putAway(new TurnedCharacter(this.character.pack, this.limits))));
-    return this.turned;
-  }
-
-  endTurning() {
-    const { turned } = this;
-    this.turned = null;
-    if (turned) this.#bringBack(turned);
-  }
-
-  /** Puts a character that stands still in place of the one that is shown. */
-  #putAway(character) {
-    this.endCrowd();
-    this.pause();
-    this.away = { character: this.character, clock: this.clock, errors: this.errors, marked: this.marked };
-    this.#stage({ character, clock: new Clock(character.pack.clips), errors: null, marked: null });
-    if (character.pack.images.length) this.loadPictures(character);
-    return character;
-  }
-
-  #bringBack(left) {
-    this.#stage(this.away);
-    this.away = null;
-    left.dispose();
-  }
-
-  #stage(shown) {
-    Object.assign(this, shown);
-    this.model.show(this.character);
-    this.model.beside = shown.errors ? this.beside : null;
-    this.stats.clear();
-    this.fit();
+    return levels && levelError ? levelError.rmsOf(this.clips.indexOf(this.clock.clip), levels.within(point)) : null;
   }
 
   /** Views on the screen, each once, in CSS pixels: where they begin, how wide and how high they are. */
   get views() {
-    const passes = this.character && !this.group ? this.model.passes(this.view, this.width, this.height) : [];
+    const passes = this.character ? this.mode.passes : [];
     const same = (a, b) => a.left === b.left && a.top === b.top;
     return passes.filter((pass, i) => passes.findIndex((other) => same(other, pass)) === i);
   }
 
   /** Shows nothing, as before the first model. */
   unload() {
-    this.endCrowd();
-    this.endPosing();
-    this.endTurning();
+    this.leaveMode();
     this.pause();
     this.model.drop();
-    if (this.character && !this.shelf.holds(this.character)) this.character.dispose();
-    this.shelf.keepOnly([]);
-    this.character = this.beside = this.marked = this.errors = null;
+    if (this.character && !this.cache.holds(this.character)) this.character.dispose();
+    this.cache.keepOnly([]);
+    this.character = absent();
+    this.beside = this.marked = this.errors = null;
     this.refresh();
   }
 
@@ -666,18 +667,17 @@ export class Engine {
 
   dispose() {
     if (!this.renderer) return;
-    cancelAnimationFrame(this.asked);
-    this.endCrowd();
-    this.endPosing();
-    this.endTurning();
-    cancelAnimationFrame(this.asked);
+    cancelAnimationFrame(this.requested);
+    this.leaveMode();
+    cancelAnimationFrame(this.requested);
     this.model.dispose();
-    if (!this.shelf.holds(this.character)) this.character?.dispose();
-    this.shelf.dispose();
+    if (!this.cache.holds(this.character)) this.character?.dispose();
+    this.cache.dispose();
     this.picker.dispose();
-    this.eye.dispose();
+    this.orbitCamera.dispose();
     this.canvas.removeEventListener("webglcontextlost", this.lost);
     this.renderer.dispose();
-    this.renderer = this.character = null;
+    this.renderer = absent();
+    this.character = absent();
   }
 }

@@ -1,14 +1,13 @@
-// How far the result is from its source: by vertex, by frame, by rank. Computed in script, kept once computed.
-import { deformerOf } from "./deformers/index.js";
-import { paletteAt } from "./deformers/palette.js";
-import { slotsOf } from "./deformers/slots.js";
+// Errors of the result against its source: per vertex, per frame, per rank. Computed in script and cached.
+import { deformerOf, paletteAt } from "./deformers/index.js";
+import { slotsOf } from "./deformers/matrices.js";
 import { columnsAt } from "./displacements/index.js";
 import { posePositions, sourcePositions, wholeFrame } from "./pose.js";
 
-/** Vertices and frames kept in memory at a time. */
+/** Largest number of cached values, vertices times frames. */
 const KEPT_VALUES = 4_000_000;
 
-/** Vertices times frames that are measured without being asked for all: a fraction of a second. */
+/** Vertices times frames that are measured at once: a fraction of a second. */
 const AT_ONCE = 2_000_000;
 
 /** Numbers that are sorted to find a percentile. */
@@ -25,7 +24,7 @@ export class ErrorMeter {
     this.ranks = null;
   }
 
-  /** What errors belong to: a rank, at a level or whole. */
+  /** Cache key: a rank, at a level or whole. */
   keyOf(rank) {
     const { bones, blends } = this.character.level ?? {};
     return `${rank} ${bones} ${blends}`;
@@ -43,7 +42,7 @@ export class ErrorMeter {
     return found;
   }
 
-  /** Where vertices are when the model plays, whatever is held by hand. */
+  /** Positions of the model as it plays, without amounts that are set by hand. */
   #played(frame, rank) {
     const { character } = this;
     const { held } = character;
@@ -67,7 +66,7 @@ export class ErrorMeter {
     return this.worsts.get(key);
   }
 
-  /** About the largest distance: of as many frames as can be measured at once, evenly spread. */
+  /** Approximately the largest distance: of evenly spread frames that can be measured at once. */
   largest(rank) {
     const { frames, vertices } = this.pack.counts;
     const step = Math.ceil((frames * vertices) / AT_ONCE);
@@ -105,8 +104,8 @@ export function percentileOf(lists, part) {
 }
 
 /**
- * Errors of all vertices in a frame, and what its source adds to the motion.
- * @param {import("./pack.js").Pack} pack @param {Float32Array} posed  where its result is, at a level perhaps
+ * Errors of all vertices in a frame; also adds the frame to the motion of the source.
+ * @param {import("./pack.js").Pack} pack @param {number} frame @param {number} rank @param {ArrayLike<number>} posed  where its result is, at a level perhaps
  */
 export function measureFrame(pack, frame, rank, posed = posePositions(pack, wholeFrame(frame), rank)) {
   const moment = wholeFrame(frame);
@@ -139,7 +138,7 @@ class SourceMotion {
     if (this.added[frame]) return;
     this.added[frame] = 1;
     this.left -= 1;
-    // Relative to a frame of its own: far from the origin, squares of places have no digits left for differences.
+    // Relative to the first frame: far from the origin, squares of positions would lose all precision.
     this.first ??= positions.slice();
     for (let i = 0; i < positions.length; i++) {
       const apart = positions[i] - this.first[i];
@@ -174,7 +173,7 @@ export function errorPercent(pack, rms) {
   return total > 0 ? 100 * Math.sqrt(squared / total) : NaN;
 }
 
-/** The figures that came with the model, if there is one for each rank. */
+/** The errors stored with the model, if there is one for each rank. */
 function listedByRank(pack) {
   const listed = pack.error_percent_by_rank;
   const values = Array.from({ length: pack.rank + 1 }, (_, r) => listed?.[r]);
@@ -205,7 +204,7 @@ function measureByRank(pack) {
 const rest = new Float64Array(3);
 const apart = new Float64Array(3);
 
-/** Squared errors of a vertex: without what a rank cuts, then with one column more each. */
+/** Squared errors of a vertex: without the columns that a rank counts, then with one more each. */
 function addSquaredByRank(pack, columns, v, m, source, squared) {
   const { counts } = pack;
   rest.set(pack.arrays.rest.subarray(3 * v, 3 * v + 3));

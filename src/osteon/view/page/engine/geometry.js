@@ -13,6 +13,7 @@ export function splitCorners(pack) {
   const { faces, uvs, triangle_material: materialOf } = pack.arrays;
   const order = trianglesByPicture(pack);
   const corners = new Uint32Array(faces.length);
+  /** @type {{vertex: number[], corner: number[]}} */
   const rows = { vertex: [], corner: [] };
   const head = new Int32Array(pack.counts.vertices).fill(-1);
   const next = [];
@@ -108,7 +109,7 @@ function integers(array, size) {
   return attribute;
 }
 
-/** What posing reads, for vertices by number; positions are relative to `center`, where float32 has its digits. */
+/** Attributes for posing; positions are relative to `center`, where float32 is precise. */
 export function poseAttributes(pack, vertex, center) {
   const { rest, normals } = pack.arrays;
   const positions = gathered(rest, 3, vertex, Float32Array);
@@ -135,7 +136,7 @@ function slotAttributes({ arrays, influences }, vertex) {
   };
 }
 
-/** What the paint reads. */
+/** Attributes for painting. */
 function paintAttributes(pack, { vertex, corner }) {
   const { uvs } = pack.arrays;
   return {
@@ -151,7 +152,7 @@ function build(attributes, groups) {
   return geometry;
 }
 
-/** Indexed triangles: what is drawn as long as triangles need nothing of their own. */
+/** Indexed triangles, used unless triangles need separate corners. */
 export function indexedGeometry(pack, split, center) {
   const attributes = { ...poseAttributes(pack, split.vertex, center), ...paintAttributes(pack, split) };
   const geometry = build(attributes, split.groups);

@@ -2,10 +2,10 @@
 // Based on: P. Heckbert, Color Image Quantization for Frame Buffer Display, 1982; GIF89a specification, appendix F.
 
 const COLORS = 256;
-const STEP = 3; // bits of a channel that the palette does not tell apart
+const STEP = 3; // low bits of a channel that the palette ignores
 const CELLS = 1 << (3 * (8 - STEP));
 
-/** The cell of the colour cube that a pixel lies in. */
+/** The cell of the colour cube that contains a pixel. */
 const cellOf = (data, i) =>
   ((data[i] >> STEP) << (2 * (8 - STEP))) | ((data[i + 1] >> STEP) << (8 - STEP)) | (data[i + 2] >> STEP);
 const channelOf = (cell, c) => (cell >> ((2 - c) * (8 - STEP))) & ((1 << (8 - STEP)) - 1);
@@ -75,7 +75,10 @@ export class GifWriter {
 
   /** @param {{width: number, height: number, palette: Uint8Array, index: Uint8Array, delay: number}} how  delay in 1/100 s */
   constructor({ width, height, palette, index, delay }) {
-    Object.assign(this, { width, height, index, delay });
+    this.width = width;
+    this.height = height;
+    this.index = index;
+    this.delay = delay;
     const size = [width & 255, width >> 8, height & 255, height >> 8];
     this.#put([...text("GIF89a"), ...size, 0xf7, 0, 0], palette, [0x21, 0xff, 11, ...text("NETSCAPE2.0"), 3, 1, 0, 0, 0]);
   }

@@ -1,6 +1,6 @@
 // The ground: a quiet grid that fades out, and a soft shadow drawn from below the character.
 import * as THREE from "three";
-import { shadowFragment, shadowVertex } from "./mesh_shader.js";
+import { materialOf, shadowFragment, shadowVertex } from "./mesh_shader.js";
 
 const SHADOW_PIXELS = 256;
 /** The same for a whole crowd. */
@@ -95,9 +95,11 @@ export class Ground {
     this.mesh.renderOrder = -1;
     this.camera = new THREE.OrthographicCamera(-1, 1, 1, -1, 0, 1);
     this.scene = new THREE.Scene();
+    /** @type {THREE.WebGLRenderTarget|null} */
+    this.crowdTarget = null;
   }
 
-  /** Where the ground lies and how far it reaches; `size` is that of one character. */
+  /** Sets the place of the ground and its radius; `size` is that of one character. */
   place(middle, height, size, reach) {
     this.uniforms.middle.value.set(middle[0], height, middle[2]);
     this.uniforms.reach.value = reach;
@@ -119,7 +121,7 @@ export class Ground {
   /** Draws the shadows of a crowd around the middle; `extent` is half its width. @param {THREE.Mesh[]} meshes */
   drawCrowdShadow(renderer, meshes, { extent, size }, theme) {
     this.crowdTarget ??= new THREE.WebGLRenderTarget(CROWD_PIXELS, CROWD_PIXELS, { depthBuffer: false });
-    for (const mesh of meshes) mesh.material.uniforms.heights.value.set(this.uniforms.middle.value.y, 0.55 * size);
+    for (const mesh of meshes) materialOf(mesh).uniforms.heights.value.set(this.uniforms.middle.value.y, 0.55 * size);
     this.#drawShadows(renderer, meshes, { x: 0, z: 0, half: extent + size, size }, theme, this.crowdTarget);
   }
 
@@ -149,8 +151,8 @@ export class Ground {
   }
 
   shadowMesh(character, role) {
-    const mesh = character.part(`shadow ${role}`, () => makeShadowMesh(character, role));
-    mesh.material.uniforms.heights.value.set(this.uniforms.middle.value.y, 0.55 * character.motion.size);
+    const mesh = /** @type {THREE.Mesh} */ (character.part(`shadow ${role}`, () => makeShadowMesh(character, role)));
+    materialOf(mesh).uniforms.heights.value.set(this.uniforms.middle.value.y, 0.55 * character.motion.size);
     return mesh;
   }
 
@@ -168,7 +170,7 @@ function makeShadowMesh(character, role) {
   return mesh;
 }
 
-/** A mesh of instances that draws only how high they stand above the ground. @param {THREE.Mesh} drawn */
+/** A mesh of instances that draws only their heights above the ground. @param {THREE.Mesh} drawn */
 export function crowdShadowMesh(character, drawn) {
   const mesh = new THREE.Mesh(drawn.geometry, shadowMaterial(character, "result", { CROWD: 1 }));
   mesh.frustumCulled = false;

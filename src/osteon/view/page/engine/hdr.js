@@ -1,5 +1,6 @@
-// Reads a picture of light in the Radiance format (.hdr): four bytes a pixel, three colours and a shared exponent.
+// Reads a panorama of light in the Radiance format (.hdr): four bytes per pixel, three colours and a shared exponent.
 // Based on: G. Ward, Real Pixels, Graphics Gems II, 1991; the run lengths are those of its later revision.
+import { lightOf } from "./light.js";
 
 /**
  * @param {ArrayBuffer} buffer @returns {{width: number, height: number, pixels: Uint8Array}} four bytes a pixel
@@ -43,7 +44,7 @@ function readPlain(bytes, at, line) {
   return at + line.length;
 }
 
-/** Colours of directions in the picture: mean over the part that a sample stands for. */
+/** Colours of directions in the image: means over the area of each sample. */
 export function hdrColors({ width, height, pixels }, wide, high) {
   const sums = new Float64Array(3 * wide * high);
   const counts = new Float64Array(wide * high);
@@ -61,4 +62,15 @@ export function hdrColors({ width, height, pixels }, wide, high) {
     const at = row * wide + column;
     return [0, 1, 2].map((c) => sums[3 * at + c] / Math.max(1, counts[at]));
   };
+}
+
+/** A panorama of light that was dropped or chosen. */
+
+
+const [WIDE, HIGH] = [128, 64]; // resolution in directions
+
+/** @param {File} file @returns {Promise<number[][]>} what surfaces get from it */
+export async function readLight(file) {
+  const colorAt = hdrColors(readHdr(await file.arrayBuffer()), WIDE, HIGH);
+  return lightOf((x, y, z, across, down) => colorAt(Math.round(across * WIDE), Math.round(down * HIGH)), WIDE, HIGH);
 }

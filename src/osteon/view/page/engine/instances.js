@@ -20,7 +20,7 @@ export function crowdMaterial(character) {
   return list.length === 1 ? list[0] : list;
 }
 
-/** A mesh that draws a character once for each of the attributes (instanceVectors) that it is given. */
+/** A mesh that draws a character once for each element of `vectors` (instanceVectors). */
 export function instancedMesh(character, vectors) {
   const mesh = new THREE.Mesh(instancedGeometry(character.indexed, vectors), crowdMaterial(character));
   mesh.frustumCulled = false;
@@ -41,7 +41,7 @@ export function instancedGeometry(shared, vectors) {
   return geometry;
 }
 
-/** Frees what is the mesh's own: shared buffers belong to the character. */
+/** Frees the buffers of the mesh; shared buffers belong to the character. */
 export function releaseInstances({ geometry }) {
   const own = Object.entries(geometry.attributes).filter(([name]) => name in INSTANCE);
   geometry.attributes = Object.fromEntries(own);

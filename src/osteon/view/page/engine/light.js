@@ -1,4 +1,4 @@
-// Light from all around, as nine numbers for each colour: what a matt surface gets by its direction.
+// Light from all directions as nine coefficients per colour: the irradiance of a matt surface by its normal.
 //
 //   E(n) / pi = sum_lm (A_l / pi) L_lm Y_lm(n),   A = pi, 2 pi / 3, pi / 4
 //
@@ -7,7 +7,7 @@ import { Vector2, Vector3 } from "three";
 
 /** Directions in which the built-in room is sampled. */
 const [WIDE, HIGH] = [64, 32];
-/** What a white surface gets on average, 1 being white on the screen. */
+/** Mean irradiance of a white surface; 1 is white on the screen. */
 const MEAN = 0.74;
 /** Lamps of the built-in room: where they are, cosine of half their width, and how bright; a key, a fill and two rims. */
 const LAMPS = [
@@ -17,10 +17,10 @@ const LAMPS = [
   { at: [0.25, 0.55, -0.8], wide: 0.88, power: 3 },
 ].map(({ at, ...lamp }) => ({ ...lamp, at: new Vector3(...at).normalize() }));
 
-/** What the shaders of all surfaces read: one light for the whole page. */
+/** Uniforms of the shaders of all surfaces: one light for the whole page. */
 export const LIGHT = {
   sh: { value: Array.from({ length: 9 }, () => new Vector3()) },
-  lightShare: { value: 1 }, // 1 the environment, 0 a lamp beside the eye
+  lightShare: { value: 1 }, // 1 the environment, 0 a lamp at the camera
   lightPower: { value: 1 },
   lightTurn: { value: new Vector2(1, 0) }, // cosine and sine about the vertical
 };
@@ -35,7 +35,7 @@ function roomAt(x, y, z) {
   return [light, light, light];
 }
 
-/** The nine coefficients of a picture of all directions, (x, y, z) to colour; the brighter it is, the more it is dimmed. */
+/** The nine coefficients of a panorama, (x, y, z) to colour, scaled to the mean irradiance. */
 export function lightOf(colorAt, wide = WIDE, high = HIGH) {
   const sums = Array.from({ length: 9 }, () => [0, 0, 0]);
   for (let row = 0; row < high; row++) {
@@ -43,7 +43,7 @@ export function lightOf(colorAt, wide = WIDE, high = HIGH) {
     const solid = ((2 * Math.PI) / wide) * (Math.PI / high) * Math.sin(down);
     for (let column = 0; column < wide; column++) {
       const around = 2 * Math.PI * ((column + 0.5) / wide);
-      // The middle of a picture lies at -z, as in most programs.
+      // The middle of a panorama is at -z, as in most programs.
       const [x, y, z] = [Math.sin(down) * Math.sin(around), Math.cos(down), Math.sin(down) * Math.cos(around)];
       const color = colorAt(x, y, z, column / wide, row / high);
       basisAt(x, y, z).forEach((b, i) => color.forEach((c, channel) => (sums[i][channel] += solid * b * c)));
@@ -55,15 +55,18 @@ export function lightOf(colorAt, wide = WIDE, high = HIGH) {
   return scaled.map((color) => color.map((c) => (c * MEAN) / mean));
 }
 
-/** Constants of Y_lm, and of the sum in the shader, where the polynomials stand without them. */
+/** Constants of Y_lm, and of the sum in the shader, whose polynomials omit them. */
 const Y = [0.282095, 0.488603, 0.488603, 0.488603, 1.092548, 1.092548, 0.315392, 1.092548, 0.546274];
 const FACTORS = Y.map((y, i) => y * (i === 0 ? 1 : i < 4 ? 2 / 3 : 1 / 4));
 const basisAt = (x, y, z) =>
   [1, y, z, x, x * y, y * z, 3 * z * z - 1, x * z, x * x - y * y].map((polynomial, i) => polynomial * Y[i]);
 
-let [room, pictured] = [null, null];
+/** @type {number[][]|null} Coefficients of the built-in room, and of an image. */
+let room = null;
+/** @type {number[][]|null} */
+let pictured = null;
 
-/** Keeps the coefficients of a picture, for when its light is asked for. @param {number[][]|null} coefficients */
+/** Stores the coefficients of a panorama. @param {number[][]|null} coefficients */
 export function setEnvironment(coefficients) {
   pictured = coefficients;
 }
@@ -79,7 +82,7 @@ export function setLight({ light, lightPower, lightTurn }) {
   LIGHT.lightTurn.value.set(Math.cos(turn), Math.sin(turn));
 }
 
-/** GLSL of `vec3 surroundings(vec3 n)`: what a surface gets that faces n, seen from the eye. */
+/** GLSL of `vec3 surroundings(vec3 n)`: irradiance of a surface with the normal n in camera space. */
 export const LIGHT_CHUNK = `
 uniform mat4 viewMatrix;
 uniform vec3 sh[9];

@@ -1,21 +1,21 @@
-// Which level every character of a scene gets: as little error on the screen as the time for a frame allows.
+// Chooses the level of every character of a scene: as little error on the screen as the time per frame allows.
 //
-// All characters share one tolerance, the error on the screen in pixels that is put up with. A character gets the lowest
+// All characters share one tolerance, the accepted error on the screen in pixels. A character gets the lowest
 // level whose root mean square error, seen from its distance, is no more than that. The mean time of the last five frames
 // moves the tolerance; levels go there no faster than `rate` a second, so every bone fades.
 //
-// The same as osteon/lod/controller.py, which says why. It knows no clock: the same calls give the same levels.
+// The same as osteon/lod/controller.py, which explains it. It uses no clock: the same calls return the same levels.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 5.
 
 /** Frames whose mean time counts. */
 const FRAMES = 5;
 
-/** Seconds a frame; of the whole range of levels a second; pixels of error; part of the budget; a power. */
+/** Seconds per frame; ranges of levels per second; pixels of error; part of the budget; an exponent. */
 export const CONTROLLER = { budget: 1 / 60, rate: 1, least: 0.25, most: 64, slack: 0.1, reaction: 0.5 };
 
 /**
  * @typedef {{levels: number[], tolerance: number, times: number[]}} ControllerState  Levels are 0 … 1, times in seconds.
- * @typedef {{levels: Float32Array, rms: Float32Array}} Curve
+ * @typedef {{levels: ArrayLike<number>, rms: Float32Array}} Curve
  * @typedef {{curve: Curve, pixelsPerUnit: number}} Seen  0 pixels: it is not in the picture.
  */
 
@@ -29,7 +29,7 @@ export function pixelsPerUnit(distance, screenHeight, fov) {
 }
 
 /**
- * The state after a frame that took so many seconds, for the characters as they are seen now.
+ * The state after a frame of `frameTime` seconds, for the characters as they are seen.
  * @param {ControllerState} state @param {Seen[]} seen @returns {ControllerState}
  */
 export function controlLevels(state, frameTime, seen, options = CONTROLLER) {
@@ -38,13 +38,13 @@ export function controlLevels(state, frameTime, seen, options = CONTROLLER) {
   const most = options.rate * frameTime;
   const levels = seen.map((character, i) => {
     const goal = levelFor(character, tolerance);
-    const now = state.levels[i] ?? goal; // who comes in has no way to go
+    const now = state.levels[i] ?? goal; // a new character starts at its goal
     return Math.min(Math.max(goal, now - most), now + most);
   });
   return { levels, tolerance, times };
 }
 
-/** The lowest knot of a character's curve whose error is no more than so many pixels; 1 if there is none. */
+/** The lowest knot of the curve of a character whose error is within the tolerance; 1 if there is none. */
 function levelFor({ curve, pixelsPerUnit: pixels }, tolerance) {
   if (pixels <= 0) return 0;
   const found = curve.rms.findIndex((rms) => rms <= tolerance / pixels);

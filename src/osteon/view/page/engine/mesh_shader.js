@@ -1,11 +1,16 @@
 // Shaders of everything that is drawn as a surface: result, source, crowd, shadow and picking.
-import { LIGHT_CHUNK } from "./light.js";
 import { ABOVE } from "./colors.js";
+import { LIGHT_CHUNK } from "./light.js";
 
 /** Values of the uniform `paint`. */
 export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5, triangles: 6, supports: 7, column: 8 };
 /** Pixels from stripe to stripe where two supports overlap. */
 const STRIPES = "11.0";
+
+/** @typedef {keyof typeof PAINT} Paint */
+
+/** The only material of a mesh that was made with one shader material. @param {import("three").Mesh} mesh */
+export const materialOf = (mesh) => /** @type {import("three").RawShaderMaterial} */ (mesh.material);
 
 const HEAD = "precision highp float;\nprecision highp int;\n";
 
@@ -90,7 +95,7 @@ void main() {
 #ifdef CROWD
   p = placed(p, false);
   n = placed(n, true);
-  // Neighbours differ a little in brightness, so that a crowd reads as many.
+  // Neighbours differ a little in brightness, so that they can be told apart.
   tint.rgb *= 0.86 + 0.28 * fract(sin(dot(instancePlace.xz, vec2(12.9898, 78.233))) * 43758.5453);
 #endif
 #ifdef FLAT
@@ -105,7 +110,7 @@ void main() {
 #endif
   place = uv;
   vec4 seen = viewMatrix * vec4(p, 1.0);
-  // Nearer to the eye but at the same place of the picture, so that a surface can lie over one it nearly touches.
+  // Nearer to the camera at the same point of the picture, so that a surface can be drawn over one that it nearly touches.
   seen.xyz *= 1.0 - lift / length(seen.xyz);
   facing = mat3(viewMatrix) * n;
   toEye = -seen.xyz;
@@ -159,7 +164,7 @@ vec3 fromTable(highp sampler2D table, float amount) {
 }
 
 ${LIGHT_CHUNK}
-// Of a lamp beside the eye: light from above left, a weaker one from the right, and the sky.
+// A lamp at the camera: light from above left, a weaker one from the right, and the sky.
 float light(vec3 n) {
   float key = max(0.0, dot(n, normalize(vec3(-0.5, 0.72, 0.55))));
   float fill = max(0.0, dot(n, normalize(vec3(0.85, 0.1, 0.45))));
@@ -208,7 +213,7 @@ void main() {
 #endif
   vec3 n = normalize(facing);
   if (dot(n, toEye) < 0.0 && !gl_FrontFacing) n = -n;
-  // Over colours that mean something, a ghost is its outline alone: what lies under it keeps the colour of the legend.
+  // Over data colours a ghost is only its outline: the surface under it keeps the colours of the legend.
   if (paint == ${PAINT.ghost} && outline > 0.0 && abs(dot(n, normalize(toEye))) > outline) discard;
   outColor = vec4(lit(n), paint == ${PAINT.ghost} ? (outline > 0.0 ? 1.0 : ghost.a) : 1.0);
 #ifdef FLAT
@@ -246,7 +251,7 @@ void main() {
 }
 `;
 
-/** Only how high a surface stands above the ground, for its shadow: 1 on the ground, 0 at `reach` and above. */
+/** Only the height of a surface above the ground, for its shadow: 1 on the ground, 0 at `heights.y` and above. */
 export const shadowVertex = (chunk) => `${HEAD}${chunk}
 uniform mat4 viewMatrix;
 uniform mat4 projectionMatrix;

@@ -1,4 +1,4 @@
-// Counts what is sent to the graphics card, at the calls that send it: nothing is estimated.
+// Counts the bytes that are sent to the graphics card, in the calls that send them.
 
 const sizeOf = (data) => (typeof data === "number" ? 0 : (data?.byteLength ?? 4 * (data?.length ?? 0)));
 
@@ -40,7 +40,7 @@ export class Meter {
     this.names = [];
   }
 
-  /** Bytes since the last time this was asked. */
+  /** Bytes since the last call. */
   take() {
     const { bytes } = this;
     this.bytes = 0;
@@ -48,11 +48,12 @@ export class Meter {
   }
 }
 
-/** Means of the last frames: how often they came, how long the script worked, what was sent. */
+/** Means of the last frames: frame rate, time of the script, bytes. */
 export class FrameStats {
   constructor(length = 40) {
     this.length = length;
-    this.clear();
+    /** @type {{at: number, script: number, bytes: number}[]} */
+    this.rows = [];
   }
 
   clear() {
@@ -64,6 +65,7 @@ export class FrameStats {
     if (this.rows.length > this.length) this.rows.shift();
   }
 
+  /** @param {"script"|"bytes"} key */
   mean(key) {
     return this.rows.length ? this.rows.reduce((sum, row) => sum + row[key], 0) / this.rows.length : 0;
   }

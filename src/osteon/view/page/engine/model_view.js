@@ -1,32 +1,46 @@
-// Draws one model: alone, beside its source, over it or swiped, painted as asked, on its ground.
+// Draws one model on its ground: alone, beside its source, overlaid or with a divider, with the chosen paint.
 import * as THREE from "three";
+import { absent } from "./absent.js";
 import { boneAxes, vertexMark } from "./axes.js";
 import { GHOST } from "./colors.js";
 import { Ground, THEMES } from "./ground.js";
 import { setLight } from "./light.js";
-import { PAINT } from "./mesh_shader.js";
+import { materialOf, PAINT } from "./mesh_shader.js";
 import { chooseJoint, skeletonMesh } from "./skeleton.js";
 
 /** Over colours that mean something the source is drawn where it is seen steeper than this cosine. */
 const GHOST_OUTLINE = 0.28;
-/** How far it is lifted towards the eye, part of the diagonal: equal surfaces shall not flicker. */
+/** How far it is lifted towards the camera, part of the diagonal, so that equal surfaces do not flicker. */
 const GHOST_LIFT = 0.0008;
-/** A picture narrower than this, in pixels, that is about as high as wide shows two views one above the other. */
+/** A picture narrower than this, in pixels, and about as high as wide shows two views one above the other. */
 const NARROW = 600;
 const LOWEST = 0.8;
 /** Paints that differ from triangle to triangle, on the source too. */
 const BY_TRIANGLE = ["clusters", "triangles"];
+
+/**
+ * @typedef {import("./character.js").Character} Character
+ * @typedef {{from: number, to: number, left: number, span: number, top: number, tall: number,
+ *   roles: import("./character.js").Role[]}} Pass  A view of a picture: which surfaces, seen from `left` to `left + span`
+ *   and from `top` to `top + tall`, clipped to `from` … `to`.
+ */
 
 export class ModelView {
   constructor() {
     this.scene = new THREE.Scene();
     this.ground = new Ground();
     this.mark = vertexMark();
-    this.character = null;
-    /** @type {import("./character.js").Character|null} Another model, shown in place of the source. */
+    /** @type {Character} Null before the first one. */
+    this.character = absent();
+    /** @type {Character|null} Another model, shown in place of the source. */
     this.beside = null;
+    /** @type {THREE.Mesh|null} */
     this.axes = null;
+    /** @type {THREE.Mesh|null} */
     this.skeleton = null;
+    this.result = new THREE.Mesh();
+    this.source = new THREE.Mesh();
+    this.shown = this.marking = false;
   }
 
   /** @param {import("./character.js").Character} character  that stands in for another one where it `stays` */
@@ -49,28 +63,24 @@ export class ModelView {
     return roles.length > 1 || this.beside ? view.mode : roles[0];
   }
 
-  /** What is asked for, or the material where a model has not what it takes. */
+  /** The requested paint, or the material if the model lacks its data. */
   paintOf({ paint }, { pack } = this.character) {
     const { skinned, hasSource, arrays } = pack;
     const needs = { error: skinned && hasSource, bones: skinned, weights: skinned, clusters: "triangle_cluster" in arrays };
     return needs[paint] === false ? "material" : paint;
   }
 
-  /** How many views a picture has beside each other. */
+  /** Number of views beside each other. */
   abreast(view) {
     return this.modeOf(view) === "side" ? view.sides.length : 1;
   }
 
-  /** Whether views stand one above the other: on a phone, side by side would leave each a thin strip. */
+  /** Whether views are one above the other: on a phone, views side by side would be too narrow. */
   stacked(view, width, height) {
     return this.modeOf(view) === "side" && width < NARROW && height >= LOWEST * width;
   }
 
-  /**
-   * Views that make up a picture: which surfaces, seen from left to left + span and from top to top + tall, cut to
-   * from … to.
-   * @returns {{from: number, to: number, left: number, span: number, top: number, tall: number, roles: string[]}[]}
-   */
+  /** The passes of a picture. @param {import("./engine.js").View} view @returns {Pass[]} */
   passes(view, width, height) {
     const border = Math.round(Math.min(Math.max(view.swipe, 0), 1) * width);
     const whole = { from: 0, to: width, left: 0, span: width, top: 0, tall: height };
@@ -93,7 +103,7 @@ export class ModelView {
     }
   }
 
-  /** Where view number i of those beside each other, or one above the other, lies. */
+  /** Place of view number i of those beside each other, or one above the other. */
   place(view, i, width, height) {
     const cut = (size, n) => Math.round((n * size) / view.sides.length);
     if (this.stacked(view, width, height)) {
@@ -104,11 +114,11 @@ export class ModelView {
     return { from, to, left: from, span: to - from, top: 0, tall: height };
   }
 
-  /** Hands the shaders what changes from picture to picture. */
+  /** Sets the uniforms that change per picture. */
   setUniforms(view, moment, scaleMax) {
     const { wire } = THEMES[view.theme];
     setLight(view);
-    this.character.showLevel?.(view.level, moment);
+    this.character.showLevel(view.level, moment);
     for (const character of [this.beside, this.character]) {
       if (!character) continue;
       const { uniforms } = character;
@@ -127,7 +137,7 @@ export class ModelView {
     return Math.min(Math.max(0, Math.round(view.rank)), this.character.pack.rank);
   }
 
-  /** Puts the ring around a point, or takes it away. */
+  /** Shows the ring around a point, or hides it. */
   setMark(point, theme, ratio) {
     this.mark.visible = this.marking = point !== null;
     if (!point) return;
@@ -138,11 +148,11 @@ export class ModelView {
   }
 
   /**
-   * Draws one picture; false if something is still to come.
+   * Draws one picture; false if it is incomplete.
    * @param {THREE.WebGLRenderer} renderer @param {THREE.Camera} camera
    */
   draw(renderer, camera, view, { width, height }) {
-    // The first picture comes without its shadow, which needs a shader and a picture of its own.
+    // The first picture has no shadow, which needs its own shader and pass.
     const other = this.modeOf(view) === "source";
     const caster = (other && this.beside) || this.character;
     const role = other && !this.beside ? "source" : "result";
@@ -162,25 +172,32 @@ export class ModelView {
     renderer.setScissorTest(true);
     renderer.setScissor(from, bottom, to - from, tall);
     renderer.setViewport(left, bottom, span, tall);
-    this.ground.mesh.visible = view.background == null; // cut out for a file, it stands on nothing
+    this.ground.mesh.visible = view.background == null; // a file without background has no ground
     this.mark.visible = this.marking;
     this.result.visible = roles.includes("result");
     this.source.visible = !this.result.visible || roles.includes("ghost");
     if (this.axes) {
       this.axes.visible = view.axes && this.result.visible;
-      this.axes.material.uniforms.pixels.value.set(span, tall);
+      materialOf(this.axes).uniforms.pixels.value.set(span, tall);
     }
     if (this.skeleton) {
       this.skeleton.visible = view.skeleton && this.result.visible;
-      this.skeleton.material.uniforms.pixels.value.set(span, tall);
+      materialOf(this.skeleton).uniforms.pixels.value.set(span, tall);
       chooseJoint(this.skeleton, view);
     }
-    for (const role of roles) this[`dress_${role}`](view);
+    for (const role of roles) this.dressRole(role, view);
     renderer.render(this.scene, camera);
   }
 
-  dress_result(view) {
-    this.dressModel(this.result, this.character, view);
+  /** Sets geometry and materials of the surface that shows a role. @param {import("./character.js").Role} role */
+  dressRole(role, view) {
+    if (role === "result") this.dressModel(this.result, this.character, view);
+    else if (role === "source") this.dressSource(view);
+    else if (role === "ghost") this.dressGhost(view);
+    else {
+      this.source.renderOrder = 0;
+      this.dressModel(this.source, this.character, view, "plain");
+    }
   }
 
   /** A scene with a model that may take the place of the present one, for its shaders to be made ready. */
@@ -206,7 +223,7 @@ export class ModelView {
     this.dress(mesh, character, character.surface(role, { flat, error: paint === "error" }), paint, flat);
   }
 
-  dress_source(view) {
+  dressSource(view) {
     this.source.renderOrder = 0;
     if (this.beside) return this.dressModel(this.source, this.beside, view);
     const paint = BY_TRIANGLE.includes(this.paintOf(view)) ? this.paintOf(view) : "material";
@@ -214,13 +231,7 @@ export class ModelView {
     this.dress(this.source, this.character, this.character.surface("source", { flat }), paint, flat);
   }
 
-  /** A model without what is added to its rest pose. */
-  dress_plain(view) {
-    this.source.renderOrder = 0;
-    this.dressModel(this.source, this.character, view, "plain");
-  }
-
-  dress_ghost(view) {
+  dressGhost(view) {
     const owner = this.beside ?? this.character;
     const surface = owner.surface(this.beside ? "result" : "source", { layer: "ghost" });
     this.dress(this.source, owner, surface, "ghost", false);
@@ -237,12 +248,15 @@ export class ModelView {
     uniforms.paint.value = PAINT[paint];
   }
 
-  /** Only the ground, for a crowd that is drawn upon it; `shadow` draws what the crowd leaves on it. */
-  drawGround(renderer, camera, view, { width, height }, shadow = null) {
+  /**
+   * Draws only the ground, for a crowd that is drawn upon it; `shadow` draws the shadow of the crowd.
+   * @param {import("./engine.js").View} view @param {(ground: Ground) => void} shadow
+   */
+  drawGround(renderer, camera, view, { width, height }, shadow) {
     const { theme, background } = view;
     setLight(view);
     this.ground.setTheme(theme);
-    if (shadow && background == null) shadow(this.ground);
+    if (background == null) shadow(this.ground);
     else this.ground.noShadow();
     renderer.setScissorTest(false);
     renderer.setViewport(0, 0, width, height);
@@ -253,7 +267,8 @@ export class ModelView {
   }
 
   drop() {
-    this.axes = this.skeleton = this.character = this.beside = null;
+    this.axes = this.skeleton = this.beside = null;
+    this.character = absent();
     this.scene.children = [];
   }
 

@@ -1,4 +1,4 @@
-// Where a character goes: the boxes of its frames, a smooth path of its middle, and points that a camera must keep in view.
+// The motion of a character: the boxes of its frames, a smooth path of its middle, and points that the camera frames.
 import { posePositions, sourcePositions, wholeFrame } from "./pose.js";
 
 /** Vertices times frames that are posed to find out. */
@@ -48,9 +48,9 @@ export class Motion {
     return frames.map((_, i) => tracks.map((track) => track[i]));
   }
 
-  /** Middle of the character at a frame (counted from the clip's start, need not be whole). */
+  /** Middle of the character at a frame, counted from the start of the clip, which may be fractional. */
   middleAt(clip, frame) {
-    const path = this.paths.get(clip);
+    const path = /** @type {number[][]} */ (this.paths.get(clip));
     const at = Math.min(Math.max(frame / this.step, 0), path.length - 1);
     const before = Math.min(Math.floor(at), Math.max(0, path.length - 2));
     const after = Math.min(before + 1, path.length - 1);
@@ -115,7 +115,7 @@ function sampleFrame(pack, frame, vertices, center) {
 const extreme = (points, pick) => [0, 1, 2].map((axis) => points.reduce((best, p) => pick(best, p[axis]), points[0][axis]));
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** Gaussian mean; beyond the ends the track goes on as its mirror image through the end point, so that it does not lag. */
+/** Gaussian mean; beyond its ends the track is reflected through the end point, so that the path does not lag. */
 function blurred(values, at, sigma) {
   const last = values.length - 1;
   const beyond = (i) => {

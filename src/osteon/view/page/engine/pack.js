@@ -1,6 +1,5 @@
-// Reads a pack: one model in one binary. Arrays are views into the bytes that came, nothing is copied.
-import { coarsePack } from "./levels/coarse_pack.js";
-import { SCHEMA, checkPack } from "./pack_schema.js";
+// Reads a pack: one model in one binary. Arrays are views into its bytes, nothing is copied.
+import { checkPack, SCHEMA } from "./pack_schema.js";
 
 const MAGIC = 0x5054534f; // "OSTP", read as a little-endian number
 const HEADER_BYTES = 12;
@@ -11,45 +10,32 @@ export const SLOTS = SCHEMA.slots;
 const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
 
 /**
- * @typedef {{name: string, start: number, stop: number, fps: number}} Clip
- * @typedef {Float32Array|Int32Array|Uint32Array|Uint16Array|Uint8Array} Numbers
- * @typedef {{kind: string, arrays: Object<string, Numbers>}} Family  A deformer or a displacement, by its own names of arrays.
- * @typedef {{name: string, base_color: number[], double_sided: boolean, texture: number|null}} Material
- * @typedef {{order: Int32Array, parents: Int32Array, offsets: Float32Array, errors: Float32Array, form: string,
- *   base: number, samples: number, curve: Object<string, Float32Array>}} LevelClip  As osteon/lod/ stores it, of one clip.
- * @typedef {{clips: LevelClip[], heirs: number[], numbered: Object<string, number>[], size: number}} Levels  Who takes the
- *   weight of a slot that goes, the levels that the file names, and the size of the body as it plays.
- * @typedef {object} Pack  What the header holds (pack/schema.json), and what is read from it.
- * @property {"model"|"sequence"|"posed"} kind
- * @property {string} name
- * @property {Clip[]} clips
- * @property {number} diagonal
- * @property {Material[]} materials
- * @property {{mime: string, array: string}[]} images
- * @property {Object<string, Numbers>} arrays
- * @property {{vertices: number, triangles: number, bones: number, frames: number}} counts
- * @property {boolean} hasSource
- * @property {boolean} still  Whether there is one frame only, so that nothing plays.
- * @property {boolean} skinned  Whether it has bones: the properties below are those of a model.
- * @property {number} rank  0 without corrections, and of a sequence
- * @property {string} [bone_type]
- * @property {string[]} [bone_names]
- * @property {number} [influences]
- * @property {{label: string, text: string}[]} [plays]  Where a file of the model plays, in words.
- * @property {Family} [deformer]
+ * @typedef {import("./pack_types").Numbers} Numbers
+ * @typedef {import("./pack_types").Clip} Clip
+ * @typedef {import("./pack_types").ModelArrays} Arrays  Arrays of a model; a sequence has no bones.
+ * @typedef {{kind: string, arrays: Record<string, any>, held?: ArrayLike<number>|null}} Family  A deformer or a displacement
+ *   with its arrays by their own names; `held` are amounts of its columns that override those of the frames.
+ * @typedef {import("./pack_types").LevelClip & {order: Int32Array, parents: Int32Array, offsets: Float32Array,
+ *   errors: Float32Array, curve: {levels: Float32Array, bones: Float32Array, blends: Float32Array, rms: Float32Array}}} LevelClip
+ *   The bone order of one clip, as osteon/lod stores it.
+ * @typedef {Omit<import("./pack_types").Levels, "clips"> & {clips: LevelClip[]}} Levels
+ * @typedef {{vertices: number, triangles: number, bones: number, frames: number}} Counts
+ * @typedef {object} PageFields  Fields that the page computes from a pack.
+ * @property {"model"|"sequence"|"posed"} kind  "posed": a model or mesh that the page itself poses.
+ * @property {Arrays} arrays
+ * @property {Counts} counts
+ * @property {boolean} hasSource  Whether it has the frames of its source.
+ * @property {boolean} still  Whether it has a single frame.
+ * @property {boolean} skinned  Whether it has bones; otherwise it lacks the fields and arrays that only models have.
+ * @property {Family} deformer
  * @property {Family[]} displacements
- * @property {Levels|null} [levels]  Of bones and blends, if there are any.
+ * @property {Levels|null} levels
  * @property {Pack[]} coarse  Coarser meshes on the same bones.
- * @property {number[]} coverage  Of the own mesh and of each of these, down to which part of the picture's height it is for.
- * @property {{name: string, kind: "train"|"pair"|"validate", frame: number}[]} poses  Known ones of its joints, and where
- *   their meshes are: in the frames of the source, or among those of poses.
- * @property {{joint: number, name: string, axis: number[], low: number, high: number}[]} joint_limits  Degrees.
- * @property {object|null} [report]
- * @property {Object<string, number>|null} [error_percent_by_rank]
+ * @typedef {Omit<import("./pack_types").ModelHeader, keyof PageFields> & PageFields} Pack
  */
 
 /**
- * The model or the sequence in a buffer; throws an Error with one sentence when there is none.
+ * The model or the sequence in a buffer; throws an Error with one sentence if it is invalid.
  * @param {ArrayBuffer} buffer @returns {Pack}
  */
 export function readPack(buffer) {
@@ -81,7 +67,7 @@ function readLevels({ clips, ...rest }, arrays) {
   return { ...rest, clips: clips.map(read) };
 }
 
-/** What a buffer of the pack's form holds, whatever it is for: its header, its arrays by name, and their counts. */
+/** The content of a buffer in the form of a pack of any kind: its header, its arrays by name, and their counts. */
 export function readArrays(buffer) {
   const { header, dataStart } = readHeader(buffer);
   const counts = checkPack(header);
@@ -126,7 +112,37 @@ export function sourceInto(pack, frame, vertex, out, at) {
     out[at + 2] = source[i + 2];
     return;
   }
+  if (!scale || !small) return;
   for (let axis = 0; axis < 3; axis++) {
     out[at + axis] = scale[6 * frame + axis] + scale[6 * frame + 3 + axis] * small[i + axis];
   }
+}
+
+// A coarser mesh of a model as a separate pack: its mesh and slots, with the bones and the motion of the whole model.
+
+/** Arrays that belong to a mesh. */
+const OF_MESH = ["rest", "faces", "normals", "smooth_with", "bones", "weights", "colors", "uvs", "triangle_material"];
+/** Arrays that only the whole one has. */
+const OF_WHOLE = ["source", "source_u2", "source_scale", "triangle_cluster"];
+
+/**
+ * @param {Pack} pack @param {{heirs: number[], influences: number}} stored @param {number} number
+ * @returns {Pack}
+ */
+export function coarsePack(pack, { heirs, influences }, number) {
+  const own = (name) => pack.arrays[`coarse.${number}.${name}`];
+  const arrays = { ...pack.arrays };
+  for (const name of [...OF_MESH, ...OF_WHOLE]) delete arrays[name];
+  for (const name of OF_MESH) if (own(name)) arrays[name] = own(name);
+  const family = ({ kind, arrays: whole }, owner) => ({
+    kind,
+    arrays: Object.fromEntries(Object.entries(whole).map(([name, array]) => [name, own(`${owner}.${name}`) ?? array])),
+  });
+  return {
+    ...{ ...pack, arrays, influences, hasSource: false, coarse: [], coverage: [] },
+    counts: { ...pack.counts, vertices: arrays.rest.length / 3, triangles: arrays.faces.length / 3 },
+    deformer: family(pack.deformer, "deformer"),
+    displacements: pack.displacements.map((displacement) => family(displacement, displacement.kind)),
+    levels: pack.levels && { ...pack.levels, heirs },
+  };
 }

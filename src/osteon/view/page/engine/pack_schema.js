@@ -1,8 +1,13 @@
-// Checks what the page reads by the schema that Python writes by (pack/schema.json says how it is to be read).
+// Checks packs against the schema by which Python writes them (pack/schema.json describes its notation).
 import SCHEMA from "../../pack/schema.json" with { type: "json" };
 
 export { SCHEMA };
 
+/** @typedef {{dtype?: string, shape?: (string|number)[], in?: string[], may?: string[]}} ArrayRule */
+
+/** @type {Record<string, ArrayRule>} */
+const ARRAYS = SCHEMA.arrays;
+/** @type {Record<string, (value: any) => boolean>} */
 const PLAIN = {
   string: (value) => typeof value === "string",
   number: (value) => typeof value === "number",
@@ -38,7 +43,7 @@ function misfit(name) {
 }
 
 function checkPresence(kind, names) {
-  const needed = Object.entries(SCHEMA.arrays).filter(([, rule]) => rule.in?.includes(kind));
+  const needed = Object.entries(ARRAYS).filter(([, rule]) => rule.in?.includes(kind));
   const missing = needed.map(([name]) => name).filter((name) => !names.includes(name));
   const choice = SCHEMA.one_of[kind] ?? [];
   if (choice.length && !choice.some((name) => names.includes(name))) missing.push(choice[0]);
@@ -49,14 +54,14 @@ function checkPresence(kind, names) {
   if (missing.length) throw new Error(`The model has no ${missing.join(", ")}.`);
 }
 
-/** What is said about an array, and the name of whom it belongs to. */
+/** The rule of an array, and the name that stands for the first `*` of its pattern. */
 function ruleOf(name) {
-  for (const [pattern, rule] of Object.entries(SCHEMA.arrays)) {
+  for (const [pattern, rule] of Object.entries(ARRAYS)) {
     const words = pattern.replaceAll(".", "\\.").replaceAll("*", "([^.]+)");
     const found = name.match(new RegExp(`^${words}$`));
     if (found) return { rule, owner: found[1] ?? "" };
   }
-  return { rule: {}, owner: "" };
+  return { rule: /** @type {ArrayRule} */ ({}), owner: "" };
 }
 
 function checkArray(kind, name, { dtype, shape }, counts) {

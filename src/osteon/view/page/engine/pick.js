@@ -11,7 +11,7 @@ export class Picker {
   }
 
   /**
-   * The triangle that is seen at a point, and its corner nearest to it; null where there is none.
+   * The visible triangle at a point, and its corner nearest to it; null for none.
    * @param {THREE.WebGLRenderer} renderer @param {import("./character.js").Character} character
    * @param {{role: string, camera: THREE.PerspectiveCamera, x: number, y: number, width: number, height: number}} at
    *   x, y in pixels of a view of that width and height
@@ -35,7 +35,7 @@ export class Picker {
   }
 
   meshOf(character, role) {
-    const mesh = character.part(`pick ${role}`, () => this.makeMesh(character, role));
+    const mesh = /** @type {THREE.Mesh} */ (character.part(`pick ${role}`, () => this.makeMesh(character, role)));
     mesh.geometry = character.flat;
     return mesh;
   }

@@ -1,7 +1,6 @@
 // Posing in script, in double precision: for errors, framing, picking, and the comparison that streams vertices.
-import { deformerOf } from "./deformers/index.js";
-import { paletteAt } from "./deformers/palette.js";
-import { slotsOf } from "./deformers/slots.js";
+import { deformerOf, paletteAt } from "./deformers/index.js";
+import { slotsOf } from "./deformers/matrices.js";
 import { columnsAt } from "./displacements/index.js";
 import { sourceInto } from "./pack.js";
 
@@ -10,7 +9,7 @@ import { sourceInto } from "./pack.js";
  * @typedef {import("./pack.js").Pack} Pack
  */
 
-/** The moment at a frame that need not be whole, held inside a clip. @returns {Moment} */
+/** The moment at a frame, which may be fractional, clamped to a clip. @returns {Moment} */
 export function momentInClip(clip, frame) {
   const last = clip.stop - clip.start - 1;
   const within = Math.min(Math.max(frame, 0), last);
@@ -25,8 +24,8 @@ export function momentInClip(clip, frame) {
 export const wholeFrame = (frame) => ({ first: frame, second: frame, between: 0 });
 
 /**
- * What vertices are posed from: all bones as their family has them, about a point, and the slots.
- * @typedef {{palette: Float64Array, slots: import("./deformers/slots.js").Slots, center: number[]}} BonePose
+ * Input for posing vertices: the palette of all bones about a point, and the slots.
+ * @typedef {{palette: Float64Array, slots: import("./deformers/matrices.js").Slots, center: number[]}} BonePose
  */
 
 /** The bones as they play. @param {Pack} pack @param {Moment} moment @returns {BonePose} */
@@ -37,7 +36,7 @@ export function playedBones(pack, moment) {
 
 /**
  * Positions of `vertices` (all when null) at a moment, written one after another.
- * @param {Pack} pack @param {Moment} moment @param {Uint32Array|number[]|null} vertices @param {BonePose} bones
+ * @param {Pack} pack @param {Moment} moment @param {number} rank @param {ArrayLike<number>|null} vertices @param {BonePose} bones
  */
 export function posePositions(pack, moment, rank = pack.rank, vertices = null, bones = playedBones(pack, moment)) {
   const count = vertices ? vertices.length : pack.counts.vertices;
@@ -60,7 +59,10 @@ export function posePositions(pack, moment, rank = pack.rank, vertices = null, b
   return posed;
 }
 
-/** Source positions of `vertices` (all when null) at a moment. @param {Pack} pack @param {Moment} moment */
+/**
+ * Source positions of `vertices` (all when null) at a moment.
+ * @param {Pack} pack @param {Moment} moment @param {ArrayLike<number>|null} vertices
+ */
 export function sourcePositions(pack, moment, vertices = null) {
   const count = vertices ? vertices.length : pack.counts.vertices;
   const out = new Float64Array(3 * count);

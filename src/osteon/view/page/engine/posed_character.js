@@ -1,35 +1,42 @@
-// A mesh that somebody else poses: positions come from the server, of one method or of two, and values of triangles.
+// A mesh that the server poses: positions of one or two methods, and values of triangles.
 import { Character } from "./character.js";
 import { addNormals, sourcePositions, wholeFrame } from "./pose.js";
 import { fillFrame } from "./source_texture.js";
-import { FLOAT4, checkFits, lasting, makeTiles } from "./tiles.js";
+import { checkFits, FLOAT4, lasting, makeTiles } from "./tiles.js";
 
 /** Arrays that a posed mesh takes over from the model as they are. */
 const KEPT = /^(rest|faces|normals|smooth_with|colors|uvs|triangle_material|image_\d+)$/;
-/** Which frame of the source each role shows. */
+/** Frame of the source that each role shows. @type {Record<string, number>} */
 const FRAME = { result: 0, source: 1 };
 
 /**
  * The rest mesh of a pack as a sequence without bones; its source has two frames, one for each role.
- * @param {import("./pack.js").Pack} pack @returns {import("./pack.js").Pack}
+ * @param {import("./pack.js").Pack} pack @returns {import("./pack.js").Pack} without the fields that only models have
  */
 function restPack(pack) {
   const { vertices, triangles } = pack.counts;
   const kept = Object.fromEntries(Object.entries(pack.arrays).filter(([name]) => KEPT.test(name)));
   const source = new Float32Array(6 * vertices);
   for (let at = 0; at < source.length; at += 3 * vertices) source.set(pack.arrays.rest, at);
-  return {
+  /** @type {Partial<import("./pack.js").Pack>} */
+  const posed = {
     ...{ name: pack.name, kind: "posed", diagonal: pack.diagonal, materials: pack.materials, images: pack.images },
     ...{ clips: [{ name: "pose", start: 0, stop: 1, fps: 30 }], rank: 0, displacements: [] },
     ...{ hasSource: true, skinned: false, still: true, counts: { vertices, triangles, bones: 0, frames: 1 } },
-    arrays: { ...kept, source, triangle_cluster: new Uint16Array(triangles) },
+    arrays: { .../** @type {import("./pack.js").Arrays} */ (kept), source, triangle_cluster: new Uint16Array(triangles) },
   };
+  return /** @type {import("./pack.js").Pack} */ (posed);
 }
 
 export class PosedCharacter extends Character {
   constructor(pack, limits) {
     super(restPack(pack), limits);
-    this.posed = true;
+    this.floor = this.motion.low[1];
+    /** @type {Record<string, number>} Lowest point of each role. */
+    this.lowest = {};
+    /** @type {Record<string, ArrayLike<number>>} Painted values of triangles. */
+    this.values = {};
+    this.normals = new Float64Array(3 * this.pack.counts.vertices);
     const { triangles } = this.pack.counts;
     checkFits(`${triangles.toLocaleString("en")} triangles`, triangles, limits);
     // Two values and the segment of every triangle, in the order in which they are drawn.
@@ -37,7 +44,8 @@ export class PosedCharacter extends Character {
   }
 
   needSource() {
-    if (this.source) return;
+    const { source: made } = this;
+    if (made) return;
     const { vertices } = this.pack.counts;
     this.source = { source: lasting(makeTiles(this.limits, 2 * vertices, FLOAT4, () => {})) };
     this.uniforms.source.value = this.source.source;
@@ -45,6 +53,7 @@ export class PosedCharacter extends Character {
     this.#fill("source");
   }
 
+  /** @returns {import("./character.js").Role[]} */
   get roles() {
     return ["result", "source"];
   }
@@ -57,28 +66,27 @@ export class PosedCharacter extends Character {
     return sourcePositions(this.pack, wholeFrame(FRAME[role]), vertices);
   }
 
-  /** (v,3) what a role shows now. */
+  /** (v,3) the positions of a role. */
   positions(role) {
     const size = 3 * this.pack.counts.vertices;
-    return this.pack.arrays.source.subarray(FRAME[role] * size, (FRAME[role] + 1) * size);
+    return /** @type {Float32Array} */ (this.pack.arrays.source).subarray(FRAME[role] * size, (FRAME[role] + 1) * size);
   }
 
-  /** Gives a role new positions (v,3). */
+  /** Sets the positions (v,3) of a role. */
   move(role, positions) {
     this.positions(role).set(positions);
-    // What is posed below the ground takes the ground along; above it, the ground stays.
+    // The ground moves down with parts that are below it, and otherwise stays.
     this.lowest = { ...this.lowest, [role]: lowestOf(positions) - this.center[1] };
-    this.floor ??= this.motion.low[1];
     this.motion.low[1] = Math.min(this.floor, ...Object.values(this.lowest));
     if (this.source) this.#fill(role);
   }
 
   /** The value that a triangle is painted by. */
   valueOf(role, triangle) {
-    return this.values?.[role]?.[triangle];
+    return this.values[role]?.[triangle];
   }
 
-  /** Gives triangles new values: `result` and `source` are numbers to paint, `segments` what moves them. */
+  /** Sets values of triangles: `result` and `source` are painted numbers, `segments` the segments that move them. */
   paintTriangles(values) {
     const texture = this.uniforms.triangleTable.value;
     const { data } = texture.image;
@@ -92,9 +100,9 @@ export class PosedCharacter extends Character {
   }
 
   #fill(role) {
-    const { pack, center, source } = this;
+    const { pack, center, source, normals } = this;
+    if (!source) return;
     const positions = this.positions(role);
-    const normals = (this.normals ??= new Float64Array(3 * pack.counts.vertices));
     addNormals(positions, pack.arrays.faces, normals, pack.arrays.smooth_with);
     fillFrame(source.source.image.data, pack, FRAME[role], positions, normals, center);
     source.source.needsUpdate = true;

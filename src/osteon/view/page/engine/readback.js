@@ -1,6 +1,6 @@
-// What the vertex shader itself computes, read back by transform feedback: the same pose(), textures and uniforms.
+// Results of the vertex shader, read back by transform feedback: the same pose(), textures and uniforms.
 import { poseAttributes } from "./geometry.js";
-import { makeProgram } from "./program.js";
+import { glTextureOf } from "./tiles.js";
 
 const VERTEX = (chunk) => `precision highp float;
 precision highp int;
@@ -19,10 +19,10 @@ const FRAGMENT = "precision highp float; out vec4 outColor; void main() { outCol
 /**
  * Positions and normals (v,3) of all vertices of a character, relative to its center.
  * @param {import("three").WebGLRenderer} renderer @param {import("./character.js").Character} character
- * @param {{moment?: import("./pose.js").Moment, rank: number, seconds?: number, instance?: Object<string, number[]>}} what
+ * @param {{moment?: import("./pose.js").Moment, rank: number, seconds?: number, instance?: Record<string, number[]>}} what
  */
 export function readPosed(renderer, character, what) {
-  const gl = renderer.getContext();
+  const gl = /** @type {WebGL2RenderingContext} */ (renderer.getContext());
   const count = character.pack.counts.vertices;
   if (what.moment) character.showLevel?.(character.level, what.moment);
   if (what.moment && !what.instance) displaceAt(renderer, character, what.moment);
@@ -47,7 +47,7 @@ export function readPosed(renderer, character, what) {
   return { positions, normals };
 }
 
-/** Has a character find what it finds once, at a moment that need not be the one that is shown. */
+/** Computes the displacements of a character at a moment, which may differ from the visible one. */
 function displaceAt(renderer, character, moment) {
   const { frames, between } = character.uniforms;
   const shown = [frames.value.x, frames.value.y, between.value];
@@ -69,16 +69,18 @@ function programOf(gl, character, crowd) {
   return kept[key];
 }
 
-function setUniforms(renderer, gl, program, character, { moment, rank, seconds = 0 }) {
+/** @param {{moment?: import("./pose.js").Moment, rank: number, seconds?: number}} what */
+function setUniforms(renderer, gl, program, character, what) {
+  const { moment, rank, seconds = 0 } = what;
   const at = (name) => gl.getUniformLocation(program, name);
   const names = character.poseTextures.filter((name) => character.uniforms[name].value && at(name));
-  // All of them first: three.js binds what it uploads to the first unit.
+  // All of them first: three.js binds uploads to the first unit.
   const held = names.map((name) => character.uniforms[name].value).filter((texture) => !texture.isRenderTargetTexture);
   held.forEach((texture) => renderer.initTexture(texture));
   names.forEach((name, unit) => {
     const texture = character.uniforms[name].value;
     gl.activeTexture(gl.TEXTURE0 + unit);
-    gl.bindTexture(gl.TEXTURE_2D, renderer.properties.get(texture).__webglTexture);
+    gl.bindTexture(gl.TEXTURE_2D, glTextureOf(renderer, texture));
     gl.uniform1i(at(name), unit);
   });
   gl.uniform1i(at("rank"), rank);
@@ -136,4 +138,33 @@ function clean(gl, feedback, { vao, buffers }, outputs) {
   gl.deleteVertexArray(vao);
   gl.deleteTransformFeedback(feedback);
   [...buffers, ...outputs].forEach((buffer) => gl.deleteBuffer(buffer));
+}
+
+// Programs that are used beside three.js: streaming and read-back.
+
+/**
+ * Compiles and links a program; throws an Error with the log of the graphics card.
+ * @param {WebGL2RenderingContext} gl @param {Object<string, number>} defines
+ * @param {string} vertex @param {string} fragment @param {string[]|null} feedback varyings to capture
+ */
+export function makeProgram(gl, defines, vertex, fragment, feedback = null) {
+  const head = Object.entries(defines).map(([name, value]) => `#define ${name} ${value}\n`);
+  const program = gl.createProgram();
+  /** @type {[number, string][]} */
+  const sources = [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]];
+  const shaders = sources.map(([type, text]) => {
+    const shader = /** @type {WebGLShader} */ (gl.createShader(type));
+    gl.shaderSource(shader, `#version 300 es\n${head.join("")}${text}`);
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
+    return shader;
+  });
+  if (feedback) gl.transformFeedbackVaryings(program, feedback, gl.SEPARATE_ATTRIBS);
+  gl.linkProgram(program);
+  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) {
+    const said = [gl.getProgramInfoLog(program), ...shaders.map((shader) => gl.getShaderInfoLog(shader))];
+    throw new Error(`The graphics card refused a shader: ${said.join(" ").trim()}`);
+  }
+  shaders.forEach((shader) => gl.deleteShader(shader));
+  return program;
 }

@@ -2,14 +2,15 @@
 // Both ends of a bone go with their own joints, so that joints that slide stay joined. Sizes are pixels on the screen.
 // At a level the bones that are computed are bold, and those that follow thin and faint.
 import * as THREE from "three";
+import { materialOf } from "./mesh_shader.js";
 
 /** Half widths in CSS pixels: of a bone where it begins and where it ends, of a joint, of the dark line around all. */
 const [THICK, SLIM, DISC, RIM] = [4.2, 1.4, 4.6, 1.4];
-/** Whom a part belongs to where there is none. */
+/** No joint. */
 const NOBODY = -1;
 /** Widths and opacity of a bone that follows, as parts of those of one that is computed. */
 const [FAINT_WIDTH, FAINT] = ["0.4", "0.3"];
-/** In a crowd widths are those of a character so many pixels high, and less for those that are smaller. */
+/** In a crowd, widths are those of a character of this height in pixels, and smaller for smaller ones. */
 const FULL_PIXELS = 420;
 
 /** `position` and `other` are the two ends in the rest pose; of a joint both are its place. */
@@ -70,14 +71,14 @@ void main() {
   outColor = vec4(tint, 0.95 * smoothstep(0.0, 0.8, deep) * mix(${FAINT}, 1.0, bold));
 }`;
 
-/** Whether a pack says where its joints are; those of older programs do not. @param {import("./pack.js").Pack} pack */
+/** Whether a pack has joints; those of older versions do not. @param {import("./pack.js").Pack|null} pack */
 export function hasSkeleton(pack) {
   return Boolean(pack?.arrays.joint_points);
 }
 
 /**
  * All bones and joints as one mesh; null without a skeleton.
- * @param {import("./skinned_character.js").SkinnedCharacter} character @param {{crowd?: boolean}} where
+ * @param {import("./character.js").Character} character @param {{crowd?: boolean}} where
  */
 export function skeletonMesh(character, { crowd = false } = {}) {
   const { pack, center, uniforms } = character;
@@ -94,9 +95,9 @@ export function skeletonMesh(character, { crowd = false } = {}) {
   return mesh;
 }
 
-/** Which joint stands out, the one whose weights are shown. */
+/** Highlights the joint whose weights are shown. */
 export function chooseJoint(mesh, { paint, bone }) {
-  mesh.material.uniforms.chosen.value = paint === "weights" ? bone : NOBODY;
+  materialOf(mesh).uniforms.chosen.value = paint === "weights" ? bone : NOBODY;
 }
 
 /** Where the joints are at a moment; none without a skeleton. @returns {number[][]} */
@@ -113,8 +114,10 @@ export function posedJoints({ arrays, counts }, { first, second, between }) {
 
 const placeOf = (points, j) => [...points.subarray(3 * j, 3 * j + 3)];
 
-/** From each joint to its children, and of last joints to where what they move ends. */
-function boneParts({ arrays: { joint_points: points, joint_parents: parents, joint_tips: tips } }) {
+/** Bones from each joint to its children, and from last joints to their tips. */
+/** @param {import("./pack.js").Pack} pack  with joints */
+function boneParts({ arrays }) {
+  const { joint_points: points, joint_parents: parents, joint_tips: tips } = /** @type {Required<import("./pack.js").Arrays>} */ (arrays);
   const parts = [];
   parents.forEach((parent, j) => {
     if (parent >= 0) parts.push({ ends: [placeOf(points, parent), placeOf(points, j)], owners: [parent, j, parent], widths: [THICK, SLIM] });
@@ -124,7 +127,9 @@ function boneParts({ arrays: { joint_points: points, joint_parents: parents, joi
   return parts.filter(({ ends: [a, b] }) => a.some((x, i) => x !== b[i]));
 }
 
-function jointParts({ arrays: { joint_points: points }, counts }) {
+/** @param {import("./pack.js").Pack} pack  with joints */
+function jointParts({ arrays, counts }) {
+  const { joint_points: points } = /** @type {Required<import("./pack.js").Arrays>} */ (arrays);
   return Array.from({ length: counts.bones }, (_, j) => {
     const place = placeOf(points, j);
     return { ends: [place, place], owners: [j, j, j], widths: [DISC, DISC] };
@@ -132,6 +137,7 @@ function jointParts({ arrays: { joint_points: points }, counts }) {
 }
 
 function partsGeometry(parts, center) {
+  /** @type {number[][]} */
   const [position, other, owners, corner] = [[], [], [], []];
   for (const part of parts) {
     const [a, b] = part.ends.map((end) => end.map((x, i) => x - center[i]));

@@ -1,28 +1,27 @@
 // One model on the graphics card: a mesh that its bones move, with its source beside it where that is known.
 import { Character } from "./character.js";
-import { deformerOf } from "./deformers/index.js";
-import { paletteTexels, paletteTexture } from "./deformers/palette.js";
+import { deformerOf, paletteTexels, paletteTexture } from "./deformers/index.js";
+import { canDisplaceOnce, DisplacedRest } from "./displaced_rest.js";
 import { displacementsOf } from "./displacements/index.js";
-import { DisplacedRest, canDisplaceOnce } from "./displaced_rest.js";
-import { CharacterLevels } from "./levels/character_levels.js";
-import { LevelError } from "./levels/level_error.js";
+import { CharacterLevels, LevelError } from "./levels/character_levels.js";
 import { levelUniforms } from "./levels/level_shader.js";
 import { playedBones, posePositions } from "./pose.js";
-import { characterDefines } from "./skin_shader.js";
+import { characterDefines } from "./pose_shader.js";
 import { checkFits } from "./tiles.js";
 
 /** @typedef {import("./levels/level_curve.js").LevelPoint} LevelPoint */
 
 /**
- * What draws a pack: a model by its bones, a sequence by its frames.
- * @param {import("./pack.js").Pack} pack @param {ReturnType<import("./tiles.js").textureLimits>} limits
- * @param {import("./shelf.js").SharedSource|null} shared
+ * The character of a pack: a skinned model, or a sequence.
+ * @param {import("./pack.js").Pack} pack @param {import("./tiles.js").Limits} limits
+ * @param {import("./character_cache.js").SharedSource|null} shared
  */
 export function characterOf(pack, limits, shared = null) {
   return pack.skinned ? new SkinnedCharacter(pack, limits, shared) : new Character(pack, limits, shared);
 }
 
 export class SkinnedCharacter extends Character {
+  /** @returns {Record<string, import("three").IUniform>} */
   makeUniforms() {
     this.displaced = canDisplaceOnce(this.pack, this.limits) ? new DisplacedRest(this.pack, this.limits) : null;
     const textures = { ...this.skinTextures(), ...this.displaced?.textures };
@@ -33,17 +32,17 @@ export class SkinnedCharacter extends Character {
     return { ...super.makeUniforms(), ...own, ...(this.pack.levels && levelUniforms()) };
   }
 
-  /** Holds the amounts of all morph targets by hand, or with null lets them play. @param {ArrayLike<number>|null} values */
+  /** Sets the amounts of all morph targets; null plays those of the clip. @param {ArrayLike<number>|null} values */
   holdTargets(values) {
     const found = displacementsOf(this.pack).find(({ code }) => code.hold);
     if (!found) return;
     this.held = values;
     this.uniforms[`${found.kind}Held`].value = values !== null;
-    found.code.hold(this.uniforms[`${found.kind}Coefficients`].value, found.arrays, values);
+    found.code.hold?.(this.uniforms[`${found.kind}Coefficients`].value, found.arrays, values);
     this.coarse.forEach((character) => character.holdTargets(values));
   }
 
-  /** The pack as it is shown: with targets that are held by hand. */
+  /** The pack with amounts of morph targets that are set by hand. */
   get shownPack() {
     const { pack, held } = this;
     if (!held) return pack;
@@ -59,13 +58,17 @@ export class SkinnedCharacter extends Character {
     const { bones, frames } = pack.counts;
     const count = (n) => n.toLocaleString("en");
     checkFits(`${count(bones)} bones in ${count(frames)} frames`, paletteTexels(pack), limits);
+    /** @type {Record<string, import("./tiles.js").Tiles>} */
+    const own = {};
     return Object.assign(
+      own,
       { palette: this.borrowed("palette", () => paletteTexture(pack, limits, center)) },
       deformerOf(pack).textures?.(pack.deformer.arrays, limits, this),
       ...displacementsOf(pack).map(({ kind, arrays, code }) => code.textures(kind, arrays, pack.counts, limits)),
     );
   }
 
+  /** @returns {import("./character.js").Role[]} */
   get roles() {
     return this.pack.hasSource ? ["result", "source"] : ["result"];
   }
@@ -87,15 +90,16 @@ export class SkinnedCharacter extends Character {
     return this.ownLevelError ?? null;
   }
 
-  /** Coarser and coarser meshes on the same bones; made when they are first looked at. @returns {SkinnedCharacter[]} */
+  /** Coarser and coarser meshes on the same bones; made when they are first looked at. @returns {Character[]} */
   get coarse() {
     this.ownCoarse ??= this.pack.coarse.map((pack) => new SkinnedCharacter(pack, this.limits, null, this));
     return this.ownCoarse;
   }
 
-  /** Has all shaders read levels from now on: those who never look at one do not wait for that. */
+  /** Makes all shaders read levels; characters that never show one skip this code. */
   needLevels() {
-    if (this.levelDefines) return;
+    const { levelDefines: made } = this;
+    if (made) return;
     this.levelDefines = { LEVELS: 1, BONE_TEXELS: deformerOf(this.pack).FLOATS / 4 };
     for (const material of this.shaderMaterials) {
       if (!material.defines.SHOW_SOURCE) Object.assign(material.defines, this.levelDefines);
@@ -106,9 +110,10 @@ export class SkinnedCharacter extends Character {
   /** Shows it at a level, or as it plays where that is null. @param {LevelPoint|null} point */
   showLevel(point, moment) {
     this.level = point && this.levels ? this.levels.within(point) : null;
-    if (this.level) this.needLevels();
-    if (this.level) this.levels.show(this.uniforms, this.level, moment);
-    else if (this.pack.levels) this.uniforms.levelled.value = false;
+    if (this.level && this.levels) {
+      this.needLevels();
+      this.levels.show(this.uniforms, this.level, moment);
+    } else if (this.pack.levels) this.uniforms.levelled.value = false;
   }
 
   /** @param {import("./character.js").Role} role */
@@ -120,17 +125,17 @@ export class SkinnedCharacter extends Character {
 
   /** The bones that are shown, for posing in script. */
   bonesAt(moment) {
-    return this.level ? this.levels.bonesAt(this.level, moment, this.pack) : playedBones(this.pack, moment);
+    return this.level && this.levels ? this.levels.bonesAt(this.level, moment, this.pack) : playedBones(this.pack, moment);
   }
 
   /** @param {import("./character.js").Role} role */
   defines(role, extra = {}) {
     if (role === "source") return super.defines(role, extra);
     const once = this.displaced ? { DISPLACED: 1 } : {};
-    return { ...characterDefines(this), ...once, ...(extra.HAS_SOURCE && this.sourceDefines()), ...extra };
+    return { ...characterDefines(this.pack, this.limits, this.levelDefines), ...once, ...(extra.HAS_SOURCE && this.sourceDefines()), ...extra };
   }
 
-  /** Finds what can be found once for a picture, at the moment that the uniforms tell. */
+  /** Updates displacements that are computed once per picture, at the moment in the uniforms. */
   displace(renderer) {
     this.displaced?.update(renderer, this.uniforms);
   }

@@ -1,6 +1,6 @@
 // Source frames in a texture: a position, and beside it the normal folded onto an octahedron.
 import { addNormals, sourcePositions, wholeFrame } from "./pose.js";
-import { FLOAT4, SHORT4, checkFits, makeTiles } from "./tiles.js";
+import { checkFits, FLOAT4, makeTiles, SHORT4 } from "./tiles.js";
 
 /** Steps along each side of the octahedron's map: 12 bits beside float positions, 8 bits beside 16-bit ones. */
 const FINE = 4095;

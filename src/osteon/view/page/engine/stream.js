@@ -1,12 +1,12 @@
-// The comparison: the same crowd, but every instance is posed in script and its vertices are sent anew each frame.
+// The comparison: the same crowd, but every instance is posed in script and its vertices are sent each frame.
 // Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Comparison to vertex buffer objects".
 import { centeredInto } from "./affine.js";
-import { deformerOf } from "./deformers/index.js";
-import { paletteAt } from "./deformers/palette.js";
+import { deformerOf, paletteAt } from "./deformers/index.js";
 import { columnsAt } from "./displacements/index.js";
 import { LIGHT } from "./light.js";
 import { PAINT, surfaceFragment } from "./mesh_shader.js";
-import { makeProgram } from "./program.js";
+import { glTextureOf } from "./tiles.js";
+import { makeProgram } from "./readback.js";
 
 const VERTEX = `precision highp float;
 layout(location = 0) in vec3 position;
@@ -30,23 +30,29 @@ void main() {
   gl_Position = projectionMatrix * seen;
 }`;
 
-/** Buffers that vertices are written to in turn, so that none is overwritten while it is drawn. */
+/** Number of vertex buffers that are used in turn, so that none is overwritten while it is drawn. */
 const RING = 4;
-/** Vertices that are blended at a time: their matrices stay in the cache. */
+/** Vertices per block: their matrices stay in the cache. */
 const BLOCK = 256;
 
 export class StreamCrowd {
   /** @param {import("three").WebGLRenderer} renderer */
   constructor(renderer, characters, instances) {
     this.renderer = renderer;
-    this.gl = renderer.getContext();
+    this.gl = /** @type {WebGL2RenderingContext} */ (renderer.getContext());
     this.characters = characters;
     this.instances = instances;
+    /** @type {Map<string, WebGLProgram>} */
     this.programs = new Map();
+    /** @type {Set<string>} Programs whose uniforms are set for this picture. */
+    this.fresh = new Set();
+    /** @type {WebGLProgram|null} */
+    this.current = null;
+    this.poseMs = 0;
     this.shapes = characters.map((character) => this.makeShape(character));
   }
 
-  /** Static buffers of a character, and room for what is sent. */
+  /** Static buffers of a character, and dynamic ones. */
   makeShape(character) {
     const { gl } = this;
     const { position, normal, color, uv, weightsA, weightsB, bonesA, bonesB, vertexNumber } = character.indexed.attributes;
@@ -77,6 +83,7 @@ export class StreamCrowd {
     };
   }
 
+  /** @param {WebGLBuffer[]} buffers @param {number} bytes */
   makeRing([color, uv, index], bytes) {
     const { gl } = this;
     const [vao, vertices] = [gl.createVertexArray(), gl.createBuffer()];
@@ -99,7 +106,7 @@ export class StreamCrowd {
 
   draw(camera, seconds) {
     this.begin();
-    this.poseMs = 0; // the part of the script that poses, without what sending costs
+    this.poseMs = 0; // the part of the script that poses, without sending
     for (const instance of this.instances) {
       const shape = this.shapes[instance.character];
       const begun = performance.now();
@@ -110,7 +117,7 @@ export class StreamCrowd {
     this.end();
   }
 
-  /** A picture of our own, past the renderer's state. */
+  /** Starts drawing outside of the state of the renderer. */
   begin() {
     const { gl } = this;
     this.renderer.resetState();
@@ -138,19 +145,20 @@ export class StreamCrowd {
     }
   }
 
-  /** The program for a picture or for none, with its uniforms set once a frame. */
+  /** Selects the program with or without an image and sets its uniforms once per frame. */
   use(picture, camera, cutoff) {
     const { gl } = this;
     const key = picture ? "textured" : "plain";
+    /** @type {Record<string, number>} */
     const defines = picture ? { TEXTURED: 1 } : {};
-    if (!this.programs.has(key)) this.programs.set(key, makeProgram(gl, defines, VERTEX, surfaceFragment));
-    const program = this.programs.get(key);
+    const program = this.programs.get(key) ?? makeProgram(gl, defines, VERTEX, surfaceFragment);
+    this.programs.set(key, program);
     if (this.current !== program || !this.fresh.has(key)) gl.useProgram(program);
     this.current = program;
     if (picture) {
       this.renderer.initTexture(picture);
       gl.activeTexture(gl.TEXTURE0);
-      gl.bindTexture(gl.TEXTURE_2D, this.renderer.properties.get(picture).__webglTexture);
+      gl.bindTexture(gl.TEXTURE_2D, glTextureOf(this.renderer, picture));
       gl.uniform1f(gl.getUniformLocation(program, "cutoff"), cutoff);
     }
     if (this.fresh.has(key)) return;
@@ -198,7 +206,7 @@ export function instanceMoment(pack, instance, seconds) {
   return { first, second: whole < count - 1 ? first + 1 : first, between: at - whole };
 }
 
-/** Palette of the instance's bones, already turned and placed, in the space of the scene. */
+/** Palette of the bones of an instance, rotated and placed, in the space of the scene. */
 function placedPalette(shape, instance, { first, second, between }) {
   const { pack, center } = shape.character;
   const { bones } = pack.counts;
@@ -218,7 +226,7 @@ function placedPalette(shape, instance, { first, second, between }) {
   return paletteAt(shape.family, shape.matrices, bones, { first: 0, second: 1, between }, shape.palette);
 }
 
-/** Positions and normals of an instance, into shape.moving. One flat loop: this is what is measured. */
+/** Positions and normals of an instance, into shape.moving. One flat loop: it is what the comparison measures. */
 function poseInstance(shape, instance, seconds) {
   const { family, slots, normals, moving, count, blends: m } = shape;
   const { pack, uniforms } = shape.character;

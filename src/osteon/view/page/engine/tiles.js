@@ -1,10 +1,17 @@
-// Long lists of numbers in float textures: texel i lies at (i mod width, i / width). Shaders read them by texelFetch.
+// Long lists of numbers in float textures: texel i is at (i mod width, i / width). Shaders read them by texelFetch.
 import * as THREE from "three";
 
 /** Texels a row at most; a power of two, so that shaders need no division. */
 const MAX_WIDTH = 4096;
 
-/** What the graphics card allows. @param {THREE.WebGLRenderer} renderer */
+/**
+ * @typedef {{width: number, shift: number, texels: number, floatTargets: boolean}} Limits  Of the graphics card.
+ * @typedef {THREE.DataTexture & {image: {data: any, width: number, height: number}}} Tiles
+ * @typedef {{format: THREE.PixelFormat, type: THREE.TextureDataType, channels: number, ArrayType: any,
+ *   internalFormat?: THREE.PixelFormatGPU}} TexelFormat  Of a texture, and the typed array of its data.
+ */
+
+/** The limits of the graphics card. @param {THREE.WebGLRenderer} renderer */
 export function textureLimits(renderer) {
   const size = renderer.capabilities.maxTextureSize;
   const shift = Math.min(Math.log2(MAX_WIDTH), Math.floor(Math.log2(size)));
@@ -28,7 +35,9 @@ export function checkFits(what, texels, limits) {
 
 /**
  * A texture of `texels` texels, filled by fill(array) with `channels` numbers each.
- * @param {{width: number}} limits
+ * @param {{width: number}} limits @param {number} texels @param {TexelFormat} format
+ * @param {(data: any) => void} fill
+ * @returns {Tiles}
  */
 export function makeTiles(limits, texels, { format, type, channels, ArrayType, internalFormat }, fill) {
   const width = Math.min(limits.width, 1 << Math.ceil(Math.log2(Math.max(1, texels))));
@@ -47,8 +56,14 @@ export function makeTiles(limits, texels, { format, type, channels, ArrayType, i
     texture.onUpdate = null;
     texture.source.data = { data: null, width: full, height };
   };
-  return texture;
+  return /** @type {Tiles} */ (texture);
 }
+
+/**
+ * The WebGL texture of an initialised texture of three.js, whose types do not list it.
+ * @param {THREE.WebGLRenderer} renderer @param {THREE.Texture} texture @returns {WebGLTexture}
+ */
+export const glTextureOf = (renderer, texture) => /** @type {any} */ (renderer.properties.get(texture)).__webglTexture;
 
 /** A texture whose numbers stay in reach: they change. */
 export function lasting(texture) {
@@ -63,14 +78,17 @@ export function sendTexels(renderer, texture, texels) {
   renderer.initTexture(texture);
   if (!texels) return;
   const [gl, { state }] = [renderer.getContext(), renderer];
-  state.bindTexture(gl.TEXTURE_2D, renderer.properties.get(texture).__webglTexture);
+  state.bindTexture(gl.TEXTURE_2D, glTextureOf(renderer, texture));
   state.pixelStorei(gl.UNPACK_FLIP_Y_WEBGL, false);
   state.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, false);
   gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, across, rows, gl.RGBA, gl.FLOAT, data.subarray(0, 4 * across * rows));
 }
 
+/** @type {TexelFormat} */
 export const FLOAT4 = { format: THREE.RGBAFormat, type: THREE.FloatType, channels: 4, ArrayType: Float32Array };
+/** @type {TexelFormat} */
 export const FLOAT1 = { format: THREE.RedFormat, type: THREE.FloatType, channels: 1, ArrayType: Float32Array };
+/** @type {TexelFormat} */
 export const SHORT4 = {
   format: THREE.RGBAIntegerFormat,
   type: THREE.UnsignedShortType,
@@ -78,4 +96,5 @@ export const SHORT4 = {
   ArrayType: Uint16Array,
   internalFormat: "RGBA16UI",
 };
+/** @type {TexelFormat} */
 export const BYTE4 = { format: THREE.RGBAFormat, type: THREE.UnsignedByteType, channels: 4, ArrayType: Uint8Array };

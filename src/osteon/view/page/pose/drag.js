@@ -1,11 +1,14 @@
-/** Handles dragged by a pointer or nudged by keys. What an edit means is told by `act`. */
+/** Dragging handles with a pointer, and moving them with keys; `act` defines the edits. */
 
-const NUDGE = 6; // pixels that an arrow key moves; with Shift five times as many
+import { closestTo } from "../ui/dom.js";
+
+const NUDGE = 6; // pixels per press of an arrow key; five times as many with Shift
 const STILL = 3; // pixels within which a press is a click
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /**
  * @typedef {import("./handles.js").Thing} Thing
+ * @typedef {import("./handles.js").Handle} Handle
  *
  * @param {SVGElement} home where the handles are
  * @param {import("./handles.js").Handles} handles
@@ -14,14 +17,15 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
  *   end(kept: boolean): void, remove(thing: Thing): void}} act
  */
 export function listenToHandles(home, handles, canvas, act) {
+  /** @type {ReturnType<typeof grasp>|null} */
   let held = null;
-  // Reaches overlap where joints are close: the nearest joint is meant, not the one that was drawn last.
+  // Hit areas overlap where joints are close: take the nearest joint, not the one that was drawn last.
   const handleAt = (event) => {
     const box = canvas.getBoundingClientRect();
-    return handles.nearest(event.clientX - box.left, event.clientY - box.top) ?? event.target.closest?.(".handle");
+    return handles.nearest(event.clientX - box.left, event.clientY - box.top) ?? /** @type {unknown} */ (closestTo(event, ".handle"));
   };
   home.addEventListener("pointerdown", (event) => {
-    const handle = handleAt(event);
+    const handle = /** @type {Handle|null} */ (handleAt(event));
     if (!handle || event.button > 0 || held) return;
     event.preventDefault();
     handle.focus({ preventScroll: true });
@@ -29,7 +33,7 @@ export function listenToHandles(home, handles, canvas, act) {
     handle.setPointerCapture(event.pointerId);
     held = grasp(event, handle, handles, canvas);
   });
-  home.addEventListener("pointermove", (event) => held || handles.markNear(handleAt(event) ?? null));
+  home.addEventListener("pointermove", (event) => held || handles.markNear(/** @type {Handle|null} */ (handleAt(event))));
   home.addEventListener("pointerleave", () => handles.markNear(null));
   home.addEventListener("pointermove", (event) => {
     if (!held || event.pointerId !== held.pointer) return;
@@ -46,11 +50,11 @@ export function listenToHandles(home, handles, canvas, act) {
   home.addEventListener("pointerup", () => letGo(true));
   home.addEventListener("pointercancel", () => letGo(false));
   home.addEventListener("focusin", (event) => {
-    const handle = event.target.closest?.(".handle");
+    const handle = /** @type {Handle|null} */ (/** @type {unknown} */ (closestTo(event, ".handle")));
     if (handle && !held) act.select(handle.thing);
   });
   home.addEventListener("keydown", (event) => {
-    const handle = event.target.closest?.(".handle");
+    const handle = /** @type {Handle|null} */ (/** @type {unknown} */ (closestTo(event, ".handle")));
     if (!handle) return;
     if (event.key === "Escape") {
       event.preventDefault();
@@ -65,7 +69,7 @@ export function listenToHandles(home, handles, canvas, act) {
       nudge(event, handle.thing, handles, act);
     }
   });
-  // The mesh is turned and brought closer through the handles, too.
+  // The wheel zooms over handles, too.
   home.addEventListener("wheel", (event) => canvas.dispatchEvent(new WheelEvent("wheel", event)), { passive: true });
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a person does to a pose. A pose is never changed: every edit makes another one, so that undo is going back.
+ * The edits of a pose. Poses are immutable: every edit returns a new one, which makes undo simple.
  *
  * @typedef {object} Pose
  * @property {Float64Array} joints (j,3)
@@ -15,12 +15,12 @@
  */
 import { Quaternion, Vector3 } from "three";
 
-/** A stretched bone keeps at least this part of its length: a bone without one has no direction. */
+/** Least length of a stretched bone, part of its rest length: a bone of no length has no direction. */
 const SHORTEST = 0.02;
 const UP = new Vector3(0, 0, 1);
 
 const pointAt = (points, i) => new Vector3(points[3 * i], points[3 * i + 1], points[3 * i + 2]);
-const turnOf = (turns, i) => new Quaternion(turns[4 * i], turns[4 * i + 1], turns[4 * i + 2], turns[4 * i + 3]);
+const rotationOf = (turns, i) => new Quaternion(turns[4 * i], turns[4 * i + 1], turns[4 * i + 2], turns[4 * i + 3]);
 
 /** Nothing moved yet. @param {Rig} rig @returns {Pose} */
 export function restPose(rig) {
@@ -32,7 +32,7 @@ export function restPose(rig) {
 }
 
 /**
- * Turn the bone above a joint towards a point; all below goes along, and of a rigid rig all that hangs on the joint
+ * Rotates the bone above a joint towards a point, with all descendants; in a rigid rig, with all descendants of the joint
  * where that bone begins. At a root everything moves there.
  */
 export function turnTowards(rig, pose, joint, target) {
@@ -46,7 +46,7 @@ export function turnTowards(rig, pose, joint, target) {
   return swing(rig, pose, joint, between(from, to), pivot);
 }
 
-/** Put a joint at a point; the bone above it changes its length, all below goes along. */
+/** Moves a joint to a point; the bone above it changes its length, all descendants move along. */
 export function shift(rig, pose, joint, target) {
   const by = new Vector3(...target).sub(pointAt(pose.joints, joint));
   const up = rig.above[joint];
@@ -62,7 +62,7 @@ export function shift(rig, pose, joint, target) {
   return settled(rig, { ...pose, joints });
 }
 
-/** Bring a joint to a point by the two bones above it, which keep their lengths and the side they bend to. */
+/** Moves a joint to a point by rotating the two bones above it, which keep their lengths and their bending side. */
 export function reachFor(rig, pose, joint, target) {
   const middle = rig.above[joint];
   const base = middle < 0 ? -1 : rig.above[middle];
@@ -83,7 +83,7 @@ export function reachFor(rig, pose, joint, target) {
   return turnTowards(rig, turnTowards(rig, pose, middle, elbow.toArray()), joint, hand.toArray());
 }
 
-/** Twist a bone to an angle at its far end; what hangs there turns along. A rigid one turns about itself as a whole. */
+/** Twists a bone to an angle at its far end, with all descendants. In a rigid rig the whole bone is rotated about itself. */
 export function twistBone(rig, pose, bone, angle) {
   const far = rig.far[bone];
   const near = rig.bones[bone].find((j) => j !== far);
@@ -145,7 +145,7 @@ export function without(pose, kind, index) {
   return { ...pose, [kind]: pose[kind].filter((_, i) => i !== index) };
 }
 
-/** Turn a joint and all below it about a point; `except` keeps its rotation. */
+/** Rotates a joint and all descendants about a point; `except` keeps its rotation. */
 function swing(rig, pose, joint, by, pivot, except = -1) {
   const joints = pose.joints.slice();
   const turns = pose.turns.slice();
@@ -157,7 +157,7 @@ function swing(rig, pose, joint, by, pivot, except = -1) {
       .toArray(joints, 3 * j);
     const bone = rig.boneAbove[j];
     if (bone >= 0 && bone !== except)
-      turnOf(turns, bone)
+      rotationOf(turns, bone)
         .premultiply(by)
         .normalize()
         .toArray(turns, 4 * bone);
@@ -165,14 +165,14 @@ function swing(rig, pose, joint, by, pivot, except = -1) {
   return settled(rig, { ...pose, joints, turns });
 }
 
-/** The same with rotations that fit the joints: a bone that points elsewhere than it was turned to is turned there. */
+/** The pose with rotations that agree with the joints: bones are rotated to their posed directions. */
 function settled(rig, pose) {
   const turns = pose.turns.slice();
   rig.bones.forEach(([a, b], i) => {
     const rest = pointAt(rig.joints, b).sub(pointAt(rig.joints, a));
     const posed = pointAt(pose.joints, b).sub(pointAt(pose.joints, a));
-    const turned = rest.applyQuaternion(turnOf(turns, i));
-    turnOf(turns, i)
+    const turned = rest.applyQuaternion(rotationOf(turns, i));
+    rotationOf(turns, i)
       .premultiply(between(turned, posed))
       .normalize()
       .toArray(turns, 4 * i);
@@ -182,7 +182,7 @@ function settled(rig, pose) {
 
 /** The least rotation from one direction to another. */
 function between(from, to) {
-  // In a drawing half a turn stays in its plane.
+  // In a flat drawing, 180 degrees stay in its plane.
   if (from.z === 0 && to.z === 0)
     return new Quaternion().setFromAxisAngle(UP, Math.atan2(to.y, to.x) - Math.atan2(from.y, from.x));
   return new Quaternion().setFromUnitVectors(from.clone().normalize(), to.clone().normalize());

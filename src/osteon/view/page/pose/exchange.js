@@ -1,24 +1,27 @@
-/** Poses asked of the server, and its answers put on the mesh. One question is on its way at a time. */
+/** Sends poses to the server and shows its results on the mesh; one request at a time. */
 import { readArrays } from "../engine/pack.js";
-import { Newest } from "./newest.js";
 
-/** Milliseconds after which a wait is told. */
+/** Milliseconds after which waiting is shown. */
 const SLOW = 400;
 
 export class Exchange {
-  #build = ""; // the server's name of what it posed with, so that it sends segments once
+  #build = ""; // the build of the last result, so that the server sends segments once
 
   /**
    * @param {{engine: import("../engine/engine.js").Engine, client: import("../ui/client.js").Client,
    *   changed(): void, fail(error: unknown): void, clear(): void}} services
    */
   constructor(services) {
-    Object.assign(this, services);
-    this.waiting = false; // an answer lets people wait: what was drawn or pinned anew is prepared first
+    this.engine = services.engine;
+    this.client = services.client;
+    this.changed = services.changed;
+    this.fail = services.fail;
+    this.clear = services.clear;
+    this.waiting = false; // a slow result: new lines or pins are being prepared
     this.refused = false;
     this.roles = /** @type {Record<string, string>} */ ({}); // the method that each role of the engine shows
     this.forget();
-    this.newest = new Newest(
+    this.newest = new LatestRequest(
       (question) => this.#ask(question),
       (answer) => this.#hear(answer),
       (error) => this.#refuse(error),
@@ -29,7 +32,7 @@ export class Exchange {
     return this.newest.busy;
   }
 
-  /** Another mesh, or the same shown anew: it needs its segments again. */
+  /** Requests the segments again, for another mesh, or one that is shown again. */
   renew() {
     this.#build = "";
   }
@@ -89,4 +92,86 @@ export class Exchange {
     this.waiting = on;
     this.changed();
   }
+}
+
+/** One request at a time: while one is running, only the latest of the next ones is kept. */
+/** @template Q, A */
+export class LatestRequest {
+  /** @type {{question: Q}|null} */
+  #waiting = null;
+  #busy = false;
+
+  /**
+   * @param {(question: Q) => Promise<A>} ask
+   * @param {(answer: A, question: Q) => void} hear
+   * @param {(error: unknown) => void} fail
+   */
+  constructor(ask, hear, fail) {
+    this.ask = ask;
+    this.hear = hear;
+    this.fail = fail;
+    this.generation = 0;
+  }
+
+  get busy() {
+    return this.#busy;
+  }
+
+  want(question) {
+    this.#waiting = { question };
+    if (!this.#busy) this.#run();
+  }
+
+  /** Drops the waiting request and ignores the result of a running one. */
+  drop() {
+    this.#waiting = null;
+    this.generation += 1;
+  }
+
+  async #run() {
+    this.#busy = true;
+    while (this.#waiting) {
+      const { question } = /** @type {{question: Q}} */ (this.#waiting);
+      const { generation } = this;
+      this.#waiting = null;
+      try {
+        const answer = await this.ask(question);
+        if (generation === this.generation) this.hear(answer, question);
+      } catch (error) {
+        if (generation === this.generation) this.fail(error);
+      }
+    }
+    this.#busy = false;
+  }
+}
+
+/** A pose as the server takes it, and as a file. */
+
+/** @typedef {import("./rig.js").Rig} Rig @typedef {import("./edits.js").Pose} Pose */
+
+const rows = (values, width) =>
+  Array.from({ length: values.length / width }, (_, i) => [...values.subarray(width * i, width * (i + 1))]);
+
+/** Radians at the ends A and B of a bone: all at the end away from the root. @param {Rig} rig @param {Pose} pose */
+export function twistEnds(rig, pose, bone) {
+  const angle = rig.rigid ? 0 : pose.twist[bone]; // a skin has its twists in its rotations
+  return rig.bones[bone][0] === rig.far[bone] ? [angle, 0] : [0, angle];
+}
+
+function domainOf({ kind, radius }) {
+  return kind === "all" ? {} : { [kind]: radius };
+}
+
+/** @param {Rig} rig @param {Pose} pose */
+export function poseMessage(rig, pose) {
+  return {
+    joints: rows(pose.joints, 3),
+    turns: rows(pose.turns, 4),
+    twist: rig.bones.map((_, b) => twistEnds(rig, pose, b)),
+    cross: [...pose.cross],
+    lines: pose.lines.map(({ name, rest, ends, twist, cross, domain }) => ({
+      ...{ name, rest, ends, twist: [0, twist], cross, domain: domainOf(domain) },
+    })),
+    pins: pose.pins,
+  };
 }

@@ -3,24 +3,36 @@
  * within reach of a pointer, a finger, Tab and readers. With two views each thing is there twice; Tab finds the first.
  *
  * @typedef {{kind: "joint" | "bone" | "line" | "end" | "pin", index: number, end?: number}} Thing
+ * @typedef {SVGElement & {thing: Thing}} Handle
+ * @typedef {{joints: Float64Array, lines: import("./edits.js").Line[], pins: import("./edits.js").Pose["pins"]}} Shown  Of a pose.
  */
+import { absent } from "../engine/absent.js";
 import { draw } from "../ui/dom.js";
 import { boneName } from "./rig.js";
 
-/** Half the size of what a finger or a mouse must hit, in pixels. */
+/** Half the size of the hit area for a finger or a mouse, in pixels. */
 const REACH = matchMedia("(pointer: coarse)").matches ? 20 : 12;
 
 export class Handles {
+  /** @type {{root: SVGElement, handles: ReturnType<typeof makeHandle>[]}[]} */
   #views = [];
   #shape = "";
 
   /** @param {SVGElement} home @param {import("./screen.js").Screen} screen */
   constructor(home, screen) {
-    Object.assign(this, { home, screen });
+    this.home = home;
+    this.screen = screen;
     this.selected = /** @type {Thing | null} */ (null);
     this.visible = true;
     this.showSmall = false; // fingers and toes
+    /** @type {SVGElement|null} */
     this.near = null;
+    /** @type {import("./rig.js").Rig} Null while nothing is posed. */
+    this.rig = absent();
+    /** @type {import("./rig.js").Rig|null} */
+    this.rigShown = null;
+    /** @type {Shown} */
+    this.pose = absent();
   }
 
   /** Shows or hides the joints that are small; one that is selected is always there. */
@@ -30,16 +42,18 @@ export class Handles {
     this.place();
   }
 
-  /** The point handle nearest to a place of the canvas, in pixels, within reach; null where there is none. */
+  /** The point handle nearest to a point of the canvas, in pixels, within reach; null for none. */
   nearest(x, y) {
-    let [best, distance] = [null, 1.5 * REACH];
+    /** @type {Handle|null} */
+    let best = null;
+    let distance = 1.5 * REACH;
     this.screen.views.forEach((view, i) => {
       if (x < view.left || x >= view.left + view.span || y < view.top || y >= view.top + view.tall) return;
       for (const { thing, element } of this.#views[i]?.handles ?? []) {
         if (thing.kind === "bone" || thing.kind === "line" || element.hasAttribute("hidden")) continue;
         const seen = this.screen.project(this.pointsOf(thing)[0], view);
         const far = seen ? Math.hypot(seen[0] + view.left - x, seen[1] + view.top - y) : Infinity;
-        if (far < distance) [best, distance] = [element, far];
+        if (far < distance) [best, distance] = [/** @type {Handle} */ (element), far];
       }
     });
     return best;
@@ -59,8 +73,8 @@ export class Handles {
   }
 
   /**
-   * Draws a pose anew. Elements are made only when there are others than before, so that the focus stays.
-   * @param {import("./rig.js").Rig} rig @param {import("./edits.js").Pose} pose
+   * Shows a pose. Elements are rebuilt only when the set of things changes, so that the focus stays.
+   * @param {import("./rig.js").Rig} rig @param {Shown} pose
    */
   show(rig, pose) {
     this.rig = rig;
@@ -72,7 +86,7 @@ export class Handles {
     this.place();
   }
 
-  /** Puts everything where the camera sees it; called for each picture. */
+  /** Updates all positions on the screen; called for each picture. */
   place() {
     if (!this.rig || !this.visible) return;
     const views = this.screen.views;
@@ -107,11 +121,11 @@ export class Handles {
     this.home.replaceChildren();
     this.#views = [];
     this.#shape = "";
-    this.rig = null;
+    this.rig = absent();
   }
 
   /** Where a thing is: its points, in coordinates of the file. */
-  pointsOf({ kind, index, end }, pose = this.pose) {
+  pointsOf({ kind, index, end = 0 }, pose = this.pose) {
     const joint = (j) => [...pose.joints.subarray(3 * j, 3 * j + 3)];
     if (kind === "joint") return [joint(index)];
     if (kind === "bone") return this.rig.bones[index].map(joint);
@@ -120,7 +134,8 @@ export class Handles {
   }
 
   #build(count) {
-    const focused = this.home.contains(document.activeElement) && document.activeElement.dataset.thing;
+    const { activeElement } = document;
+    const focused = activeElement instanceof SVGElement && this.home.contains(activeElement) && activeElement.dataset.thing;
     this.#views = Array.from({ length: count }, (_, i) => {
       const handles = this.#things().map((thing) => makeHandle(thing, this.#name(thing), i === 0));
       const hidden = i > 0 ? "true" : null;
@@ -130,10 +145,10 @@ export class Handles {
     });
     this.home.replaceChildren(...this.#views.map(({ root }) => root));
     this.#markAll();
-    if (focused) this.home.querySelector(`[data-thing="${focused}"]`)?.focus();
+    if (focused) /** @type {SVGElement|null} */ (this.home.querySelector(`[data-thing="${focused}"]`))?.focus();
   }
 
-  /** Joints last: they lie over the bones that meet there. */
+  /** All things; joints last, over the bones that meet there. @returns {Thing[]} */
   #things() {
     const { rig, pose } = this;
     const of = (kind, list) => Array.from(list, (_, index) => ({ kind, index }));
@@ -144,7 +159,8 @@ export class Handles {
     return [...bones, ...of("line", pose.lines), ...joints, ...ends, ...of("pin", pose.pins)];
   }
 
-  #name({ kind, index, end }) {
+  /** @param {Thing} thing */
+  #name({ kind, index, end = 0 }) {
     const { rig, pose } = this;
     if (kind === "joint") return `Joint ${rig.names[index]}`;
     if (kind === "bone") return `Bone ${boneName(rig, index)}`;
@@ -156,7 +172,7 @@ export class Handles {
     const seen = this.pointsOf(thing).map((point) => this.screen.project(point, view));
     element.toggleAttribute("hidden", seen.includes(null));
     if (seen.includes(null)) return;
-    const [a, b] = seen;
+    const [a, b] = /** @type {number[][]} */ (seen);
     for (const shape of shapes) {
       if (b) set(shape, { x1: a[0].toFixed(1), y1: a[1].toFixed(1), x2: b[0].toFixed(1), y2: b[1].toFixed(1) });
       else set(shape, { transform: `translate(${a[0].toFixed(1)} ${a[1].toFixed(1)})` });

@@ -1,9 +1,11 @@
-/** Poses that were, and those that were gone back from. */
+/** The history of poses for undo and redo. */
 
 const KEPT = 200;
 
 export class History {
+  /** @type {any[]} */
   #past = [];
+  /** @type {any[]} */
   #future = [];
 
   constructor(first) {
@@ -39,4 +41,18 @@ export class History {
     this.now = this.#future.pop();
     return this.now;
   }
+}
+
+/** Ctrl Z undoes, Ctrl Shift Z and Ctrl Y redo, wherever the focus is, except in a field with its own undo. */
+
+/** @param {{active: boolean, undo(): void, redo(): void}} subject */
+export function listenToUndo(subject) {
+  addEventListener("keydown", (event) => {
+    const key = event.key.toLowerCase();
+    if (!subject.active || event.altKey || !(event.ctrlKey || event.metaKey) || (key !== "z" && key !== "y")) return;
+    if (event.target instanceof HTMLInputElement && ["number", "search"].includes(event.target.type)) return;
+    event.preventDefault();
+    if (key === "y" || event.shiftKey) subject.redo();
+    else subject.undo();
+  });
 }

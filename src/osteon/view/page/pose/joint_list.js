@@ -1,11 +1,10 @@
-/** All joints by name, to select one that is hard to hit; fingers and toes are hidden until they are wanted. */
-
+/** All joints by name, to select one that is hard to hit; fingers and toes are hidden by default. */
 import { toggle } from "../ui/controls.js";
-import { make, say, show, unique } from "../ui/dom.js";
+import { closestTo, make, rowsIn, say, show, unique } from "../ui/dom.js";
 
 /**
  * @param {{rig: import("./rig.js").Rig, handles: import("./handles.js").Handles,
- *   select(thing: import("./handles.js").Thing | null): void}} subject  what is posed: `rig` changes with the model
+ *   select(thing: import("./handles.js").Thing | null): void}} subject  of posing: `rig` changes with the model
  */
 export function jointBox(subject) {
   const id = unique("joints");
@@ -19,15 +18,16 @@ export function jointBox(subject) {
   const count = make("p", { class: "note", role: "status" });
   const field = make("div", { class: "field" }, make("label", { for: id }, "Find a joint"), search);
   const element = make("div", { class: "groups" }, small.element, field, list, count);
+  /** @type {import("./rig.js").Rig|null} */
   let listed = null;
 
   const choose = (index) => {
     subject.select({ kind: "joint", index });
     sync();
   };
-  const rows = () => [...list.children].filter((row) => !row.hidden);
+  const rows = () => rowsIn(list).filter((row) => !row.hidden);
   list.addEventListener("click", (event) => {
-    const row = event.target.closest("[data-joint]");
+    const row = closestTo(event, "[data-joint]");
     if (row) choose(Number(row.dataset.joint));
   });
   list.addEventListener("keydown", (event) => {
@@ -44,7 +44,7 @@ export function jointBox(subject) {
   search.addEventListener("input", () => filter());
   const filter = () => {
     const words = search.value.trim().toLowerCase();
-    for (const row of list.children) show(row, row.textContent.toLowerCase().includes(words));
+    for (const row of rowsIn(list)) show(row, row.textContent.toLowerCase().includes(words));
     say(count, words && !rows().length ? `No joint is called ${words}.` : "");
   };
   const sync = () => {
@@ -62,7 +62,7 @@ export function jointBox(subject) {
     say(label, `Fingers and other small joints (${hidden})`);
     small.sync(handles.showSmall);
     const chosen = handles.selected?.kind === "joint" ? handles.selected.index : -1;
-    for (const row of list.children) row.setAttribute("aria-selected", String(Number(row.dataset.joint) === chosen));
+    for (const row of rowsIn(list)) row.setAttribute("aria-selected", String(Number(row.dataset.joint) === chosen));
   };
   return { element, sync };
 }

@@ -10,7 +10,7 @@ export function rolesOf([first, second]) {
   return { result: first, ...(second && { source: second }) };
 }
 
-/** What the engine calls a view of the panel. @param {string} view @param {string[]} methods */
+/** The mode of the engine for a view of the panel. @param {string} view @param {string[]} methods */
 export function modeOf(view, methods) {
   const at = methods.indexOf(view);
   return at < 0 ? view : ["result", "source"][at];

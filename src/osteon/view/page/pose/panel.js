@@ -1,11 +1,10 @@
 /** Pose the mesh: drag joints, draw lines, pin vertices; see segments and distortion; simplex beside SSD; save. */
-
+import { absent } from "../engine/absent.js";
 import { choice, iconButton } from "../ui/controls.js";
-import { make, say, show } from "../ui/dom.js";
+import { make, saveFile, say, show } from "../ui/dom.js";
 import { jointBox } from "./joint_list.js";
 import { METHOD_NAMES } from "./methods.js";
 import { distortionScale, resultTable, segmentList } from "./panel_paint.js";
-import { saveBox } from "./panel_save.js";
 import { selectionBox } from "./panel_selection.js";
 import { startBox } from "./panel_start.js";
 
@@ -40,7 +39,8 @@ const RIGID_WORDS = { ...DRAG_WORDS, turn: "The joint above turns with all below
  */
 export function buildPose(store, client, posing, act) {
   const [element, actions] = [make("div"), make("div")];
-  let body = null;
+  /** @type {ReturnType<typeof buildBody>} */
+  let body = absent();
   let opened = "";
   const fill = () => {
     body = buildBody(store, client, posing, act);
@@ -83,7 +83,7 @@ function buildBody(store, client, posing, act) {
   return { element: make("div", {}, before.element, after.element), actions, open, take: before.take };
 }
 
-/** What there is while the mesh is posed. */
+/** The controls while the mesh is posed. */
 function workBox(store, client, posing, act, before) {
   const undo = iconButton("undo", "Undo", () => posing.undo());
   const redo = iconButton("redo", "Redo", () => posing.redo());
@@ -133,6 +133,7 @@ function workBox(store, client, posing, act, before) {
     another,
     messages,
   );
+  /** @type {import("./posing.js").About|null} */
   let noted = null;
 
   store.watch(["poseView", "posePaint", "poseMeasure"], () => {
@@ -167,6 +168,7 @@ function workBox(store, client, posing, act, before) {
     save.sync();
     if (noted === posing.about) return;
     noted = posing.about;
+    if (!noted) return;
     const texts = [noted.note, ...noted.exceptions].filter(Boolean);
     messages.replaceChildren(...texts.map((text) => make("p", { class: "note" }, text)));
   };
@@ -180,7 +182,7 @@ function offer(input, without) {
   show(input.nextSibling, !without);
 }
 
-/** Tools that add a line or a pin, and what there is of both. */
+/** Tools that add a line or a pin, and the list of both. */
 function placeBox(posing) {
   const tool = (name, text) =>
     make("button", { type: "button", onclick: () => posing.setTool(posing.tool === name ? "" : name) }, text);
@@ -224,4 +226,74 @@ function placeBox(posing) {
     );
   };
   return { element, sync };
+}
+
+/** Saves a pose: as JSON, as a mesh, and as a command. */
+
+
+/**
+ * @param {import("../ui/store.js").Store} store
+ * @param {import("../ui/client.js").Client} client
+ * @param {import("./posing.js").Posing} posing
+ * @param {{fail(error: unknown): void, announce(text: string): void, run: import("../ui/notices.js").Notices["run"]}} act
+ */
+export function saveBox(store, client, posing, act) {
+  const stem = () => (store.state.pack?.name || "mesh").replace(/[^\w.-]+/g, "_");
+  const save = async (what, name) => {
+    const message = { ...posing.message(), methods: [posing.method] };
+    try {
+      const file = await act.run(`Writing ${name}`, (signal) => client.posedFile(posing.id, what, message, signal));
+      if (!file) return; // cancelled
+      saveFile(file, name);
+      posing.saved = posing.pose;
+      act.announce(`${name} is saved where your browser keeps files.`);
+    } catch (error) {
+      act.fail(error);
+    }
+  };
+  const pose = make(
+    "button",
+    { type: "button", title: "Save the pose", onclick: () => save("pose.json", `${stem()}-pose.json`) },
+    "Pose .json",
+  );
+  const mesh = make("button", { type: "button", title: "Save the mesh", onclick: () => save("mesh.obj", `${stem()}-posed.obj`) }, "Mesh .obj");
+  const command = make("code", { class: "command", tabindex: 0 });
+  const copy = make(
+    "button",
+    {
+      type: "button",
+      onclick: async () => {
+        try {
+          await navigator.clipboard.writeText(command.textContent);
+          act.announce("The command is copied.");
+        } catch {
+          getSelection()?.selectAllChildren(command);
+          act.announce("The command is selected; copy it with the keyboard.");
+        }
+      },
+    },
+    "Copy the command",
+  );
+  const note = make("p", { class: "note" }, "With the saved pose, this makes the same mesh:");
+  const element = make(
+    "div",
+    { class: "groups" },
+    make("h3", {}, "The same from the command line"),
+    note,
+    command,
+    copy,
+  );
+  const sync = () => {
+    const { mesh: file, skeleton } = posing.about.command;
+    const moved = posing.method === "skin" ? [file] : [file, skeleton ?? "none"];
+    const call = ["osteon", "pose", ...moved, `${stem()}-pose.json`, "-o", `${stem()}-posed.obj`];
+    const options = posing.method === "ssd" ? ["--method", "ssd"] : [];
+    say(command, [...call, ...options].map(quoted).join(" "));
+  };
+  return { element, actions: make("div", { class: "row" }, pose, mesh), sync };
+}
+
+/** A word of a command line, in quotes where a shell would take it apart. */
+function quoted(word) {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,23 +1,22 @@
-/** What a pose does to triangles: the measure that is painted and its scale, segments by colour, and figures. */
-
+/** The effect of a pose on triangles: distortion and its scale, segments by colour, and figures. */
 import { choice, numeric } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
 import { number, share, whole } from "../ui/numbers.js";
-import { heatScale } from "../ui/scale.js";
+import { heatScale } from "../ui/plots.js";
 import { METHOD_NAMES } from "./methods.js";
 import { boneName } from "./rig.js";
 
 /** Distortion below this is rounding. */
 const NOTHING = 1e-9;
 const degrees = (radians) => `${number((180 / Math.PI) * radians)}°`;
-/** Measures of a triangle: name, what it is, how it is written, and how a person types the end of its scale. */
+/** Distortion measures of a triangle: title, description, format, and the unit in which the end of the scale is typed. */
 export const MEASURES = {
   area: { title: "Area", says: "area change", text: share, typed: 100, unit: "%" },
   angle: { title: "Angles", says: "change of angles", text: degrees, typed: 180 / Math.PI, unit: "°" },
   strain: { title: "Strain", says: "strain", text: number, typed: 1, unit: "" },
 };
 
-/** Which measure is painted, and what its colours mean: the same for both methods. */
+/** The choice of the measure, and its scale: the same for both methods. */
 export function distortionScale(store, act) {
   const names = Object.entries(MEASURES).map(([name, { title }]) => [name, title]);
   const measure = choice("Distortion of triangles", names, (value) => store.set({ poseMeasure: value }));
@@ -49,6 +48,7 @@ export function distortionScale(store, act) {
 /** Bones and lines by colour, with how many triangles each has. */
 export function segmentList(posing, act) {
   const list = make("ul", { class: "list", "aria-label": "Segments" });
+  /** @type {ArrayLike<number>|null} */
   let shown = null;
   const sync = (visible) => {
     show(list, visible);
@@ -56,7 +56,7 @@ export function segmentList(posing, act) {
     shown = posing.exchange.segments;
     const { rig, pose } = posing;
     const count = new Map();
-    for (const segment of shown) count.set(segment, (count.get(segment) ?? 0) + 1);
+    for (const segment of Array.from(posing.exchange.segments)) count.set(segment, (count.get(segment) ?? 0) + 1);
     const names = [...rig.bones.map((_, b) => boneName(rig, b)), ...pose.lines.map(({ name }) => name)];
     const things = [
       ...rig.bones.map((_, index) => ({ kind: "bone", index })),
@@ -79,7 +79,7 @@ export function segmentList(posing, act) {
   return { element: list, sync };
 }
 
-/** What each method leaves: triangles turned over, the worst one, and what a pose takes. */
+/** The result of each method: flipped triangles, the worst distortion, and the time of a pose. */
 export function resultTable() {
   const heads = [0, 1].map(() => make("th", { scope: "col" }));
   const names = [

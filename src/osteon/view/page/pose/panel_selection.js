@@ -1,5 +1,4 @@
-/** Numbers of what is selected: the place of a joint, twist and size of a bone or a line, what a line may move. */
-
+/** Numbers of the selection: the position of a joint, twist and size of a bone or a line, the domain of a line. */
 import { choice, numeric, slider } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
 import { number } from "../ui/numbers.js";
@@ -41,7 +40,7 @@ export function selectionBox(posing) {
   return { element, sync };
 }
 
-function titleOf({ rig, pose }, { kind, index, end }) {
+function titleOf({ rig, pose }, { kind, index, end = 0 }) {
   if (kind === "joint") return `Joint ${rig.names[index]}`;
   if (kind === "bone") return `Bone ${boneName(rig, index)}`;
   if (kind === "pin") return `Pin at vertex ${pose.pins[index].vertex}`;
@@ -124,10 +123,11 @@ function shapeSliders(posing) {
 
 /** Which triangles a line may move. */
 function domainFields(posing) {
+  /** @type {import("./edits.js").Line|null} */
   let line = null;
   const set = (values, kept) => {
     const { index } = posing.selected;
-    posing.set(edits.changeLine(posing.pose, index, { domain: { ...line.domain, ...values } }), kept);
+    posing.set(edits.changeLine(posing.pose, index, { domain: { ...line?.domain, ...values } }), kept);
   };
   const kind = choice("Moves triangles", DOMAINS, (value) => set({ kind: value }, true));
   const radius = slider({ label: "No farther than", min: 0, max: 1, step: "any", text: number }, (value) =>

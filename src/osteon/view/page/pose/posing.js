@@ -1,26 +1,31 @@
 /**
  * Posing the mesh that is shown: the pose as it is edited, its handles over the mesh, and the answers of the server.
- * A pose is asked for while it is dragged; one question is on its way at a time, and the newest counts.
+ * Poses are requested while dragging; one request runs at a time, and the latest counts.
  */
+import { absent } from "../engine/absent.js";
 import { draw } from "../ui/dom.js";
 import { listenToHandles } from "./drag.js";
 import * as edits from "./edits.js";
-import { Exchange } from "./exchange.js";
+import { Exchange, poseMessage } from "./exchange.js";
 import { Handles } from "./handles.js";
-import { History } from "./history.js";
-import { poseMessage } from "./message.js";
+import { History, listenToUndo } from "./history.js";
 import { methodsOf, rolesOf } from "./methods.js";
 import { makeRig } from "./rig.js";
 import { Screen } from "./screen.js";
 import { listenToTools } from "./tools.js";
-import { listenToUndo } from "./undo_keys.js";
 
-/** What the engine calls the colours of the panel. */
+/** Paints of the engine for the colours of the panel. */
 export const PAINTS = { material: "material", segments: "clusters", distortion: "triangles" };
 const DRAGS = { turn: edits.turnTowards, stretch: edits.shift, reach: edits.reachFor };
 
+/**
+ * @typedef {{methods: string[], skeleton: object|null, note: string, exceptions: string[], dimension: number,
+ *   command: {mesh: string, skeleton: string|null}}} About  A mesh that the server has prepared.
+ */
+
 export class Posing {
-  #before = null; // the pose at the beginning of a drag
+  /** @type {import("./edits.js").Pose} At the beginning of a drag. */
+  #before = absent();
 
   /**
    * @param {{engine: import("../engine/engine.js").Engine, store: import("../ui/store.js").Store,
@@ -28,7 +33,14 @@ export class Posing {
    *   fail(error: unknown): void, announce(text: string): void, clear(): void}} services
    */
   constructor(services) {
-    Object.assign(this, services);
+    this.engine = services.engine;
+    this.store = services.store;
+    this.client = services.client;
+    this.stage = services.stage;
+    this.canvas = services.canvas;
+    this.fail = services.fail;
+    this.announce = services.announce;
+    this.clear = services.clear;
     this.screen = new Screen(this.engine);
     const name = "Skeleton, lines and pins";
     this.layer = draw("svg", { class: "handles", role: "group", "aria-label": name, hidden: true });
@@ -37,11 +49,29 @@ export class Posing {
     this.layer.append(home, this.sketchLine);
     this.canvas.after(this.layer);
     this.handles = new Handles(home, this.screen);
+    /** @type {"turn"|"stretch"|"reach"} */
     this.drag = "turn";
+    /** @type {""|"line"|"pin"} */
     this.tool = "";
+    /** @type {(() => void)[]} */
     this.listeners = [];
+    /** @type {About} What the server returned about the mesh; null before. */
+    this.about = absent();
+    this.id = "";
+    /** @type {import("./rig.js").Rig} */
+    this.rig = absent();
+    /** @type {History} Null while nothing is posed. */
+    this.history = absent();
+    /** @type {import("./edits.js").Pose} */
+    this.pose = absent();
+    /** @type {import("./edits.js").Pose} The pose that was saved last. */
+    this.saved = absent();
+    /** @type {import("./handles.js").Thing|null} */
+    this.selected = null;
+    /** @type {import("./tools.js").Inside[]} */
+    this.sketched = [];
     this.exchange = new Exchange({ ...services, changed: () => this.#changed() });
-    this.#listen(home);
+    this.tools = this.#listen(home);
     listenToUndo(this);
   }
 
@@ -58,7 +88,7 @@ export class Posing {
     return Boolean(this.engine.posed && this.history);
   }
 
-  /** Whether there is a pose that would be lost with the page. */
+  /** Whether there is a pose that is not saved. */
   get unsaved() {
     return Boolean(this.history?.canUndo) && this.pose !== this.saved;
   }
@@ -66,7 +96,7 @@ export class Posing {
   // ---- begin and end ----------------------------------------------------------------------------------------------
 
   /**
-   * Have the server prepare a model; `onStage` receives its progress, `signal` cancels it. False if it did not come to it.
+   * Lets the server prepare a model; `onStage` receives its progress, `signal` cancels it. False if it was not prepared.
    * @param {string} id @param {{signal: AbortSignal, onStage(message: object): void}} how
    */
   async start(id, how) {
@@ -97,7 +127,7 @@ export class Posing {
     this.ask();
   }
 
-  /** Show the model again; the pose is kept. */
+  /** Shows the model again; the pose is kept. */
   pause() {
     if (!this.engine.posed && !this.store.state.posing) return;
     this.exchange.drop();
@@ -110,7 +140,8 @@ export class Posing {
   /** Forget the pose: another model is shown. */
   forget() {
     this.pause();
-    this.history = this.about = null;
+    this.history = absent();
+    this.about = absent();
     this.exchange.forget();
     this.handles.clear();
     this.#changed();
@@ -126,13 +157,13 @@ export class Posing {
     return this.about?.methods ?? [];
   }
 
-  /** The method of what is saved. */
+  /** The method that is saved. */
   get method() {
     const { poseView } = this.store.state;
     return this.methods.includes(poseView) ? poseView : this.methods[0];
   }
 
-  /** Ask for the pose as it is now; `judge` counts what is turned over and finds the worst, which takes longer. */
+  /** Requests the current pose; `judge` also counts flipped triangles and finds the worst, which takes longer. */
   ask(judge = true) {
     if (!this.active) return;
     const { poseView, posePaint, poseMeasure } = this.store.state;
@@ -143,7 +174,7 @@ export class Posing {
 
   // ---- edits ------------------------------------------------------------------------------------------------------
 
-  /** Show a pose that may still change; `kept` makes it a step of the history. */
+  /** Shows a pose that may still change; `kept` adds it to the history. */
   set(pose, kept = true) {
     if (kept) this.history.add(pose);
     this.pose = pose;
@@ -189,7 +220,7 @@ export class Posing {
     this.#changed();
   }
 
-  /** Put the tool away, or else let go what is selected; false if there is neither. */
+  /** Ends the tool, or clears the selection; false if there is neither. */
   putAway() {
     if (!this.active || (!this.tool && !this.selected)) return false;
     if (this.tool) this.setTool("");
@@ -197,7 +228,7 @@ export class Posing {
     return true;
   }
 
-  /** Put a joint, an end of a line or a pin at a place, as the drag mode says. */
+  /** Moves a joint, an end of a line or a pin to a point in the current drag mode. */
   move(thing, target, free = false) {
     return moved(this.rig, this.pose, thing, target, this.#dragAs(free));
   }
@@ -210,7 +241,7 @@ export class Posing {
       end: (kept) => this.#letGo(kept),
       remove: (thing) => this.remove(thing),
     });
-    this.tools = listenToTools(this.canvas, this.screen, {
+    return listenToTools(this.canvas, this.screen, {
       tool: () => (this.active ? this.tool : ""),
       sketch: (points) => this.sketch(points),
       miss: () => this.announce("There is no mesh at that place."),
@@ -220,7 +251,7 @@ export class Posing {
     });
   }
 
-  /** A turn is measured from where the drag began: going there and back ends where it was. */
+  /** A rotation is measured from the beginning of the drag: returning there restores the pose. */
   #pull(thing, target, free) {
     const from = thing.kind === "end" ? this.pose : this.#before;
     this.set(moved(this.rig, from, thing, target, this.#dragAs(free)), false);
@@ -233,7 +264,7 @@ export class Posing {
 
   #letGo(kept) {
     const pose = kept ? this.pose : this.#before;
-    this.#before = null;
+    this.#before = absent();
     this.set(pose);
   }
 
@@ -250,7 +281,7 @@ export class Posing {
   }
 
   #addPin(vertex) {
-    const target = [...this.engine.posed.positions("result").subarray(3 * vertex, 3 * vertex + 3)];
+    const target = [.../** @type {import("../engine/posed_character.js").PosedCharacter} */ (this.engine.posed).positions("result").subarray(3 * vertex, 3 * vertex + 3)];
     this.setTool("");
     this.set(edits.addPin(this.pose, vertex, target));
     const index = this.pose.pins.length - 1;
@@ -274,21 +305,21 @@ export class Posing {
 
   #placeDraft() {
     const view = this.screen.views[0];
-    const seen = view ? (this.sketched ?? []).map(({ posed }) => this.screen.project(posed, view)) : [];
+    const seen = view ? this.sketched.map(({ posed }) => this.screen.project(posed, view)) : [];
     const visible = seen.length > 0 && !seen.includes(null);
     this.sketchLine.toggleAttribute("hidden", !visible);
     if (!visible) return;
-    const [[x1, y1], [x2, y2]] = [seen[0], seen[1] ?? seen[0]];
+    const [[x1, y1], [x2, y2]] = /** @type {number[][]} */ ([seen[0], seen[1] ?? seen[0]]);
     const { left, top } = view;
     const ends = { x1: x1 + left, y1: y1 + top, x2: x2 + left, y2: y2 + top };
-    for (const [name, value] of Object.entries(ends)) this.sketchLine.setAttribute(name, value);
+    for (const [name, value] of Object.entries(ends)) this.sketchLine.setAttribute(name, String(value));
   }
 
   #redraw() {
     const { selected, pose } = this;
-    const list = { pin: pose.pins, line: pose.lines, end: pose.lines }[selected?.kind];
-    const gone = list && !list[selected.index];
-    if (gone) this.selected = this.handles.selected = null;
+    const lists = { pin: pose.pins, line: pose.lines, end: pose.lines, joint: null, bone: null };
+    const list = selected && lists[selected.kind];
+    if (list && !list[selected.index]) this.selected = this.handles.selected = null;
     this.handles.show(this.rig, pose);
     this.#changed();
   }

@@ -1,5 +1,5 @@
 /**
- * A stick skeleton as the page moves it: what hangs on what.
+ * A stick skeleton as the page edits it, with its hierarchy.
  *
  * @typedef {object} Rig
  * @property {Float64Array} joints (j,3) at rest
@@ -10,8 +10,8 @@
  * @property {number[]} far (b) the end away from the root
  * @property {number[][]} branch (j) the joint and all below it
  * @property {boolean[]} [movable] (j) whether a joint can be dragged; absent where all can
- * @property {boolean[]} small (j) fingers, toes and other joints whose handles would lie on top of each other
- * @property {boolean} rigid of a skin: bones that begin at one joint turn as one, and none changes its length
+ * @property {boolean[]} small (j) fingers, toes and other joints whose handles would overlap
+ * @property {boolean} rigid of a skin: bones that begin at one joint rotate together, and none changes its length
  */
 
 /** @param {{joints: number[][], bones: number[][], names: string[], above: number[]} | null} skeleton @returns {Rig} */
@@ -30,10 +30,10 @@ const FINGER = /thumb|pinky|pinkie|finger|(?<![a-z])toe(?![a-z]{3})/i;
 const DIGIT = /(Index|Middle|Ring|Little)(?![a-z])|(?<![A-Za-z])(index|middle|ring|little)(?![a-z])/;
 /** A branch no longer than this part of the skeleton is as small as a finger. */
 const SHORT = 0.03;
-/** So many joints must be left for small ones to be hidden: in the skeleton of a hand, fingers are what is posed. */
+/** Least number of other joints for small ones to be hidden: in the skeleton of a hand, fingers are shown. */
 const LEFT = 8;
 
-/** Which joints are hidden until they are asked for. */
+/** Joints that are hidden by default. */
 function smallJoints(names, joints, above, branch) {
   const far = (a, b) => Math.hypot(...joints[a].map((x, i) => x - joints[b][i]));
   const size = joints.reduce((most, _, j) => Math.max(most, far(0, j)), 0);

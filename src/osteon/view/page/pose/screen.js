@@ -12,33 +12,33 @@ export class Screen {
     return this.engine.views;
   }
 
-  /** The view that a place of the canvas lies in. */
+  /** The view that contains a point of the canvas. */
   viewAt(x, y) {
     const holds = ({ left, span, top, tall }) => x >= left && x < left + span && y >= top && y < top + tall;
     return this.views.find(holds) ?? this.views[0];
   }
 
-  /** Where a point is seen, in pixels from the view's left top corner; null behind the eye. */
+  /** The projection of a point, in pixels from the top left corner of the view; null behind the camera. */
   project(point, view) {
-    const { character, eye } = this.engine;
-    const seen = new Vector3(...point).sub(new Vector3(...character.center)).project(eye.camera);
+    const { character, orbitCamera } = this.engine;
+    const seen = new Vector3(...point).sub(new Vector3(...character.center)).project(orbitCamera.camera);
     if (!(seen.z < 1)) return null;
     return [(0.5 + 0.5 * seen.x) * view.span, (0.5 - 0.5 * seen.y) * view.tall];
   }
 
   /** The line of sight through a place of a view: {from, along}, in coordinates of the file. */
   ray(x, y, view) {
-    const { character, eye } = this.engine;
-    const away = new Vector3((2 * x) / view.span - 1, 1 - (2 * y) / view.tall, 0.5).unproject(eye.camera);
-    const along = away.sub(eye.camera.position).normalize();
-    return { from: eye.camera.position.clone().add(new Vector3(...character.center)), along };
+    const { character, orbitCamera } = this.engine;
+    const away = new Vector3((2 * x) / view.span - 1, 1 - (2 * y) / view.tall, 0.5).unproject(orbitCamera.camera);
+    const along = away.sub(orbitCamera.camera.position).normalize();
+    return { from: orbitCamera.camera.position.clone().add(new Vector3(...character.center)), along };
   }
 
   /** The point under a place of a view that is as deep as `point`; in a flat mesh, the one in its plane. */
   under(x, y, view, point) {
-    const { character, eye } = this.engine;
+    const { character, orbitCamera } = this.engine;
     const { from, along } = this.ray(x, y, view);
-    const facing = character.isFlat ? new Vector3(0, 0, 1) : eye.camera.getWorldDirection(new Vector3());
+    const facing = character.isFlat ? new Vector3(0, 0, 1) : orbitCamera.camera.getWorldDirection(new Vector3());
     const steep = along.dot(facing);
     if (Math.abs(steep) < 1e-3) return null;
     const far = new Vector3(...point).sub(from).dot(facing) / steep;
@@ -49,13 +49,14 @@ export class Screen {
   }
 
   /**
-   * The middle of the body along a line of sight, halfway between where it goes in and where it comes out: where that
+   * The middle of the body along a line of sight, halfway between its entry and its exit: where that
    * is on the posed mesh, where it was at rest, and how far from the surface. Null beside the mesh.
    */
   inside(x, y, view) {
     const { from, along } = this.ray(x, y, view);
     const { faces, rest } = this.engine.character.pack.arrays;
-    const positions = this.engine.posed.positions("result");
+    const posed = /** @type {import("../engine/posed_character.js").PosedCharacter} */ (this.engine.posed);
+    const positions = posed.positions("result");
     const hits = crossings(positions, faces, from, along);
     if (!hits.length) return null;
     const apart = 1e-6 * this.engine.character.pack.diagonal;

@@ -1,4 +1,4 @@
-/** Placing things on the mesh: two points make a control line, one vertex a pin. Escape puts the tool away. */
+/** Tools that place things on the mesh: two points make a control line, one vertex a pin. Escape ends the tool. */
 
 const STILL = 4; // pixels within which a press is a click
 
@@ -11,7 +11,9 @@ const STILL = 4; // pixels within which a press is a click
  *   sketch(points: Inside[]): void, miss(): void, away(): void}} act
  */
 export function listenToTools(canvas, screen, act) {
-  let first = null; // the first point of a line
+  /** @type {Inside|null} The first point of a line. */
+  let first = null;
+  /** @type {{x: number, y: number, clientX: number, clientY: number, point: Inside}|null} */
   let down = null;
   const place = (event) => {
     const box = canvas.getBoundingClientRect();
@@ -19,13 +21,13 @@ export function listenToTools(canvas, screen, act) {
     const view = screen.viewAt(x, y);
     return { x, y, view, point: screen.inside(x - view.left, y - view.top, view) };
   };
-  const moved = (event) => Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) > STILL;
+  const moved = (event) => down !== null && Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) > STILL;
   const finish = (points) => {
     first = null;
     act.sketch([]);
     act.line(points);
   };
-  // Before the camera's own listeners: while a tool is out, a drag on the mesh draws and does not turn it.
+  // Before the listeners of the camera: while a tool is active, a drag on the mesh draws and does not orbit.
   const early = { capture: true };
   canvas.addEventListener(
     "pointerdown",
@@ -33,10 +35,10 @@ export function listenToTools(canvas, screen, act) {
       down = null;
       if (!act.tool() || event.button > 0 || !event.isPrimary) return;
       const at = place(event);
-      if (!at.point) return; // beside the mesh a drag turns the view
+      if (!at.point) return; // beside the mesh a drag orbits the view
       event.stopImmediatePropagation();
       canvas.setPointerCapture(event.pointerId);
-      down = { clientX: event.clientX, clientY: event.clientY, ...at };
+      down = { clientX: event.clientX, clientY: event.clientY, x: at.x, y: at.y, point: at.point };
       if (act.tool() === "line" && !first) act.sketch([at.point]);
     },
     early,
@@ -77,5 +79,8 @@ export function listenToTools(canvas, screen, act) {
     event.preventDefault();
     act.away();
   });
-  return { reset: () => ([first, down] = [null, null]) };
+  const reset = () => {
+    first = down = null;
+  };
+  return { reset };
 }

@@ -1,9 +1,8 @@
 /** The page of a rater: two animations side by side, a question, and an answer from 0 to 10. */
-
+import { Engine } from "../engine/engine.js";
+import { readPack } from "../engine/pack.js";
 import { make, say, show } from "../ui/dom.js";
-import { Pair } from "./pair.js";
-import { buildScale } from "./scale.js";
-import { Refusal, Rater } from "./rater.js";
+import { Rater, Refusal } from "./rater.js";
 
 const find = (id) => /** @type {any} */ (document.getElementById(id));
 
@@ -22,7 +21,7 @@ class Study {
     this.scale.enable(false);
   }
 
-  /** Where the rater stopped; who has answered nothing yet is told what this is first. */
+  /** Resumes the study; a rater without answers sees the introduction first. */
   async begin() {
     let state;
     if (!(await this.attempt(async () => (state = await this.rater.state())))) {
@@ -60,7 +59,7 @@ class Study {
     );
   }
 
-  /** Ask the next question, or thank where there is none. */
+  /** Shows the next question, or the end. */
   async show(state) {
     this.state = state;
     this.progress(state);
@@ -91,7 +90,7 @@ class Study {
     });
     this.sending = false;
     if (kept) await this.show(next);
-    else this.scale.enable(true); // the choice stands, and can be sent again
+    else this.scale.enable(true); // the choice stays, and can be sent again
   }
 
   /** A question that another tab answered is left behind. */
@@ -100,14 +99,14 @@ class Study {
     return this.rater.state();
   }
 
-  /** Whether `work` was done; what hinders it is told. */
+  /** Whether `work` succeeded; its error is shown. */
   async attempt(work) {
     say(this.notice, "");
     try {
       await work();
       return true;
     } catch (error) {
-      say(this.notice, error?.message ?? "Something went wrong; load the page again.");
+      say(this.notice, error instanceof Error ? error.message : "Something went wrong; load the page again.");
       return false;
     }
   }
@@ -135,6 +134,104 @@ class Study {
 }
 
 const study = new Study();
-// Within reach of tests and of curious people in the browser's console.
+// For tests, and for the console of the browser.
 globalThis.osteonStudy = study;
 study.begin();
+
+/** Two animations in step, seen by one camera from the direction of the question. */
+
+
+export class Pair {
+  /** @param {HTMLElement} stage @param {HTMLCanvasElement} canvas */
+  constructor(stage, canvas) {
+    this.trouble = "";
+    this.engine = new Engine(canvas, {
+      onError: (text) => (this.trouble = text),
+      onFrame: () => stage.classList.toggle("stacked", this.engine.stacked),
+    });
+    Object.assign(this.engine.view, { mode: "side", theme: "light" });
+    this.engine.orbitCamera?.hold();
+    stage.append(make("span", { class: "name" }, "Original"), make("span", { class: "name second" }, "Copy"));
+    new ResizeObserver(() => this.resize()).observe(stage);
+  }
+
+  /** Plays two packs from their beginning; throws an Error with one sentence where they cannot be shown. */
+  show(original, copy, direction) {
+    const { engine } = this;
+    engine.direction = direction;
+    if (!engine.load(readPack(original), readPack(copy))) throw new Error(this.trouble);
+    engine.setTime(0);
+    engine.play();
+  }
+
+  stop() {
+    this.engine.pause();
+  }
+
+  /** A canvas of another size is empty: draw before the browser shows it. */
+  resize() {
+    this.engine.resize();
+    this.engine.draw();
+  }
+}
+
+/** The question and its eleven answers: chosen by a click, a tap or a key, and sent by the button or Enter. */
+
+
+const HIGHEST = 10;
+/** The key for the answer with two digits. */
+const TEN = "t";
+
+/** @param {(score: number) => void} send */
+export function buildScale(send) {
+  const inputs = Array.from({ length: HIGHEST + 1 }, (_, score) =>
+    make("input", { type: "radio", name: "score", id: `score-${score}`, value: score }),
+  );
+  const choices = inputs.map((input, score) => make("span", {}, input, make("label", { for: `score-${score}` }, score)));
+  const next = make("button", { type: "submit", class: "main", disabled: true }, "Next");
+  const ends = ["0: not at all", `${HIGHEST}: completely`].map((text) => make("span", {}, text));
+  const fields = make(
+    "fieldset",
+    {},
+    make("legend", {}, "How similar are the two?"),
+    make("div", { class: "scores" }, choices),
+    make("p", { class: "ends" }, ends),
+  );
+  const keys = make("p", { class: "keys" }, "Keys: 0 to 9, T for 10, Enter for the next pair");
+  const form = make("form", { class: "scale", autocomplete: "off" }, fields, make("div", { class: "send" }, next, keys));
+
+  const chosen = () => inputs.findIndex(({ checked }) => checked);
+  const sync = () => (next.disabled = fields.disabled || chosen() < 0);
+  const submit = () => !next.disabled && send(chosen());
+  form.addEventListener("change", sync);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+  addEventListener("keydown", (event) => {
+    if (fields.disabled || form.hidden || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    const score = event.key.toLowerCase() === TEN ? HIGHEST : /^\d$/.test(event.key) ? Number(event.key) : -1;
+    if (score >= 0) {
+      inputs[score].checked = true;
+      inputs[score].focus();
+      sync();
+    } else if (event.key === "Enter") {
+      event.preventDefault(); // the form would send it once more
+      submit();
+    } else return;
+    event.stopPropagation();
+  });
+
+  return {
+    element: form,
+    clear() {
+      inputs.forEach((input) => (input.checked = false));
+      /** @type {any} */ (document.activeElement)?.blur?.();
+      sync();
+    },
+    enable(on) {
+      fields.disabled = !on;
+      sync();
+    },
+  };
+}

@@ -1,4 +1,4 @@
-/** Who rates: a random token that this browser keeps, and what it asks of the server. */
+/** The client of the study: a random token of the rater, stored by the browser, and its requests to the server. */
 
 /** A refusal in words, with the code of the answer. */
 export class Refusal extends Error {
@@ -10,7 +10,7 @@ export class Refusal extends Error {
 
 const KEY = "osteon-study-rater";
 const LOST = "The server does not answer. Your answers so far are stored; try again in a while.";
-/** Animations that are kept, so that one that is seen again need not come again. */
+/** Number of cached animations. */
 const KEPT = 6;
 
 export class Rater {
@@ -20,7 +20,7 @@ export class Rater {
     this.token = remembered() ?? this.begin();
   }
 
-  /** Someone who has answered nothing yet. */
+  /** Creates the token of a new rater. */
   begin() {
     const bytes = crypto.getRandomValues(new Uint8Array(16));
     this.token = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -36,12 +36,12 @@ export class Rater {
     this.begin();
   }
 
-  /** How far this rater is, and what is asked next. */
+  /** The progress of this rater, and the next question. */
   async state() {
     return (await ask(`./state?rater=${this.token}`)).json();
   }
 
-  /** Stores an answer; what is asked next. */
+  /** Stores an answer; returns the next question. */
   async answer(number, score) {
     const body = JSON.stringify({ rater: this.token, number, score });
     const headers = { "Content-Type": "application/json" };

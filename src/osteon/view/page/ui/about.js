@@ -1,9 +1,8 @@
-/** What is shown, how close it is, and the keys. */
-
+/** The model that is shown, its accuracy, and the keys. */
 import { toggle } from "./controls.js";
 import { make } from "./dom.js";
-import { bytes, number, percent, share, whole } from "./numbers.js";
 import { SHORTCUTS } from "./keyboard.js";
+import { bytes, number, percent, share, whole } from "./numbers.js";
 
 /** @param {import("./store.js").Store} store */
 export function buildAbout(store) {

@@ -1,10 +1,10 @@
 /**
- * What is seen, in the fragment of the page's address: a page that is loaded again, and an address that is sent to
- * somebody, open as they were left. Only what differs from a page that was just opened is written.
+ * The view in the fragment of the address of the page: a page that is reloaded, and an address that is shared, open as they
+ * were left. Only differences from a page that was just opened are written.
  */
 
 const LATER = 250; // ms after the last change
-/** Keys of the state that are written, how, and what they are on a fresh page. */
+/** Keys of the state that are written, with their formats. */
 const FIELDS = {
   panel: text(),
   mode: text(),
@@ -22,7 +22,7 @@ const FIELDS = {
   against: text(),
   ab: list(),
 };
-/** What a person chooses in one of several words; anything else in an address is left out. */
+/** Valid words of some keys; others in an address are ignored. */
 const WORDS = {
   mode: ["result", "source", "side", "overlay", "swipe"],
   paint: ["material", "bones", "weights", "error", "clusters"],
@@ -49,9 +49,14 @@ function finite(word) {
   return word !== "" && Number.isFinite(Number(word)) ? Number(word) : undefined;
 }
 
-/** What an address says. @param {string} hash @returns {{model?: string, frame?: number, camera?: number[], state: object}} */
+/**
+ * The values in an address.
+ * @param {string} hash
+ * @returns {{model?: string, frame?: number, camera?: number[], state: Record<string, any>}}
+ */
 export function readAddress(hash) {
   const said = new URLSearchParams(hash.replace(/^#/, ""));
+  /** @type {Record<string, any>} */
   const state = {};
   for (const [key, field] of Object.entries(FIELDS)) {
     if (!said.has(key)) continue;
@@ -62,7 +67,7 @@ export function readAddress(hash) {
   const camera = said.get("camera")?.split(",").map(Number);
   const frame = finite(said.get("frame") ?? "");
   return {
-    ...(said.has("model") && { model: said.get("model") }),
+    ...(said.has("model") && { model: String(said.get("model")) }),
     ...(frame !== undefined && { frame }),
     ...(camera?.length === 6 && camera.every(Number.isFinite) && { camera }),
     state,
@@ -71,7 +76,8 @@ export function readAddress(hash) {
 
 export class Address {
   #timer = 0;
-  #base = null; // the state of the model as it was opened
+  /** @type {Record<string, any>|null} The state of the model as it was opened. */
+  #base = null;
   #written = "";
 
   /**
@@ -79,22 +85,25 @@ export class Address {
    *   timeline: import("./timeline.js").Timeline, opener: import("./opener.js").Opener}} services
    */
   constructor(services) {
-    Object.assign(this, services);
+    this.store = services.store;
+    this.engine = services.engine;
+    this.timeline = services.timeline;
+    this.opener = services.opener;
     this.asked = readAddress(location.hash);
   }
 
-  /** From now on the address follows; what it said before is shown first. */
+  /** Shows the values of the address, and updates it from now on. */
   begin() {
     this.#base = this.#basis();
     this.show(this.asked);
     this.store.watch(Object.keys(FIELDS), () => this.later());
-    this.store.watch(["model", "pack", "panel"], () => this.write()); // at once: who reloads now finds it
-    this.engine.eye.controls.addEventListener("change", () => this.later());
+    this.store.watch(["model", "pack", "panel"], () => this.write()); // at once, so that a reload finds it
+    this.engine.orbitCamera.controls.addEventListener("change", () => this.later());
     addEventListener("hashchange", () => this.#follow());
     this.later();
   }
 
-  /** A model was opened: what is seen of it now is what a page shows by itself. */
+  /** Takes the current view as the default of a model that was just opened. */
   opened() {
     if (this.#base) this.#base = this.#basis();
   }
@@ -103,7 +112,8 @@ export class Address {
     return Object.fromEntries(Object.keys(FIELDS).map((key) => [key, this.store.state[key]]));
   }
 
-  /** Shows what an address says, as far as there is such a thing here. */
+  /** Shows the values of an address, as far as they are valid here. */
+  /** @param {ReturnType<typeof readAddress>} address */
   show({ frame, camera, state }) {
     const { store, engine, timeline } = this;
     const { pack, scene } = store.state;
@@ -116,7 +126,7 @@ export class Address {
     store.set({ ...rest, ab: [], ...beside, ...ready });
     if (frame !== undefined && !pack.still) timeline.goTo(Math.min(pack.counts.frames - 1, Math.max(0, Math.round(frame))));
     if (rest.ab?.length) store.set({ ab: rest.ab });
-    if (camera) engine.eye.setPlace(camera, engine.middle);
+    if (camera) engine.orbitCamera.setPlace(camera, engine.middle);
     engine.refresh();
   }
 
@@ -145,13 +155,23 @@ export class Address {
         if (now !== null && now !== undefined && field.write(now) !== (first == null ? null : field.write(first)))
           said.set(key, field.write(now));
       }
-      const still = pack.still || store.state.posing || store.state.turning || engine.playing;
+      const still = pack.still || store.state.posing || store.state.eigenskin || engine.playing;
       if (!still && Math.round(engine.clock.frame) > 0) said.set("frame", String(Math.round(engine.clock.frame)));
-      if (engine.eye.touched && !engine.group) said.set("camera", engine.eye.place.map((x) => Number(x.toPrecision(5))).join(","));
+      if (engine.orbitCamera.touched && !engine.group) said.set("camera", engine.orbitCamera.place.map((x) => Number(x.toPrecision(5))).join(","));
     }
     const hash = said.size ? `#${said.toString().replaceAll("%2C", ",")}` : "";
     if (hash === location.hash) return;
     this.#written = hash;
     history.replaceState(null, "", hash || location.pathname + location.search);
   }
+}
+
+/** A warning before a page is left in which something was made that is not saved: a fit, a pose, or a fit that runs. */
+
+/** @param {import("./store.js").Store} store @param {import("./client.js").Client} client @param {{unsaved: boolean}} posing */
+export function warnBeforeLoss(store, client, posing) {
+  addEventListener("beforeunload", (event) => {
+    if (!store.state.unsaved.length && !posing.unsaved && !client.job) return;
+    event.preventDefault(); // browsers ask with their own text
+  });
 }

@@ -1,5 +1,4 @@
 /** The line at the top: which model, close it, open another, wireframe, the whole mesh, light or dark. */
-
 import { iconButton, picture, select } from "./controls.js";
 import { make } from "./dom.js";
 

@@ -1,10 +1,9 @@
 /** The bones of a model as a table to choose from: whose colour is whose, the vertices each owns, its share of the error. */
-
-import { countOwned, ownersOf, sharesOwned } from "../engine/owners.js";
-import { make, say, show, unique } from "./dom.js";
+import { SLOTS } from "../engine/pack.js";
+import { make, rowsIn, say, show, unique } from "./dom.js";
 import { whole } from "./numbers.js";
 
-const SHOWN = 400; // rows at a time; the search finds the rest
+const SHOWN = 400; // rows at once; the search finds the rest
 const COLUMNS = [
   ["bone", "Bone", "in the order of the file"],
   ["vertices", "Vertices", "vertices whose largest weight is on the bone"],
@@ -12,11 +11,15 @@ const COLUMNS = [
 ];
 
 export class BoneList {
+  /** @type {import("../engine/pack.js").Pack|null} */
   #pack = null;
   #names = /** @type {string[]} */ ([]);
-  #owners = null;
-  #counts = null;
-  #squared = null; // (v,) squared error over all frames; null while it is not known
+  /** @type {Int32Array} */
+  #owners = new Int32Array(0);
+  #counts = new Uint32Array(0);
+  /** @type {Float64Array|null} (v,) squared error over all frames; null while it is not known. */
+  #squared = null;
+  /** @type {Float64Array|null} */
   #shares = null;
   #largest = 0; // of the shares: the longest bar
   #sort = { by: "bone", back: false };
@@ -41,7 +44,7 @@ export class BoneList {
   open(pack, names) {
     this.#pack = pack;
     this.#names = names;
-    this.#owners = names.length ? ownersOf(pack) : [];
+    this.#owners = names.length ? ownersOf(pack) : new Int32Array(0);
     this.#counts = countOwned(this.#owners, names.length);
     this.#share();
     this.#fill();
@@ -66,7 +69,7 @@ export class BoneList {
   mark(bone, colored, visible) {
     this.marked = { bone, colored, visible };
     this.box.classList.toggle("plain", !colored);
-    for (const row of this.rows.children) {
+    for (const row of rowsIn(this.rows)) {
       const on = Number(row.dataset.bone) === bone;
       row.setAttribute("aria-selected", String(on));
       if (on) this.rows.setAttribute("aria-activedescendant", row.id);
@@ -105,7 +108,7 @@ export class BoneList {
     if (this.marked) this.mark(this.marked.bone, this.marked.colored, this.marked.visible);
   }
 
-  /** The error has a column where there is a source. */
+  /** The error has a column if there is a source. */
   #head() {
     const compared = Boolean(this.#pack?.hasSource);
     this.box.classList.toggle("compared", compared);
@@ -124,7 +127,7 @@ export class BoneList {
     swatch.style.background = this.act.boneColor(bone);
     const error = make("small", { class: "share" }, share);
     error.style.setProperty("--share", String(this.#shares ? this.#shares[bone] / (this.#largest || 1) : 0));
-    const compared = this.#pack.hasSource;
+    const compared = this.#pack?.hasSource;
     const says = `${name}, number ${bone}: ${count} vertices${compared ? `, ${share} of the squared error` : ""}`;
     return make(
       "li",
@@ -144,8 +147,45 @@ export class BoneList {
   }
 }
 
-/** A part of the whole, with as many digits as tell bones apart. */
+/** A fraction, with enough digits to compare bones. */
 function shareText(part) {
   if (part === 0) return "0\u00a0%";
   return part < 0.001 ? "<\u00a00.1\u00a0%" : `${(100 * part).toFixed(1)}\u00a0%`;
+}
+
+// The bone that owns each vertex, and the share of vertices and error of each bone.
+
+/** (v,) the bone with the largest weight, all its slots together; -1 where no weight is left. @param {import("../engine/pack.js").Pack} pack */
+export function ownersOf(pack) {
+  const { bones, weights } = pack.arrays;
+  return Int32Array.from({ length: pack.counts.vertices }, (_, v) => ownerIn(bones, weights, SLOTS * v));
+}
+
+function ownerIn(bones, weights, start) {
+  let [owner, most] = [-1, -Infinity];
+  for (let k = start; k < start + SLOTS; k++) {
+    if (weights[k] === 0) continue;
+    let total = 0;
+    for (let l = start; l < start + SLOTS; l++) if (bones[l] === bones[k]) total += weights[l];
+    if (total > most) [owner, most] = [bones[k], total];
+  }
+  return owner;
+}
+
+/** (b,) how many vertices belong to each bone. */
+export function countOwned(owners, nBones) {
+  const count = new Uint32Array(nBones);
+  for (const bone of owners) if (bone >= 0) count[bone] += 1;
+  return count;
+}
+
+/** (b,) the part of a sum over vertices (v,) on each bone; 0 everywhere if the sum is 0. */
+export function sharesOwned(owners, values, nBones) {
+  const shares = new Float64Array(nBones);
+  let total = 0;
+  owners.forEach((bone, v) => {
+    total += values[v];
+    if (bone >= 0) shares[bone] += values[v];
+  });
+  return shares.map((value) => (total > 0 ? value / total : 0));
 }

@@ -1,12 +1,11 @@
-/** Bones on the mesh: all by colour, the weights of one, the skeleton, axes, and what moves nearly rigidly. */
-
+/** Bones panel: all bones by colour, the weights of one, the skeleton, axes, and near-rigid parts. */
 import { hasSkeleton } from "../engine/skeleton.js";
 import { BoneList } from "./bone_list.js";
 import { canCompare } from "./compare.js";
 import { choice, emptyState, toggle } from "./controls.js";
-import { make, say, show, unique } from "./dom.js";
+import { closestTo, make, say, show, unique } from "./dom.js";
 
-/** The heat map is one of them: what colours the mesh is said in one place, and only one of them does. */
+/** Includes the heat map: only one paint is active at a time. */
 const PAINTS = [
   ["material", "Material"],
   ["bones", "By bone"],
@@ -29,7 +28,7 @@ export function buildBones(store, act) {
   const list = new BoneList({ ...act, choose: (bone) => store.set({ bone, paint: "weights" }) });
   search.addEventListener("input", () => list.search(search.value));
   list.rows.addEventListener("click", (event) => {
-    const row = event.target.closest("[data-bone]");
+    const row = closestTo(event, "[data-bone]");
     if (row) list.act.choose(Number(row.dataset.bone));
   });
   const weights = make("p", { class: "readout" });
@@ -46,9 +45,10 @@ export function buildBones(store, act) {
   );
   const empty = make("div");
   const element = make("div", {}, empty, body);
+  /** @type {import("../engine/pack.js").Pack|null} */
   let listed = null;
 
-  const allow = (value, allowed) => (paint.inputs.find((input) => input.value === value).disabled = !allowed);
+  const allow = (value, allowed) => (paint.inputOf(value).disabled = !allowed);
   store.watch(["pack"], () => {
     const { pack } = store.state;
     show(body, nBones(pack) > 0);
@@ -84,7 +84,7 @@ export function buildBones(store, act) {
   return { name: "bones", title: "Bones", element, actions, update, probe: (text) => say(weights, text) };
 }
 
-/** A button that has the near-rigid triangles found; what it does and how far it is stands over the mesh. */
+/** A button that finds the near-rigid triangles; its progress is shown over the mesh. */
 function clusterSearch(find) {
   const button = make("button", { type: "button", class: "wide" }, "Find near-rigid triangles");
   button.addEventListener("click", async () => {

@@ -1,8 +1,6 @@
-/** Everything the page asks of its own origin: a server of ours, or the files of an export beside the page or inside it. */
+/** All requests of the page to its origin: a server, or the files of an export beside the page or inside it. */
 
-import { packInside, sceneInside } from "./inside.js";
-
-/** A refusal in words that people can act on. */
+/** A refusal with a message for the user. */
 export class Refusal extends Error {}
 
 const LOST = "The server does not answer. Start `osteon view` again and open the address it prints.";
@@ -14,26 +12,26 @@ export class Client {
     this.job = "";
     /** @type {{scene: Promise<any> | null, first: Promise<any>} | null} */
     this.early = null;
-    // A page that is loaded again knows nothing of its job, and nobody could cancel it: it ends with the page.
+    // A reloaded page does not know its job any more, so it is cancelled when the page closes.
     // Not a beacon: without a referrer that would carry no origin, and be refused.
     addEventListener("pagehide", () => {
       if (this.job) fetch(`./jobs/${encodeURIComponent(this.job)}/cancel`, { method: "POST", keepalive: true });
     });
   }
 
-  /** Ask for the scene and its first model while the page is still being built; the first calls take them up. */
+  /** Requests the scene and its first model while the page is being built; the first calls use the results. */
   prefetch() {
-    if (this.mode === "file") return; // nothing has far to come
+    if (this.mode === "file") return; // everything is in the file
     const scene = this.#askScene();
     const first = scene.then(({ models }) =>
       models.length ? { id: models[0].id, answer: ask(this.#packAddress(models[0].id)) } : null,
     );
-    // Whoever takes them up tells what went wrong.
+    // The first calls report errors.
     first.then((found) => found?.answer.catch(() => {})).catch(() => {});
     this.early = { scene, first };
   }
 
-  /** What there is to see. */
+  /** The list of models, and the limits of the server. */
   async scene() {
     const scene = this.early?.scene ?? this.#askScene();
     if (this.early) this.early.scene = null;
@@ -53,8 +51,8 @@ export class Client {
     return (await ask(this.mode === "static" ? "./scene.json" : "./scene")).json();
   }
 
-  /** Bytes of one model. @param {AbortSignal | undefined} signal ends it */
-  async pack(id, onProgress = () => {}, signal = undefined) {
+  /** Bytes of one model; `signal` cancels it. @param {string} id @param {(part: number) => void} [onProgress] @param {AbortSignal} [signal] */
+  async pack(id, onProgress, signal) {
     if (this.mode === "file") return packInside(id);
     const first = await this.early?.first;
     this.early = null;
@@ -73,26 +71,27 @@ export class Client {
   }
 
   /**
-   * Hands files over; several are the frames of one sequence, in the order given. `tell` receives the percentage that was
+   * Uploads files; several are the frames of one sequence, in the given order. `tell` receives the uploaded percentage
    * sent and, when all is there, that the program reads it; `signal` ends both. Returns the id.
-   * @param {File[]} files @param {{limits: object, signal: AbortSignal, tell(text: string): void}} how
+   * @param {File[]} files @param {{limits: Record<string, any>, signal: AbortSignal, tell(text: string): void}} how
    */
   async open(files, { limits, signal, tell }) {
     checkSize(files, limits.upload_bytes);
     const group = `g${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`;
     const total = Math.max(1, files.reduce((sum, { size }) => sum + size, 0));
     const name = files.length > 1 ? `${files.length} files` : files[0].name;
-    let [sent, last] = [0, null];
+    let sent = 0;
+    let id = "";
     for (const [index, file] of files.entries()) {
       const query = files.length > 1 ? `?group=${group}&index=${index}&count=${files.length}` : "";
       const onProgress = (bytes) => {
         const part = Math.min(100, Math.floor((100 * (sent + bytes)) / total));
         tell(part < 100 ? `Uploading ${name}, ${part} %` : `Reading ${name}`);
       };
-      last = await upload(`./open${query}`, file, { signal, onProgress });
+      ({ id } = await upload(`./open${query}`, file, { signal, onProgress }));
       sent += file.size;
     }
-    return last.id;
+    return id;
   }
 
   /** Start a fit; returns the job. */
@@ -102,7 +101,7 @@ export class Client {
     return (await answer.json()).job;
   }
 
-  /** Look for the near-rigid triangles of a model's source; returns the job. */
+  /** Find the near-rigid triangles of the source of a model; returns the job. */
   async findClusters(id) {
     const answer = await ask("./clusters", {
       method: "POST",
@@ -112,7 +111,7 @@ export class Client {
     return (await answer.json()).job;
   }
 
-  /** What that job found: the cluster of each triangle, 65535 for outliers. */
+  /** The result of that job: the cluster of each triangle, 65535 for outliers. */
   async clusters(id) {
     return new Uint16Array(await (await ask(`./clusters/${encodeURIComponent(id)}`)).arrayBuffer());
   }
@@ -122,7 +121,7 @@ export class Client {
     return (await (await ask(`./pose/${encodeURIComponent(id)}/start`, { method: "POST" })).json()).job;
   }
 
-  /** Give a model another skeleton. */
+  /** Replaces the skeleton of a model. */
   async giveSkeleton(id, file, { limits, signal, tell }) {
     checkSize([file], limits.skeleton_bytes);
     const onProgress = (bytes) => {
@@ -142,14 +141,14 @@ export class Client {
     return (await ask(`./pose/${encodeURIComponent(id)}/${what}`, { ...posted(message), signal })).blob();
   }
 
-  /** A fitted model as a file to keep. */
+  /** A fitted model as a file. */
   async file(id, suffix, signal) {
     return (await ask(`./file/${encodeURIComponent(id)}${suffix}`, { signal })).blob();
   }
 
   /**
-   * Follows a job until it ends; `onStage` receives its progress, `signal` cancels it. Gives its last message; null when it
-   * was cancelled. Throws what went wrong.
+   * Follows a job until it ends; `onStage` receives its progress, `signal` cancels it. Returns its last message; null if it
+   * was cancelled. Throws its error.
    * @param {string} job @param {{signal: AbortSignal, onStage(message: object): void}} how
    */
   async ended(job, { signal, onStage }) {
@@ -164,7 +163,7 @@ export class Client {
     return "cancelled" in last ? null : last;
   }
 
-  /** Follow a job until it ends; every message goes to `hear`. */
+  /** Follows a job until it ends; `hear` receives every message. */
   follow(job, hear) {
     this.job = job;
     const end = () => {
@@ -188,7 +187,7 @@ export class Client {
     await ask(`./jobs/${encodeURIComponent(job)}/cancel`, { method: "POST" });
   }
 
-  /** Hold a line open for as long as the page is: the server ends its worker when the last one closes. */
+  /** Keeps a connection open while the page is open: the server ends its worker when the last one closes. */
   stayAlive(lost, found) {
     if (this.mode !== "server") return;
     const events = new EventSource("./alive");
@@ -209,7 +208,7 @@ function posted(message) {
   return { method: "POST", body: JSON.stringify(message), headers: { "Content-Type": "application/json" } };
 }
 
-/** Refused here, because a browser that is refused while it sends says only that the line broke. */
+/** Checked here, because a browser reports a refusal during an upload only as a broken connection. */
 function checkSize(files, most = Infinity) {
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (size <= most) return;
@@ -220,8 +219,9 @@ function checkSize(files, most = Infinity) {
 }
 
 /**
- * Sends a file and tells how many bytes have gone; `fetch` cannot tell that. Gives the answer, or throws a Refusal.
+ * Uploads a file with progress, which `fetch` does not report. Returns the response, or throws a Refusal.
  * @param {string} address @param {File} file @param {{signal: AbortSignal, onProgress(bytes: number): void}} how
+ * @returns {Promise<any>} the answer in JSON
  */
 function upload(address, file, { signal, onProgress }) {
   return new Promise((done, fail) => {
@@ -254,7 +254,7 @@ async function ask(address, options = {}) {
   try {
     answer = await fetch(address, options);
   } catch (error) {
-    if (error?.name === "AbortError") throw error;
+    if (error instanceof Error && error.name === "AbortError") throw error;
     throw new Refusal(
       location.protocol === "file:"
         ? "A browser reads no files from a page opened as a file. Serve the folder: python -m http.server"
@@ -271,7 +271,7 @@ async function ask(address, options = {}) {
   throw new Refusal(said?.error ?? `The server refused with code ${answer.status}.`);
 }
 
-/** The body with its progress, 0 … 1; a compressed body is gathered by the browser, whose length nobody knows. */
+/** The body with its progress, 0 … 1; the length of a compressed body is unknown. */
 async function readAll(answer, onProgress, signal) {
   const length = Number(answer.headers.get("Content-Length") ?? 0);
   if (!length || !answer.body || answer.headers.get("Content-Encoding")) return answer.arrayBuffer();
@@ -284,8 +284,35 @@ async function readAll(answer, onProgress, signal) {
     if (done) break;
     chunks.push(value);
     at += value.length;
-    onProgress(Math.min(1, at / length));
+    onProgress?.(Math.min(1, at / length));
   }
   if (at < length) throw new Refusal("The model came incomplete; open it again.");
   return new Blob(chunks).arrayBuffer();
+}
+
+/** The content of a page in one file (view/export.py): its scene as JSON, its models in base64. */
+
+/** The list of models. */
+export function sceneInside() {
+  return JSON.parse(document.getElementById("scene")?.textContent ?? "{}");
+}
+
+/** Bytes of one model, from all its pieces. @param {string} id @returns {ArrayBuffer} */
+export function packInside(id) {
+  const pieces = [...document.querySelectorAll(`script[data-pack="${CSS.escape(id)}"]`)].map(decoded);
+  if (!pieces.length) throw new Error("This file does not hold the model; export it again.");
+  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes.buffer;
+}
+
+function decoded({ textContent }) {
+  const text = atob(textContent);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
+  return bytes;
 }

@@ -1,14 +1,13 @@
 /**
- * Source against result: how they stand beside each other, where and when the result is off, and by how much. Of several
- * models of the source one is shown, and another may stand where the source is.
+ * Compare panel: source against result, side by side or overlaid, and the errors by vertex and frame. Of several
+ * models of the source one is shown, and another may replace the source.
  */
-
 import { choice, emptyState, numeric, readings, select, slider, toggle } from "./controls.js";
 import { make, say, show } from "./dom.js";
 import { ModelList } from "./model_list.js";
 import { number, percent, share } from "./numbers.js";
-import { labelOf, peersOf, sideNames } from "./peers.js";
-import { heatScale } from "./scale.js";
+import { labelOf, peersOf, sideNames } from "./pack_cache.js";
+import { heatScale } from "./plots.js";
 
 export const MODES = [
   ["result", "Result"],
@@ -18,7 +17,7 @@ export const MODES = [
   ["swipe", "Swipe"],
 ];
 
-/** What colours the mesh in place of the heat map. */
+/** Notes for other paints than the heat map. */
 const INSTEAD = {
   bones: "Off: the mesh is coloured by bone.",
   weights: "Off: the mesh shows the weights of one bone.",
@@ -105,7 +104,7 @@ export function buildCompare(store, act) {
   store.watch(["paint", "heatMax"], () => {
     heat.sync(store.state.paint === "error");
     say(instead, INSTEAD[store.state.paint] ?? "");
-    const most = store.state.heatMax;
+    const most = store.state.heatMax ?? 0;
     for (const element of [scale.element, top]) show(element, store.state.paint === "error" && most > 0);
     if (most > 0) scale.set(most);
     if (most > 0) limit.input.value = String(Number((100 * most).toPrecision(4)));
@@ -122,7 +121,7 @@ export function buildCompare(store, act) {
       [error === null ? "…" : percent(error), "of the motion"],
     ]);
   };
-  /** Figures of all models in a frame. @param {(model: import("./store.js").Model) => object} measured */
+  /** Figures of all models in a frame. @param {(model: import("./store.js").Model) => import("./model_list.js").Measured} measured */
   const updateModels = (measured) => !models.hidden && list.update(measured);
   const actions = make("div", {}, worst);
   return { name: "compare", title: "Compare", element, actions, update, updateModels, probe: (text) => say(probe, text) };
@@ -148,7 +147,7 @@ function capital(text) {
   return text === "source" ? "Source" : text;
 }
 
-/** Whether there is a result and a source to hold it against. */
+/** Whether there is a result and a source to compare it with. */
 export function canCompare(pack) {
   return Boolean(pack?.hasSource && pack.kind !== "sequence");
 }

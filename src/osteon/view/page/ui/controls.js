@@ -1,11 +1,10 @@
 /** Controls with a label each. Every one returns its element and a `sync` that writes a value without an event. */
-
 import { draw, make, say, unique } from "./dom.js";
 
 /**
  * A slider with its name, its value in words, and the arrow keys of the browser.
  *
- * @param {{label: string, min?: number, max?: number, step?: number | "any", text?: (value: number) => string, silent?: boolean}} options
+ * @param {{label: string, min?: number, max?: number, step?: number | string, text?: (value: number) => string, silent?: boolean}} options
  * @param {(value: number) => void} change called while it moves
  */
 export function slider({ label, min = 0, max = 1, step = 1, text = String, silent = false }, change) {
@@ -38,7 +37,7 @@ export function slider({ label, min = 0, max = 1, step = 1, text = String, silen
  * One of several, as a row of buttons that is a radio group for readers and keys.
  *
  * @param {string} label
- * @param {[value: string, name: string][]} choices
+ * @param {string[][]} choices  value and name of each
  * @param {(value: string) => void} change
  */
 export function choice(label, choices, change) {
@@ -51,10 +50,12 @@ export function choice(label, choices, change) {
     make("legend", {}, label),
     make("div", { class: "segments" }, pairs.flat()),
   );
-  element.addEventListener("change", (event) => change(event.target.value));
+  element.addEventListener("change", () => change(inputs.find(({ checked }) => checked)?.value));
   const sync = (value) => inputs.forEach((input) => (input.checked = input.value === value));
   const rename = (text) => pairs.forEach(([input, title], i) => say(title, text(input.value, choices[i][1])));
-  return { element, inputs, sync, rename };
+  /** The input of a value. */
+  const inputOf = (value) => /** @type {HTMLElement & Record<string, any>} */ (inputs.find((input) => input.value === value));
+  return { element, inputs, inputOf, sync, rename };
 }
 
 /** On or off. */
@@ -65,8 +66,12 @@ export function toggle(label, change) {
   return { element, input, sync: (on) => (input.checked = on) };
 }
 
-/** A number that is typed. `hint` stands below it and is read with it. */
-export function numeric({ label, min, max, step = 1, value = 0, hint = "" }, change = () => {}) {
+/**
+ * A number that is typed. `hint` is shown below it and read with it.
+ * @param {{label: string, min?: number|null, max?: number|null, step?: number|string, value?: any, hint?: string}} options
+ * @param {(value: number) => void} [change]
+ */
+export function numeric({ label, min, max, step = 1, value = 0, hint = "" }, change) {
   const id = unique("number");
   const input = make("input", {
     id,
@@ -77,7 +82,7 @@ export function numeric({ label, min, max, step = 1, value = 0, hint = "" }, cha
     value,
     inputmode: step === 1 ? "numeric" : "decimal",
     "aria-describedby": hint ? `${id}-hint` : null,
-    onchange: () => change(Number(input.value)),
+    onchange: () => change?.(Number(input.value)),
   });
   const note = hint && make("small", { id: `${id}-hint` }, hint);
   return { element: make("div", { class: "field" }, make("label", { for: id }, label), input, note), input };
@@ -100,7 +105,7 @@ export function select(label, change, hidden = false) {
   return { element, input, sync };
 }
 
-/** A button with a picture and a name that is read out and shown on hover. */
+/** A button with an icon and a name, which is read out and shown on hover. */
 export function iconButton(icon, name, click) {
   return make(
     "button",
@@ -121,7 +126,7 @@ export function readings(names) {
   return { element, set };
 }
 
-/** What to read where there is nothing to show: a sentence or two, and code where one may type it. */
+/** The text of an empty panel: sentences, and commands in lists of one. */
 export function emptyState(...pieces) {
   return make(
     "p",
@@ -155,7 +160,7 @@ const ICONS = {
   about: "M10 9v6M10 5.500v.5M10 2.500a7.500 7.500 0 1 0 0 15a7.500 7.500 0 1 0 0-15",
 };
 
-/** A line drawing of 20 units; what it means is said by its neighbour. */
+/** A line icon in a box of 20 units, hidden from screen readers. */
 export function picture(icon) {
   return draw(
     "svg",

@@ -1,14 +1,12 @@
-/** Progressive corrections: how many columns are used, live, and what each buys. */
-
-import { emptyState, slider } from "./controls.js";
-import { at, curve } from "./curve.js";
+/** Corrections panel: the number of columns in use, and the error by rank. */
+import { emptyState, slider, toggle } from "./controls.js";
 import { make, say, show } from "./dom.js";
 import { percent } from "./numbers.js";
-import { targetSliders } from "./targets.js";
+import { at, curve } from "./plots.js";
 
 /**
  * @param {import("./store.js").Store} store
- * @param {{errorByRank(): Promise<ArrayLike<number> | null>, hold(values: number[] | null): void, now(): number[]}} act
+ * @param {{errorByRank(): Promise<Float32Array | null>, hold(values: number[] | null): void, now(): number[]}} act
  */
 export function buildCorrections(store, act) {
   const rank = slider({ label: "Rank", text: (value) => `${value} of ${store.state.pack?.rank ?? 0}` }, (value) =>
@@ -51,6 +49,7 @@ export function buildCorrections(store, act) {
     show(plot.element.parentElement, values.length > 1);
     describe();
   };
+  /** @type {import("../engine/pack.js").Pack|null} */
   let measured = null;
 
   store.watch(["pack"], () => {
@@ -78,4 +77,99 @@ function whyEmpty(pack) {
     ["osteon skin FILES --rank 10 -o model.glb"],
     ".",
   );
+}
+
+/** Sliders that override the amounts of morph targets. */
+
+
+const MOST = 60; // sliders; of more targets the first
+
+/**
+ * @param {import("./store.js").Store} store
+ * @param {{hold(values: number[] | null): void, now(): number[]}} act  `now` is how much of each target there is
+ */
+export function targetSliders(store, act) {
+  const on = toggle("Move targets by hand", (value) => {
+    held = value ? act.now() : null;
+    tell();
+  });
+  const home = make("div", { class: "joints", role: "group", "aria-label": "Morph targets" });
+  const zero = make("button", { type: "button", onclick: () => set((held ?? []).map(() => 0)) }, "All to 0");
+  const most = make("p", { class: "note" });
+  const element = make("div", { class: "groups" }, make("h3", {}, "Morph targets"), home, most);
+  const actions = make("div", { class: "row apart" }, on.element, zero);
+  /** @type {number[]|null} Amounts that are set by hand. */
+  let held = null;
+  /** @type {ReturnType<typeof slider>[]} */
+  let sliders = [];
+  /** @type {import("../engine/pack.js").Pack|null} */
+  let shown = null;
+
+  const set = (values) => {
+    held = values;
+    tell();
+  };
+  const tell = () => {
+    act.hold(held);
+    sync();
+  };
+  const sync = () => {
+    on.sync(held !== null);
+    zero.disabled = held === null;
+    const values = held ?? sliders.map(() => 0);
+    sliders.forEach(({ sync: write, input }, r) => {
+      write(values[r]);
+      input.disabled = held === null;
+    });
+  };
+  const build = (pack) => {
+    const names = targetNames(pack);
+    sliders = names.slice(0, MOST).map((label, r) => {
+      const [min, max] = rangeOf(pack, r);
+      const options = { label, min, max, step: "any", text: (v) => v.toFixed(2) };
+      const made = slider(options, (value) => set(Object.assign([...(held ?? [])], { [r]: value })));
+      made.element.title = label; // long names are cut
+      return made;
+    });
+    home.replaceChildren(...sliders.map((one) => one.element));
+    most.textContent = names.length > MOST ? `The first ${MOST} of ${names.length} targets.` : "";
+  };
+  store.watch(["pack", "panel"], () => {
+    const { pack, panel } = store.state;
+    show(element, hasTargets(pack));
+    show(actions, hasTargets(pack));
+    if (shown && shown !== pack && held) set(null);
+    if (panel !== "corrections" || shown === pack || !hasTargets(pack)) return;
+    shown = pack;
+    held = null;
+    build(pack);
+    sync();
+  });
+  return { element, actions };
+}
+
+/** The amounts of the targets in all frames, and the number of targets. */
+function amountsOf({ displacements, counts }) {
+  const { coefficients } = displacements.find(({ kind }) => kind === "corrections")?.arrays ?? { coefficients: [] };
+  return { coefficients, columns: coefficients.length / counts.frames };
+}
+
+/** Names of the targets as the file has them, or numbers. */
+function targetNames(pack) {
+  const { columns } = amountsOf(pack);
+  const { target_names: names } = pack;
+  return names?.length === columns ? names : Array.from({ length: columns }, (_, r) => `target ${r + 1}`);
+}
+
+/** Whether there are morph targets. */
+function hasTargets(pack) {
+  return Boolean(pack?.displacements?.some(({ kind }) => kind === "corrections"));
+}
+
+/** From the least to the most that the frames have, and 0 to 1 where those are amounts of whole targets. */
+function rangeOf(pack, r) {
+  const { coefficients, columns } = amountsOf(pack);
+  let [low, high] = [0, 0];
+  for (let i = r; i < coefficients.length; i += columns) [low, high] = [Math.min(low, coefficients[i]), Math.max(high, coefficients[i])];
+  return pack.target_names?.length ? [Math.min(0, low), Math.max(1, high)] : [1.2 * low, 1.2 * high || 1];
 }

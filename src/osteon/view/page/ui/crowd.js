@@ -1,12 +1,11 @@
-/** Many characters, each at its own time, drawn in two ways, with what each costs. */
-
-import { choice, emptyState, numeric, slider, toggle } from "./controls.js";
-import { buildCrowdLevels } from "./crowd_levels.js";
+/** Crowd panel: many characters, each at its own time, drawn in several ways, with their costs. */
+import { hasSkeleton } from "../engine/skeleton.js";
+import { choice, emptyState, numeric, readings, slider, toggle } from "./controls.js";
 import { make, say, show } from "./dom.js";
-import { bytes, milliseconds, rate, whole } from "./numbers.js";
+import { bytes, milliseconds, number, rate, share, whole } from "./numbers.js";
 
 const MOST = 10_000;
-/** Triangles of a crowd that are drawn without asking: more may hold up the whole browser. */
+/** Triangles of a crowd beyond which the user must confirm: more may block the browser. */
 const MOST_TRIANGLES = 20_000_000;
 const EVERY = 500; // ms between two readings
 const METHODS = [
@@ -19,7 +18,7 @@ const ROWS = ["frames / s", "triangles / s", "script", "sent"];
 /**
  * @param {import("./store.js").Store} store
  * @param {import("../engine/engine.js").Engine} engine
- * @param {{packsOf(ids: string[]): Promise<object[]>, fail(error: unknown): void}} act
+ * @param {{packsOf(ids: string[]): Promise<import("../engine/pack.js").Pack[]>, fail(error: unknown): void}} act
  */
 export function buildCrowd(store, engine, act) {
   const on = toggle("Show a crowd", (value) => store.set({ crowd: value }));
@@ -71,7 +70,7 @@ export function buildCrowd(store, engine, act) {
     emptyState("A crowd needs a skinned model. Open one, or skin a sequence in the Fit panel."),
   );
   let size = 100;
-  let daring = false; // so many were asked for twice
+  let daring = false; // the user has confirmed this number
   let timer = 0;
   let chosen = /** @type {string[]} */ ([]);
 
@@ -94,7 +93,7 @@ export function buildCrowd(store, engine, act) {
     if (store.state.crowd) start();
     else guard();
   };
-  /** As many as may be drawn: a number whose triangles are too many is asked for twice. */
+  /** The number of characters to draw: with too many triangles it is limited until the user confirms. */
   const guard = (packs = []) => {
     const kinds = [store.state.pack, ...packs].filter(Boolean);
     const each = kinds.reduce((sum, pack) => sum + trianglesOf(pack, engine.crowdMethod), 0) / Math.max(1, kinds.length);
@@ -141,11 +140,11 @@ export function buildCrowd(store, engine, act) {
   });
   store.watch(["pack", "scene"], () => {
     const { pack, scene, model } = store.state;
-    const there = Boolean(pack) && pack.kind !== "sequence";
+    const there = pack !== null && pack.kind !== "sequence";
     show(body, there);
     show(on.element, there);
     show(empty, !there);
-    method.inputs.find(({ value }) => value === "levels").disabled = !pack?.levels;
+    method.inputOf("levels").disabled = !pack?.levels;
     if (!pack?.levels && engine.crowdMethod === "levels") setMethod("palette");
     const rest = scene.models.filter(({ id, kind }) => id !== model && kind === "model");
     chosen = chosen.filter((id) => rest.some((other) => other.id === id));
@@ -172,7 +171,7 @@ function trianglesOf(pack, method) {
   return (method === "levels" ? (pack.coarse.at(-1) ?? pack) : pack).counts.triangles;
 }
 
-/** Equal steps of the slider multiply: 1, 10, 100, 1,000, 10,000. Beyond ten, two digits are kept. */
+/** Logarithmic slider: 1, 10, 100, 1,000, 10,000. Beyond ten, two digits are kept. */
 export function fromPlace(at) {
   const count = MOST ** at;
   return count < 10 ? Math.round(count) : Number(Math.round(count).toPrecision(2));
@@ -180,4 +179,79 @@ export function fromPlace(at) {
 
 function toPlace(count) {
   return Math.log(count) / Math.log(MOST);
+}
+
+/** The settings of a crowd at levels: by a time budget or by hand; and its figures. */
+
+
+const WAYS = [
+  ["auto", "By time"],
+  ["hand", "By hand"],
+];
+/** Range of the budget, milliseconds per picture. */
+const [LEAST_MS, MOST_MS] = [8, 200];
+
+/**
+ * @param {import("./store.js").Store} store
+ * @param {import("../engine/engine.js").Engine} engine
+ */
+export function buildCrowdLevels(store, engine) {
+  const set = (values) => {
+    engine.crowdLevels = { ...engine.crowdLevels, ...values };
+    sync();
+    engine.refresh();
+  };
+  const way = choice("Levels", WAYS, (value) => set({ auto: value === "auto" }));
+  const budget = slider(
+    { label: "Time for a picture", min: LEAST_MS, max: MOST_MS, text: (ms) => `${ms} ms, ${Math.round(1000 / ms)} / s` },
+    (ms) => set({ budget: ms / 1000 }),
+  );
+  const bones = slider({ label: "Bones", step: 0.01, text: (part) => `${Math.round(100 * part)} %` }, (part) =>
+    set({ bones: part }),
+  );
+  const blends = slider({ label: "Blends a vertex", min: 1, max: 4, step: 0.05, text: (k) => number(k) }, (k) =>
+    set({ blends: k }),
+  );
+  const skeleton = toggle("Skeletons, active bones bold", (on) => store.set({ skeleton: on }));
+  const figures = readings(["bones computed", "error, RMS", "bones prepared in", "triangles"]);
+  const body = make(
+    "div",
+    { class: "groups" },
+    way.element,
+    budget.element,
+    bones.element,
+    blends.element,
+    skeleton.element,
+    figures.element,
+  );
+
+  const sync = () => {
+    const { auto, budget: seconds, bones: part, blends: k } = engine.crowdLevels;
+    way.sync(auto ? "auto" : "hand");
+    budget.sync(Math.round(1000 * seconds));
+    bones.sync(part);
+    blends.sync(k, mostBlends());
+    show(budget.element, auto);
+    show(bones.element, !auto);
+    show(blends.element, !auto);
+  };
+  const mostBlends = () => Math.max(1, store.state.pack?.levels?.heirs.length ?? 4);
+  /** Figures of the last pictures. */
+  const read = ({ levels }) => {
+    const error = engine.crowdError();
+    if (!levels) return;
+    const { bones: made, allBones, prepareMs, triangles } = levels;
+    figures.set([
+      [whole(made), `of ${whole(allBones)}, ${Math.round((100 * made) / Math.max(1, allBones))} %`],
+      error ? [share(error.part), `of the body, ${number(error.pixels)} pixels`] : ["–", ""],
+      [milliseconds(prepareMs), "keys, kinematics, palette"],
+      [rate(triangles), ""],
+    ]);
+  };
+  store.watch(["pack"], () => {
+    show(skeleton.element, hasSkeleton(store.state.pack));
+    sync();
+  });
+  store.watch(["skeleton"], () => skeleton.sync(store.state.skeleton));
+  return { element: body, read };
 }

@@ -30,7 +30,7 @@ export function draw(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Replace what is inside an element, and only where it differs: readers speak a line once. */
+/** Sets the text of an element only if it differs, so that screen readers read it once. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -38,6 +38,14 @@ export function say(element, text) {
 /** Show or hide, with the attribute that readers follow too. */
 export function show(element, visible) {
   element.toggleAttribute("hidden", !visible); // the property is missing on SVG
+}
+
+/** The child elements of a list. @param {Element} list */
+export const rowsIn = (list) => /** @type {HTMLElement[]} */ ([...list.children]);
+
+/** The element around the target of an event that matches a selector. @param {Event} event @param {string} selector */
+export function closestTo(event, selector) {
+  return event.target instanceof Element ? /** @type {HTMLElement|null} */ (event.target.closest(selector)) : null;
 }
 
 let count = 0;
@@ -59,4 +67,25 @@ function fill(element, attributes, children) {
       element.append(child instanceof Node ? child : String(child));
   }
   return element;
+}
+
+/** Work that can wait for the page. */
+
+/** Resolves when the browser is idle, or after so many milliseconds. */
+export function idle(most) {
+  return new Promise((go) =>
+    "requestIdleCallback" in globalThis ? requestIdleCallback(go, { timeout: most }) : setTimeout(go, most / 4),
+  );
+}
+
+/** Downloads a file that the page made. */
+
+
+const HELD = 60_000; // ms that the browser has to read it
+
+/** @param {Blob} file @param {string} name */
+export function saveFile(file, name) {
+  const link = make("a", { href: URL.createObjectURL(file), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), HELD);
 }

@@ -1,22 +1,23 @@
 /**
- * Which files of a drop belong together. A file that holds a whole model is one by itself, with the buffers, materials
+ * Groups dropped files that belong together. A file that contains a whole model is one group, with the buffers, materials
  * and pictures that it names. Meshes are the frames of one sequence where their names differ only by a number, or where
- * they have equally many vertices; others are models of their own.
+ * the same number of vertices; others are separate models.
  */
+import { show } from "./dom.js";
 
 const HEAD_BYTES = 4096;
 
 /**
  * @param {File[]} files
  * @param {{suffixes?: string[], companions?: string[], frames?: string[]}} limits suffixes that can be opened, that come
- *   along with a model, and that hold one mesh
+ *   companions of a model, and that contain one mesh
  * @returns {Promise<File[][]>} each is opened as one; frames are in the order of their numbers
  */
 export async function groupsOfFiles(files, { suffixes = [], companions = [], frames = [] }) {
   const named = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   const along = named.filter(({ name }) => companions.includes(suffixOf(name)));
   const main = named.filter(({ name }) => suffixes.includes(suffixOf(name)) && !companions.includes(suffixOf(name)));
-  // What nobody reads is refused by the server in its own words, unless something else came with it.
+  // Unknown files are refused by the server with its own message, unless they were dropped with others.
   if (!main.length) return [along.length ? along : named.slice(0, 1)];
   const meshes = main.filter(({ name }) => frames.includes(suffixOf(name)));
   const whole = main.filter((file) => !meshes.includes(file));
@@ -46,7 +47,7 @@ function grouped(things, keyOf) {
   return out;
 }
 
-/** How many vertices a mesh has, from its head where that says so; null where it cannot be told. */
+/** The number of vertices of a mesh, from its header if possible; null if unknown. */
 async function vertexCountOf(file) {
   const head = await file.slice(0, HEAD_BYTES).text();
   const suffix = suffixOf(file.name);
@@ -56,7 +57,7 @@ async function vertexCountOf(file) {
   return suffix === ".stl" ? file.size : null; // all of a binary one is triangles
 }
 
-/** What comes along with files that name it, directly or in a material. */
+/** Companions that a file names, directly or in a material. */
 async function companionsOf(group, along) {
   let text = (await Promise.all(group.slice(0, 1).map(readable))).join("\n");
   const found = new Set();
@@ -73,4 +74,56 @@ async function companionsOf(group, along) {
 async function readable(file) {
   const all = [".gltf", ".mtl"].includes(suffixOf(file.name));
   return decodeURIComponent((await (all ? file : file.slice(0, HEAD_BYTES)).text()).replace(/%(?![0-9a-f]{2})/gi, "%25"));
+}
+
+/** Files dropped anywhere on the page. A folder counts as the files in it. */
+
+
+/**
+ * @param {HTMLElement} veil shown while files hang over the page
+ * @param {(files: File[]) => void} open
+ */
+export function listenToDrops(veil, open) {
+  let depth = 0;
+  const carries = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+  addEventListener("dragenter", (event) => {
+    if (!carries(event)) return;
+    depth += 1;
+    show(veil, true);
+  });
+  addEventListener("dragleave", () => {
+    depth = Math.max(0, depth - 1);
+    if (depth === 0) show(veil, false);
+  });
+  addEventListener("dragover", (event) => carries(event) && event.preventDefault());
+  addEventListener("drop", async (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    depth = 0;
+    show(veil, false);
+    open(await filesOf(event.dataTransfer));
+  });
+}
+
+/** The list is only valid during the event: get all entries before the first await. */
+async function filesOf(transfer) {
+  const plain = [...transfer.files];
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.some((entry) => entry.isDirectory)) return plain;
+  return (await Promise.all(entries.map(filesIn))).flat();
+}
+
+async function filesIn(entry) {
+  if (entry.isFile) return [await new Promise((done, fail) => entry.file(done, fail))];
+  const reader = entry.createReader();
+  const out = [];
+  for (;;) {
+    // Browsers return a hundred entries per call, and an empty list at the end.
+    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
+    if (!some.length)
+      return (
+        await Promise.all(out.filter((inner) => inner.isFile && !inner.name.startsWith(".")).map(filesIn))
+      ).flat();
+    out.push(...some);
+  }
 }

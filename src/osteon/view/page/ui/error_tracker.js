@@ -1,10 +1,9 @@
-/** Errors of all frames, measured a few at a time between two pictures so that the page stays quick. */
-
+/** Errors of all frames, measured in small slices between pictures so that the page stays responsive. */
 import { errorPercent, measureFrame } from "../engine/errors.js";
-import { idle } from "./idle.js";
+import { idle } from "./dom.js";
 
-const SLICE = 8; // ms of work before the page gets its turn
-const PAUSE = 60; // ms that a turn waits at most
+const SLICE = 8; // ms of work per slice
+const PAUSE = 60; // ms between slices at most
 
 /**
  * @typedef {import("../engine/pack.js").Pack} Pack
@@ -20,7 +19,7 @@ const PAUSE = 60; // ms that a turn waits at most
 export class ErrorTracker {
   #run = 0;
   #others = 0;
-  #tracks = new WeakMap(); // by rest pose and rank: what was measured once
+  #tracks = new WeakMap(); // cached by rest pose and rank
   #hear;
 
   /** @param {import("../engine/engine.js").Engine} engine @param {(track: ErrorTrack) => void} hear called as frames come in */
@@ -30,7 +29,7 @@ export class ErrorTracker {
     this.track = emptyTrack(0);
   }
 
-  /** What is known of a pack at a rank; null before it was measured. @param {Pack} pack @returns {ErrorTrack | null} */
+  /** The errors of a pack at a rank; null if they were not measured. @param {Pack} pack @returns {ErrorTrack | null} */
   known(pack, rank = pack.rank) {
     return this.#tracks.get(pack.arrays.rest)?.get(rank) ?? null;
   }
@@ -73,7 +72,7 @@ export class ErrorTracker {
     return known.get(rank);
   }
 
-  /** The frames that are missing, as long as somebody wants them. */
+  /** Measures missing frames while they are wanted. */
   async #measure(pack, track, { wanted, frame, hear }) {
     let turn = -Infinity;
     for (let f = 0; f < track.rms.length && !track.complete; f += 1) {
@@ -83,7 +82,7 @@ export class ErrorTracker {
         turn = performance.now();
       }
       if (!wanted()) return;
-      if (Number.isFinite(track.rms[f])) continue; // somebody else may measure the same
+      if (Number.isFinite(track.rms[f])) continue; // measured by another run
       const found = frame(f);
       if (!found) return;
       add(track, f, found);

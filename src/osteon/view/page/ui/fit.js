@@ -1,10 +1,7 @@
 /** Skin a sequence here: options of `osteon skin`, the stages as they pass, and the result beside its source. */
-
-import { emptyState, select } from "./controls.js";
-import { make, say, show, unique } from "./dom.js";
+import { choice, emptyState, numeric, select, toggle } from "./controls.js";
+import { make, saveFile, say, show, unique } from "./dom.js";
 import { percent } from "./numbers.js";
-import { saveFile } from "./save_file.js";
-import { OptionForm } from "./option_form.js";
 
 const STAGES = {
   load: "Read the frames",
@@ -110,21 +107,21 @@ export function buildFit(store, client, act) {
   let built = "";
   store.watch(["scene"], () => {
     const { fit = [] } = store.state.scene.limits;
-    if (JSON.stringify(fit) === built) return; // what was typed stays when a model is added
+    if (JSON.stringify(fit) === built) return; // keep the values when a model is added
     built = JSON.stringify(fit);
     asked.build(fit);
   });
   return { name: "fit", title: "Fit", element, actions };
 }
 
-/** What runs, in a line: the bones, and what else differs from the defaults. */
+/** Describes a fit in one line: the bones, and other values that differ from the defaults. */
 function summary(name, asked) {
   const { bones, bone_type: type } = asked.values();
   const number = bones ? `${bones} ${type} bones` : `${type} bones, as many as the motion shows`;
   return `${[`${name}: ${number}`, ...asked.changes(["bones", "bone_type"])].join(", ")}.`;
 }
 
-/** Stages with their progress, and the error where one knows it. */
+/** Stages with their progress, and their errors if known. */
 class Stages {
   #rows = new Map();
 
@@ -152,7 +149,7 @@ class Stages {
     row.bar.value = fraction ?? 0;
     const known = Number.isFinite(error) ? `E ${percent(error)}` : "";
     if (known) say(row.value, known);
-    // Readers hear the stage and its error when it changes, not every step.
+    // Screen readers read the stage and its error when it changes, not every step.
     say(this.words, known && fraction >= 1 ? `${name}: ${known}` : name);
   }
 }
@@ -203,4 +200,78 @@ function whyEmpty({ scene, pack }) {
   return emptyState(
     "Drop a mesh sequence anywhere on the page, one animated file or all its frames together, and skin it here.",
   );
+}
+
+/** A form of options. Its fields, with names, ranges and defaults, come from the server (fit_form in server/app.py). */
+
+
+/**
+ * @typedef {{name: string, label: string, hint: string, kind: "whole" | "number" | "switch" | "choice", default: any,
+ *   min: number | null, max: number | null, choices: string[], names: string[]}} Field  `names` are what choices are called
+ */
+
+const LONG = 24; // letters of all choices beyond which they are shown in two rows
+
+/** Inputs of some fields, and their values. */
+export class OptionForm {
+  /** @type {{field: Field, read: () => any}[]} */
+  #inputs = [];
+
+  constructor() {
+    this.element = make("div", { class: "pair options" });
+  }
+
+  /** @param {Field[]} fields */
+  build(fields) {
+    const made = fields.map((field) => ({ field, ...KINDS[field.kind](field) }));
+    this.#inputs = made.map(({ field, read }) => ({ field, read }));
+    const numbers = made.filter(({ field }) => field.kind in NUMBERS); // two per row, wide ones below them
+    this.element.replaceChildren(...new Set([...numbers, ...made].map(({ element }) => element)));
+  }
+
+  /** Values by name, without empty ones. */
+  values() {
+    const told = this.#inputs.map(({ field, read }) => [field.name, read()]);
+    return Object.fromEntries(told.filter(([, value]) => value !== null));
+  }
+
+  /** Values that differ from the defaults, as text, without the fields in `besides`. */
+  changes(besides = []) {
+    return this.#inputs
+      .filter(({ field, read }) => !besides.includes(field.name) && read() !== null && read() !== field.default)
+      .map(({ field, read }) => `${field.label.toLowerCase()} ${field.names[field.choices.indexOf(read())] ?? read()}`);
+  }
+}
+
+const NUMBERS = {
+  whole: (field) => number(field, 1),
+  number: (field) => number(field, "any"),
+};
+
+const KINDS = {
+  ...NUMBERS,
+  switch: (field) => {
+    const { element, input, sync } = toggle(field.label, () => {});
+    sync(field.default);
+    return { element: wide(element), read: () => input.checked };
+  },
+  choice: (field) => {
+    const names = field.choices.map((value, i) => [String(value), field.names[i]]);
+    const { element, inputs, sync } = choice(field.label, names, (value) => sync(value));
+    if (field.names.join("").length > LONG) element.classList.add("halves");
+    sync(String(field.default));
+    element.append(make("small", {}, field.hint));
+    return { element: wide(element), read: () => inputs.find((input) => input.checked)?.value ?? null };
+  },
+};
+
+function number(field, step) {
+  const { label, hint, min, max, default: value } = field;
+  const { element, input } = numeric({ label, hint, min, max, step, value });
+  return { element, read: () => (input.value === "" ? null : Number(input.value)) };
+}
+
+function wide(element) {
+  element.classList.add("both");
+  return element;
 }

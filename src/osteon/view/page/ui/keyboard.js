@@ -1,6 +1,6 @@
-/** Keys that act wherever the focus is, except where somebody types. The About panel lists them. */
+/** Keyboard shortcuts, except while typing. The About panel lists them. */
 
-/** `shown` are the keys on the help page, `keys` those of the event, `says` what they do. */
+/** `shown` are the keys on the help page, `keys` those of the event, `says` their description. */
 export const SHORTCUTS = [
   { shown: ["Space"], keys: [" "], act: "toggle", says: "play or pause" },
   { shown: ["←", "→"], keys: ["ArrowLeft", "ArrowRight"], act: "step", says: "one frame back or on" },
@@ -51,8 +51,8 @@ export function listenToKeys(store, acts) {
 function isTaken(target, key) {
   if (!(target instanceof HTMLElement) || key === "Escape") return false;
   const tag = target.tagName;
-  if (tag === "SELECT" || tag === "TEXTAREA" || (tag === "INPUT" && TYPES.has(target.type))) return true;
-  if (key === " ") return tag === "BUTTON" || (tag === "INPUT" && target.type !== "range");
+  if (tag === "SELECT" || tag === "TEXTAREA" || (target instanceof HTMLInputElement && TYPES.has(target.type))) return true;
+  if (key === " ") return tag === "BUTTON" || (target instanceof HTMLInputElement && target.type !== "range");
   if (tag === "INPUT" || target.getAttribute("role") === "slider")
     return key.startsWith("Arrow") || key === "Home" || key === "End";
   return target.getAttribute("role") === "listbox" && ["ArrowUp", "ArrowDown", "Home", "End"].includes(key);

@@ -1,27 +1,26 @@
-/** What the colours of the mesh mean, over the mesh: of what is drawn now, and of nothing else. */
-
+/** The legend over the mesh: the meaning of its current colours. */
+import { paintShown } from "../eigenskin/view.js";
 import { weightTable } from "../engine/colors.js";
 import { MEASURES } from "../pose/panel_paint.js";
-import { turnedPaint } from "../turn/turned_view.js";
 import { namesOf } from "./bones.js";
 import { make, say, show } from "./dom.js";
-import { heatScale } from "./scale.js";
+import { heatScale } from "./plots.js";
 
 /** Of the scale, in pixels: as little of the mesh as can be is covered. */
 const WIDTH = 160;
 /** Paints that the source never wears: it has no bones and no error. */
 const OF_RESULT = ["bones", "weights", "error"];
 
-/** What colours the mesh as it is drawn: a crowd wears its material, and so does the source without its result. */
+/** The paint of the mesh as it is drawn: a crowd shows its material, and so does the source without its result. */
 export function shownPaint(state) {
-  const { pack, crowd, posing, posePaint, turning, mode, paint } = state;
+  const { pack, crowd, posing, posePaint, eigenskin, mode, paint } = state;
   if (!pack || crowd) return "material";
   if (posing) return posePaint;
-  if (turning) return turnedPaint(state);
+  if (eigenskin) return paintShown(state);
   return mode === "source" && OF_RESULT.includes(paint) ? "material" : paint;
 }
 
-/** A paint of the result is asked for while the source is shown alone: then the result is wanted. */
+/** Shows the result when one of its paints is chosen while only the source is shown. */
 export function showPainted(store) {
   store.watch(["paint"], () => {
     const { pack, mode, paint } = store.state;
@@ -43,15 +42,16 @@ export function buildLegend(stage, store, color, css, supports) {
   stage.append(element);
   let drawn = "";
   const weight = (at) => css((weights ??= weightTable()), Math.round(255 * at));
+  /** @type {Float32Array|null} */
   let weights = null;
 
   const scaleOf = {
-    error: ({ heatMax, turning, turnMax }) => {
-      const most = turning ? turnMax : heatMax;
+    error: ({ heatMax, eigenskin, eigenskinMax }) => {
+      const most = eigenskin ? eigenskinMax : heatMax;
       return most > 0 && { color, most };
     },
-    column: ({ turnReach, turnStyle }) =>
-      turnStyle === "length" && { color: weight, most: turnReach, above: "", label: "Displacements from none to the longest; darker is longer" },
+    column: ({ eigenskinReach, eigenskinStyle }) =>
+      eigenskinStyle === "length" && { color: weight, most: eigenskinReach, above: "", label: "Displacements from none to the longest; darker is longer" },
     weights: () => ({ color: weight, most: 1, above: "", text: String, label: "Weights from 0 to 1; darker is more" }),
     distortion: ({ poseMeasure, poseMax }) => {
       const { text, says } = MEASURES[poseMeasure];
@@ -63,13 +63,13 @@ export function buildLegend(stage, store, color, css, supports) {
     clusters: () => "near-rigid parts by colour, outliers black",
     segments: () => "each segment in its colour",
     error: () => "error, of the diagonal",
-    supports: ({ turnDriver }) => (turnDriver < 0 ? "supports of joints, striped where two overlap" : "its support, paler where it hardly moves"),
-    column: ({ turnStyle }) => (turnStyle === "xyz" ? "x, y, z as red, green, blue; grey is none" : "longest displacement, of the diagonal"),
+    supports: ({ eigenskinDriver }) => (eigenskinDriver < 0 ? "supports of joints, striped where two overlap" : "its support, paler where it hardly moves"),
+    column: ({ eigenskinStyle }) => (eigenskinStyle === "xyz" ? "x, y, z as red, green, blue; grey is none" : "longest displacement, of the diagonal"),
     weights: ({ pack, bone }) => `weights of ${namesOf(pack)[bone]}`,
     distortion: ({ poseMeasure }) => MEASURES[poseMeasure].says,
   };
   const keys = ["pack", "crowd", "posing", "posePaint", "poseMeasure", "poseMax", "mode", "paint", "bone", "heatMax"];
-  keys.push("turning", "turnPaint", "turnDriver", "turnStyle", "turnReach", "turnTruth", "turnMax");
+  keys.push("eigenskin", "eigenskinPaint", "eigenskinDriver", "eigenskinStyle", "eigenskinReach", "eigenskinTarget", "eigenskinMax");
   store.watch(keys, () => {
     const paint = shownPaint(store.state);
     const scale = scaleOf[paint]?.(store.state);
@@ -77,7 +77,7 @@ export function buildLegend(stage, store, color, css, supports) {
     element.dataset.paint = paint;
     if (element.hidden) return;
     say(title, words[paint](store.state));
-    const now = scale ? `${paint} ${scale.what} ${scale.most}` : `${paint} ${store.state.turnDriver} ${store.state.model}`;
+    const now = scale ? `${paint} ${scale.what} ${scale.most}` : `${paint} ${store.state.eigenskinDriver} ${store.state.model}`;
     if (now === drawn) return;
     drawn = now;
     home.replaceChildren(...(scale ? [drawScale(scale)] : paint === "supports" ? [supports()] : []));

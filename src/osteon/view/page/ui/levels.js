@@ -1,12 +1,11 @@
-/** One character with fewer bones, blends and triangles: what is left of it, and how far that is from all of it. */
-
+/** Levels panel: one character with fewer bones, blends and triangles, and its error. */
 import { BoneOrder } from "../engine/levels/bone_order.js";
 import { costOf, pointOf } from "../engine/levels/level_curve.js";
 import { hasSkeleton } from "../engine/skeleton.js";
 import { choice, emptyState, readings, slider, toggle } from "./controls.js";
-import { curve } from "./curve.js";
 import { make, say, show } from "./dom.js";
 import { percent, share, whole } from "./numbers.js";
+import { curve } from "./plots.js";
 
 /**
  * @param {import("./store.js").Store} store
@@ -14,7 +13,8 @@ import { percent, share, whole } from "./numbers.js";
  */
 export function buildLevels(store, act) {
   const clipLevels = () => {
-    const { pack, clip } = store.state;
+    const { clip } = store.state;
+    const pack = withLevels(store);
     const number = pack.clips.findIndex(({ name }) => name === clip);
     return pack.levels.clips[Math.max(0, number)];
   };
@@ -85,7 +85,7 @@ export function buildLevels(store, act) {
     if (drawn === stored) return;
     drawn = stored;
     const order = orderOf();
-    const { size } = store.state.pack.levels;
+    const { size } = withLevels(store).levels;
     plot.set(Array.from({ length: order.size }, (_, i) => [i + 1, (100 * order.rmsOf(i + 1)) / size]));
   };
 
@@ -143,7 +143,15 @@ function storedLevels({ levels }, choose) {
   ];
 }
 
-/** A number that may lie between two whole ones. */
+/**
+ * The pack that is shown, where it has levels.
+ * @param {import("./store.js").Store} store
+ */
+function withLevels({ state }) {
+  return /** @type {import("../engine/pack.js").Pack & {levels: import("../engine/pack.js").Levels}} */ (state.pack);
+}
+
+/** A number that may be fractional. */
 function count(value) {
   return Number.isInteger(value) ? String(value) : value.toFixed(1);
 }

@@ -1,10 +1,13 @@
 /** Models of one source as rows to choose from: how far each is off now, over all frames, and in a comparison. */
-
-import { make, say, show, unique } from "./dom.js";
+import { closestTo, make, say, show, unique } from "./dom.js";
 import { digits } from "./numbers.js";
-import { labelOf } from "./peers.js";
+import { labelOf } from "./pack_cache.js";
 
-/** Columns in groups; all values are percent. `of` gets what is measured of a model and what was stored about it. */
+/** Columns in groups; all values are percent. `of` gets the measured and the stored errors of a model. */
+/**
+ * @typedef {{text: string, says: string, of: (found: Measured, stored?: import("./store.js").Model["compared"]) => number|null|undefined}} Column
+ * @type {{title: string, needs: "source"|"compared", columns: Column[]}[]}
+ */
 const GROUPS = [
   {
     title: "all frames",
@@ -15,8 +18,8 @@ const GROUPS = [
     title: "this frame",
     needs: "source",
     columns: [
-      { text: "RMS", says: "RMS in this frame, of the diagonal", of: ({ rms }) => 100 * rms },
-      { text: "worst", says: "worst vertex in this frame, of the diagonal", of: ({ worst }) => 100 * worst },
+      { text: "RMS", says: "RMS in this frame, of the diagonal", of: ({ rms = NaN }) => 100 * rms },
+      { text: "worst", says: "worst vertex in this frame, of the diagonal", of: ({ worst = NaN }) => 100 * worst },
     ],
   },
   {
@@ -29,21 +32,25 @@ const GROUPS = [
   },
 ];
 
+/** @typedef {{error: number, rms?: number, worst?: number}} Measured  Errors of a model: of all frames, and of one frame. */
+
 export class ModelList {
   #models = /** @type {import("./store.js").Model[]} */ ([]);
+  /** @type {Column[]} */
   #columns = [];
+  /** @type {{element: HTMLElement, cells: HTMLElement[]}[]} */
   #rows = [];
   #chosen = "";
 
   /** @param {{choose(id: string): void}} act */
   constructor(act) {
     this.act = act;
-    this.head = make("div", { class: "model-head", "aria-hidden": "true" }); // every row says its values in words
+    this.head = make("div", { class: "model-head", "aria-hidden": "true" }); // every row has its values in its label
     this.rows = make("ul", { role: "listbox", tabindex: 0, "aria-label": "Models" });
     this.rows.addEventListener("keydown", (event) => this.#step(event));
     this.rows.addEventListener("click", (event) => {
-      const row = event.target.closest("[data-model]");
-      if (row) act.choose(row.dataset.model);
+      const row = closestTo(event, "[data-model]");
+      if (row) act.choose(String(row.dataset.model));
     });
     this.note = make("small");
     this.element = make("div", { class: "snug" }, make("div", { class: "model-list" }, this.head, this.rows), this.note);
@@ -77,7 +84,7 @@ export class ModelList {
     return { element, cells };
   }
 
-  /** Which model is shown; its row comes into sight when it is another one. */
+  /** Marks the model that is shown; scrolls to its row when it changes. */
   mark(id) {
     const moved = id !== this.#chosen;
     this.#chosen = id;
@@ -90,7 +97,7 @@ export class ModelList {
     });
   }
 
-  /** Write values. @param {(model: import("./store.js").Model) => {error: number, rms: number, worst: number}} measured */
+  /** Write values. @param {(model: import("./store.js").Model) => Measured} measured */
   update(measured) {
     const values = this.#models.map((model) => {
       const found = measured(model);

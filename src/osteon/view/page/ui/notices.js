@@ -1,8 +1,7 @@
 /**
- * Sentences to the person: news goes away by itself, errors stay until closed. Both are read out. News of a long job has
+ * Messages to the user: news disappears by itself, errors stay until closed. Both are read out. News of a long job has
  * a Cancel button as long as the job runs.
  */
-
 import { iconButton } from "./controls.js";
 import { make, say, show } from "./dom.js";
 
@@ -10,7 +9,8 @@ const STAYS = 4000; // ms that a piece of news is shown
 
 export class Notices {
   #timer = 0;
-  #stop = null; // ends the job that runs
+  /** @type {(() => void)|null} Cancels the job that runs. */
+  #stop = null;
 
   /** @param {HTMLElement} stage */
   constructor(stage) {
@@ -28,8 +28,8 @@ export class Notices {
   }
 
   /**
-   * Runs a long job that can be cancelled: `work` gets a signal that says so, and a function that tells how far it is.
-   * Resolves to what the job gives, or to undefined when it was cancelled.
+   * Runs a long job that can be cancelled: `work` gets an abort signal, and a function that shows its progress.
+   * Resolves to the result of the job, or to undefined if it was cancelled.
    * @template T @param {string} text @param {(signal: AbortSignal, tell: (text: string) => void) => Promise<T>} work
    * @returns {Promise<T | undefined>}
    */

@@ -2,7 +2,7 @@
 
 const THIN = "\u00a0";
 
-/** Three digits, without an exponent where people do not expect one. */
+/** Three digits, without an exponent for usual sizes. */
 export function number(value) {
   const size = Math.abs(value);
   if (size === 0) return "0";
@@ -66,7 +66,7 @@ export function ticks(high, count = 4) {
   return out;
 }
 
-/** The next value at or above `value` whose first digits are 1, 1.5, 2, 3, 5 or 7: a scale people can halve. */
+/** The next value at or above `value` whose first digits are 1, 1.5, 2, 3, 5 or 7, for scales. */
 export function roundUp(value) {
   if (!(value > 0)) return 0;
   const power = 10 ** Math.floor(Math.log10(value));

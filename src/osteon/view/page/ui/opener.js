@@ -1,43 +1,45 @@
-/** Models come and go: from the scene, from files that are dropped, from a fit; and are closed. */
-
+/** Opens and closes models: of the scene, from dropped files, and from fits. */
+import { canPoseJoints } from "../eigenskin/panel.js";
 import { readPack } from "../engine/pack.js";
-import { canTurn } from "../turn/panel.js";
 import { nBones } from "./bones.js";
 import { canCompare } from "./compare.js";
+import { idle } from "./dom.js";
 import { groupsOfFiles } from "./dropped_files.js";
-import { idle } from "./idle.js";
-import { PackKeeper } from "./pack_keeper.js";
-import { groupOf, peersOf } from "./peers.js";
+import { groupOf, PackCache, peersOf } from "./pack_cache.js";
 
 const READY = 200; // ms that the next model waits for an idle page
 
 export class Opener {
-  #group = ""; // of what is shown
+  #group = ""; // of the model that is shown
   #round = 0;
 
   /** @param {{engine: import("../engine/engine.js").Engine, store: import("./store.js").Store, client: import("./client.js").Client,
    *   notices: import("./notices.js").Notices, fail(error: unknown): void}} services */
   constructor(services) {
-    Object.assign(this, services);
-    this.packs = new PackKeeper(async (id, how) => readPack(await this.client.pack(id, how?.onProgress, how?.signal)));
+    this.engine = services.engine;
+    this.store = services.store;
+    this.client = services.client;
+    this.notices = services.notices;
+    this.fail = services.fail;
+    this.packs = new PackCache(async (id, how) => readPack(await this.client.pack(id, how?.onProgress, how?.signal)));
     this.store.watch(["against"], () => this.#showBeside());
     this.store.watch(["paint", "wireframe"], () => this.#makeReady());
   }
 
-  /** Ask what there is and show the first of it, or what the address names. @param {{model?: string}} wanted */
+  /** Loads the scene and shows its first model, or the one in the address. @param {{model?: string}} wanted */
   async begin(wanted = {}) {
     await this.#tried(async () => {
       await this.#askScene();
       const { scene } = this.store.state;
       const first = scene.models.find(({ id }) => id === wanted.model) ?? scene.models[0];
       if (!first) return;
-      // Whoever names several models came to compare them.
+      // Several models are opened to be compared.
       const several = peersOf(scene, first.id).length > 1;
       await this.show(first.id, several ? { panel: "compare", mode: first.has_source ? "side" : "result" } : {});
       const { pack } = this.store.state;
-      // Whoever names poses came to hold EigenSkin against them.
-      if (canTurn(pack) && pack.poses.length && !several) return this.store.set({ panel: "eigenskin" });
-      // Whoever names a skeleton, or a mesh that stands still, came to pose; the first picture is there already.
+      // A folder of poses is opened to compare EigenSkin with them.
+      if (pack && canPoseJoints(pack) && pack.poses.length && !several) return this.store.set({ panel: "eigenskin" });
+      // A skeleton, or a single mesh, is opened to be posed; the first picture is already there.
       if (pack && (first.has_skeleton || pack.still)) this.#openPanel("pose");
       else this.#offerFit();
     });
@@ -64,13 +66,13 @@ export class Opener {
     });
   }
 
-  /** Whoever brings a sequence without a model came to skin it. */
+  /** A sequence without a model is opened to be fitted. */
   #offerFit() {
     const { pack, scene, model } = this.store.state;
     if (pack?.kind === "sequence" && !pack.still && !peersOf(scene, model).length) this.#openPanel("fit");
   }
 
-  /** Takes a model off the page. Others stay; of one that was fitted here and not saved this asks first. */
+  /** Closes a model. Asks first if it was fitted here and is not saved. */
   async close(id) {
     const { unsaved } = this.store.state;
     const name = this.#model(id)?.name ?? "the model";
@@ -93,7 +95,7 @@ export class Opener {
   /** Nothing is shown any more. */
   #empty() {
     this.wanted = this.#group = "";
-    this.store.set({ crowd: false, panel: "", posing: false, turning: false });
+    this.store.set({ crowd: false, panel: "", posing: false, eigenskin: false });
     this.engine.unload();
     this.store.set({ model: "", pack: null, mode: "result", paint: "material", ab: [] });
   }
@@ -126,7 +128,7 @@ export class Opener {
     });
   }
 
-  /** A pack as it comes, unless that is cancelled. */
+  /** Loads a pack, with progress; can be cancelled. */
   #fetched(id, name) {
     return this.notices.run(`Loading ${name}`, (signal, tell) =>
       this.packOf(id, { signal, onProgress: (part) => tell(`Loading ${name}, ${Math.round(100 * part)} %`) }),
@@ -140,35 +142,36 @@ export class Opener {
     if (ids.length > 1) this.show(ids[(ids.indexOf(model) + by + ids.length) % ids.length]);
   }
 
-  /** What is open, as it is said: a model among others by its own name. */
+  /** The announced name of a model: among others of its source, its own name. */
   #spoken(id, pack) {
-    return peersOf(this.store.state.scene, id).length > 1 ? this.#model(id).name : pack.name || this.#model(id)?.name;
+    return peersOf(this.store.state.scene, id).length > 1 ? this.#model(id)?.name : pack.name || this.#model(id)?.name;
   }
 
+  /** @returns {import("./store.js").Model|undefined} */
   #model(id) {
     return this.store.state.scene.models.find((model) => model.id === id);
   }
 
   /** A pack, read once. @param {{signal?: AbortSignal, onProgress?(part: number): void}} [how] */
   async packOf(id, how) {
-    return this.packs.get(this.#model(id) ?? { id }, how);
+    return this.packs.get(this.#model(id) ?? unlisted(id), how);
   }
 
-  /** Models of the same source are there before they are asked for, and ready to be drawn as this one is. */
+  /** Loads the models of the same source in advance, and prepares them for drawing. */
   async #makeReady() {
     const { scene, model: shown } = this.store.state;
     const round = (this.#round += 1);
     for (const { id } of peersOf(scene, shown)) {
-      if (!this.packs.has(id)) await this.packOf(id).catch(() => {}); // whoever asks for it is told
+      if (!this.packs.has(id)) await this.packOf(id).catch(() => {}); // reported when it is shown
       await idle(READY);
       if (round !== this.#round || this.wanted !== shown) return;
       this.store.set({ known: this.packs.known() });
-      // What goes wrong here is told to whoever shows the model.
+      // Errors are reported when the model is shown.
       if (id !== shown && this.packs.has(id)) await this.engine.warm(await this.packOf(id)).catch(() => {});
     }
   }
 
-  /** The model that stands where the source is shown, if it is not the source. */
+  /** Shows another model in place of the source. */
   async #showBeside() {
     const { against, model } = this.store.state;
     if (!model) return;
@@ -178,7 +181,7 @@ export class Opener {
     });
   }
 
-  /** Ask the server which triangles move nearly rigidly; the mesh then shows them. */
+  /** Finds the near-rigid triangles on the server, and shows them. */
   async findClusters() {
     const { model: id, pack } = this.store.state;
     await this.#tried(async () => {
@@ -189,7 +192,7 @@ export class Opener {
       });
       if (!found) return;
       // They are of the source, and so of all models that have it.
-      this.packs.share(groupOf(this.#model(id)), { triangle_cluster: found });
+      this.packs.share(groupOf(this.#model(id) ?? unlisted(id)), { triangle_cluster: found });
       if (this.store.state.pack === pack) this.#load(id, await this.packOf(id), { paint: "clusters" });
     });
   }
@@ -198,13 +201,13 @@ export class Opener {
     this.store.set({ scene: await this.client.scene() });
   }
 
-  /** Hand a pack to the engine and set the panels to what it has. */
+  /** Loads a pack into the engine and updates the panels. */
   #load(id, pack, view) {
     const { engine, store } = this;
-    const group = groupOf(this.#model(id) ?? { id });
+    const group = groupOf(this.#model(id) ?? unlisted(id));
     const stays = group === this.#group;
     store.set({ crowd: false });
-    if (!engine.load(pack, null, stays)) return false; // the engine has said why
+    if (!engine.load(pack, null, stays)) return false; // the engine has reported the error
     this.#group = group;
     const bone = Math.min(store.state.bone, Math.max(0, nBones(pack) - 1));
     // Models of one source are compared at the same place and moment, and by one scale of the heat map.
@@ -229,7 +232,7 @@ export class Opener {
   }
 }
 
-/** What of the present view a pack can show. */
+/** The view settings, as far as a pack supports them. */
 function fitting({ mode, paint, against }, pack) {
   if (pack.kind === "sequence")
     return { mode: "source", paint: paint === "clusters" && hasClusters(pack) ? paint : "material" };
@@ -241,6 +244,11 @@ function fitting({ mode, paint, against }, pack) {
 /** All bones and blends of a pack with levels. */
 function mostOf({ levels }) {
   return { levelBones: levels?.clips[0].order.length ?? 1, levelBlends: levels?.heirs.length ?? 1 };
+}
+
+/** A model that is not in the scene any more. @param {string} id @returns {import("./store.js").Model} */
+function unlisted(id) {
+  return { id, name: "", kind: "model", has_source: false };
 }
 
 function hasClusters(pack) {

@@ -1,22 +1,23 @@
-/** What lies over the mesh: names of the sides, the handle between them, a word where nothing is open, values under the pointer. */
-
+/** The overlay of the mesh: names of the sides, the handle between them, a hint if nothing is open, values at the pointer. */
 import { GHOST } from "../engine/colors.js";
 import { methodWord } from "../pose/methods.js";
-import { make, say, show } from "./dom.js";
 import { namesOf } from "./bones.js";
+import { make, say, show } from "./dom.js";
 import { number, share } from "./numbers.js";
-import { sideNames } from "./peers.js";
+import { sideNames } from "./pack_cache.js";
 import { Tip } from "./tip.js";
 
-const JOINT_REACH = 16; // pixels within which a click means a joint
+const JOINT_REACH = 16; // pixels within which a click selects a joint
+
+/** @typedef {import("./tip.js").Picked} Picked */
 
 /**
  * @param {HTMLElement} stage
  * @param {HTMLCanvasElement} canvas
  * @param {import("./store.js").Store} store
  * @param {import("../engine/engine.js").Engine} engine
- * @param {{read(text: string): void, announce(text: string): void, describePosed(found: object): string,
- *   describeTurned(found: object): string}} act
+ * @param {{read(text: string): void, announce(text: string): void, describePosed(found: Picked): string,
+ *   describeEigenskin(found: Picked): string}} act
  */
 export function buildStage(stage, canvas, store, engine, act) {
   const leftName = make("span");
@@ -28,12 +29,12 @@ export function buildStage(stage, canvas, store, engine, act) {
   const tip = new Tip(canvas, store, engine, {
     read: act.read,
     describe: (found) => {
-      if (store.state.turning) return act.describeTurned(found);
+      if (store.state.eigenskin) return act.describeEigenskin(found);
       return store.state.posing ? act.describePosed(found) : describePoint(found, found.pack);
     },
     choose: ({ bone }, x, y) => {
       if (store.state.panel !== "bones") return;
-      // With the skeleton over the mesh a click near a joint means that joint.
+      // With a visible skeleton a click near a joint selects that joint.
       const joint = store.state.skeleton ? engine.jointNear(x, y, JOINT_REACH) : -1;
       store.set({ bone: joint < 0 ? bone : joint, paint: "weights" });
     },
@@ -47,9 +48,9 @@ export function buildStage(stage, canvas, store, engine, act) {
   const dividers = makeDividers(engine);
   stage.append(dividers.element, left, right, handle, empty, tip.element, veil);
 
-  store.watch(["mode", "pack", "scene", "model", "against", "crowd", "swipe", "posing", "poseView", "poseMethods", "turning"], () => {
-    const { pack, swipe, posing, poseView, turning } = store.state;
-    const crowd = store.state.crowd || turning; // has other names, or none
+  store.watch(["mode", "pack", "scene", "model", "against", "crowd", "swipe", "posing", "poseView", "poseMethods", "eigenskin"], () => {
+    const { pack, swipe, posing, poseView, eigenskin } = store.state;
+    const crowd = store.state.crowd || eigenskin; // has other names, or none
     const [first, second] = sidesOf(store.state);
     const mode = posing ? poseView : store.state.mode;
     const two = Boolean(pack) && !crowd && (mode === "side" || mode === "swipe");
@@ -69,7 +70,7 @@ export function buildStage(stage, canvas, store, engine, act) {
   return { veil, tip, dividers };
 }
 
-/** Lines between views that stand beside each other or one above the other. */
+/** Lines between views beside each other or one above the other. */
 function makeDividers(engine) {
   const lines = [0, 1].map(() => make("i", { class: "divider", hidden: true }));
   const place = () => {
@@ -87,7 +88,7 @@ function makeDividers(engine) {
   return { element: make("div", { class: "dividers", "aria-hidden": "true" }, lines), place };
 }
 
-/** What is seen on the left and on the right where two views are. */
+/** Names of the left and the right of two views. */
 function sidesOf(state) {
   const [first, second = ""] = state.poseMethods;
   return state.posing ? [methodWord(second), methodWord(first)] : sideNames(state);

@@ -1,8 +1,8 @@
 /**
- * What the page shows, in one object. Panels set values here and listen for those they draw.
+ * The state of the page in one object. Panels set values and watch those they show.
  *
  * @typedef {object} State
- * @property {(import("../engine/pack.js").Pack & {kind: string}) | null} pack what is shown, as the engine read it
+ * @property {import("../engine/pack.js").Pack | null} pack of the model that is shown
  * @property {{models: Model[], can_fit: boolean, limits: Record<string, any>}} scene
  * @property {string} model id of the model shown
  * @property {string} against id of the model that is shown where the source would be; "" for the source
@@ -10,7 +10,7 @@
  * @property {string[]} unsaved ids of models that were fitted here and not saved yet
  * @property {string[]} stills ids of models that were shown and have one frame only
  * @property {string} panel name of the open panel; "" when all are folded
- * @property {number | null} sheet height of the panel on a phone, in pixels; null as the style says
+ * @property {number | null} sheet height of the panel on a phone, in pixels; null for the default
  * @property {"result" | "source" | "side" | "overlay" | "swipe"} mode
  * @property {number} swipe 0 … 1 from the left
  * @property {"material" | "bones" | "weights" | "error" | "clusters"} paint
@@ -20,40 +20,40 @@
  * @property {boolean} wireframe
  * @property {boolean} axes
  * @property {boolean} skeleton joints and bones are drawn over the mesh
- * @property {"room" | "camera" | "picture"} light what lights the mesh
+ * @property {"room" | "camera" | "picture"} light source of the light
  * @property {number} lightTurn degrees about the vertical
  * @property {number} lightPower 1 as it is
- * @property {string} lightName the file of a picture of light; "" for none
+ * @property {string} lightName file of the panorama; "" for none
  * @property {"light" | "dark"} theme
  * @property {boolean} shortcuts single keys act
  * @property {boolean} crowd
  * @property {string} clip name of the one that plays
- * @property {number[]} ab first and last frame of what repeats, counted over all clips; one of them while the other is awaited
- * @property {boolean} levels the model is shown at a level; what follows is which
+ * @property {number[]} ab first and last frame of the loop, counted over all clips; one of them while the other is not set
+ * @property {boolean} levels whether the model is shown at a level, given by the next three
  * @property {number} levelBones how many bones, from 1 on; a fraction fades
  * @property {number} levelBlends likewise
  * @property {number} levelMesh 0 is the model's own, others are coarser
- * @property {boolean} posing the mesh is being posed; what follows is how that is shown
+ * @property {boolean} posing whether the mesh is being posed, shown as given by the next five
  * @property {string[]} poseMethods how it can be posed: one of skin, simplex and ssd, perhaps another beside it
  * @property {"skin" | "simplex" | "ssd" | "side" | "swipe"} poseView
  * @property {"material" | "segments" | "distortion"} posePaint
  * @property {"area" | "angle" | "strain"} poseMeasure
  * @property {Record<string, number>} poseMax end of the scale of each measure
- * @property {boolean} turning joints of a character with EigenSkin are turned; what follows is how that is shown
- * @property {"side" | "result" | "plain" | "source" | "overlay"} turnView
- * @property {"material" | "error" | "supports" | "column"} turnPaint
- * @property {number} turnCount how many eigendisplacements of each joint are used
- * @property {number} turnDriver whose support or eigendisplacement is painted; -1 all joints
- * @property {number} turnColumn which of its eigendisplacements
- * @property {"length" | "xyz"} turnStyle how an eigendisplacement is painted
- * @property {number} turnReach the longest displacement that is painted, fraction of the diagonal
- * @property {boolean} turnTruth the mesh of the pose is known
- * @property {boolean} turnHandles joints can be dragged
- * @property {number | null} turnMax end of the scale of errors, fraction of the diagonal
+ * @property {boolean} eigenskin whether joints of a character with EigenSkin are posed, shown as given by the next ones
+ * @property {"side" | "result" | "plain" | "source" | "overlay"} eigenskinView
+ * @property {"material" | "error" | "supports" | "column"} eigenskinPaint
+ * @property {number} eigenskinCount how many eigendisplacements of each joint are used
+ * @property {number} eigenskinDriver whose support or eigendisplacement is painted; -1 all joints
+ * @property {number} eigenskinColumn which of its eigendisplacements
+ * @property {"length" | "xyz"} eigenskinStyle how an eigendisplacement is painted
+ * @property {number} eigenskinReach the longest displacement that is painted, fraction of the diagonal
+ * @property {boolean} eigenskinTarget the mesh of the pose is known
+ * @property {boolean} eigenskinHandles joints can be dragged
+ * @property {number | null} eigenskinMax end of the scale of errors, fraction of the diagonal
  *
  * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean,
  *   group?: string, source_in?: string, label?: string, about?: string,
- *   compared?: {training: Figures, unseen: Figures}}} Model
+ *   has_skeleton?: boolean, compared?: {training: Figures, unseen: Figures}}} Model
  *   `group` models of one source have in common, `source_in` is the model in whose pack the source is
  * @typedef {{error: number | null, rms: number}} Figures of some poses, in percent
  */
@@ -82,7 +82,7 @@ export class Store {
   }
 }
 
-/** What a fresh page shows. */
+/** The state of a page that was just opened. @returns {State} */
 export function firstState() {
   return {
     pack: null,
@@ -122,16 +122,16 @@ export function firstState() {
     posePaint: "material",
     poseMeasure: "area",
     poseMax: { area: 0.5, angle: 1, strain: 0.5 },
-    turning: false,
-    turnView: "side",
-    turnPaint: "material",
-    turnCount: 0,
-    turnDriver: -1,
-    turnColumn: 0,
-    turnStyle: "length",
-    turnReach: 0,
-    turnTruth: false,
-    turnHandles: true,
-    turnMax: null,
+    eigenskin: false,
+    eigenskinView: "side",
+    eigenskinPaint: "material",
+    eigenskinCount: 0,
+    eigenskinDriver: -1,
+    eigenskinColumn: 0,
+    eigenskinStyle: "length",
+    eigenskinReach: 0,
+    eigenskinTarget: false,
+    eigenskinHandles: true,
+    eigenskinMax: null,
   };
 }

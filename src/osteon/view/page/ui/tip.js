@@ -1,8 +1,7 @@
 /**
  * Values of one point of the mesh, beside it. The words stay with their vertex while the mesh plays, are those of the
- * frame that is shown, and go away when the view is turned, moved or brought closer.
+ * current frame, and disappear when the camera moves.
  */
-
 import { Vector3 } from "three";
 import { make, say, show } from "./dom.js";
 
@@ -10,24 +9,32 @@ const REST = 90; // ms the pointer stays before its point is read: picking waits
 const STILL = 4; // pixels within which a press is a click
 const SAME = 1e-5; // of the size of the mesh: a camera that is nearer than this did not move
 
+/** @typedef {NonNullable<ReturnType<import("../engine/engine.js").Engine["pick"]>>} Picked */
+
 export class Tip {
   #timer = 0;
-  #held = null; // {found, view, from}: the vertex, and how far from it the point is that was read
-  #seen = null; // from where the mesh was seen in the last picture
-  #pointer = null; // where a mouse rests
+  /** @type {{found: Picked, view: import("../engine/model_view.js").Pass, from: number[]}|null} Vertex, and distance of the point from it. */
+  #held = null;
+  /** @type {{place: Vector3, turn: import("three").Quaternion, width: number, height: number}|null} Camera of the last picture. */
+  #seen = null;
+  /** @type {number[]|null} Where the pointer of a mouse rests. */
+  #pointer = null;
   #spoken = -1; // the frame that the words in the panels are of
 
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {import("./store.js").Store} store
    * @param {import("../engine/engine.js").Engine} engine
-   * @param {{read(text: string): void, describe(found: object): string, choose(found: object, x: number, y: number): void}} act
+   * @param {{read(text: string): void, describe(found: Picked): string, choose(found: Picked, x: number, y: number): void}} act
    */
   constructor(canvas, store, engine, act) {
-    Object.assign(this, { canvas, store, engine, act });
+    this.canvas = canvas;
+    this.store = store;
+    this.engine = engine;
+    this.act = act;
     this.element = make("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.#listen();
-    store.watch(["pack", "mode", "against", "crowd", "posing", "poseView", "posePaint", "panel", "turning", "turnView", "turnTruth"], () => this.hide());
+    store.watch(["pack", "mode", "against", "crowd", "posing", "poseView", "posePaint", "panel", "eigenskin", "eigenskinView", "eigenskinTarget"], () => this.hide());
   }
 
   /** Read a point of the canvas in words; `near` shows them there too. */
@@ -55,7 +62,7 @@ export class Tip {
     if (!this.engine.character) return;
     if (this.#moved()) this.#leave();
     if (this.#held) return this.#stay();
-    // Words in the panels that are of another frame say nothing about this one.
+    // Texts of another frame are cleared.
     if (this.#spoken >= 0 && this.#spoken !== this.#frame) this.#say("");
   }
 
@@ -68,14 +75,15 @@ export class Tip {
     this.act.read(text);
   }
 
-  /** The view is another one: what lies under the resting pointer is read when it stands still again. */
+  /** After the camera moved, the point under a resting pointer is read again. */
   #leave() {
     this.hide();
-    if (this.#pointer) this.#wait(...this.#pointer);
+    if (this.#pointer) this.#wait(this.#pointer);
   }
 
   /** The mesh plays: beside the same vertex, with the values of this frame. */
   #stay() {
+    if (!this.#held) return;
     const { found, view, from } = this.#held;
     const at = this.#project(found, view);
     const [x, y] = at ? [at[0] + from[0], at[1] + from[1]] : [-1, -1];
@@ -93,21 +101,21 @@ export class Tip {
     return at && { found, view, from: [x - at[0], y - at[1]] };
   }
 
-  /** Where a vertex is seen, in pixels of the canvas. */
+  /** The position of a vertex in pixels of the canvas. */
   #project({ vertex, role }, view) {
-    const { clock, eye } = this.engine;
+    const { clock, orbitCamera } = this.engine;
     const { character, role: shown } = this.engine.ownerOf(role);
     const [x, y, z] = character.positionsOf(shown, clock.moment, [vertex]);
-    const seen = new Vector3(x, y, z).sub(new Vector3(...character.center)).project(eye.camera);
+    const seen = new Vector3(x, y, z).sub(new Vector3(...character.center)).project(orbitCamera.camera);
     if (!(seen.z < 1)) return null;
     return [view.left + (0.5 + 0.5 * seen.x) * view.span, view.top + (0.5 - 0.5 * seen.y) * view.tall];
   }
 
   /** From where the mesh is seen. A camera that walks along with it sees it from the same place. */
   #look() {
-    const { eye, width, height } = this.engine;
-    const { position, quaternion } = eye.camera;
-    return { place: position.clone().sub(eye.followed), turn: quaternion.clone(), width, height };
+    const { orbitCamera, width, height } = this.engine;
+    const { position, quaternion } = orbitCamera.camera;
+    return { place: position.clone().sub(orbitCamera.followed), turn: quaternion.clone(), width, height };
   }
 
   #moved() {
@@ -115,21 +123,23 @@ export class Tip {
     this.#seen = now;
     if (!before) return false;
     if (before.width !== now.width || before.height !== now.height) return true;
-    return before.place.distanceTo(now.place) > SAME * this.engine.eye.extent || before.turn.angleTo(now.turn) > 1e-3;
+    return before.place.distanceTo(now.place) > SAME * this.engine.orbitCamera.extent || before.turn.angleTo(now.turn) > 1e-3;
   }
 
-  #wait(x, y) {
+  /** @param {number[]} point */
+  #wait([x, y]) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.read(x, y, true), REST);
   }
 
   #listen() {
     const { canvas } = this;
+    /** @type {number[]|null} */
     let down = null;
     canvas.addEventListener("pointermove", (event) => {
       this.hide();
       this.#pointer = event.buttons || event.pointerType === "touch" ? null : [event.offsetX, event.offsetY];
-      if (this.#pointer) this.#wait(...this.#pointer);
+      if (this.#pointer) this.#wait(this.#pointer);
     });
     canvas.addEventListener("pointerleave", () => {
       this.#pointer = null;

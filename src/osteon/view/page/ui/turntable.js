@@ -1,11 +1,10 @@
-/** One turn around what is shown, as an animated GIF. */
-
+/** One orbit around the model, as an animated GIF. */
 import { PictureCamera } from "../engine/capture.js";
-import { GifWriter, findPalette } from "../engine/gif.js";
-import { turn } from "./turn.js";
+import { findPalette, GifWriter } from "../engine/gif.js";
+import { turn } from "./orbit_keys.js";
 
 const FRAMES = 60;
-const DELAY = 5; // 1/100 s: 20 pictures a second, three seconds a turn
+const DELAY = 5; // 1/100 s: 20 pictures per second, three seconds per orbit
 const LONGEST = 540; // pixels of the longer side
 const SAMPLES = 6; // pictures that the palette is found from
 
@@ -15,15 +14,15 @@ const SAMPLES = 6; // pictures that the palette is found from
  * @returns {Promise<Blob>}
  */
 export async function takeTurntable(engine, { signal, tell }) {
-  const { eye, width, height, playing, clock } = engine;
+  const { orbitCamera, width, height, playing, clock } = engine;
   const scale = Math.min(1, LONGEST / Math.max(width, height));
   const size = { width: Math.round(scale * width), height: Math.round(scale * height) };
-  const before = { place: eye.place, touched: eye.touched, time: clock.time };
+  const before = { place: orbitCamera.place, touched: orbitCamera.touched, time: clock.time };
   engine.pause();
   const camera = new PictureCamera(engine, size);
   const shoot = (at) => {
-    eye.setPlace(before.place, engine.middle);
-    turn(eye, (2 * Math.PI * at) / FRAMES, 0, 1);
+    orbitCamera.setPlace(before.place, engine.middle);
+    turn(orbitCamera, (2 * Math.PI * at) / FRAMES, 0, 1);
     return camera.take();
   };
   try {
@@ -39,9 +38,9 @@ export async function takeTurntable(engine, { signal, tell }) {
     return writer.end();
   } finally {
     if (!engine.group) engine.setTime(before.time);
-    eye.setPlace(before.place, engine.middle);
+    orbitCamera.setPlace(before.place, engine.middle);
     camera.end();
-    eye.touched = before.touched;
+    orbitCamera.touched = before.touched;
     if (playing) engine.play();
     engine.refresh();
   }

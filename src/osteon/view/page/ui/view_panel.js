@@ -1,8 +1,6 @@
-/** How the mesh is seen: from where, in which light; and pictures of it to keep. */
-
+/** View panel: the direction, the light, and images to save. */
 import { choice, slider, toggle } from "./controls.js";
-import { make, show } from "./dom.js";
-import { saveFile } from "./save_file.js";
+import { make, saveFile, show } from "./dom.js";
 
 const LIGHTS = [
   ["room", "Room"],
@@ -17,8 +15,8 @@ const SIZES = [
 
 /**
  * @param {import("./store.js").Store} store
- * @param {{look(name: string): void, chooseLight(file: File): Promise<void>, picture(how: object): Promise<Blob>,
- *   turntable(how: object): Promise<Blob>, run: import("./notices.js").Notices["run"], fail(error: unknown): void,
+ * @param {{look(name: string): void, chooseLight(file: File): Promise<void>, picture(how: {scale: number, transparent: boolean}): Promise<Blob>,
+ *   turntable(how: {signal: AbortSignal, tell(text: string): void}): Promise<Blob>, run: import("./notices.js").Notices["run"], fail(error: unknown): void,
  *   announce(text: string): void}} act
  */
 export function buildView(store, act) {
@@ -95,11 +93,11 @@ export function buildView(store, act) {
     show(turn.element, now !== "camera");
     show(power.element, now !== "camera");
   });
-  store.watch(["pack"], () => [png, gif, ...looks.children].forEach((button) => (button.disabled = !store.state.pack)));
+  store.watch(["pack"], () => [png, gif, ...looks.children].forEach((button) => button.toggleAttribute("disabled", !store.state.pack)));
   return { name: "view", title: "View", element: make("div", {}, body), actions };
 }
 
-/** Where one may look from, with the keys of the numeric pad that other programs have for it. */
+/** Standard views, with the keys of the numeric pad that other programs use. */
 export const VIEWS = [
   { name: "front", title: "Front", shown: "1", code: "Numpad1", from: [0, 0, 1] },
   { name: "side", title: "Side", shown: "3", code: "Numpad3", from: [1, 0, 0] },

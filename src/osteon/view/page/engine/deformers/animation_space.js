@@ -1,14 +1,15 @@
-// Animation Space: every bone carries a rest position of its own of a vertex, and their places are summed.
+// Animation Space: every bone has its own rest position of a vertex, and the posed positions are summed.
 //
 //   A = sum_k w_k M_k + [0 | sum_k L_k delta_k]        L_k: the 3x3 part of M_k
 //
 // Offsets are differences of positions: it does not matter about which point the matrices are.
 // Based on: B. Merry, P. Marais, J. Gain, Animation space: a truly linear framework for character animation, 2006.
-import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
+import { checkFits, FLOAT1, FLOAT4, makeTiles } from "../tiles.js";
 import { BONE_MATRIX, FLOATS, fromMatrix, mixInto } from "./matrices.js";
 
 export { FLOATS, fromMatrix, mixInto };
 
+/** @type {import("./index.js").Deformer["blendVertices"]} */
 export function blendVertices(palette, { own: { bones, weights, offsets }, numberOf, vertices }, from, to, out) {
   const m = palette;
   const count = weights.length / vertices;
@@ -26,10 +27,12 @@ export function blendVertices(palette, { own: { bones, weights, offsets }, numbe
   }
 }
 
+/** @param {import("../pack.js").Pack} pack */
 export function defines({ deformer, counts }) {
   return { OWN_SLOTS: deformer.arrays.weights.length / counts.vertices };
 }
 
+/** @param {Record<string, any>} arrays @param {import("../tiles.js").Limits} limits */
 export function textures({ bones, weights, offsets }, limits) {
   checkFits(`${weights.length.toLocaleString("en")} slots`, weights.length, limits);
   return {
@@ -44,7 +47,7 @@ export function textures({ bones, weights, offsets }, limits) {
 }
 
 export const GLSL = `${BONE_MATRIX}
-uniform highp sampler2D slotBones;     // OWN_SLOTS a vertex
+uniform highp sampler2D slotBones;     // OWN_SLOTS per vertex
 uniform highp sampler2D slotNumbers;   // offset and weight of each
 
 mat3x4 blendedBones(Moment now) {

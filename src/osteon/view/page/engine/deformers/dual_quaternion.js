@@ -1,12 +1,12 @@
-// Dual quaternion skinning of rigid bones: a vertex is moved by the screw between those of its bones.
+// Dual quaternion skinning of rigid bones: a vertex is moved by the blended screw motion of its bones.
 //
 //   b = sum_k s_k w_k q_k,   A = the rigid motion of b / |r(b)|,   s_k = -1 where r(q_k) . r(q_pivot) < 0, else 1
 //
 // q = r + eps d; the pivot is the bone of the largest weight, of equal ones the first. Between two frames each bone
-// goes straight from one screw to the other, the short way round.
+// is interpolated linearly and normalised, along the shorter way.
 // Based on: L. Kavan, S. Collins, J. Zara, C. O'Sullivan, Skinning with dual quaternions, 2007 (DLB, algorithm 1).
 import { quaternionInto } from "../affine.js";
-import { eachSlot } from "./slots.js";
+import { eachSlot } from "./matrices.js";
 
 /** r (x y z w), then d (x y z w). */
 export const FLOATS = 8;

@@ -1,6 +1,5 @@
 // Linear blend skinning: a vertex is moved by the weighted sum of its bones' matrices, A = sum_k w_k T_k.
-import { BONE_MATRIX, FLOATS, fromMatrix, mixInto, toMatrix } from "./matrices.js";
-import { eachSlot } from "./slots.js";
+import { BONE_MATRIX, eachSlot, FLOATS, fromMatrix, mixInto, toMatrix } from "./matrices.js";
 
 export { FLOATS, fromMatrix, mixInto, toMatrix };
 

@@ -1,4 +1,5 @@
-// What families share that read matrices of the bones: rows of 3x4 matrices, which go straight from frame to frame.
+// Shared by deformers that read bone matrices: rows of 3x4 matrices, interpolated linearly between frames.
+import { SLOTS } from "../pack.js";
 
 /** Rows of the 3x4 matrix. */
 export const FLOATS = 12;
@@ -41,3 +42,30 @@ mat3x4 boneMatrix(Moment now, int bone) {
   return rows;
 }
 `;
+
+// Shared by deformers with bones and weights: the slots of every vertex, the largest weight first, or where a model has
+// levels in the order in which these drop them.
+
+/** GLSL that repeats a statement for every slot; WEIGHT and BONE are replaced by those of the slot, from slotA and slotB. */
+export function eachSlot(statement) {
+  const four = (group) =>
+    ["x", "y", "z", "w"]
+      .map((c) => `  ${statement.replaceAll("WEIGHT", `slot${group}.${c}`).replaceAll("BONE", `int(bones${group}.${c})`)}`)
+      .join("\n");
+  return `${four("A")}\n#ifdef EIGHT\n${four("B")}\n#endif`;
+}
+
+/**
+ * Slots of all vertices for posing in script; `own` are the arrays of the deformer if it has more than these.
+ * `numberOf` is the row of a vertex in them, `center` the origin of the matrices.
+ * @typedef {object} Slots
+ * @property {Uint16Array} bones @property {Float32Array} weights @property {number} stride @property {number} count
+ * @property {Record<string, any>} own @property {number} vertices  Rows of `own`.
+ * @property {(v: number) => number} numberOf @property {number[]} center
+ */
+
+/** @param {import("../pack.js").Pack} pack @returns {Slots} */
+export function slotsOf({ arrays, influences, deformer, counts }) {
+  const plain = { bones: arrays.bones, weights: arrays.weights, stride: SLOTS, count: influences };
+  return { ...plain, own: deformer.arrays, vertices: counts.vertices, numberOf: (v) => v, center: [0, 0, 0] };
+}

@@ -5,7 +5,7 @@
 // Frames are moved along when matrices are about another point than the origin; that of the world, reference -1, too.
 // Based on: X. C. Wang, C. Phillips, Multi-weight enveloping, 2002.
 import { inverseInto, product } from "../affine.js";
-import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
+import { checkFits, FLOAT1, FLOAT4, makeTiles } from "../tiles.js";
 import { BONE_MATRIX, FLOATS, fromMatrix, mixInto } from "./matrices.js";
 
 export { FLOATS, fromMatrix, mixInto };
@@ -19,6 +19,7 @@ function frameInto(frames, bone, center, out) {
   for (let axis = 0; axis < 3; axis++) out[4 * axis + 3] -= center[axis];
 }
 
+/** @type {import("./index.js").Deformer["blendVertices"]} */
 export function blendVertices(palette, { own, numberOf, vertices, center }, from, to, out) {
   const { bones, weights, reference, frames } = own;
   const count = bones.length / vertices;
@@ -40,10 +41,12 @@ export function blendVertices(palette, { own, numberOf, vertices, center }, from
   }
 }
 
+/** @param {import("../pack.js").Pack} pack */
 export function defines({ deformer, counts }) {
   return { OWN_SLOTS: deformer.arrays.bones.length / counts.vertices };
 }
 
+/** @param {Record<string, any>} arrays @param {import("../tiles.js").Limits} limits */
 export function textures({ bones, weights, reference, frames }, limits, { center }) {
   checkFits(`${bones.length.toLocaleString("en")} slots of twelve weights`, weights.length / 4, limits);
   const rows = new Float64Array(12);
@@ -51,7 +54,7 @@ export function textures({ bones, weights, reference, frames }, limits, { center
     slotBones: makeTiles(limits, bones.length, FLOAT1, (data) => data.set(bones)),
     slotWeights: makeTiles(limits, weights.length / 4, FLOAT4, (data) => data.set(weights)),
     references: makeTiles(limits, reference.length, FLOAT1, (data) => data.set(reference)),
-    // The world's frame comes first.
+    // The frame of the world is first.
     restFrames: makeTiles(limits, 3 + frames.length / 4, FLOAT4, (data) => {
       for (let bone = -1; bone < frames.length / 12; bone++) {
         frameInto(frames, bone, center, rows);
@@ -62,9 +65,9 @@ export function textures({ bones, weights, reference, frames }, limits, { center
 }
 
 export const GLSL = `${BONE_MATRIX}
-uniform highp sampler2D slotBones;     // OWN_SLOTS a vertex
+uniform highp sampler2D slotBones;     // OWN_SLOTS per vertex
 uniform highp sampler2D slotWeights;   // three rows of each
-uniform highp sampler2D references;    // a bone a vertex, or -1
+uniform highp sampler2D references;    // a bone per vertex, or -1
 uniform highp sampler2D restFrames;    // three rows a bone, those of the world first
 
 mat3x4 product(mat3x4 a, mat3x4 b) {   // rows of the matrix product
@@ -77,7 +80,7 @@ mat3x4 product(mat3x4 a, mat3x4 b) {   // rows of the matrix product
 }
 
 mat3x4 inverseOf(mat3x4 m) {
-  mat3 a = inverse(mat3(m[0].xyz, m[1].xyz, m[2].xyz));  // rows stand in columns, before and after
+  mat3 a = inverse(mat3(m[0].xyz, m[1].xyz, m[2].xyz));  // rows are stored in columns, before and after
   vec3 t = vec3(m[0].w, m[1].w, m[2].w);
   return mat3x4(vec4(a[0], -dot(a[0], t)), vec4(a[1], -dot(a[1], t)), vec4(a[2], -dot(a[2], t)));
 }

@@ -1,27 +1,28 @@
 // EigenSkin: columns that follow the joints, p + sum_r a_r U_r of positions, n + sum_r a_r N_r of normals. A column moves
-// the support of its joint and nothing else, so a vertex reads a short row of entries. Coefficients are those of the frames;
-// joint_rbf.js finds those of bones that are turned live.
+// the support of its joint and nothing else, so a vertex reads a short row of entries. The coefficients are those of the
+// frames; joint_rbf.js computes them for joints that are moved in the page.
 // Based on: Kry, James and Pai, EigenSkin, 2002, eq. 2 and section 2.5.
-import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
-import { addTo as addColumns, columnsOf } from "./columns.js";
-import { positionRank } from "./position_rank.js";
+import { checkFits, FLOAT1, FLOAT4, makeTiles } from "../tiles.js";
+import { addTo as addColumns, columnsOf, positionRank } from "./corrections.js";
 
-export { coefficientsAt, columnsOf } from "./columns.js";
+export { coefficientsAt, columnsOf } from "./corrections.js";
 export { jointValues } from "./joint_rbf.js";
 
-/** All of them are used: the rank that people choose counts corrections. */
+/** All columns are used: the rank that the user chooses counts corrections. */
 export const cut = false;
-/** Many columns that all vertices read with the same coefficients: found once for a picture, where the card can. */
+/** Many columns with the same coefficients for all vertices: computed once per picture, if the graphics card supports it. */
 export const once = true;
 
 /**
  * Entries of all vertices one after the other: where each vertex begins, and which columns; a column that moves the
- * normal stands as -1 - column, once more where it moves the position too.
+ * normal is stored as -1 - column, and again as column if it moves the position too.
  */
 export function rowsOf({ basis, normal_basis: normals }, { vertices }) {
   const columns = basis.length / (3 * vertices);
   const moves = (from, r, v) => [0, 1, 2].some((axis) => from[3 * (r * vertices + v) + axis] !== 0);
-  const [starts, entries] = [new Float32Array(vertices + 1), []];
+  const starts = new Float32Array(vertices + 1);
+  /** @type {number[]} */
+  const entries = [];
   for (let v = 0; v < vertices; v++) {
     for (let r = 0; r < columns; r++) {
       if (moves(basis, r, v)) entries.push(r);
@@ -32,7 +33,7 @@ export function rowsOf({ basis, normal_basis: normals }, { vertices }) {
   return { starts, entries };
 }
 
-/** Where the entries of a vertex begin; entries as what moves its position, or its normal, and the column. */
+/** Textures: the first entry of each vertex; entries as position or normal displacement, and the column. */
 export function textures(kind, arrays, counts, limits) {
   const { basis, normal_basis: normals, coefficients } = arrays;
   const { starts, entries } = rowsOf(arrays, counts);
@@ -59,9 +60,9 @@ export function textures(kind, arrays, counts, limits) {
 export function chunk(kind, arrays, counts) {
   const all = columnsOf(arrays, counts);
   return `
-uniform highp sampler2D ${kind}Starts;        // one a vertex, and the end
-uniform highp sampler2D ${kind}Entries;       // what moves, and the column; -1 - column where it moves the normal
-uniform highp sampler2D ${kind}Coefficients;  // ${all} a frame
+uniform highp sampler2D ${kind}Starts;        // one per vertex, and the end
+uniform highp sampler2D ${kind}Entries;       // displacement and column; -1 - column where it moves the normal
+uniform highp sampler2D ${kind}Coefficients;  // ${all} per frame
 
 void displace_${kind}(Moment now, int columns, inout vec3 p, inout vec3 n) {
   int end = int(texelFetch(${kind}Starts, tile(int(vertexNumber) + 1), 0).r);
@@ -79,7 +80,7 @@ void displace_${kind}(Moment now, int columns, inout vec3 p, inout vec3 n) {
 `;
 }
 
-/** Moves the rest position p of vertex v in script; columns that move normals only come last and cost nothing. */
+/** Displaces the rest position p of vertex v in script; columns that only move normals are last and skipped. */
 export function addTo(p, arrays, counts, q, v) {
   addColumns(p, arrays, counts, q.subarray(0, positionRank(arrays, counts)), v);
 }

@@ -1,4 +1,4 @@
-// Numbers that follow the turns of joints, in script: what deform/joint_rbf.py computes, for bones that are turned live.
+// Functions of joint rotations in script, as in deform/joint_rbf.py, for joints that are moved in the page.
 //
 //   one joint:  a_r(s) = sum_q l_rq phi(|s, s_q|),   two: sum_q l_rq (s . s_q)(t . t_q) phi(|s, s_q| + |t, t_q|)
 //
@@ -10,15 +10,20 @@ const STEPS = 20;
 const CLOSE = 1e-14;
 
 /**
- * How much of each column there is when bones are at posed_from_rest transforms, twelve numbers each, rows first.
- * @param {Object<string, any>} tables arrays of the displacement @param {ArrayLike<number>} transforms
+ * Coefficients of all columns for posed_from_rest bone transforms, twelve numbers each, in row order.
+ * @param {Tables} tables @param {ArrayLike<number>} transforms
  */
 export function jointValues(tables, transforms) {
-  const turnOf = cached((joint) => turnOfJoint(transforms, tables.parents[joint], joint));
-  const known = driverTables(tables).map((driver) => shapesAt(driver, driver.joints.map(turnOf)));
+  const rotationOf = cached((joint) => turnOfJoint(transforms, tables.parents[joint], joint));
+  const known = driverTables(tables).map((driver) => shapesAt(driver, driver.joints.map(rotationOf)));
   let at = 0;
   return Float64Array.from(tables.driver, (d) => known[d].reduce((sum, shape) => sum + shape * tables.weights[at++], 0));
 }
+
+/**
+ * @typedef {{joints: Int32Array, axes: Float32Array, radii: Float32Array, counts: Int32Array, centres: Float32Array,
+ *   driver: Int32Array, weights: Float32Array, parents: Int32Array}} Tables  Arrays of an EigenSkin displacement.
+ */
 
 /** (r,) the largest that each column becomes where something is known about it: at the centres of its driver. */
 export function largestValues(tables) {
@@ -32,8 +37,10 @@ export function largestValues(tables) {
 }
 
 /**
- * The drivers: their joints with the axes of hinges, null where a joint turns freely, and at each of their centres the
- * turns of these joints. @returns {{joints: number[], axes: (Float32Array|null)[], radius: number, centres: any[][]}[]}
+ * The drivers: their joints with the axes of hinges, null for a joint with a free rotation, and the joint rotations at each
+ * of their centres.
+ * @param {Tables} tables
+ * @returns {{joints: number[], axes: (Float32Array|null)[], radius: number, centres: any[][]}[]}
  */
 export function driverTables({ joints, axes, radii, counts, centres }) {
   const axisOf = (joint) => {
@@ -50,7 +57,7 @@ export function driverTables({ joints, axes, radii, counts, centres }) {
   });
 }
 
-/** (q,) what the weights of a driver multiply when its joints are at some turns. */
+/** (q,) the functions of the centres of a driver at some joint rotations, which its weights multiply. */
 function shapesAt({ axes, radius, centres }, turns) {
   return centres.map((centre) => {
     const found = centre.map((turn, slot) => compareTurns(turns[slot], turn, axes[slot]));
@@ -79,17 +86,17 @@ function compareTurns(turn, centre, axis) {
 
 const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
 
-/** Radians of a turn about an axis. */
+/** Radians of a rotation about an axis. */
 export const hingeAngle = ([x, y, z, w], axis) => wrapped(2 * Math.atan2(x * axis[0] + y * axis[1] + z * axis[2], w));
 
-/** Axis times angle, up to half a turn. */
+/** Rotation vector: axis times angle, up to 180 degrees. */
 export function rotationVector([x, y, z, w]) {
   const length = Math.hypot(x, y, z);
   const factor = (w < 0 ? -1 : 1) * (length > 0 ? (2 * Math.atan2(length, Math.abs(w))) / length : 2);
   return [x * factor, y * factor, z * factor];
 }
 
-/** The turn of a bone against the one above it, as a unit quaternion x y z w. */
+/** The rotation of a bone relative to its parent, as a unit quaternion x y z w. */
 function turnOfJoint(transforms, parent, joint) {
   const [above, mine] = [rotationOf(transforms, parent), rotationOf(transforms, joint)];
   const m = (i, j) => above[i] * mine[j] + above[3 + i] * mine[3 + j] + above[6 + i] * mine[6 + j];

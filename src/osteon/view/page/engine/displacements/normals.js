@@ -1,9 +1,9 @@
 // Columns that correct normals only, with coefficients of every frame: n + sum_r q_r N_r.
 // Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13.
-import { FLOAT1, FLOAT4, checkFits, makeTiles } from "../tiles.js";
-import { columnsOf } from "./columns.js";
+import { checkFits, FLOAT1, FLOAT4, makeTiles } from "../tiles.js";
+import { columnsOf } from "./corrections.js";
 
-export { coefficientsAt, columnsOf } from "./columns.js";
+export { coefficientsAt, columnsOf } from "./corrections.js";
 
 export function textures(kind, arrays, counts, limits) {
   const { normal_basis: normals, coefficients } = arrays;

@@ -2,8 +2,8 @@
 // A column is scaled by the largest coefficient that it has in the poses it was learned from, so that lengths of
 // different columns can be compared.
 // Based on: Kry, James and Pai, EigenSkin, 2002, sections 2.2 and 2.3.
+import { positionRank } from "./corrections.js";
 import { largestValues } from "./joint_rbf.js";
-import { positionRank } from "./position_rank.js";
 
 /** @typedef {{joints: number[], columns: number[]}} Driver  One joint or two, and the columns that follow it, first ones first. */
 
@@ -13,20 +13,29 @@ export function eigenskinOf(pack) {
 }
 
 /**
- * Who drives the first `rank` columns, which move positions, single joints first.
- * @param {Object<string, ArrayLike<number>>} tables @returns {Driver[]}
+ * The arrays of the EigenSkin of a model that has it.
+ * @param {import("../pack.js").Pack} pack @returns {import("./joint_rbf.js").Tables & {basis: Float32Array}}
+ */
+export function tablesOf(pack) {
+  const { arrays } = /** @type {import("../pack.js").Family} */ (eigenskinOf(pack));
+  return /** @type {import("./joint_rbf.js").Tables & {basis: Float32Array}} */ (/** @type {unknown} */ (arrays));
+}
+
+/**
+ * The drivers of the first `rank` columns, which move positions; single joints first.
+ * @param {import("./joint_rbf.js").Tables} tables @returns {Driver[]}
  */
 export function driversOf({ joints, driver }, rank = driver.length) {
   const found = Array.from({ length: joints.length / 2 }, (_, d) => ({
     joints: [joints[2 * d], joints[2 * d + 1]].filter((joint) => joint >= 0),
-    columns: [],
+    columns: /** @type {number[]} */ ([]),
   }));
   driver.slice(0, rank).forEach((d, r) => found[d].columns.push(r));
   const used = found.filter(({ columns }) => columns.length);
   return used.sort((a, b) => a.joints.length - b.joints.length || a.joints[0] - b.joints[0]);
 }
 
-/** (r,) of each column, how many of its driver stand before it. */
+/** (r,) the order of each column among those of its driver. */
 export function ordersOf({ driver }) {
   const seen = new Map();
   return Int32Array.from(driver, (d) => {
@@ -37,12 +46,15 @@ export function ordersOf({ driver }) {
 
 /** How far columns move vertices, in poses that were learned from. */
 export class Supports {
+  /** @type {Float64Array|null} */
   #largest = null;
+  /** @type {Map<Driver, Float32Array>} */
   #reach = new Map();
 
-  /** @param {Object<string, any>} arrays of the displacement @param {{vertices: number}} counts */
+  /** @param {import("./joint_rbf.js").Tables & {basis: Float32Array}} arrays of the displacement @param {{vertices: number}} counts */
   constructor(arrays, { vertices }) {
-    Object.assign(this, { arrays, vertices });
+    this.arrays = arrays;
+    this.vertices = vertices;
     this.drivers = driversOf(arrays, positionRank(arrays, { vertices }));
   }
 
@@ -62,18 +74,20 @@ export class Supports {
 
   /** (v,) the longest of all columns of a driver, part of the longest of all vertices; 0 off the support. */
   reach(driver) {
-    if (!this.#reach.has(driver)) {
+    let found = this.#reach.get(driver);
+    if (!found) {
       const out = new Float32Array(this.vertices);
       for (const column of driver.columns) this.lengths(column).forEach((far, v) => (out[v] = Math.max(out[v], far)));
       const most = out.reduce((a, b) => Math.max(a, b), 0);
-      this.#reach.set(driver, most > 0 ? out.map((far) => far / most) : out);
+      found = most > 0 ? out.map((far) => far / most) : out;
+      this.#reach.set(driver, found);
     }
-    return this.#reach.get(driver);
+    return found;
   }
 
-  /** Drivers in whose support a vertex lies, the one that moves it most first. @param {Driver[]} among */
+  /** Drivers whose support contains a vertex, the one that moves it most first. @param {Driver[]} among */
   driversAt(vertex, among = this.drivers) {
-    const found = among.map((driver) => [driver, this.reach(driver)[vertex]]).filter(([, far]) => far > 0);
-    return found.sort((a, b) => b[1] - a[1]).map(([driver]) => driver);
+    const found = among.map((driver) => ({ driver, far: this.reach(driver)[vertex] })).filter(({ far }) => far > 0);
+    return found.sort((a, b) => b.far - a.far).map(({ driver }) => driver);
   }
 }

@@ -1,4 +1,4 @@
-// The progressive hierarchy of a clip: which bone is next, and what every bone follows until it is its turn.
+// The progressive hierarchy of a clip: the order of its bones, and the bone that every other bone follows.
 //
 //   U_b = T_b              the first `count` bones of the order: active
 //   U_b = U_parent O_b     all others; U_b = O_b where the parent is -1
@@ -7,18 +7,26 @@
 // The same as osteon/lod/bone_order.py and level_pose.py, where the letters are explained.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.1.2.
 import { centeredInto, product } from "../affine.js";
+import { deformerOf } from "../deformers/index.js";
+import { checkFits, FLOAT4, makeTiles } from "../tiles.js";
 
 /** @typedef {{low: number, high: number, part: number}} Fade  So many bones are active, up to `high` by a part 0 … 1. */
 
 export class BoneOrder {
   /** @param {import("../pack.js").LevelClip} stored @param {number[]} center */
   constructor({ order, parents, offsets, errors, base, samples }, center) {
-    Object.assign(this, { order, parents, errors, base, samples });
+    this.order = order;
+    this.parents = parents;
+    this.errors = errors;
+    this.base = base;
+    this.samples = samples;
     this.size = order.length;
     this.offsets = new Float64Array(offsets.length);
     for (let i = 0; i < offsets.length; i += 12) centeredInto(offsets, i, center, this.offsets, i);
     this.ranks = new Int32Array(parents.length).fill(this.size);
     order.forEach((bone, rank) => (this.ranks[bone] = rank));
+    /** @type {{count: number, leader: Int32Array, whole: Float64Array}|null} */
+    this.last = null;
     this.activeCounts = activeCounts(errors);
     /** How many bones can be active, each number once. */
     this.steps = [...new Set(this.activeCounts)];
@@ -28,15 +36,16 @@ export class BoneOrder {
   /** Which bones are active and which fade where `count` bones, 0 … n, are allowed. @returns {Fade} */
   fadeOf(count) {
     const low = this.activeCounts[Math.min(Math.floor(count), this.size)];
-    const high = this.nextSteps.get(low);
+    const high = this.nextSteps.get(low) ?? low;
     const part = high > low ? Math.max(0, count - (high - 1)) : 0;
     return { low, high: part > 0 ? high : low, part };
   }
 
-  /** `leaders`, kept until other ones are asked for. */
+  /** `leaders`, cached until another count is requested. @param {number} count */
   leadersOf(count) {
-    if (this.last?.count !== count) this.last = { count, ...this.leaders(count) };
-    return this.last;
+    const known = this.last?.count === count ? this.last : { count, ...this.leaders(count) };
+    this.last = known;
+    return known;
   }
 
   /** Which bone, by its rank, every bone follows when `count` are active, -1: none; and (b,12) by which offset. */
@@ -83,5 +92,42 @@ function activeCounts(errors) {
   return Int32Array.from(errors, (error, count) => {
     if (error <= errors[best]) best = count;
     return best;
+  });
+}
+
+// The leader of every bone and its constant offset, for every number of active bones of every clip: one table per character.
+
+export class BoneFollowTable {
+  /** @param {import("../pack.js").Pack} pack @param {BoneOrder[]} orders  one a clip */
+  constructor(pack, orders, limits) {
+    const family = deformerOf(pack);
+    const step = (family.FLOATS / 4 + 1) * pack.counts.bones;
+    const rows = orders.flatMap((order, clip) => order.steps.map((count) => ({ clip, order, count })));
+    checkFits(`${rows.length.toLocaleString("en")} levels of ${pack.counts.bones} bones`, step * rows.length, limits);
+    this.starts = orders.map(() => new Map());
+    rows.forEach(({ clip, count }, i) => this.starts[clip].set(count, i * step));
+    this.texture = makeTiles(limits, step * rows.length, FLOAT4, (data) => {
+      rows.forEach(({ order, count }, i) => writeLeads(family, order, count, data, 4 * i * step));
+    });
+  }
+
+  /** The first texel of the table for a number of active bones in a clip. */
+  startOf(clip, count) {
+    return this.starts[clip].get(count);
+  }
+
+  dispose() {
+    this.texture.dispose();
+  }
+}
+
+/** Writes, for every bone, its offset in the form of the deformer, then the ranks of its leader and of itself. */
+function writeLeads({ FLOATS, fromMatrix }, order, count, data, at) {
+  const { leader, whole } = order.leaders(count);
+  leader.forEach((rank, b) => {
+    const to = at + (FLOATS + 4) * b;
+    fromMatrix(whole, 12 * b, data, to);
+    data[to + FLOATS] = rank;
+    data[to + FLOATS + 1] = order.ranks[b];
   });
 }

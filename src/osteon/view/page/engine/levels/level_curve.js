@@ -1,5 +1,5 @@
 // The one number of a level, 0 … 1, as how many bones and blends are computed; straight between its knots.
-// The same as osteon/lod/level_curve.py.
+// The same as osteon/lod/progressive_skin.py.
 
 /** @typedef {{bones: number, blends: number}} LevelPoint  1 … n bones and 1 … k blends; fractions fade. */
 
@@ -9,10 +9,10 @@ export function pointOf({ levels, bones, blends }, level) {
   return { bones: between(bones, after, part), blends: between(blends, after, part) };
 }
 
-/** Operations a vertex with 1 to 4 blends; every blend beyond costs as much as the fourth. */
+/** Operations per vertex with 1 to 4 blends; every further blend costs as much as the fourth. */
 const OPERATIONS = [20, 35, 43, 50];
 
-/** The level that costs as much as a point: half of it is what bones can take, half what blends can. */
+/** The level with the cost of a point: bones and blends contribute half each. */
 export function costOf(point, most) {
   const bones = most.bones > 1 ? (point.bones - 1) / (most.bones - 1) : null;
   const blends = most.blends > 1 ? (operations(point.blends) - operations(1)) / (operations(most.blends) - operations(1)) : null;

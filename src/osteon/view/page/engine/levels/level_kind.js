@@ -1,18 +1,26 @@
 // One kind of character in a crowd at levels: its own mesh and coarser ones, and one list of prepared bones for all.
 import * as THREE from "three";
-import { crowdMaterial, instanceVectors, instancedGeometry, instancedMesh, releaseInstances } from "../instances.js";
+import { crowdMaterial, instancedGeometry, instancedMesh, instanceVectors, releaseInstances } from "../instances.js";
+import { materialOf } from "../mesh_shader.js";
 import { skeletonMesh } from "../skeleton.js";
 import { instanceMoment } from "../stream.js";
-import { FLOAT4, checkFits, lasting, makeTiles, sendTexels } from "../tiles.js";
+import { checkFits, FLOAT4, lasting, makeTiles, sendTexels } from "../tiles.js";
 import { pointOf } from "./level_curve.js";
 
-/** A mesh is kept until a character is this part smaller or larger than where it changes: none flickers. */
+/** Hysteresis: the part of its size by which a character must change before it gets another mesh, to avoid flicker. */
 const STICKS = 0.06;
 
 export class LevelKind {
   /** @param {import("../skinned_character.js").SkinnedCharacter} character @param {number[]} members  numbers of instances */
   constructor(character, instances, members) {
-    Object.assign(this, { character, members, levels: character.levels, size: character.pack.levels.size });
+    this.character = character;
+    this.members = members;
+    this.levels = /** @type {import("./character_levels.js").CharacterLevels} */ (character.levels);
+    this.size = this.levels.levels.size;
+    /** @type {THREE.Mesh|null} */
+    this.skeleton = null;
+    /** Texels of the list that are used. */
+    this.used = 0;
     this.instances = members.map((i) => instances[i]);
     this.shapes = [character, ...character.coarse];
     this.shapes.forEach((shape) => shape.needLevels());
@@ -47,7 +55,7 @@ export class LevelKind {
     return pointOf(this.levels.curves[clip], level);
   }
 
-  /** A part of all bones, and so many blends. */
+  /** The point with a part of all bones, and a number of blends. */
   pointBy(part, blends) {
     return this.levels.within({ bones: part * this.levels.most.bones, blends });
   }
@@ -87,7 +95,7 @@ export class LevelKind {
     return levels.vectorOf(instance.clip, fade, blends, start);
   }
 
-  /** Meshes by the size on the screen; who goes to another one goes with all that says where it stands. */
+  /** Chooses meshes by the size on the screen; an instance moves with its attributes. */
   chooseShapes(sizeOf) {
     const { coverage } = this.character.pack;
     let changed = false;
@@ -128,13 +136,14 @@ export class LevelKind {
     const { instanceLevel } = this.skeleton.geometry.attributes;
     this.vectors.forEach((vector, m) => instanceLevel.array.set(vector.instanceLevel, 4 * m));
     instanceLevel.needsUpdate = true;
-    this.skeleton.material.uniforms.pixels.value.copy(pixels);
+    materialOf(this.skeleton).uniforms.pixels.value.copy(pixels);
     return this.skeleton;
   }
 
   /** Mean square distance of an instance from itself with all bones, part of its squared size. */
   squaredError(instance, seconds, point) {
-    return this.character.levelError.squaredAt(instance.clip, instanceMoment(this.character.pack, instance, seconds), point);
+    const error = /** @type {import("./character_levels.js").LevelError} */ (this.character.levelError);
+    return error.squaredAt(instance.clip, instanceMoment(this.character.pack, instance, seconds), point);
   }
 
   /** By which mesh the instance with a number is drawn now, and its attributes. */
@@ -143,7 +152,7 @@ export class LevelKind {
     return { character: this.shapes[this.shapeOf[m]], vectors: this.vectors[m] };
   }
 
-  /** Takes up materials that were made anew, once pictures have come. */
+  /** Uses rebuilt materials, after images were decoded. */
   renew() {
     this.meshes.forEach((mesh, i) => (mesh.material = crowdMaterial(this.shapes[i])));
   }
@@ -152,7 +161,7 @@ export class LevelKind {
     this.list.dispose();
     this.meshes.forEach(releaseInstances);
     this.skeleton?.geometry.dispose();
-    this.skeleton?.material.dispose();
+    if (this.skeleton) materialOf(this.skeleton).dispose();
   }
 }
 
@@ -173,7 +182,7 @@ function shapeFor(coverage, size, before) {
 function emptyMesh(shape, vectors) {
   const mesh = instancedMesh(shape, vectors);
   for (const attribute of Object.values(mesh.geometry.attributes)) {
-    if (attribute.isInstancedBufferAttribute) attribute.setUsage(THREE.DynamicDrawUsage);
+    if (attribute instanceof THREE.InstancedBufferAttribute) attribute.setUsage(THREE.DynamicDrawUsage);
   }
   mesh.geometry.instanceCount = 0;
   return mesh;

@@ -1,5 +1,5 @@
-// What a character's vertices read of its bones at a level: interpolation, kinematics and palette of active bones only.
-// Bones that are not active cost nothing here: whoever reads one reads its leader, by a constant (leads.js).
+// The palette of a character at a level: interpolation, kinematics and palette of active bones only.
+// Inactive bones cost nothing here: a vertex that refers to one reads its leader, by a constant (BoneFollowTable).
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.1.
 import { product } from "../affine.js";
 import { deformerOf } from "../deformers/index.js";
@@ -8,11 +8,16 @@ import { bonesInto, makeKeys } from "./local_keys.js";
 export class LevelPlayer {
   /** @param {import("../pack.js").Pack} pack @param {import("./bone_order.js").BoneOrder[]} orders  one a clip */
   constructor(pack, orders, center) {
-    Object.assign(this, { pack, orders, center });
+    this.pack = pack;
+    this.orders = orders;
+    this.center = center;
     this.family = deformerOf(pack);
+    /** @type {import("./local_keys.js").Keys[]} By clip. */
     this.keys = [];
     const size = 12 * pack.counts.bones;
-    [this.world, this.exact, this.faded] = [0, 1, 2].map(() => new Float64Array(size));
+    this.world = new Float64Array(size);
+    this.exact = new Float64Array(size);
+    this.faded = new Float64Array(size);
     this.entry = new Float64Array(this.family.FLOATS);
   }
 
@@ -62,7 +67,7 @@ export class LevelPlayer {
     family.fromMatrix(faded, 12 * rank, out, at);
     family.fromMatrix(exact, 12 * rank, entry, 0);
     family.mixInto(out, at, entry, 0, part);
-    family.toMatrix(out, at, faded, 12 * rank);
+    family.toMatrix?.(out, at, faded, 12 * rank);
     family.fromMatrix(faded, 12 * rank, out, at); // a mix of two screws has more in it than a motion
   }
 }

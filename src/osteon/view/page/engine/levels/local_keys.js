@@ -1,21 +1,21 @@
-// The motion of a clip as keys of every bone in the joint that it hangs on in the new hierarchy, and bones made of them.
+// The motion of a clip as keys of every bone relative to its parent in the progressive hierarchy, and bones from keys.
 //
 //   W_b = T_b G_b,   L_b = W_parent^-1 W_b  (W_b itself without a parent),   L_b = [R_b S_b | t_b]
 //   W_b = W_parent [R S | t],   U_b = W_b G_b^-1
 //
-// G_b shifts to where a bone turns. Of the local matrix the rotation R goes as a quaternion, between two frames along the
-// great arc; t and what stretches, S, go straight. Keys are in the order of the bones: of these only the first are made.
-// The same as osteon/lod/local_keys.py and level_player.py.
+// G_b shifts to the pivot of a bone. The rotation R of the local matrix is a quaternion, interpolated between two frames
+// spherically; t and the stretch S linearly. Keys are in the order of the bones: only those of the first bones are used.
+// The same as osteon/lod/level_player.py and level_player.py.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 3.1 and 4.3, eq. 3 and 4.
 import { centeredInto, determinant, inverseInto, polarInto, product, quaternionInto } from "../affine.js";
 
-/** Where in a key: turn (x y z w), shift, half the angle to the next turn and one over its sine; then perhaps S. */
+/** Layout of a key: rotation (x y z w), shift, half the angle to the next rotation and one over its sine; then perhaps S. */
 const [SHIFT, ANGLE, SINE, STRETCH, ALL] = [4, 7, 8, 9, 18];
 /** Arcs whose cosine is closer to one than this are walked straight. */
 const SHORT_ARC = 1e-9;
 /** Stretches that differ from none by less than this in all frames are left out. */
 const SHAPE = 2e-6;
-/** A bone flattened to less than this part of its largest volume carries nobody. */
+/** A bone with less than this part of its largest volume cannot be a parent. */
 const FLAT = 1e-9;
 
 const [back, local, turn] = Array.from({ length: 3 }, () => new Float64Array(12));
@@ -70,7 +70,7 @@ function shiftInto(m, at, p, i, sign) {
   }
 }
 
-/** The parent, or -1 where that is flat in some frame: then nothing can be told in it. */
+/** The parent, or -1 if it is flat in some frame and cannot be inverted. */
 function carrier(worlds, size, parent) {
   if (parent < 0) return -1;
   let [least, most] = [Infinity, 0];
