@@ -7,9 +7,8 @@ from typing import Any
 
 from osteon.io.archives.model_npz import pack_model
 from osteon.io.formats.options import LoadOptions
-from osteon.io.native.child import Outlet
-from osteon.io.native.messages import Arrays
-from osteon.io.native.sequence import pack_sequence
+from osteon.io.native.child import Arrays, Outlet
+from osteon.io.native.client import pack_sequence
 from osteon.io.usd.read.model import read_stage_model, stage_holds_model
 from osteon.io.usd.read.sequence import send_stage_frames
 from osteon.io.usd.stage import load_pxr

@@ -8,12 +8,11 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import HeldArrays
 from osteon.io.archives.model_npz import unpack_model
-from osteon.io.formats.optional_packages import find_extra
+from osteon.io.formats.format_types import find_extra
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
 from osteon.io.load.source import Source
 from osteon.io.metadata.asset import damage_named
-from osteon.io.native.client import NativeTask, ask_native
-from osteon.io.native.sequence import ask_sequence
+from osteon.io.native.client import NativeTask, ask_native, ask_sequence
 from osteon.io.usd.stage import check_head
 
 __all__ = ["holds_usd_model", "read_usd", "read_usd_model"]

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from osteon.core.asset import Asset, Image
-from osteon.io.formats.optional_packages import load_extra
+from osteon.io.formats.format_types import load_extra
 from osteon.io.load.source import Source, inside, quote
-from osteon.io.meshes.pictures import picture_name
+from osteon.io.meshes.mtl import picture_name
 from osteon.io.native.child import Outlet
 from osteon.io.save.atomic import atomic_file, named_path, scratch_folder, written_path
 
