@@ -245,7 +245,7 @@ def _write_inputs(folder: Path) -> None:
     from osteon.io.skeletons import save_skeleton
     from osteon.synth.baked import BakeOptions, bake_cylinder
     from osteon.synth.cartoon import cartoon_poses, make_cartoon
-    from osteon.synth.shapes import bar_skeleton, make_bar
+    from osteon_bench.subjects import bar_skeleton, make_bar
 
     folder.mkdir(parents=True)
     baked = bake_cylinder(1, options=BakeOptions(frames=6))

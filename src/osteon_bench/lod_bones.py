@@ -137,7 +137,7 @@ def _rises(case: LevelCase, order: BoneOrder, posed: Float64) -> int:
 
 def set_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
     """Small characters beside all sets and all orders of their bones."""
-    from osteon.synth.jointed import JointedOptions, make_jointed
+    from osteon_bench.subjects import JointedOptions, make_jointed
 
     models = [(case.name, case.model) for case in cases if case.measured and case.levels.n_ordered <= SMALL]
     for joints, seeds in JOINTED.items():

@@ -13,8 +13,8 @@ from osteon.cli.outputs import file_output, plan_outputs
 from osteon.core.errors import FileFormatError
 from osteon.core.options import command_text
 from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model, load_outline, load_sequence
-from osteon.io.load.clip_files import describe_clips_only, holds_clips_only
-from osteon.io.load.frame_choice import clips_of_frames, parse_frames
+from osteon.io.load.clips import clips_of_frames, parse_frames
+from osteon.io.load.rig_files import describe_clips_only, holds_clips_only
 from osteon.io.load.source import numbered
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from osteon.core.asset import Asset
     from osteon.core.model import SkinnedModel
     from osteon.core.sequence import MeshSequence
-    from osteon.io.formats.outline import Outline
+    from osteon.io.formats.format_types import Outline
 
 __all__ = [
     "choose_frames",
@@ -294,7 +294,7 @@ def take_clips(model: SkinnedModel, clips: tuple[str, ...], file: Path) -> Skinn
 
 def choose_frames(model: SkinnedModel, clips: tuple[str, ...], frames: str | None, file: Path) -> list[int]:
     """The frames that the options name, in their order."""
-    from osteon.io.load.clip_choice import select_names
+    from osteon.io.load.clips import select_names
 
     chosen = [model.clips[i] for i in select_names([c.name for c in model.clips], clips, file)]
     there = [f for clip in chosen for f in range(clip.start, clip.stop)]

@@ -17,7 +17,7 @@ from osteon.core.sticks import StickSkeleton
 from osteon.io import save_sequence
 from osteon.io.poses import load_pose_set
 from osteon.io.skeletons import save_skeleton
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 BEND = {"rotate": {"joint1": {"axis": [0, 1, 0], "degrees": 25}}}
 LIMITS = {"limits": {"joint1": {"axis": [0, 1, 0], "degrees": [-20, 40]}}}

@@ -13,7 +13,7 @@ from osteon.core.transforms import identity
 from osteon.lod.bone_order import BoneOrder
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.progressive_skin import BindPose, BlendOrder, LevelCurve, LevelPoint, ProgressiveSkin
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 
 def shifted(*shifts: float) -> np.ndarray:

@@ -12,7 +12,7 @@ from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.progressive_skin import offsets_in_pose
 from osteon.lod.search.fit_orders import fit_orders
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_error, two_clips
 
 

@@ -17,7 +17,7 @@ from osteon.lod.model_levels import model_at_level
 from osteon.lod.progressive_skin import LevelPoint
 from osteon.lod.search.level_errors import fit_curve, vertex_operations
 from osteon.synth.baked import RandomOptions, bake_random_model
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import two_clips, with_doubles, with_unused
 from tests.scaled_models import scaled_model, with_tree
 

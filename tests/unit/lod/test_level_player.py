@@ -10,7 +10,7 @@ from osteon.lod.bone_order import pose_at_count
 from osteon.lod.level_player import LevelPlayer, LocalKeys, local_keys, plan_level
 from osteon.lod.search.fit_orders import fit_orders
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import two_clips, with_unused
 from tests.scaled_models import scaled_model, with_tree
 

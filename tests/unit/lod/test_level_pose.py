@@ -14,7 +14,7 @@ from osteon.lod.bone_order import blend_screws_by, fade_of_count, pose_at_count
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.model_levels import model_at_level
 from osteon.lod.progressive_skin import LevelPoint
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_posed
 from tests.posable import posable_model
 

@@ -12,7 +12,7 @@ from osteon.lod.search.fit_orders import fit_orders, runs_of
 from osteon.lod.search.level_errors import blend_moments, level_errors
 from osteon.lod.search.pair_moments import error_of_matrices, frame_factor, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_error, two_clips
 
 

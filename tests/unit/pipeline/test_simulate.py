@@ -15,14 +15,14 @@ from osteon.core.errors import FileFormatError
 from osteon.core.kinematics import JointLimit
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.elastic.body import ElasticBody
-from osteon.elastic.material import Material
+from osteon.elastic.elements import Material
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import PlannedPose
 from osteon.io.poses import load_pose_set
 from osteon.io.save.atomic import temporary_path
 from osteon.pipeline import simulate
 from osteon.pipeline.simulate import SimulationPlan, is_simulation, simulate_poses
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 Y = (0.0, 1.0, 0.0)
 LIMITS = (JointLimit("joint1", Y, -30, 30),)
