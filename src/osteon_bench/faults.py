@@ -208,6 +208,7 @@ def _write_and_copy(folder: Path, image: Path, place: Path) -> tuple[dict[str, b
     work = place / "work"
     copies: list[Path] = []
     _write_inputs(work)
+    os.sync()  # the inputs are older than the power cut
     listed = work / "poses" / "poses.json"
     with subprocess.Popen(_power_command(), cwd=work) as process:
         while process.poll() is None and not listed.is_file():
