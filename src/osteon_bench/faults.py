@@ -118,8 +118,10 @@ class _Trials:
             self._kill(over_old=call % 2 == 0, call=call)
 
     def kill_at_times(self, count: int) -> None:
-        for k in range(count):
-            self._kill(over_old=k % 2 == 0, seconds=self.random.uniform(0, self.seconds))
+        wanted = self.kills + count
+        for k in range(3 * count):  # some runs end before their time
+            if self.kills < wanted:
+                self._kill(over_old=k % 2 == 0, seconds=self.random.uniform(0, self.seconds))
 
     def _kill(self, *, over_old: bool, call: int | None = None, seconds: float | None = None) -> None:
         work = self.folder / "work"
