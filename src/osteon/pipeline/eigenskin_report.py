@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from osteon import __version__
+from osteon.core.arrays import Int64
 from osteon.core.progress import peak_memory_mb
 from osteon.fit.eigenskin.eigenbasis import choose_counts, left_by_counts
 from osteon.pipeline.eigenskin import LearnedSkin
