@@ -108,7 +108,7 @@ function whyEmpty(pack, scene, skinned) {
     );
   if (hasSkeleton(pack))
     return emptyState(
-      "Turns the joints of the model; its own skin follows. Drop another skeleton to use that: .tgf, .skel, .json or glTF.",
+      "Poses the joints of the model with its own skin. Drop another skeleton to use that instead: .tgf, .skel, .json or glTF.",
     );
   if (skinned)
     return emptyState(

@@ -7,7 +7,7 @@ const SHOWN = 400; // rows at once; the search finds the rest
 const COLUMNS = [
   ["bone", "Bone", "in the order of the file"],
   ["vertices", "Vertices", "vertices whose largest weight is on the bone"],
-  ["error", "Error", "share of the squared error, over all frames, that lies on these vertices"],
+  ["error", "Error", "share of the squared error of these vertices, over all frames"],
 ];
 
 export class BoneList {
