@@ -3,7 +3,7 @@
 import { lightOf } from "./light.js";
 
 /**
- * @param {ArrayBuffer} buffer @returns {{width: number, height: number, pixels: Uint8Array}} four bytes a pixel
+ * @param {ArrayBuffer} buffer @returns {{width: number, height: number, pixels: Uint8Array}} four bytes per pixel
  */
 export function readHdr(buffer) {
   const bytes = new Uint8Array(buffer);

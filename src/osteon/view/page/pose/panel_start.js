@@ -1,4 +1,4 @@
-/** Before a mesh can be posed: its skeleton, or none, and the server's preparations. */
+/** The start of the Pose panel: the skeleton, if any, and the preparation on the server. */
 import { hasSkeleton } from "../engine/skeleton.js";
 import { emptyState } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";

@@ -133,11 +133,6 @@ class Study {
   }
 }
 
-const study = new Study();
-// For tests, and for the console of the browser.
-globalThis.osteonStudy = study;
-study.begin();
-
 /** Two animations in step, seen by one camera from the direction of the question. */
 
 
@@ -235,3 +230,8 @@ export function buildScale(send) {
     },
   };
 }
+
+const study = new Study();
+// For tests, and for the console of the browser.
+globalThis.osteonStudy = study;
+study.begin();

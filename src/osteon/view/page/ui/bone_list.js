@@ -1,4 +1,4 @@
-/** The bones of a model as a table to choose from: whose colour is whose, the vertices each owns, its share of the error. */
+/** A table of the bones of a model: colours, number of owned vertices, share of the error. */
 import { SLOTS } from "../engine/pack.js";
 import { make, rowsIn, say, show, unique } from "./dom.js";
 import { whole } from "./numbers.js";

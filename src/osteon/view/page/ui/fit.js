@@ -1,4 +1,4 @@
-/** Skin a sequence here: options of `osteon skin`, the stages as they pass, and the result beside its source. */
+/** Fit panel: the options of `osteon skin`, the stages of a fit, and the result beside its source. */
 import { choice, emptyState, numeric, select, toggle } from "./controls.js";
 import { make, saveFile, say, show, unique } from "./dom.js";
 import { percent } from "./numbers.js";

@@ -6,7 +6,7 @@ import { namesOf } from "./bones.js";
 import { make, say, show } from "./dom.js";
 import { heatScale } from "./plots.js";
 
-/** Of the scale, in pixels: as little of the mesh as can be is covered. */
+/** Width of the scale in pixels; it covers little of the mesh. */
 const WIDTH = 160;
 /** Paints that the source never wears: it has no bones and no error. */
 const OF_RESULT = ["bones", "weights", "error"];
